@@ -1,0 +1,39 @@
+# `make demo` and `make test` do all set-up on a bare Debian 12 with Python 3.11.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint unit bench clean help
+
+help:
+	@echo 'make demo   simulate, replay through the nodes, print the tables, write the report'
+	@echo 'make test   linters, type checker and all tests that this machine can run'
+	@echo 'make bench  benchmarks beside their peers'
+	@echo 'make clean  remove the virtual environment and caches'
+
+$(STAMP): pyproject.toml setup.py
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo 'python3-venv is missing: install it with: apt-get install python3-venv' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip setuptools
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[zenoh,test]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/veh-id demo --out out/demo
+
+test: lint unit
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest -q
+
+bench: $(STAMP)
+	$(BIN)/veh-id bench
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build *.egg-info

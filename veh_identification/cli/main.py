@@ -1,0 +1,58 @@
+"""Entry of `veh-id`: parses, dispatches, turns errors into one sentence and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from veh_identification import __version__
+from veh_identification.errors import VehIdError
+
+#: Verbs in the order of the help text; each is a module of this package.
+VERBS = ('demo', 'info', 'replay', 'simulate', 'run', 'router', 'bench')
+
+EPILOG = """exit status: 0 done; 1 the input is unusable (one sentence on stderr says why);
+2 wrong usage. `veh-id VERB --help` explains a verb."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = argparse.ArgumentParser(
+        prog='veh-id',
+        description='Dynamic models of cars, humanoids and parallel robots from recordings '
+        'or live sensor streams.',
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('--version', action='version', version=f'veh-id {__version__}')
+    verbs = parser.add_subparsers(dest='verb', metavar='VERB', required=True)
+    for verb in VERBS:
+        # Verbs import what they need when they run: `veh-id --help` must not load Numba.
+        importlib.import_module(f'veh_identification.cli.{verb}').add_parser(verbs)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb."""
+    options = build_parser().parse_args(arguments)
+    try:
+        status: int = options.run(options) or 0
+    except VehIdError as error:
+        print(f'veh-id {options.verb}: {error}', file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print(f'veh-id {options.verb}: interrupted', file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Someone closed the pipe (`veh-id info | head`): nothing is wrong. Python would complain
+        # again when it flushes standard output at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from veh_identification.errors import UsageError
+from veh_identification.runtime.names import parse_remapping
+
+
+def _remapping(text: str) -> tuple[str, str]:
+    try:
+        return parse_remapping(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def add_parameter_options(parser: argparse.ArgumentParser) -> None:
+    """Configuration file, single parameters, remappings and namespace."""
+    parser.add_argument(
+        '--config', metavar='YAML', help='ROS 2 parameter file, or the name of one in config/'
+    )
+    parser.add_argument(
+        '--parameter',
+        '-p',
+        metavar='NAME:=VALUE',
+        action='append',
+        default=[],
+        help='set one node parameter; may be given again',
+    )
+    parser.add_argument(
+        '--remap',
+        '-r',
+        metavar='FROM:=TO',
+        type=_remapping,
+        action='append',
+        default=[],
+        help='remap a topic or service; may be given again',
+    )
+    parser.add_argument('--namespace', default='/', help='namespace of the nodes')
+
+
+def parameter_values(assignments: Iterable[str]) -> dict[str, Any]:
+    """`name:=value` pairs; values are read as YAML, as on a ROS command line."""
+    values = {}
+    for assignment in assignments:
+        name, separator, text = assignment.partition(':=')
+        if not separator or not name:
+            raise UsageError(f'{assignment!r} is not a parameter of the form name:=value')
+        values[name] = yaml.safe_load(text)
+    return values

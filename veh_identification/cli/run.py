@@ -1,0 +1,66 @@
+"""`veh-id run NODE`: one node, live, in this process."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from veh_identification.cli.options import add_parameter_options, parameter_values
+from veh_identification.errors import UsageError
+
+
+def add_parser(verbs: Any) -> None:
+    """Describe the verb."""
+    parser = verbs.add_parser(
+        'run',
+        help='run one node live (engine ros or zenoh)',
+        description='Runs one node until Ctrl-C. With --engine ros it is an ordinary ROS 2 node; '
+        'with --engine zenoh no ROS is needed, and it talks to robots that run rmw_zenoh.',
+    )
+    parser.add_argument('node', metavar='NODE', help='name of the node, such as sensor_fusion')
+    parser.add_argument('--engine', choices=('ros', 'zenoh'), default='ros')
+    parser.add_argument(
+        '--endpoint',
+        default='tcp/127.0.0.1:7447',
+        help='zenoh router to connect to (default: %(default)s; start one with veh-id router)',
+    )
+    parser.add_argument('--domain', type=int, default=0, help='ROS domain id (zenoh)')
+    add_parameter_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the node."""
+    from veh_identification.runtime.graph import find_config, find_node
+
+    description = find_node(options.node)
+    files = [find_config(options.config)] if options.config else []
+    values = parameter_values(options.parameter)
+    if options.engine == 'ros':
+        try:
+            from veh_identification.runtime import ros
+        except ImportError as error:
+            raise UsageError(
+                f'--engine ros needs a sourced ROS 2 ({error.name} cannot be imported); '
+                'use --engine zenoh on a machine without ROS'
+            ) from error
+        return ros.run_node(
+            description,
+            ros.command_line(files, values, options.remap, options.namespace),
+        )
+    from veh_identification.runtime import zenoh
+
+    engine = zenoh.ZenohEngine(domain=options.domain, endpoint=options.endpoint)
+    try:
+        node = engine.create_node(
+            description.name,
+            options.namespace,
+            parameter_files=files,
+            parameters={**description.parameters, **values},
+            remappings=(*options.remap, *description.remappings),
+        )
+        description.create(node)
+        engine.spin()
+    finally:
+        engine.shutdown()
+    return 0

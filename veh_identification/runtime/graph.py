@@ -1,0 +1,136 @@
+"""Graphs: which nodes run together, described once for `launch/` and for `veh-id replay`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from veh_identification.errors import UsageError
+from veh_identification.runtime.interface import Node
+from veh_identification.runtime.parameters import refuse_unknown
+from veh_identification.runtime.share import share_directory
+
+
+@dataclass(frozen=True)
+class NodeDescription:
+    """One node of a graph; its name is also the name of its executable."""
+
+    name: str
+    factory: str  # 'module:class', imported only when the node is made
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    remappings: tuple[tuple[str, str], ...] = ()
+
+    def create(self, node: Node) -> Any:
+        """Construct the node class on the node object of an engine."""
+        module, _, name = self.factory.partition(':')
+        instance = getattr(importlib.import_module(module), name)(node)
+        refuse_unknown(node)
+        return instance
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes that run together, and the kinds of hardware drivers that feed them."""
+
+    name: str
+    summary: str
+    nodes: tuple[NodeDescription, ...]
+    default_config: str
+    driver_kinds: tuple[str, ...] = ()
+
+
+class Engine(Protocol):
+    """What an engine must offer to run a graph."""
+
+    def create_node(
+        self,
+        name: str,
+        namespace: str = '/',
+        *,
+        parameter_files: Iterable[str | Path] = (),
+        parameters: Mapping[str, Any] | None = None,
+        remappings: Iterable[tuple[str, str]] = (),
+    ) -> Any:
+        """A node object."""
+        ...
+
+
+SENSOR_FUSION = NodeDescription(
+    'sensor_fusion', 'veh_identification.nodes.sensor_fusion:SensorFusion'
+)
+
+GRAPHS = {
+    graph.name: graph
+    for graph in (
+        Graph(
+            'sensor_fusion',
+            'joins all sensors into fused/state',
+            (SENSOR_FUSION,),
+            'sensor_fusion_car.yaml',
+            ('imu', 'gnss', 'mocap', 'force', 'can'),
+        ),
+    )
+}
+
+
+def find_graph(name: str) -> Graph:
+    """The graph of a name."""
+    try:
+        return GRAPHS[name]
+    except KeyError:
+        raise UsageError(
+            f'there is no graph {name!r}; there are: {", ".join(sorted(GRAPHS))}'
+        ) from None
+
+
+def find_node(name: str) -> NodeDescription:
+    """The description of a node of any graph."""
+    nodes = {node.name: node for graph in GRAPHS.values() for node in graph.nodes}
+    try:
+        return nodes[name]
+    except KeyError:
+        raise UsageError(
+            f'there is no node {name!r}; there are: {", ".join(sorted(nodes))}'
+        ) from None
+
+
+def find_config(name: str | Path) -> Path:
+    """A configuration file: a path, or the name of one that is shipped in config/."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    shipped = share_directory() / 'config'
+    for candidate in (shipped / path, shipped / f'{name}.yaml'):
+        if candidate.is_file():
+            return candidate
+    known = ', '.join(sorted(entry.name for entry in shipped.glob('*.yaml')))
+    raise UsageError(
+        f'configuration {name}: no such file, and no such name in config/ (there are: {known})'
+    )
+
+
+def create_graph(
+    engine: Engine,
+    graph: Graph,
+    *,
+    config: str | Path | None = None,
+    namespace: str = '/',
+    parameters: Mapping[str, Any] | None = None,
+    remappings: Iterable[tuple[str, str]] = (),
+) -> list[Any]:
+    """Make all nodes of a graph on an engine; single `parameters` go to every node."""
+    extra = tuple(remappings)
+    instances = []
+    for description in graph.nodes:
+        node = engine.create_node(
+            description.name,
+            namespace,
+            parameter_files=[find_config(config or graph.default_config)],
+            parameters={**description.parameters, **(parameters or {})},
+            remappings=extra + description.remappings,
+        )
+        instances.append(description.create(node))
+    return instances

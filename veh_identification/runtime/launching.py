@@ -1,0 +1,164 @@
+"""Launch descriptions made from graphs. Imported by launch/*.launch.py only, where ROS is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from launch import LaunchContext, LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    ExecuteProcess,
+    OpaqueFunction,
+    RegisterEventHandler,
+    TimerAction,
+)
+from launch.event_handlers import OnProcessExit
+from launch.events import Shutdown
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from veh_identification.errors import UsageError
+from veh_identification.runtime.graph import Graph, find_config, find_graph
+from veh_identification.runtime.share import share_directory
+
+PACKAGE = 'veh_identification'
+
+
+def read_drivers() -> dict[str, dict[str, dict[str, Any]]]:
+    """The table of hardware drivers, by kind and name."""
+    path = share_directory() / 'config' / 'drivers.yaml'
+    drivers: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(path.read_text('utf-8'))
+    return drivers
+
+
+def launch_description(graph_name: str) -> LaunchDescription:
+    """The launch description of a graph: hardware drivers, or a bag with its clock."""
+    graph = find_graph(graph_name)
+    drivers = read_drivers()
+    arguments = [
+        DeclareLaunchArgument(
+            'bag', default_value='', description='rosbag2 to play; empty: hardware drivers'
+        ),
+        DeclareLaunchArgument(
+            'bag_rate', default_value='1.0', description='playback speed of the bag'
+        ),
+        DeclareLaunchArgument(
+            'bag_delay',
+            default_value='2.0',
+            description='seconds before playing, so that every node is found first',
+        ),
+        DeclareLaunchArgument(
+            'record', default_value='', description='folder for a bag of everything published'
+        ),
+        DeclareLaunchArgument(
+            'config',
+            default_value=graph.default_config,
+            description='parameter file, or the name of one in config/',
+        ),
+        DeclareLaunchArgument('namespace', default_value='', description='namespace of all nodes'),
+        DeclareLaunchArgument('log_level', default_value='info', description='of the nodes'),
+    ]
+    for kind in graph.driver_kinds:
+        names = ', '.join(drivers.get(kind, {}))
+        arguments += [
+            DeclareLaunchArgument(
+                f'{kind}_driver',
+                default_value='',
+                description=f'{kind} driver to start: {names}; empty: none',
+            ),
+            DeclareLaunchArgument(
+                f'{kind}_driver_config',
+                default_value='',
+                description=f'parameter file of the {kind} driver',
+            ),
+        ]
+    return LaunchDescription(
+        [*arguments, OpaqueFunction(function=lambda context: _actions(context, graph, drivers))]
+    )
+
+
+def _actions(
+    context: LaunchContext, graph: Graph, drivers: dict[str, dict[str, dict[str, Any]]]
+) -> list[Any]:
+    def value(name: str) -> str:
+        return str(LaunchConfiguration(name).perform(context))
+
+    bag, namespace = value('bag'), value('namespace')
+    actions = [
+        Node(
+            package=PACKAGE,
+            executable=description.name,
+            name=description.name,
+            namespace=namespace,
+            output='screen',
+            parameters=[
+                str(find_config(value('config'))),
+                {**description.parameters, 'use_sim_time': bool(bag)},
+            ],
+            remappings=list(description.remappings),
+            ros_arguments=['--log-level', value('log_level')],
+        )
+        for description in graph.nodes
+    ]
+    if value('record'):
+        actions.append(
+            ExecuteProcess(
+                cmd=['ros2', 'bag', 'record', '--all-topics', '-o', value('record')],
+                output='screen',
+            )
+        )
+    if bag:
+        return actions + _playback(bag, value('bag_rate'), value('bag_delay'))
+    wanted = [kind for kind in graph.driver_kinds if value(f'{kind}_driver')]
+    return actions + [
+        _driver(
+            drivers[kind],
+            kind,
+            value(f'{kind}_driver'),
+            value(f'{kind}_driver_config'),
+            namespace,
+        )
+        for kind in wanted
+    ]
+
+
+def _playback(bag: str, rate: str, delay: str) -> list[Any]:
+    """Play a bag with its clock; the launch ends shortly after the bag does."""
+    if not Path(bag).exists():
+        raise UsageError(f'bag:={bag}: there is no such file or folder')
+    player = ExecuteProcess(
+        cmd=['ros2', 'bag', 'play', bag, '--clock', '100', '--rate', rate, '--delay', delay,
+             '--disable-keyboard-controls'],
+        output='screen',
+    )  # fmt: skip
+    ending = RegisterEventHandler(
+        OnProcessExit(
+            target_action=player,
+            on_exit=[
+                TimerAction(
+                    period=1.0, actions=[EmitEvent(event=Shutdown(reason='the bag has ended'))]
+                )
+            ],
+        )
+    )
+    return [player, ending]
+
+
+def _driver(
+    known: dict[str, dict[str, Any]], kind: str, name: str, config: str, namespace: str
+) -> Node:
+    if name not in known:
+        raise UsageError(f'{kind}_driver:={name}: known are {", ".join(known)}')
+    driver = known[name]
+    return Node(
+        package=driver['package'],
+        executable=driver['executable'],
+        namespace=namespace,
+        output='screen',
+        arguments=driver.get('arguments', []),
+        parameters=[config] if config else [],
+        remappings=list(driver['remappings'].items()),
+    )

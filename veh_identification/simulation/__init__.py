@@ -1,0 +1,1 @@
+"""Ground truth of each system with disturbances and sensors, written into bags."""
