@@ -30,5 +30,6 @@ setup(
         *files_below('msg'),
         *files_below('config'),
         *files_below('launch'),
+        *files_below('bench'),
     ],
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 
 import pytest
 
 from veh_identification.errors import MessageError, UsageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.qos import LATCHED, SENSOR_DATA, SYSTEM_DEFAULT
-from veh_identification.runtime.replay import InputMessage, ReplayEngine
+from veh_identification.runtime.replay import ReplayEngine
 
 STRING = 'std_msgs/msg/String'
 SECOND = 1_000_000_000
@@ -27,8 +28,18 @@ def string(text: str):
     return messages.new(STRING, data=text)
 
 
-def item(time_ns: int, text: str, topic: str = '/in') -> InputMessage:
-    return InputMessage(time_ns, topic, STRING, lambda: string(text))
+@dataclass
+class Item:
+    time_ns: int
+    text: str
+    topic: str = '/in'
+    typename: str = STRING
+
+    def decode(self):
+        return string(self.text)
+
+
+item = Item
 
 
 class Relay:

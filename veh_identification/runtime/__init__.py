@@ -1,1 +1,1 @@
-"""runtime."""
+"""Engines, messages, graphs, and the reading and writing of bags: the edge of the package."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -45,14 +44,16 @@ class Sink(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class InputMessage:
-    """One message of the source: `decode()` gives the message object."""
+class Recorded(Protocol):
+    """One message of the source; decoded only when a node wants it."""
 
     time_ns: int
     topic: str
     typename: str
-    decode: Callable[[], Any]
+
+    def decode(self) -> Any:
+        """The message object."""
+        ...
 
 
 class ReplayEngine:
@@ -190,7 +191,7 @@ class ReplayEngine:
         """Call a service when node time reaches `time_ns`."""
         self._push(time_ns, lambda: self.call_service(name, **request_fields))
 
-    def run(self, source: Iterable[InputMessage]) -> None:
+    def run(self, source: Iterable[Recorded]) -> None:
         """Play the whole source."""
         self._deliver_pending()
         for item in source:
@@ -259,7 +260,7 @@ class ReplayEngine:
             for subscription in receivers:
                 subscription.callback(message)
 
-    def _check_type(self, item: InputMessage) -> None:
+    def _check_type(self, item: Recorded) -> None:
         for subscription in self._subscriptions[item.topic]:
             if subscription.typename != item.typename:
                 raise MessageError(

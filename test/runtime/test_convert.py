@@ -1,0 +1,94 @@
+"""Custom, headerless messages become standard ones; what cannot be mapped is said."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from veh_identification.errors import BagError, InputError
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagReader, BagWriter
+from veh_identification.runtime.convert import convert, read_mapping
+
+MAPPING = """
+/raw:
+  topic: force_plate/wrench
+  type: geometry_msgs/msg/WrenchStamped
+  frame_id: plate
+  fields:
+    wrench.force.x: x
+    wrench.force.z: -2.0 * z
+"""
+
+
+@pytest.fixture
+def bag(tmp_path: Path) -> Path:
+    path = tmp_path / 'in'
+    with BagWriter(path) as writer:
+        for index in range(3):
+            writer.write_message(
+                '/raw', messages.new('geometry_msgs/msg/Vector3', x=1.0 + index, z=3.0), 10 + index
+            )
+            writer.write_message('/other', messages.new('std_msgs/msg/Bool', data=True), 10)
+    return path
+
+
+def mapping(tmp_path: Path, text: str):
+    path = tmp_path / 'map.yaml'
+    path.write_text(text)
+    return read_mapping(path)
+
+
+def test_mapping_gives_stamped_standard_messages(bag: Path, tmp_path: Path) -> None:
+    counts = convert([bag], tmp_path / 'out', mapping=mapping(tmp_path, MAPPING))
+    assert counts == {'/force_plate/wrench': 3, '/other': 3}
+    with BagReader(tmp_path / 'out') as reader:
+        found = list(reader.messages(['/force_plate/wrench']))
+    assert [messages.stamp_ns(item.message) for item in found] == [10, 11, 12]
+    assert found[2].message.wrench.force.x == 3.0
+    assert found[2].message.wrench.force.z == -6.0
+    assert found[0].message.header.frame_id == 'plate'
+
+
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        (('force.x: x', 'force.w: x'), 'WrenchStamped has no field wrench.force.w'),
+        (('-2.0 * z', 'sin(z)'), 'expected a field or "factor * field"'),
+        (('frame_id', 'farme_id'), 'unknown key farme_id'),
+        (('  topic: force_plate/wrench\n', ''), 'the key topic is missing'),
+    ],
+)
+def test_wrong_mappings_are_named(tmp_path: Path, change, sentence: str) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        mapping(tmp_path, MAPPING.replace(*change))
+
+
+def test_fields_and_topics_that_are_not_there(bag: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='has no field qx'):
+        convert([bag], tmp_path / 'a', mapping=mapping(tmp_path, MAPPING.replace(': x', ': qx')))
+    with pytest.raises(BagError, match='no topic /rax; did you mean /raw'):
+        convert([bag], tmp_path / 'b', mapping=mapping(tmp_path, MAPPING.replace('/raw', '/rax')))
+    assert not (tmp_path / 'a').exists() and not (tmp_path / 'b').exists()
+
+
+@pytest.mark.shared_data
+def test_the_force_plate_recording_of_others(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    recording = root.parent / 'shared' / 'data' / 'force_plate_markers.bag'
+    if not recording.is_file():
+        pytest.skip('the recordings of others are not beside the repository')
+    counts = convert(
+        [recording],
+        tmp_path / 'out',
+        mapping=read_mapping(root / 'config' / 'map_force_plate.yaml'),
+    )
+    assert counts['/force_plate/wrench'] == 17600
+    with BagReader(tmp_path / 'out') as reader:
+        first = next(reader.messages(['force_plate/wrench']))
+        assert first.message.header.frame_id == 'force_plate'
+        assert messages.stamp_ns(first.message) == first.time_ns
+        # A type that only the recording defines keeps its definition.
+        assert next(reader.messages(['/Marker_global_translation'])).message is not None

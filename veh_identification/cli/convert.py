@@ -1,0 +1,45 @@
+"""`veh-id convert BAG`: any recording to rosbag2, custom messages to standard ones."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_parser(verbs: Any) -> None:
+    """Describe the verb."""
+    parser = verbs.add_parser(
+        'convert',
+        help='convert recordings to rosbag2, mapping custom messages',
+        description='Writes rosbag2 or ROS 1 recordings as one rosbag2. A mapping file turns '
+        'custom messages (a force plate without header, say) into standard ones; '
+        'config/map_force_plate.yaml is an example.',
+    )
+    parser.add_argument('bags', metavar='BAG', nargs='+')
+    parser.add_argument('--out', metavar='BAG2', required=True, help='recording to write')
+    parser.add_argument('--map', metavar='YAML', help='what becomes of which topic')
+    parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
+    parser.add_argument('--overwrite', action='store_true', help='replace an existing output')
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Convert."""
+    from veh_identification.runtime.bags import Progress
+    from veh_identification.runtime.convert import convert, read_mapping
+    from veh_identification.runtime.graph import find_config
+
+    mapping = read_mapping(find_config(options.map)) if options.map else None
+    with Progress('converting') as progress:
+        counts = convert(
+            options.bags,
+            options.out,
+            mapping=mapping,
+            storage=options.storage,
+            overwrite=options.overwrite,
+            progress=progress,
+        )
+    for topic, count in sorted(counts.items()):
+        print(f'  {topic}  {count}')
+    print(f'{options.out}: {sum(counts.values())} messages')
+    return 0

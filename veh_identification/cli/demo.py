@@ -1,0 +1,3 @@
+"""placeholder while others are written."""
+def add_parser(verbs):
+    """x."""

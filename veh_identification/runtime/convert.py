@@ -1,0 +1,155 @@
+"""Converts recordings: any kind in, rosbag2 out, custom messages mapped to standard ones.
+
+A mapping (YAML) says what becomes of a topic whose messages no node understands:
+
+    /Force_plate_data:
+      topic: /force_plate/wrench
+      type: geometry_msgs/msg/WrenchStamped
+      frame_id: force_plate
+      stamp: log                     # or the path of a time field of the message
+      fields:
+        wrench.force.x: fx_N         # a field of the recorded message,
+        wrench.force.z: -1.0 * fz_N  # or a factor times a field, for units and signs
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from veh_identification.errors import InputError
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagReader, BagWriter, RawMessage
+from veh_identification.runtime.bags.definitions import Decoder
+
+_TERM = re.compile(r'^(?:(?P<factor>[-+0-9.eE]+)\s*\*\s*)?(?P<path>[A-Za-z_][\w.]*)$')
+
+
+@dataclass(frozen=True)
+class TopicMapping:
+    """What becomes of the messages of one topic."""
+
+    topic: str
+    typename: str
+    frame_id: str
+    stamp: str
+    fields: Mapping[str, tuple[float, str]]  # target path: factor, source path
+
+    def convert(self, message: Any, log_ns: int) -> Any:
+        """A standard message from a recorded one."""
+        values: dict[str, Any] = {}
+        stamp_ns = log_ns if self.stamp == 'log' else messages.stamp_ns(_get(message, self.stamp))
+        values['header'] = messages.header(stamp_ns, self.frame_id)
+        for target, (factor, source) in self.fields.items():
+            *folders, leaf = target.split('.')
+            place = values
+            for folder in folders:
+                place = place.setdefault(folder, {})
+            place[leaf] = factor * _get(message, source)
+        return messages.new(self.typename, **values)
+
+
+def read_mapping(path: str | Path) -> dict[str, TopicMapping]:
+    """Topic mappings from a YAML file."""
+    try:
+        document = yaml.safe_load(Path(path).read_text('utf-8'))
+    except OSError as error:
+        raise InputError(f'{path}: cannot be read: {error.strerror}') from error
+    except yaml.YAMLError as error:
+        raise InputError(f'{path}: not a YAML file: {error}') from error
+    if not isinstance(document, Mapping):
+        raise InputError(f'{path}: expected a mapping of topics')
+    return {
+        '/' + str(topic).strip('/'): _topic_mapping(f'{path}, {topic}', entry)
+        for topic, entry in document.items()
+    }
+
+
+def _topic_mapping(where: str, entry: Any) -> TopicMapping:
+    missing = [key for key in ('topic', 'type', 'fields') if key not in (entry or {})]
+    if missing:
+        raise InputError(f'{where}: the key {missing[0]} is missing')
+    unknown = set(entry) - {'topic', 'type', 'fields', 'frame_id', 'stamp'}
+    if unknown:
+        raise InputError(f'{where}: unknown key {sorted(unknown)[0]}')
+    known = messages.describe_type(entry['type'])
+    fields = {}
+    for target, term in entry['fields'].items():
+        match = _TERM.match(str(term).strip())
+        if match is None:
+            raise InputError(
+                f'{where}, {target}: expected a field or "factor * field", got {term!r}'
+            )
+        if target not in known:
+            raise InputError(f'{where}: {entry["type"]} has no field {target}')
+        fields[target] = (float(match['factor'] or 1.0), match['path'])
+    return TopicMapping(
+        '/' + str(entry['topic']).strip('/'),
+        entry['type'],
+        entry.get('frame_id', ''),
+        entry.get('stamp', 'log'),
+        fields,
+    )
+
+
+def _get(message: Any, path: str) -> Any:
+    value = message
+    for name in path.split('.'):
+        try:
+            value = getattr(value, name)
+        except AttributeError:
+            raise InputError(
+                f'{messages.type_name(message)} has no field {path}; veh-id info BAG --topic NAME '
+                'lists its fields'
+            ) from None
+    return value
+
+
+def convert(
+    bags: Sequence[str | Path],
+    out: str | Path,
+    *,
+    mapping: Mapping[str, TopicMapping] | None = None,
+    storage: str = 'mcap',
+    overwrite: bool = False,
+    on_error: str = 'stop',
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, int]:
+    """Write recordings as one rosbag2; returns the messages written by topic."""
+    mapping = mapping or {}
+    with (
+        BagReader(bags, on_error=on_error, progress=progress) as reader,
+        BagWriter(out, storage=storage, overwrite=overwrite) as writer,
+    ):
+        for topic in mapping:
+            reader.topic_info(topic)
+        known = messages.rosbags_backend().store.types
+        for raw in reader.raw():
+            rule = mapping.get(raw.topic)
+            if rule is not None:
+                message = rule.convert(raw.decode(), raw.time_ns)
+                writer.write_message(rule.topic, message, raw.time_ns)
+            elif raw.typename in known:
+                writer.write_message(raw.topic, raw.decode(), raw.time_ns)
+            else:
+                _write_foreign(raw, writer)
+        return dict(writer.counts)
+
+
+def _write_foreign(raw: RawMessage, writer: BagWriter) -> None:
+    """Copy a message whose type only the recording defines, with that definition."""
+    decoder = raw.channel.decoder
+    if isinstance(decoder, Decoder):
+        writer.add_topic(
+            raw.topic,
+            raw.typename,
+            qos=raw.channel.qos,
+            definition=decoder.types.definition(raw.typename),
+            type_hash=decoder.types.type_hash(raw.typename),
+        )
+        writer.write(raw.topic, raw.typename, raw.payload, raw.time_ns)

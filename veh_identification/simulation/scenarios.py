@@ -1,0 +1,94 @@
+"""Scenarios of `veh-id simulate`: each writes sensor messages and its truth into a bag."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from veh_identification import __version__
+from veh_identification.errors import UsageError
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.simulation.drive import Drive
+from veh_identification.simulation.sensors import DriveSensors, simulate_drive
+
+#: Called with the seconds done and the seconds in all.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A simulation that can be asked for by name."""
+
+    name: str
+    summary: str
+    duration: float  # seconds when nothing else is asked for
+    write: Callable[[BagWriter, float, int, float, Progress], dict[str, Any]]
+
+
+def _drive(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
+    """A car body on a known path with IMU, GNSS, optical speed sensor and encoders."""
+    sensors = DriveSensors().scaled(noise)
+    start: int | None = None
+    spoken = -1
+    for reading in simulate_drive(Drive.example(seed), sensors, duration, seed):
+        writer.write_message(reading.topic, reading.message, reading.log_ns)
+        start = reading.log_ns if start is None else start
+        second = (reading.log_ns - start) // 1_000_000_000
+        if second > spoken:
+            spoken = second
+            progress(second, round(duration))
+    return {'sensors': asdict(sensors)}
+
+
+SCENARIOS = {
+    scenario.name: scenario
+    for scenario in (
+        Scenario('drive', 'car body on a known path, for the sensor fusion', 60.0, _drive),
+    )
+}
+
+
+def find_scenario(name: str) -> Scenario:
+    """The scenario of a name."""
+    try:
+        return SCENARIOS[name]
+    except KeyError:
+        raise UsageError(
+            f'there is no scenario {name!r}; there are: {", ".join(sorted(SCENARIOS))}'
+        ) from None
+
+
+def simulate(
+    name: str,
+    out: str | Path,
+    *,
+    duration: float | None = None,
+    seed: int = 0,
+    noise: float = 1.0,
+    storage: str = 'mcap',
+    overwrite: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Any]:
+    """Write the bag of a scenario with its truth.json; returns the truth."""
+    scenario = find_scenario(name)
+    seconds = scenario.duration if duration is None else duration
+    if not seconds > 0:
+        raise UsageError(f'a simulation needs a positive duration, got {seconds:g} s')
+    if not noise >= 0:
+        raise UsageError(f'the noise factor must not be negative, got {noise:g}')
+    with BagWriter(out, storage=storage, overwrite=overwrite) as writer:
+        truth = {
+            'scenario': name,
+            'seed': seed,
+            'duration': seconds,
+            'noise': noise,
+            'version': __version__,
+            **scenario.write(writer, seconds, seed, noise, progress),
+        }
+        writer.add_file('truth.json', json.dumps(truth, indent=2) + '\n')
+    return truth
