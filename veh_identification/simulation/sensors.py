@@ -94,7 +94,7 @@ def simulate_drive(
 
 
 def _stream(
-    make: Callable[[BodyMotion, DriveSensors, np.random.Generator, Array], Iterator[Any]],
+    make: Callable[[BodyMotion, DriveSensors, np.random.Generator, Any], Iterator[Any]],
     rate: float,
     phase: float,
     duration: float,

@@ -1,0 +1,300 @@
+"""Fourier-series trajectories of document 002, equations (12) to (16)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import ArrayLike, NDArray
+
+from veh_identification.errors import InputError, SignalError, UsageError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FourierTrajectory:
+    """Periodic trajectory of C coordinates with n_h harmonics.
+
+    Attributes:
+        offset: x_0 (C,).
+        mu: (n_h, C), velocity amplitudes of the cosines in (14).
+        nu: (n_h, C), velocity amplitudes of the sines in (14).
+        fundamental_hz: w_f / (2 pi), common to all coordinates.
+        names: one per coordinate.
+    """
+
+    offset: FloatArray
+    mu: FloatArray
+    nu: FloatArray
+    fundamental_hz: float
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        offset = np.asarray(self.offset, dtype=float)
+        mu, nu = np.asarray(self.mu, dtype=float), np.asarray(self.nu, dtype=float)
+        if offset.ndim != 1 or mu.ndim != 2 or mu.shape != nu.shape:
+            raise SignalError(
+                f'a trajectory needs offset (C,), mu and nu (n_h, C), found {offset.shape}, '
+                f'{mu.shape}, {nu.shape}'
+            )
+        if mu.shape[1] != len(offset) or mu.shape[0] < 1:
+            raise SignalError(
+                f'{len(offset)} coordinates and at least one harmonic needed, found {mu.shape}'
+            )
+        if not self.fundamental_hz > 0.0:
+            raise SignalError(f'the fundamental must be positive, found {self.fundamental_hz} Hz')
+        names = tuple(self.names) or tuple(f'q{i + 1}' for i in range(len(offset)))
+        if len(names) != len(offset):
+            raise SignalError(f'{len(offset)} coordinates need as many names, found {len(names)}')
+        for field, value in (('offset', offset), ('mu', mu), ('nu', nu), ('names', names)):
+            object.__setattr__(self, field, value)
+
+    @property
+    def harmonics(self) -> int:
+        """Number of harmonics n_h."""
+        return len(self.mu)
+
+    @property
+    def channels(self) -> int:
+        """Number of coordinates."""
+        return len(self.offset)
+
+    @property
+    def period(self) -> float:
+        """Seconds per period."""
+        return 1.0 / self.fundamental_hz
+
+    def sample_times(self, count: int) -> FloatArray:
+        """`count` uniform times of one period, the end left out."""
+        return np.arange(count, dtype=np.float64) * (self.period / count)
+
+    def evaluate(self, times: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Position (12), velocity (14) and acceleration (15), each (N, C)."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))
+        k_omega = 2.0 * np.pi * self.fundamental_hz * np.arange(1, self.harmonics + 1)
+        sine, cosine = np.sin(np.outer(t, k_omega)), np.cos(np.outer(t, k_omega))
+        position = self.offset + (sine / k_omega) @ self.mu - (cosine / k_omega) @ self.nu
+        velocity = cosine @ self.mu + sine @ self.nu
+        acceleration = -(sine * k_omega) @ self.mu + (cosine * k_omega) @ self.nu
+        return position, velocity, acceleration
+
+    def vector(self) -> FloatArray:
+        """Xi of (13), coordinate after coordinate."""
+        return np.concatenate([self.offset[None], self.mu, self.nu]).T.ravel()
+
+    @classmethod
+    def from_vector(
+        cls, vector: ArrayLike, channels: int, fundamental_hz: float, names: Sequence[str] = ()
+    ) -> FourierTrajectory:
+        """Inverse of `vector`."""
+        table = np.asarray(vector, dtype=float).reshape(channels, -1).T
+        harmonics = (len(table) - 1) // 2
+        return cls(
+            table[0], table[1 : harmonics + 1], table[harmonics + 1 :], fundamental_hz,
+            tuple(names),
+        )
+
+    def scaled(self, factor: float, home: ArrayLike) -> FourierTrajectory:
+        """Shrunk towards standing still at `home` by `factor`."""
+        centre = np.asarray(home, dtype=float)
+        return FourierTrajectory(
+            centre + factor * (self.offset - centre),
+            factor * self.mu,
+            factor * self.nu,
+            self.fundamental_hz,
+            self.names,
+        )
+
+    def at_rest(self) -> FourierTrajectory:
+        """Nearest trajectory that starts and ends at its offset, without speed or acceleration.
+
+        Least-squares projection of mu on sum mu_k = 0 and of nu on sum k nu_k = 0 and
+        sum nu_k / k = 0; needs three harmonics.
+        """
+        if self.harmonics < 3:
+            raise SignalError(
+                f'a trajectory from rest to rest needs three harmonics, found {self.harmonics}'
+            )
+        k = np.arange(1.0, self.harmonics + 1.0)
+        for_nu = np.stack([k, 1.0 / k])
+        keep_nu = np.eye(len(k)) - np.linalg.pinv(for_nu) @ for_nu
+        return FourierTrajectory(
+            self.offset, self.mu - self.mu.mean(axis=0), keep_nu @ self.nu, self.fundamental_hz,
+            self.names,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for YAML and JSON."""
+        return {
+            'kind': 'fourier',
+            'fundamental_hz': float(self.fundamental_hz),
+            'names': list(self.names),
+            'offset': self.offset.tolist(),
+            'mu': self.mu.tolist(),
+            'nu': self.nu.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any, source: str = 'trajectory') -> FourierTrajectory:
+        """From plain data; `source` names the file in errors."""
+        if not isinstance(data, dict) or data.get('kind') != 'fourier':
+            raise InputError(f"{source}: expected a mapping with kind: 'fourier'")
+        missing = [k for k in ('fundamental_hz', 'offset', 'mu', 'nu') if k not in data]
+        if missing:
+            raise InputError(f'{source}: the field {missing[0]!r} is missing')
+        try:
+            return cls(
+                np.array(data['offset'], dtype=float),
+                np.array(data['mu'], dtype=float),
+                np.array(data['nu'], dtype=float),
+                float(data['fundamental_hz']),
+                tuple(data.get('names', ())),
+            )
+        except (TypeError, ValueError, SignalError) as error:
+            raise InputError(f'{source}: {error}') from error
+
+    def save(self, path: str | Path) -> None:
+        """Write YAML (.yaml, .yml) or JSON, whole or not at all."""
+        target = Path(path)
+        data = self.to_dict()
+        if target.suffix in ('.yaml', '.yml'):
+            text = yaml.safe_dump(data, sort_keys=False)
+        else:
+            text = json.dumps(data, indent=2)
+        partial = target.with_name(target.name + '.partial')
+        partial.write_text(text, encoding='utf-8')
+        os.replace(partial, target)  # noqa: PTH105 - one atomic call
+
+    @classmethod
+    def load(cls, path: str | Path) -> FourierTrajectory:
+        """Read what `save` wrote."""
+        source = Path(path)
+        try:
+            # JSON is YAML, so one reader serves both.
+            data = yaml.safe_load(source.read_text(encoding='utf-8'))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f'{source}: cannot be read ({error})') from error
+        except yaml.YAMLError as error:
+            raise InputError(f'{source}: is neither YAML nor JSON') from error
+        return cls.from_dict(data, str(source))
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """Limits per coordinate (C,) or one for all; velocity and acceleration are symmetric."""
+
+    position_min: ArrayLike
+    position_max: ArrayLike
+    velocity_max: ArrayLike
+    acceleration_max: ArrayLike
+
+    def arrays(self, channels: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The four limits as (C,) arrays, checked."""
+        low, high, velocity, acceleration = (
+            np.broadcast_to(np.asarray(x, dtype=float), (channels,))
+            for x in (
+                self.position_min, self.position_max, self.velocity_max, self.acceleration_max
+            )
+        )
+        if not (low < high).all() or not (velocity > 0).all() or not (acceleration > 0).all():
+            raise UsageError(
+                'excitation limits need position_min < position_max and positive velocity and '
+                f'acceleration, found {low}, {high}, {velocity}, {acceleration}'
+            )
+        return low, high, velocity, acceleration
+
+    def worst_use(self, trajectory: FourierTrajectory, points: int) -> float:
+        """Largest share of any limit that the trajectory uses on a grid of `points`."""
+        low, high, velocity, acceleration = self.arrays(trajectory.channels)
+        q, qd, qdd = trajectory.evaluate(trajectory.sample_times(points))
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        return float(
+            max(
+                (np.abs(q - middle) / half).max(),
+                (np.abs(qd) / velocity).max(),
+                (np.abs(qdd) / acceleration).max(),
+            )
+        )
+
+    def largest_scale(
+        self, trajectory: FourierTrajectory, home: FloatArray, points: int
+    ) -> float:
+        """Largest factor (at most 1) by which `trajectory.scaled(factor, home)` keeps limits."""
+        low, high, velocity, acceleration = self.arrays(trajectory.channels)
+        q, qd, qdd = trajectory.evaluate(trajectory.sample_times(points))
+        if (home < low).any() or (home > high).any():
+            return 0.0
+        tiny = 1e-300
+        return float(
+            min(
+                1.0,
+                ((high - home) / np.maximum(q.max(axis=0) - home, tiny)).min(),
+                ((home - low) / np.maximum(home - q.min(axis=0), tiny)).min(),
+                (velocity / np.maximum(np.abs(qd).max(axis=0), tiny)).min(),
+                (acceleration / np.maximum(np.abs(qdd).max(axis=0), tiny)).min(),
+            )
+        )
+
+    def matrix(
+        self, make: Callable[[FloatArray], FourierTrajectory], size: int, points: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """(A, b) with A z <= b for all limits on a grid, rows in shares of the limits.
+
+        `make` turns the `size` unknowns z linearly into a trajectory.
+        """
+        zero = make(np.zeros(size))
+        low, high, velocity, acceleration = self.arrays(zero.channels)
+        times = zero.sample_times(points)
+        ratios = (0.5 * (high - low), velocity, acceleration)
+        columns = []
+        for unit in np.eye(size):
+            motion = make(unit).evaluate(times)
+            parts = [(m / r).ravel() for m, r in zip(motion, ratios, strict=True)]
+            columns.append(np.concatenate(parts))
+        a = np.stack(columns, axis=1)
+        shift = np.zeros(len(a))
+        middle = 0.5 * (low + high)
+        shift[: points * zero.channels] = np.tile(middle / ratios[0], points)
+        return np.concatenate([a, -a]), np.concatenate([1.0 + shift, 1.0 - shift])
+
+
+def pose_rates(
+    pose: FloatArray, pose_dot: FloatArray, pose_ddot: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Equation (16): velocity v = H x' and acceleration a = H x'' + H' x' (N, 6).
+
+    The pose is (x, y, z, phi, theta, psi) with the rotation Rx(phi) Ry(theta) Rz(psi); v and a
+    hold the linear part and the angular velocity and acceleration in the fixed frame. The printed
+    H has psi where the first angle of the sequence must stand: with the rates in the order
+    (phi, theta, psi) that is phi.
+    """
+    phi, theta = pose[:, 3], pose[:, 4]
+    s, c, st, ct = np.sin(phi), np.cos(phi), np.sin(theta), np.cos(theta)
+    phi_dot, theta_dot = pose_dot[:, 3], pose_dot[:, 4]
+    zero, one = np.zeros_like(phi), np.ones_like(phi)
+    h = _rows([[one, zero, st], [zero, c, -s * ct], [zero, s, c * ct]])
+    h_dot = _rows(
+        [
+            [zero, zero, ct * theta_dot],
+            [zero, -s * phi_dot, -c * ct * phi_dot + s * st * theta_dot],
+            [zero, c * phi_dot, -s * ct * phi_dot - c * st * theta_dot],
+        ]
+    )
+    omega = np.einsum('nij,nj->ni', h, pose_dot[:, 3:])
+    alpha = np.einsum('nij,nj->ni', h, pose_ddot[:, 3:])
+    alpha += np.einsum('nij,nj->ni', h_dot, pose_dot[:, 3:])
+    return (
+        np.concatenate([pose_dot[:, :3], omega], axis=1),
+        np.concatenate([pose_ddot[:, :3], alpha], axis=1),
+    )
+
+
+def _rows(rows: list[list[FloatArray]]) -> FloatArray:
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
