@@ -34,6 +34,8 @@ def prepare_target(
     if not overwrite and (target.is_symlink() or target.exists()):
         raise error(f'{target} exists already and is not overwritten.')
     try:
+        if target.parent.exists() and not target.parent.is_dir():
+            raise NotADirectoryError(20, f'{target.parent} is not a folder')
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as failure:
         raise error(f'{target} cannot be written: {reason(failure)}.') from failure

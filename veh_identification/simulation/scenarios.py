@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,15 +21,29 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A simulation that can be asked for by name."""
+    """A simulation that can be asked for by name.
+
+    `write` names a function `module:function` that is called with the writer, the duration, the
+    seed, the factor on the noise and the progress, and returns the truth; it is imported when it
+    is needed.
+    """
 
     name: str
     summary: str
     duration: float  # seconds when nothing else is asked for
-    write: Callable[[BagWriter, float, int, float, Progress], dict[str, Any]]
+    write: str
+
+    def run(
+        self, writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+    ) -> dict[str, Any]:
+        """Simulate into `writer`; returns the truth."""
+        module, _, name = self.write.partition(':')
+        function = getattr(importlib.import_module(module), name)
+        truth: dict[str, Any] = function(writer, duration, seed, noise, progress)
+        return truth
 
 
-def _drive(
+def write_drive(
     writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
 ) -> dict[str, Any]:
     """A car body on a known path with IMU, GNSS, optical speed sensor and encoders."""
@@ -48,7 +63,12 @@ def _drive(
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        Scenario('drive', 'car body on a known path, for the sensor fusion', 60.0, _drive),
+        Scenario(
+            'drive',
+            'car body on a known path, for the sensor fusion',
+            60.0,
+            f'{__name__}:write_drive',
+        ),
     )
 }
 
@@ -88,7 +108,7 @@ def simulate(
             'duration': seconds,
             'noise': noise,
             'version': __version__,
-            **scenario.write(writer, seconds, seed, noise, progress),
+            **scenario.run(writer, seconds, seed, noise, progress),
         }
         writer.add_file('truth.json', json.dumps(truth, indent=2) + '\n')
     return truth

@@ -1,0 +1,6 @@
+"""Makes `bag_samples` importable, which pytest's importlib mode does not do by itself."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

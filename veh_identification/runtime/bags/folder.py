@@ -1,0 +1,223 @@
+"""Recordings as they lie on the disk: rosbag2 folders, single storage files, ROS 1 bags."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from veh_identification.errors import BagError
+from veh_identification.runtime.atomic import reason
+from veh_identification.runtime.bags.mcap_format import MAGIC as MCAP_MAGIC
+from veh_identification.runtime.bags.mcap_format import zstd
+from veh_identification.runtime.bags.mcap_source import McapSource
+from veh_identification.runtime.bags.ros1_source import Ros1Source
+from veh_identification.runtime.bags.source import Item, Problems, Source
+from veh_identification.runtime.bags.sqlite_source import SqliteSource
+
+ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'
+NEWEST_VERSION = 9
+SOURCES: dict[str, Callable[[Path, Problems, Path], Source]] = {
+    'mcap': McapSource,
+    'sqlite3': SqliteSource,
+    'ros1': Ros1Source,
+}
+#: Below this version the recorder was Humble or older, and no definitions were stored.
+FIRST_VERSION_WITH_DISTRIBUTION = 7
+
+
+@dataclass
+class Recording:
+    """An opened recording: its files in order and what metadata.yaml says about all of them."""
+
+    path: Path
+    sources: list[Source]
+    storage: str
+    compression: str = ''
+    distribution: str = ''
+    custom_data: dict[str, str] = field(default_factory=dict)
+    temporary: TemporaryDirectory[str] | None = None
+
+    def close(self) -> None:
+        """Close all files and remove temporary ones."""
+        for source in self.sources:
+            source.close()
+        if self.temporary is not None:
+            self.temporary.cleanup()
+
+
+def open_recording(path: Path, problems: Problems) -> Recording:
+    """Open a rosbag2 folder, an .mcap or .db3 file, or a ROS 1 bag."""
+    if not path.exists():
+        raise BagError(f'{path} does not exist.')
+    if path.is_dir():
+        return _open_folder(path, problems)
+    temporary = None
+    file = path
+    try:
+        if _magic(path) == ZSTD_MAGIC:
+            temporary = TemporaryDirectory()
+            file = _decompress(path, Path(temporary.name))
+        kind = _kind(file, path)
+        return Recording(path, [_open_file(file, kind, problems, path)], kind, temporary=temporary)
+    except BaseException:
+        if temporary is not None:
+            temporary.cleanup()
+        raise
+
+
+def _magic(path: Path) -> bytes:
+    try:
+        with path.open('rb') as file:
+            return file.read(4)
+    except OSError as error:
+        raise BagError(f'{path} cannot be opened: {reason(error)}.') from error
+
+
+def _kind(path: Path, shown: Path) -> str:
+    with path.open('rb') as file:
+        head = file.read(16)
+    if not head:
+        raise BagError(f'{shown} is empty.')
+    if head.startswith(MCAP_MAGIC):
+        return 'mcap'
+    if head.startswith(b'SQLite format 3'):
+        return 'sqlite3'
+    if head.startswith(b'#ROSBAG V'):
+        return 'ros1'
+    raise BagError(
+        f'{shown} is not a recording: it is neither an mcap file, nor an sqlite3 file of rosbag2, '
+        f'nor a ROS 1 bag.'
+    )
+
+
+def _open_file(path: Path, kind: str, problems: Problems, shown: Path) -> Source:
+    return SOURCES[kind](path, problems, shown)
+
+
+def _read_metadata(path: Path) -> dict[str, Any]:
+    """Checked content of metadata.yaml."""
+    file = path / 'metadata.yaml'
+    try:
+        content = yaml.safe_load(file.read_text('utf-8'))
+    except OSError as error:
+        raise BagError(f'{file} cannot be opened: {reason(error)}.') from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BagError(f'{file} is damaged: it is not valid YAML.') from error
+    metadata = content.get('rosbag2_bagfile_information') if isinstance(content, dict) else None
+    if not isinstance(metadata, dict):
+        raise BagError(f'{file} is damaged: rosbag2_bagfile_information is missing.')
+    version = metadata.get('version')
+    if not isinstance(version, int) or version > NEWEST_VERSION:
+        raise BagError(f'{file} has version {version}, only versions up to 9 are known.')
+    if not isinstance(metadata.get('relative_file_paths'), list):
+        raise BagError(f'{file} is damaged: relative_file_paths is missing.')
+    return metadata
+
+
+def _open_folder(path: Path, problems: Problems) -> Recording:
+    if not (path / 'metadata.yaml').exists():
+        return _open_without_metadata(path, problems)
+    metadata = _read_metadata(path)
+    mode = str(metadata.get('compression_mode') or '').lower().replace('none', '')
+    method = metadata.get('compression_format')
+    if mode and (mode not in ('file', 'message') or method != 'zstd'):
+        raise BagError(f'{path} is compressed by {mode} with {method}, only zstd is known.')
+    storage = metadata.get('storage_identifier')
+    if storage not in ('mcap', 'sqlite3'):
+        raise BagError(f'{path} has the storage {storage!r}, only mcap and sqlite3 are known.')
+    distribution = str(metadata.get('ros_distro') or '')
+    if not distribution and metadata['version'] < FIRST_VERSION_WITH_DISTRIBUTION:
+        distribution = 'humble'
+    recording = Recording(
+        path, [], storage, mode, distribution, dict(metadata.get('custom_data') or {})
+    )
+    try:
+        if mode == 'file':
+            recording.temporary = TemporaryDirectory()
+        for name in metadata['relative_file_paths']:
+            file = shown = _find_file(path, str(name))
+            if recording.temporary is not None:
+                file = _decompress(file, Path(recording.temporary.name))
+            _kind(file, shown)
+            source = _open_file(file, storage, problems, shown)
+            recording.sources.append(_Decompressing(source) if mode == 'message' else source)
+    except BaseException:
+        recording.close()
+        raise
+    return recording
+
+
+def _open_without_metadata(path: Path, problems: Problems) -> Recording:
+    """Folder of a recorder that was cut off before it could write metadata.yaml."""
+    files = sorted([*path.glob('*.mcap'), *path.glob('*.db3')])
+    if not files:
+        raise BagError(f'{path} is not a recording: it holds no metadata.yaml.')
+    problems.meet(
+        f'{path} holds no metadata.yaml (the recorder was cut off?): give the file '
+        f'{files[0].name} in it, run "ros2 bag reindex", or let damaged parts be skipped.'
+    )
+    kinds = [_kind(file, file) for file in files]
+    recording = Recording(path, [], kinds[0])
+    try:
+        for file, kind in zip(files, kinds, strict=True):
+            recording.sources.append(_open_file(file, kind, problems, file))
+    except BaseException:
+        recording.close()
+        raise
+    return recording
+
+
+def _find_file(folder: Path, name: str) -> Path:
+    """Storage file of a folder; early versions wrote paths with the folder's name before it."""
+    file = folder / Path(name).name
+    for candidate in (file, file.with_name(file.name + '.zstd')):
+        if candidate.exists():
+            return candidate
+    raise BagError(f'{folder}: metadata.yaml names the file {file.name}, which does not exist.')
+
+
+def _decompress(path: Path, folder: Path) -> Path:
+    """Temporary decompressed copy of a file."""
+    target = folder / path.name.removesuffix('.zstd')
+    try:
+        with zstd.open(path, 'rb') as stream, target.open('wb') as file:
+            shutil.copyfileobj(stream, file, 2**20)
+    except (zstd.ZstdError, EOFError) as error:
+        raise BagError(f'{path} is truncated or damaged: {error}.') from error
+    except OSError as error:
+        raise BagError(f'{path} cannot be decompressed: {reason(error)}.') from error
+    return target
+
+
+class _Decompressing:
+    """Source whose messages are compressed one by one."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.path = source.path
+        self.connections = source.connections
+        self.start_ns, self.end_ns = source.start_ns, source.end_ns
+        self.message_count = source.message_count
+        self.truncated = source.truncated
+
+    def items(
+        self, ids: Collection[int], start_ns: int | None, stop_ns: int | None, problems: Problems
+    ) -> Iterator[Item]:
+        for time_ns, key, data in self.source.items(ids, start_ns, stop_ns, problems):
+            try:
+                content = zstd.decompress(data)
+            except (zstd.ZstdError, EOFError, MemoryError) as error:
+                problems.meet(
+                    f'{self.path}: a message at {time_ns} ns is damaged: {error}.', error
+                )
+                continue
+            yield time_ns, key, content
+
+    def close(self) -> None:
+        self.source.close()

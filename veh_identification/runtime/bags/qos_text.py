@@ -1,0 +1,65 @@
+"""Quality of service as recordings store it: YAML, with numbers up to version 8, words after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from rosbags.interfaces import (
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
+
+from veh_identification.runtime.qos import QoS
+
+#: What rmw writes for "no limit".
+INFINITE = QosTime(9223372036, 854775807)
+TRANSIENT_LOCAL = (1, 'transient_local')
+BEST_EFFORT = (2, 'best_effort')
+KEEP_ALL = (2, 'keep_all')
+
+
+def parse_qos(profiles: str | list[dict[str, Any]]) -> QoS:
+    """Profile of a topic; of several publishers the most demanding offer that all make."""
+    try:
+        entries = yaml.safe_load(profiles) if isinstance(profiles, str) else profiles
+    except yaml.YAMLError:
+        entries = None
+    entries = [entry for entry in entries or [] if isinstance(entry, dict)]
+    if not entries:
+        return QoS()
+    return QoS(
+        depth=max(_depth(entry) for entry in entries),
+        reliable=all(entry.get('reliability') not in BEST_EFFORT for entry in entries),
+        transient_local=all(entry.get('durability') in TRANSIENT_LOCAL for entry in entries),
+    )
+
+
+def _depth(entry: dict[str, Any]) -> int:
+    if entry.get('history') in KEEP_ALL:
+        return 1000
+    try:
+        return max(int(entry.get('depth', 10)), 1)
+    except (TypeError, ValueError):
+        return 10
+
+
+def rosbags_qos(qos: QoS) -> Qos:
+    """Profile in the form that rosbags' writer takes."""
+    return Qos(
+        history=QosHistory.KEEP_LAST,
+        depth=qos.depth,
+        reliability=QosReliability.RELIABLE if qos.reliable else QosReliability.BEST_EFFORT,
+        durability=(
+            QosDurability.TRANSIENT_LOCAL if qos.transient_local else QosDurability.VOLATILE
+        ),
+        deadline=INFINITE,
+        lifespan=INFINITE,
+        liveliness=QosLiveliness.AUTOMATIC,
+        liveliness_lease_duration=INFINITE,
+        avoid_ros_namespace_conventions=False,
+    )

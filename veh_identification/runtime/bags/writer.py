@@ -1,0 +1,212 @@
+"""Writing rosbag2 recordings, whole or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rosbags.interfaces import Connection
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer, WriterError
+
+from veh_identification.errors import BagError, MessageError
+from veh_identification.runtime import messages
+from veh_identification.runtime.atomic import partial_name, prepare_target, publish, reason, remove
+from veh_identification.runtime.bags.mcap_writer import McapStorage
+from veh_identification.runtime.bags.qos_text import rosbags_qos
+from veh_identification.runtime.bags.sqlite_writer import SqliteStorage
+from veh_identification.runtime.bags.topics import full_topic
+from veh_identification.runtime.qos import STATIC_TF, QoS
+
+STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
+COMPRESSIONS = {
+    'none': CompressionMode.NONE,
+    'chunk': CompressionMode.STORAGE,
+    'file': CompressionMode.FILE,
+    'message': CompressionMode.MESSAGE,
+}
+#: Version 9 of metadata.yaml cannot be read by Humble.
+METADATA_VERSION = 8
+LARGEST_TIME = 2**63 - 1
+
+
+class _Writer(Writer):
+    """rosbags' writer with our storages."""
+
+    STORAGE_PLUGINS = {  # noqa: RUF012 (declared as an instance variable there)
+        StoragePlugin.MCAP: McapStorage,
+        StoragePlugin.SQLITE3: SqliteStorage,
+    }
+
+
+class BagWriter:
+    """A rosbag2 folder that appears under its name when the block ends without an exception.
+
+    Definitions of all types are embedded, so that any reader understands the recording.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        storage: str = 'mcap',
+        compression: str = 'none',
+        overwrite: bool = False,
+        custom_data: Mapping[str, str] | None = None,
+    ):
+        """Prepare a recording.
+
+        Args:
+            path: The folder to make.
+            storage: `mcap` or `sqlite3`.
+            compression: `none`, `chunk` (inside an mcap file), `file` or `message` (of rosbag2).
+            overwrite: Replace what stands there, but only once the new recording is complete.
+            custom_data: Texts kept in metadata.yaml.
+        """
+        self.path = Path(path)
+        if storage not in STORAGES:
+            raise BagError(f'Unknown storage {storage!r}: expected one of {list(STORAGES)}.')
+        if compression not in COMPRESSIONS or (storage, compression) == ('sqlite3', 'chunk'):
+            raise BagError(
+                f'Storage {storage} cannot be written with compression {compression!r}.'
+            )
+        self.storage = storage
+        self.compression = compression
+        self.overwrite = overwrite
+        self.custom_data = dict(custom_data or {})
+        self.counts: dict[str, int] = {}
+        self._connections: dict[str, Connection] = {}
+        self._writer: _Writer | None = None
+        self._partial: Path | None = None
+
+    def __enter__(self) -> BagWriter:
+        """Start writing under a temporary name beside the target."""
+        if self.path.name in ('', '..'):
+            self.path = self.path.resolve()
+        prepare_target(self.path, overwrite=self.overwrite, error=BagError)
+        self._partial = partial_name(self.path)
+        # The storage file carries the folder's name, so the folder has its final name already
+        # and stands inside one with the temporary name.
+        writer = _Writer(
+            self._partial / self.path.name,
+            version=METADATA_VERSION,  # type: ignore[arg-type]
+            storage_plugin=STORAGES[self.storage],
+        )
+        writer.set_compression(COMPRESSIONS[self.compression], CompressionFormat.ZSTD)
+        for key, value in self.custom_data.items():
+            writer.set_custom_data(key, value)
+        try:
+            writer.open()
+        except (OSError, sqlite3.Error, WriterError) as error:
+            remove(self._partial)
+            raise self._failed(error) from error
+        self._writer = writer
+        return self
+
+    def add_topic(
+        self,
+        topic: str,
+        typename: str,
+        *,
+        qos: QoS | None = None,
+        definition: str | None = None,
+        type_hash: str | None = None,
+    ) -> None:
+        """Announce a topic, which may stay empty; writing to a new topic does it by itself."""
+        topic = full_topic(topic)
+        known = self._connections.get(topic)
+        typename = messages.normalize_type_name(typename)
+        if known is not None:
+            if known.msgtype != typename:
+                raise BagError(
+                    f'{self.path}, topic {topic}: it holds {known.msgtype}, {typename} cannot be '
+                    f'written to it.'
+                )
+            return
+        if qos is None:
+            qos = STATIC_TF if topic.endswith('/tf_static') else QoS()
+        if definition is None or type_hash is None:
+            backend = messages.rosbags_backend()
+            definition, type_hash = backend.definition(typename), backend.type_hash(typename)
+        try:
+            self._connections[topic] = self._open_writer().add_connection(
+                topic,
+                typename,
+                msgdef=definition,
+                rihs01=type_hash,
+                offered_qos_profiles=[rosbags_qos(qos)],
+            )
+        except (OSError, sqlite3.Error, WriterError) as error:
+            raise self._failed(error) from error
+        self.counts[topic] = 0
+
+    def write(
+        self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: QoS | None = None
+    ) -> None:
+        """Write a serialised message (CDR) with its log time."""
+        connection = self._connections.get(topic)
+        if connection is None or connection.msgtype != typename:
+            self.add_topic(topic, typename, qos=qos)
+            connection = self._connections[full_topic(topic)]
+            self._connections[topic] = connection  # found at once next time
+        if not 0 <= time_ns <= LARGEST_TIME:
+            raise BagError(f'{self.path}, topic {topic}: {time_ns} ns is not a possible log time.')
+        try:
+            self._open_writer().write(connection, time_ns, payload)
+        except (OSError, sqlite3.Error) as error:
+            raise self._failed(error) from error
+        self.counts[connection.topic] += 1
+
+    def write_message(
+        self, topic: str, message: Any, time_ns: int | None = None, *, qos: QoS | None = None
+    ) -> None:
+        """Write a message; without a log time its header stamp is taken."""
+        if time_ns is None:
+            try:
+                time_ns = messages.stamp_ns(message)
+            except MessageError as error:
+                raise BagError(f'{self.path}, topic {topic}: {error} Give a log time.') from error
+        payload = messages.serialize(message)
+        self.write(topic, messages.type_name(message), payload, time_ns, qos=qos)
+
+    def add_file(self, name: str, content: str | bytes) -> None:
+        """Put a further file (truth.json) into the folder of the recording."""
+        if Path(name).name != name or name == 'metadata.yaml':
+            raise BagError(f'{name!r} is not a name for a file beside the recording.')
+        data = content.encode('utf-8') if isinstance(content, str) else content
+        try:
+            (self._open_writer().path / name).write_bytes(data)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Complete the recording and give it its name, or remove every trace of it."""
+        writer, self._writer = self._writer, None
+        assert writer is not None and self._partial is not None
+        try:
+            if kind is None:
+                writer.close()
+                publish(writer.path, self.path, overwrite=self.overwrite)
+        except (OSError, sqlite3.Error, WriterError) as failure:
+            raise self._failed(failure) from failure
+        finally:
+            with suppress(Exception):
+                writer.abort()
+            remove(self._partial)
+
+    def _open_writer(self) -> _Writer:
+        if self._writer is None:
+            raise BagError(f'{self.path} is not open for writing.')
+        return self._writer
+
+    def _failed(self, error: Exception) -> BagError:
+        cause = reason(error) if isinstance(error, OSError) else str(error)
+        return BagError(f'{self.path} cannot be written: {cause.rstrip(".")}.')
