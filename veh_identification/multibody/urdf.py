@@ -1,0 +1,184 @@
+"""Tree models from URDF files.
+
+Links on fixed joints are merged into their parent (inertia transported to the parent's link
+frame), mimic joints follow the coordinate of the joint they mimic, links without inertial or
+with zero mass stay massless (they get no columns). Parameters keep the URDF link frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError as XmlParseError
+
+import numpy as np
+from urdf_parser_py.urdf import URDF
+from urdf_parser_py.xml_reflection import core as urdf_core
+
+from veh_identification.errors import ModelError
+from veh_identification.multibody.inertia import (
+    PARAMETERS_PER_BODY,
+    from_centre_of_mass,
+    rotation_from_rpy,
+)
+from veh_identification.multibody.locking import lock_joints, merge_locked
+from veh_identification.multibody.tree import (
+    LOCKED,
+    PRISMATIC,
+    REVOLUTE,
+    Array,
+    BodySpec,
+    TreeModel,
+    assemble,
+)
+
+_JOINT_TYPES = {'revolute': REVOLUTE, 'continuous': REVOLUTE, 'prismatic': PRISMATIC,
+                'fixed': LOCKED}
+
+
+def load_urdf(path: str | Path, floating: bool = True,
+              locked: Mapping[str, float] | None = None) -> TreeModel:
+    """Model from a URDF file; `locked` joints are held at the given positions and merged."""
+    try:
+        text = Path(path).read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f'{path}: the URDF cannot be read ({error})') from None
+    return parse_urdf(text, floating, locked, where=str(path))
+
+
+def parse_urdf(text: str, floating: bool = True, locked: Mapping[str, float] | None = None,
+               where: str = 'URDF') -> TreeModel:
+    """Model from URDF text; `where` names the source in errors."""
+    robot = _parse(text, where)
+    if not any(_mass(link) for link in robot.links):
+        raise ModelError(f'{where}: no link has an inertial element with mass')
+    joints = {joint.name: joint for joint in robot.joints}
+    if len(joints) < len(robot.joints):
+        names = [joint.name for joint in robot.joints]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ModelError(f'{where}: two joints have the name "{twice}"')
+    by_child: dict[str, Any] = {}
+    links = {link.name for link in robot.links}
+    for joint in robot.joints:
+        if joint.child in by_child:
+            raise ModelError(f'{where}: link "{joint.child}" is the child of two joints, '
+                             f'"{by_child[joint.child].name}" and "{joint.name}"')
+        if joint.child not in links:
+            raise ModelError(f'{where}: joint "{joint.name}" names the child link '
+                             f'"{joint.child}", which does not exist')
+        by_child[joint.child] = joint
+    specs = [_body(link, by_child.get(link.name), joints, where) for link in robot.links]
+    model = assemble(robot.name or where, specs, floating)
+    roots = [spec.name for spec in specs if not spec.parent]
+    if len(roots) > 1:
+        raise ModelError(f'{where}: the tree is disconnected, "{roots[0]}" and "{roots[1]}" are '
+                         'both root links')
+    model = merge_locked(model)
+    return lock_joints(model, locked) if locked else model
+
+
+def _parse(text: str, where: str) -> Any:
+    """The parsed robot; the parser's own complaints about unknown tags stay silent."""
+    try:
+        with _quiet():
+            return URDF.from_xml_string(text)
+    except (urdf_core.ParseError, XmlParseError, ValueError, AssertionError, KeyError,
+            AttributeError, TypeError) as error:
+        # The parser's messages span lines; the sentence must stay one.
+        reason = ' '.join(str(error).split()) or type(error).__name__
+        raise ModelError(f'{where}: the URDF cannot be parsed ({reason})') from None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    report: Callable[[str], None] = urdf_core.on_error
+    urdf_core.on_error = lambda message: None
+    try:
+        yield
+    finally:
+        urdf_core.on_error = report
+
+
+def _mass(link: Any) -> float:
+    return float(link.inertial.mass or 0.0) if link.inertial is not None else 0.0
+
+
+def _body(link: Any, joint: Any, joints: Mapping[str, Any], where: str) -> BodySpec:
+    """One link with the joint above it (none for the root link)."""
+    parameters = _parameters(link, where)
+    real = bool(parameters[0] > 0.0)
+    if joint is None:
+        return BodySpec(link.name, '', real=real, parameters=parameters)
+    rotation, translation = _pose(joint.origin)
+    joint_type = _joint_type(joint, where)
+    axis = np.array(joint.axis if joint.axis is not None else (1.0, 0.0, 0.0), dtype=float)
+    if joint_type == LOCKED:
+        return BodySpec(link.name, joint.parent, joint.name, LOCKED, rotation, translation,
+                        real=real, parameters=parameters)
+    length = float(np.linalg.norm(axis))
+    if not np.isfinite(length) or length < 1e-9:
+        raise ModelError(f'{where}: joint "{joint.name}" has the axis {axis.tolist()}, expected '
+                         'a direction')
+    coordinate, multiplier, offset = _source(joint, joints, where)
+    spec = BodySpec(link.name, joint.parent, joint.name, joint_type, rotation, translation,
+                    axis / length, coordinate, multiplier, offset, real, parameters)
+    return spec if coordinate else _frozen(spec)
+
+
+def _frozen(spec: BodySpec) -> BodySpec:
+    """A mimic joint of a fixed joint never moves: lock it where its offset puts it."""
+    moving = BodySpec(**{**spec.__dict__, 'parent': '', 'coordinate': 'q'})
+    held = lock_joints(assemble(spec.name, [moving], floating=False), {'q': 0.0}, merge=False)
+    return BodySpec(spec.name, spec.parent, spec.joint, LOCKED, held.rotation[0],
+                    held.translation[0], real=spec.real, parameters=spec.parameters)
+
+
+def _joint_type(joint: Any, where: str) -> int:
+    if joint.type not in _JOINT_TYPES:
+        raise ModelError(f'{where}: joint "{joint.name}" has the type "{joint.type}", expected '
+                         f'one of {", ".join(_JOINT_TYPES)}')
+    return _JOINT_TYPES[joint.type]
+
+
+def _source(joint: Any, joints: Mapping[str, Any], where: str) -> tuple[str, float, float]:
+    """Coordinate, multiplier and offset after following mimic joints; '' if it never moves."""
+    multiplier, offset, visited = 1.0, 0.0, [joint.name]
+    while joint.mimic is not None:
+        mimic = joint.mimic
+        if mimic.joint not in joints or mimic.joint in visited:
+            raise ModelError(f'{where}: joint "{joint.name}" mimics "{mimic.joint}", which is '
+                             'no other joint of the model')
+        step = 1.0 if mimic.multiplier is None else float(mimic.multiplier)
+        offset += multiplier * (0.0 if mimic.offset is None else float(mimic.offset))
+        multiplier *= step
+        joint = joints[mimic.joint]
+        visited.append(joint.name)
+    return ('' if joint.type == 'fixed' else joint.name), multiplier, offset
+
+
+def _pose(origin: Any) -> tuple[Array, Array]:
+    if origin is None:
+        return np.eye(3), np.zeros(3)
+    xyz = origin.xyz if origin.xyz is not None else (0.0, 0.0, 0.0)
+    rpy = origin.rpy if origin.rpy is not None else (0.0, 0.0, 0.0)
+    return rotation_from_rpy(rpy), np.array(xyz, dtype=float)
+
+
+def _parameters(link: Any, where: str) -> Array:
+    """The ten parameters at the link origin in link axes; zeros for a massless link."""
+    mass = _mass(link)
+    if mass < 0.0 or not np.isfinite(mass):
+        raise ModelError(f'{where}: link "{link.name}" has the mass {mass:g} kg, expected a '
+                         'number that is not negative')
+    if mass == 0.0:
+        return np.zeros(PARAMETERS_PER_BODY)
+    rotation, centre = _pose(link.inertial.origin)
+    inertia = np.zeros((3, 3))
+    if link.inertial.inertia is not None:
+        inertia = np.array(link.inertial.inertia.to_matrix(), dtype=float)
+    parameters = from_centre_of_mass(mass, centre, rotation @ inertia @ rotation.T)
+    if not np.all(np.isfinite(parameters)):
+        raise ModelError(f'{where}: link "{link.name}" has an inertial value that is not finite')
+    return parameters
