@@ -1,0 +1,202 @@
+"""Base parameters with sigmas of the 18-dof humanoid, beside a Pinocchio loop with lstsq.
+
+Six base-link rows, 130 columns. Each side runs in a process of its own, so that its peak memory
+is its own; both get the same motion and the same noisy wrenches as arrays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+PART = 'identify'
+NOISE = np.array([0.7, 0.7, 0.7, 0.05, 0.05, 0.05])
+
+
+def _data(samples: int) -> tuple[Any, Any, Any, Any, np.ndarray, np.ndarray]:
+    """Model, regressor, motion, Pinocchio's states, wrenches, true parameters."""
+    from identify_regressor import URDF, make_motion
+
+    from veh_identification.multibody.dynamics import inverse_dynamics
+    from veh_identification.multibody.regressor import Regressor
+    from veh_identification.multibody.urdf import load_urdf
+
+    model = load_urdf(URDF)
+    motion, twin = make_motion(samples, model.dof)
+    wrenches = inverse_dynamics(model, motion)[:, :6]
+    wrenches = wrenches + NOISE * np.random.default_rng(1).standard_normal(wrenches.shape)
+    regressor = Regressor(model, rows='base')
+    truth = regressor.columns.values(model, {})
+    return model, regressor, motion, twin, wrenches, truth
+
+
+def _memory() -> float:
+    """Peak resident memory of this process so far, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def ours(samples: int) -> dict[str, float]:
+    """Streamed: regressor blocks, weighted least squares, honest sigmas."""
+    from veh_identification.identification import FactoryBlocks, identify
+    from veh_identification.multibody.base_parameters import structural_base_parameters
+    from veh_identification.multibody.regressor import Regressor
+
+    model, regressor, motion, _, wrenches, truth = _data(samples)
+    begin = time.perf_counter()
+    next(iter(regressor.blocks(motion[:8])))
+    compile_seconds = time.perf_counter() - begin
+
+    def run(count: int) -> Any:
+        base = structural_base_parameters(regressor)
+        kept = np.zeros(len(regressor.columns), dtype=bool)
+        kept[base.base] = True
+        part = Regressor(model, rows='base', enabled=list(base.names))
+
+        def blocks() -> Any:
+            for where, W in part.blocks(motion[:count], size=2048):
+                yield W, wrenches[:count][where]
+
+        names = list(base.names)
+        result = identify(FactoryBlocks(blocks), names, list(regressor.row_names))
+        error = (result.value - base.full_to_base @ truth) / result.std
+        return result, float(np.sqrt(np.mean(error**2)))
+
+    run(2000)  # loads and compiles everything
+    before = _memory()
+    begin = time.perf_counter()
+    result, error = run(samples)
+    return {
+        'seconds': time.perf_counter() - begin,
+        'peak_mb': _memory(),
+        'before_mb': before,
+        'compile_seconds': compile_seconds,
+        'base_parameters': len(result.value),
+        'rms_error_in_sigmas': error,
+    }
+
+
+def plain(samples: int) -> dict[str, float]:
+    """As one would in an afternoon: Pinocchio in a loop, one stacked matrix, lstsq, sigmas."""
+    import pinocchio as pin
+    from identify_regressor import URDF
+
+    model, _, _, (q, v, a), wrenches, _ = _data(samples)
+    twin = pin.buildModelFromUrdf(str(URDF), pin.JointModelFreeFlyer())
+    data = twin.createData()
+    order = [twin.joints[twin.getJointId(name)].idx_v - 6 for name in model.coordinate_names]
+    for array, first in ((q, 7), (v, 6), (a, 6)):
+        array[:, first + np.array(order)] = array[:, first:].copy()
+    before = _memory()
+    begin = time.perf_counter()
+    W = np.empty((6 * samples, 10 * (twin.njoints - 1)))
+    for k in range(samples):
+        W[6 * k : 6 * k + 6] = pin.computeJointTorqueRegressor(twin, data, q[k], v[k], a[k])[:6]
+    loop = time.perf_counter() - begin
+    Y = wrenches.ravel()
+    X, _, rank, _ = np.linalg.lstsq(W, Y, rcond=1e-10)
+    variance = np.sum((Y - W @ X) ** 2) / (len(Y) - rank)
+    np.sqrt(np.abs(variance * np.diag(np.linalg.pinv(W.T @ W, rcond=1e-10))))
+    return {
+        'seconds': time.perf_counter() - begin,
+        'loop_seconds': loop,
+        'peak_mb': _memory(),
+        'before_mb': before,
+        'rank': int(rank),
+    }
+
+
+def _apart(side: str, samples: int) -> dict[str, float]:
+    """Run one side in a process of its own."""
+    result = subprocess.run(
+        [sys.executable, __file__, side, str(samples)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+    )
+    figures: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
+    return figures
+
+
+def measure(quick: bool) -> list[dict[str, Any]]:
+    """Regressor alone, the whole identification short and long, and the memory of both."""
+    from identify_regressor import cold_compile_seconds, run
+
+    regressor = run(2_000 if quick else 10_000)
+    rows: list[dict[str, Any]] = [
+        {
+            'case': 'regressor 6 x 130',
+            'unit': 'us/sample',
+            'ours': regressor['ours_blocks_us'],
+            'peer': regressor['pinocchio_calls_us'],
+            'peer_name': 'computeJointTorqueRegressor in a loop',
+            'ratio': regressor['ratio'],
+            'wanted': 'ratio >= 5',
+            'met': regressor['ratio'] >= 5,
+        },
+    ]
+    peaks = {}
+    for samples in (2_000, 20_000) if quick else (10_000, 200_000):
+        own, peer = _apart('ours', samples), _apart('plain', samples)
+        peaks[samples] = own
+        ratio = peer['seconds'] / own['seconds']
+        rows.append(
+            {
+                'case': f'arrays to {own["base_parameters"]} base parameters, {samples} samples',
+                'unit': 's',
+                'ours': own['seconds'],
+                'peer': peer['seconds'],
+                'peer_name': 'the loop and numpy lstsq',
+                'ratio': ratio,
+                'wanted': 'ratio >= 5',
+                'met': ratio >= 5,
+                'rms_error_in_sigmas': own['rms_error_in_sigmas'],
+            }
+        )
+        rows.append(
+            {
+                'case': f'peak memory, {samples} samples',
+                'unit': 'MB',
+                'ours': own['peak_mb'],
+                'peer': peer['peak_mb'],
+                'peer_name': 'the loop and numpy lstsq',
+                'ratio': peer['peak_mb'] / own['peak_mb'],
+            }
+        )
+    short, long = (peaks[key]['peak_mb'] for key in sorted(peaks))
+    rows.append(
+        {
+            'case': 'peak memory, long run over short run',
+            'unit': 'MB',
+            'ours': long,
+            'peer': short,
+            'peer_name': 'our short run',
+            'ratio': long / short,
+            'wanted': 'ratio <= 1.5',
+            'met': long / short <= 1.5,
+        }
+    )
+    rows.append(
+        {
+            'case': 'Numba compile, empty cache; peer: cached',
+            'unit': 's',
+            'ours': cold_compile_seconds(),
+            'peer': regressor['compile_seconds'],
+            'peer_name': 'the second process',
+        }
+    )
+    return rows
+
+
+if __name__ == '__main__':
+    print(json.dumps({'ours': ours, 'plain': plain}[sys.argv[1]](int(sys.argv[2]))))

@@ -1,0 +1,29 @@
+"""The systems that can be identified, observed or excited, by their names on the command line.
+
+Each entry names a function `module:function`, imported only when it is asked for, so that
+`veh-id --help` stays quick and a missing optional library hurts only who needs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from veh_identification.errors import UsageError
+
+IDENTIFY: dict[str, str] = {}
+DESIGN: dict[str, str] = {}
+OBSERVE: dict[str, str] = {}
+
+
+def load(table: dict[str, str], verb: str, system: str) -> Callable[..., Any]:
+    """The function that does `verb` for `system`."""
+    try:
+        module, _, name = table[system].partition(':')
+    except KeyError:
+        raise UsageError(
+            f'{verb} does not know {system!r}; it knows: {", ".join(sorted(table)) or "nothing"}'
+        ) from None
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
