@@ -41,12 +41,19 @@ def to_octet(value: Any) -> bytes:
     return value if isinstance(value, bytes) else bytes([int(value)])
 
 
+def to_text(value: Any) -> str:
+    """Check what rosidl's setter checks only in debug mode; serialising would crash later."""
+    if not isinstance(value, str):
+        raise TypeError(f'expected a string, found {type(value).__name__}')
+    return value
+
+
 SCALARS: dict[str, Converter] = {
     'bool': bool,
     'byte': to_octet,
     'float32': float,
     'float64': float,
-    'string': lambda value: value,  # rosidl's setter checks it
+    'string': to_text,
 }
 
 

@@ -1,0 +1,1 @@
+"""Sensor fusion without ROS: time alignment, frames, geodesy, inertial navigation, filtering."""

@@ -1,0 +1,295 @@
+"""The sensor fusion without ROS: samples in any order in, states on a regular grid of stamps out.
+
+    core.push('imu', stamp_ns, (wx, wy, wz, fx, fy, fz))
+    for state in core.poll(): ...
+
+Nothing here reads a clock. A state at the instant t leaves when all samples up to t + `latency`
+have been merged; the inertial filter has then used the samples up to t, the smoothing windows
+those up to `latency` to both sides of t.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.fusion import rotation
+from veh_identification.fusion.base_motion import BaseMotion, Support
+from veh_identification.fusion.frames import StaticFrames, Transform
+from veh_identification.fusion.inertial import Snapshot
+from veh_identification.fusion.instruments import Instruments
+from veh_identification.fusion.joints import JointGroup, JointTable
+from veh_identification.fusion.merge import EPOCH, NANOSECONDS, FixedLagMerge
+from veh_identification.fusion.navigator import Navigator
+from veh_identification.fusion.options import FusionOptions
+from veh_identification.fusion.pose_track import PoseTrack
+from veh_identification.fusion.registry import SensorRegistry
+from veh_identification.fusion.satellites import SatelliteAiding
+from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
+from veh_identification.fusion.state import FusedState
+from veh_identification.fusion.track import Track
+from veh_identification.signals.local_polynomial import half_width_for_cutoff
+
+FloatArray = NDArray[np.float64]
+#: Core time counts from a multiple of this, so that float seconds keep their digits.
+TIME_BASE = 1000 * NANOSECONDS
+
+
+class FusionCore:
+    """Time alignment, estimation and output."""
+
+    def __init__(
+        self,
+        options: FusionOptions,
+        wrenches: Mapping[str, WrenchOptions] | None = None,
+        channels: Mapping[str, ChannelOptions] | None = None,
+        frames: StaticFrames | None = None,
+    ) -> None:
+        self.options = options
+        self.frames = frames if frames is not None else StaticFrames()
+        registry = SensorRegistry(options, wrenches or {}, channels or {}, self.frames)
+        self.mounts = registry.mounts
+        self.records = registry.records
+        self._delays = registry.delays
+        self.epoch_steps: list[float] = []
+        self.latency = options.filter.delay or half_width_for_cutoff(
+            options.filter.cutoff, options.filter.order
+        )
+        self._latency_ns = round(self.latency * NANOSECONDS)
+        self._period_ns = round(NANOSECONDS / options.rate)
+        self.merge = FixedLagMerge(registry.merge_options(options))
+        self.navigator = Navigator(options, self.records)
+        self.satellites = SatelliteAiding(self.navigator)
+        self._base = BaseMotion(options.gravity, options.max_position_sigma)
+        self._imu_track = self._track(6, options.imu.timeout)
+        self._pose_track = PoseTrack(
+            self.latency, options.filter.order, options.mocap.timeout
+        )
+        self._mocap_mount = Transform.from_rpy(
+            options.mocap.position, options.mocap.orientation_rpy
+        ).inverse()
+        self.joints = JointTable([name for name in options.joints.names if name])
+        self._unwrap = frozenset(options.joints.unwrap)
+        self.instruments = Instruments(
+            wrenches or {}, channels or {}, options.filter, self._track
+        )
+        self._mount_version = -1
+        self._origin: int | None = None
+        self._handlers = {
+            'imu': self._imu,
+            'gnss': self.satellites.fix,
+            'gnss_velocity': self.satellites.velocity,
+            'odometry': self.navigator.odometry,
+            'speed': self._speed,
+            'mocap': self._mocap,
+        }
+        self.reset()
+
+    # Set-up -------------------------------------------------------------------------------------
+
+    def _track(self, channels: int, timeout: float) -> Track:
+        return Track(channels, self.latency, self.options.filter.order, timeout)
+
+    def add_joint_group(
+        self, key: str, names: list[str], has_position: bool, has_velocity: bool
+    ) -> None:
+        """Make a set of joints known; `key` is then the stream of their samples."""
+        channels = len(names) * (int(has_position) + int(has_velocity))
+        track = self._track(channels, self.options.joints.timeout)
+        group = JointGroup(names, has_position, has_velocity, track, self._unwrap)
+        self.joints.add_group(key, group)
+
+    def set_frame_id(self, name: str, frame_id: str) -> None:
+        """The frame that a sensor's messages name; its pose is looked up again."""
+        self.mounts.set_frame_id(name, frame_id)
+        self._mount_version = -1
+
+    # Input --------------------------------------------------------------------------------------
+
+    def push(
+        self, name: str, stamp_ns: int, values: tuple[float, ...], key: str | None = None
+    ) -> None:
+        """Take one checked sample of a sensor; `key` tells streams of one sensor apart."""
+        self.merge.push(key or name, stamp_ns - self._delays[name], values)
+
+    def reset(self) -> None:
+        """Start over; counters, biases and datum stay."""
+        self.merge.reset()
+        self._restart()
+
+    def _restart(self) -> None:
+        self._snapshots: deque[tuple[int, Snapshot | None, Support]] = deque()
+        self._next_stamp: int | None = None
+        self._last_stamp = 0
+        self.navigator.reset()
+        self.satellites.reset()
+        self._imu_track.reset()
+        self._pose_track.reset()
+        self.joints.reset()
+        self.instruments.reset()
+        for record in self.records.values():
+            record.forget_time()
+
+    def poll(self) -> Iterator[FusedState]:
+        """Everything that can leave now, in order of stamps."""
+        for stamp, key, values in self.merge.drain():
+            if key == EPOCH:
+                yield from self._outputs(self._last_stamp)
+                self.epoch_steps.append(values[0] / NANOSECONDS)
+                self._restart()
+                continue
+            if self._next_stamp is None:
+                self._begin(stamp)
+            elif self._snapshots or stamp > self._next_stamp:
+                yield from self._outputs(stamp - 1)
+            self._last_stamp = stamp
+            self._process(stamp, key, values)
+        if self.merge.watermark is not None and self._next_stamp is not None:
+            yield from self._outputs(self.merge.watermark)
+
+    def _begin(self, stamp: int) -> None:
+        if self._origin is None or abs(stamp - self._origin) > 100 * TIME_BASE:
+            self._origin = stamp // TIME_BASE * TIME_BASE
+        self._next_stamp = -(-stamp // self._period_ns) * self._period_ns
+
+    def _seconds(self, stamp: int) -> float:
+        assert self._origin is not None
+        return (stamp - self._origin) * 1e-9
+
+    def _process(self, stamp: int, key: str, values: tuple[float, ...]) -> None:
+        if self._mount_version != self.frames.version:
+            self.refresh_mounts()
+        time = self._seconds(stamp)
+        handler = self._handlers.get(key)
+        if handler is not None:
+            handler(time, values)
+        elif key in self.joints.groups:
+            self.joints.groups[key].add(time, values)
+            self._note('joints', time)
+        else:
+            self.instruments.tracks[key].add(time, values)
+            self._note(key, time)
+
+    def _note(self, name: str, time: float) -> None:
+        record = self.records[name]
+        record.used += 1
+        record.last_used = time
+
+    def refresh_mounts(self) -> None:
+        """Take over static transforms that arrived; a sensor that moves restarts the attitude."""
+        self._mount_version = self.frames.version
+        imu = self.mounts.resolve('imu') or Transform()
+        if imu != self.navigator.imu_mount:
+            self.navigator.set_imu_mount(imu)
+            self.navigator.reset()
+            self._imu_track.reset()
+        antenna = self.mounts.resolve('gnss')
+        self.satellites.antenna = np.array((antenna or Transform()).translation)
+        self.instruments.resolve(self.mounts)
+
+    # Condition ----------------------------------------------------------------------------------
+
+    def is_active(self, name: str) -> bool:
+        """Whether a sensor was used within its timeout before the newest merged sample."""
+        if self._origin is None:
+            return False
+        return self.records[name].active_at(self._seconds(self._last_stamp))
+
+    def has_state(self) -> bool:
+        """Whether there is an attitude or a captured pose."""
+        return self.navigator.filter.ready or self._active(
+            self._seconds(self._last_stamp) if self._origin is not None else 0.0, 'mocap'
+        )
+
+    def is_too_slow(self, name: str) -> bool:
+        """Whether the smoothing window holds too few samples of a sensor."""
+        tracks: list[Track] = []
+        if name == 'imu':
+            tracks = [self._imu_track]
+        elif name == 'joints':
+            tracks = [group.track for group in self.joints.groups.values()]
+        elif name in self.instruments.tracks:
+            tracks = [self.instruments.tracks[name]]
+        return any(track.too_slow for track in tracks)
+
+    # Sensors ------------------------------------------------------------------------------------
+
+    def _imu(self, time: float, values: tuple[float, ...]) -> None:
+        sample = self.navigator.to_base(values)
+        self._imu_track.add(time, sample)
+        measured = None if len(values) == 6 else (values[6], values[7], values[8], values[9])
+        self.navigator.imu(time, sample, measured)
+        self.records['imu'].used += 1
+
+    def _speed(self, time: float, values: tuple[float, ...]) -> None:
+        o = self.options.speed
+        self.navigator.body_velocity('speed', time, values, o.axes, o.position, o.std, o.gate)
+
+    def _mocap(self, time: float, values: tuple[float, ...]) -> None:
+        x, y, z, qx, qy, qz, qw = values
+        pose = Transform((x, y, z), rotation.normalise((qx, qy, qz, qw))) @ self._mocap_mount
+        self._pose_track.add(time, pose.translation, pose.rotation)
+        if self.options.imu.topic:
+            self.navigator.mocap(time, np.array(pose.translation), pose.rotation)
+        else:
+            self._note('mocap', time)
+
+    # Output -------------------------------------------------------------------------------------
+
+    def _outputs(self, limit: int) -> Iterator[FusedState]:
+        """Snapshots up to `limit`, and the states whose windows are complete there."""
+        assert self._next_stamp is not None
+        while True:
+            due = self._snapshots[0][0] + self._latency_ns if self._snapshots else None
+            if due is not None and due < self._next_stamp and due <= limit:
+                yield self._state(*self._snapshots.popleft())
+            elif self._next_stamp <= limit:
+                self._snapshots.append(self._snapshot(self._next_stamp))
+                self._next_stamp += self._period_ns
+            elif due is not None and due <= limit:
+                yield self._state(*self._snapshots.popleft())
+            else:
+                return
+
+    def _snapshot(self, stamp: int) -> tuple[int, Snapshot | None, Support]:
+        time = self._seconds(stamp)
+        navigator = self.navigator
+        snapshot = navigator.snapshot(time)
+        support = Support(
+            self.records['imu'].active_at(time),
+            self._active(time, 'gnss', 'gnss_velocity', 'odometry', 'speed', 'mocap'),
+            navigator.position_known or self._active(time, 'mocap'),
+            navigator.heading_known,
+            navigator.filter.gravity_removed,
+            navigator.turn_rate if self._active(time, 'odometry') else None,
+        )
+        return stamp, snapshot, support
+
+    def _active(self, time: float, *names: str) -> bool:
+        return any(name in self.records and self.records[name].active_at(time) for name in names)
+
+    def _state(self, stamp: int, snapshot: Snapshot | None, support: Support) -> FusedState:
+        time = self._seconds(stamp)
+        base = self._base.at(
+            snapshot,
+            support,
+            self._imu_track.at(time) if support.imu else None,
+            self.navigator.imu_point,
+            self._pose_track.at(time) if self.options.mocap.topic else None,
+        )
+        base_pose = Transform(base.position, base.orientation) if base.pose_valid else None
+        reading = self.instruments.at(time, base_pose)
+        return FusedState(
+            stamp,
+            base,
+            self.joints.at(time),
+            list(self.instruments.wrenches),
+            reading.wrenches,
+            reading.wrench_valid,
+            list(self.instruments.channels),
+            reading.channels,
+            reading.channel_valid,
+        )

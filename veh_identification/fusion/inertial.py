@@ -1,0 +1,296 @@
+"""Error-state Kalman filter on an IMU: position, velocity, orientation and both biases.
+
+The filter navigates the point of the IMU in base-link axes; lever arms enter each measurement
+model, so no angular acceleration is needed here. Error state, three entries each: position and
+velocity in the world, rotation in the body (R_true = R exp(dtheta)), gyroscope bias,
+accelerometer bias. Time is in seconds; the caller calls in order of time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.fusion import inertial_kernels as kernels
+from veh_identification.fusion import rotation
+from veh_identification.fusion.rotation import Quaternion, Vector
+
+FloatArray = NDArray[np.float64]
+POSITION, VELOCITY, ROTATION = slice(0, 3), slice(3, 6), slice(6, 9)
+GYRO_BIAS, ACCEL_BIAS = slice(9, 12), slice(12, 15)
+
+
+@dataclass(frozen=True)
+class InertialNoise:
+    """Noise densities (per square root of Hz) and bias random walks."""
+
+    gyro: float = 0.003
+    accel: float = 0.03
+    gyro_walk: float = 1e-4
+    accel_walk: float = 1e-3
+    gyro_bias: float = 0.05
+    accel_bias: float = 0.3
+    hold_rate: float = 0.3
+    turn_rate: float = 0.05
+    hold_accel: float = 2.0
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """State of the filter at one instant; `rate` and `force` are as measured."""
+
+    time: float
+    position: Vector
+    velocity: Vector
+    orientation: Quaternion
+    gyro_bias: Vector
+    accel_bias: Vector
+    position_sigma: float
+    tilt_sigma: float
+    heading_sigma: float
+    navigating: bool
+
+
+def _vector(array: FloatArray) -> Vector:
+    x, y, z = array.tolist()
+    return x, y, z
+
+
+@dataclass(frozen=True)
+class Update:
+    """Outcome of a measurement update."""
+
+    accepted: bool
+    nis: float
+    whitened: FloatArray
+
+
+class InertialFilter:
+    """Strapdown navigation with measurement updates; see the module's description."""
+
+    def __init__(self, noise: InertialNoise, gravity: float) -> None:
+        self.noise = noise
+        self.gravity = gravity
+        self.gravity_removed = False
+        self.time = math.nan
+        self.navigating = False
+        self.x = np.zeros(16)
+        self.x[9] = 1.0
+        self.position = self.x[0:3]
+        self.velocity = self.x[3:6]
+        self.gyro_bias = self.x[10:13]
+        self.accel_bias = self.x[13:16]
+        self.R = np.eye(3)
+        self.P = np.zeros((15, 15))
+        self._measured = np.array(
+            [noise.gyro**2, noise.accel**2, noise.gyro_walk**2, noise.accel_walk**2]
+        )
+        self._held = self._measured.copy()
+        self._held[:2] = noise.hold_rate**2, noise.hold_accel**2
+        self._turning = self._held.copy()
+        self._turning[0] = noise.turn_rate**2
+        self._sample = np.zeros(6)
+        self._last_imu = math.nan
+        self._done = np.zeros(6)
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Compile (or load from the cache) now, not on the first sample of a running system."""
+        before = self.x.copy()
+        self._propagate(np.zeros(3), np.zeros(3), 0.0, self._measured)
+        kernels.complete_trapezoid(
+            self.x, self.R, self.P, self._sample, self._sample, self._done, 0.0, 0.0, 0.0, False,
+            self._measured,
+        )  # fmt: skip
+        self.correct(np.zeros(1), np.zeros((1, 15)), np.eye(1), math.inf)
+        self.x[:] = before
+
+    @property
+    def orientation(self) -> Quaternion:
+        """Base link in the world."""
+        x, y, z, w = self.x[6:10].tolist()
+        return x, y, z, w
+
+    @property
+    def ready(self) -> bool:
+        """Whether the orientation has been set."""
+        return math.isfinite(self.time)
+
+    def start(
+        self, time: float, orientation: Quaternion, tilt_sigma: float, yaw_sigma: float
+    ) -> None:
+        """Begin at rest of knowledge: orientation given, biases kept if there are any."""
+        fresh = not self.P[9:15, 9:15].any()
+        self.time = time
+        self._last_imu = math.nan
+        self._set_orientation(orientation)
+        self.navigating = False
+        bias = self.P[9:15, 9:15].copy()
+        self.P[:] = 0.0
+        if fresh:
+            bias = np.diag([self.noise.gyro_bias**2] * 3 + [self.noise.accel_bias**2] * 3)
+        self.P[9:15, 9:15] = bias
+        up = self.R[2]  # world vertical in body axes
+        self.P[ROTATION, ROTATION] = tilt_sigma**2 * (np.eye(3) - np.outer(up, up)) + (
+            yaw_sigma**2 * np.outer(up, up)
+        )
+        self.position[:] = 0.0
+        self.velocity[:] = 0.0
+
+    def forget_biases(self) -> None:
+        """The next start begins with unknown biases."""
+        self.x[10:16] = 0.0
+        self.P[9:15, 9:15] = 0.0
+
+    def start_navigation(
+        self, position: FloatArray, position_sigma: float, velocity: FloatArray, sigma: float
+    ) -> None:
+        """Begin to integrate position and velocity."""
+        self.navigating = True
+        self.position[:] = position
+        self.velocity[:] = velocity
+        for block, value in ((POSITION, position_sigma), (VELOCITY, sigma)):
+            self.P[block, :] = 0.0
+            self.P[:, block] = 0.0
+            self.P[block, block] = value**2 * np.eye(3)
+
+    def stop_navigation(self) -> None:
+        """Keep the attitude only."""
+        self.navigating = False
+        self.P[0:6, :] = 0.0
+        self.P[:, 0:6] = 0.0
+        self.velocity[:] = 0.0
+
+    def turn_world(self, angle: float, sigma: float) -> None:
+        """Turn position, velocity and orientation about the vertical (heading alignment)."""
+        q = rotation.from_rotation_vector(0.0, 0.0, angle)
+        turn = rotation.matrix(q)
+        self.position[:] = turn @ self.position
+        self.velocity[:] = turn @ self.velocity
+        self._set_orientation(rotation.multiply(q, self.orientation))
+        for block in (POSITION, VELOCITY):
+            self.P[block, :] = turn @ self.P[block, :]
+            self.P[:, block] = self.P[:, block] @ turn.T
+        up = self.R[2]
+        self.P[ROTATION, ROTATION] += sigma**2 * np.outer(up, up)
+
+    def _set_orientation(self, q: Quaternion) -> None:
+        self.x[6:10] = q
+        kernels.set_matrix(self.x, self.R)
+
+    # Prediction ---------------------------------------------------------------------------------
+
+    def imu(self, time: float, sample: FloatArray, max_gap: float) -> None:
+        """An IMU sample (rate, force; base-link axes): integrate up to it by the trapezoid."""
+        dt = time - self._last_imu
+        if 0.0 < dt <= max_gap:
+            if time > self.time:
+                kernels.complete_trapezoid(
+                    self.x, self.R, self.P, self._sample, sample, self._done, dt,
+                    time - self.time, self._fall(), self.navigating, self._measured,
+                )  # fmt: skip
+                self.time = time
+        else:
+            self.advance(time, max_gap)
+        self._sample, self._last_imu = sample, time
+        self._done[:] = 0.0
+
+    def _fall(self) -> float:
+        """Gravity that the accelerometer shows."""
+        return 0.0 if self.gravity_removed else self.gravity
+
+    def advance(self, time: float, max_gap: float, rate: FloatArray | None = None) -> None:
+        """Go on to `time` without a new IMU sample.
+
+        Within `max_gap` of the last one its values are held, and what has been integrated is
+        remembered, so that the next sample completes the trapezoid. Beyond it the filter coasts:
+        constant velocity and `rate` (of another sensor, zero if unknown), with wide noise.
+        """
+        dt = time - self.time
+        if not dt > 0.0:
+            return
+        if time - self._last_imu <= max_gap:
+            increment = dt * (self._sample - self.x[10:16])
+            self._done += increment
+            self._propagate(increment[:3], increment[3:], dt, self._measured)
+        else:
+            speed = np.zeros(3) if self.gravity_removed else dt * self.gravity * self.R[2]
+            if rate is None:
+                self._propagate(np.zeros(3), speed, dt, self._held)
+            else:
+                # A vehicle that turns keeps its velocity in body axes, not in the world.
+                body = self.R.T @ self.velocity
+                speed = speed + dt * rotation.cross_array(rate, body)
+                self._propagate(dt * rate, speed, dt, self._turning)
+        self.time = time
+
+    def _propagate(
+        self, angle: FloatArray, speed: FloatArray, dt: float, variances: FloatArray
+    ) -> None:
+        kernels.propagate(
+            self.x, self.R, self.P, angle, speed, dt, self._fall(), self.navigating, variances
+        )
+
+    def snapshot(self, time: float, max_gap: float) -> Snapshot:
+        """The state at `time`, at or shortly after the filter's own, without changing it."""
+        dt = time - self.time
+        position, velocity, orientation = self.position, self.velocity, self.orientation
+        if dt > 0.0:
+            held = time - self._last_imu <= max_gap
+            angle = dt * self.rate if held else np.zeros(3)
+            if self.navigating:
+                accel = np.zeros(3)
+                if held:
+                    accel = self.R @ (self._sample[3:] - self.accel_bias)
+                    if not self.gravity_removed:
+                        accel[2] -= self.gravity
+                position = position + dt * (velocity + 0.5 * dt * accel)
+                velocity = velocity + dt * accel
+            orientation = rotation.multiply(
+                orientation, rotation.from_rotation_vector(angle[0], angle[1], angle[2])
+            )
+        up = self.R[2]
+        block = self.P[ROTATION, ROTATION]
+        heading = float(up @ block @ up)
+        tilt = max(0.0, float(np.trace(block)) - heading)
+        return Snapshot(
+            time,
+            _vector(position),
+            _vector(velocity),
+            rotation.normalise(orientation),
+            _vector(self.gyro_bias),
+            _vector(self.accel_bias),
+            math.sqrt(max(self.P[0, 0], self.P[1, 1], 0.0)),
+            math.sqrt(tilt),
+            math.sqrt(max(heading, 0.0)),
+            self.navigating,
+        )
+
+    # Correction ---------------------------------------------------------------------------------
+
+    def correct(
+        self, residual: FloatArray, H: FloatArray, R: FloatArray, threshold: float
+    ) -> Update:
+        """One Kalman update with a chi-square gate on the innovation."""
+        size = len(residual)
+        S, whitened = np.empty((size, size)), np.empty(size)
+        nis = kernels.correct(
+            self.x,
+            self.R,
+            self.P,
+            np.ascontiguousarray(residual),
+            np.ascontiguousarray(H),
+            R,
+            threshold,
+            S,
+            whitened,
+        )
+        return Update(nis <= threshold, nis, whitened)
+
+    @property
+    def rate(self) -> FloatArray:
+        """Angular velocity of the last IMU sample without its bias, base-link axes."""
+        return self._sample[:3] - self.gyro_bias

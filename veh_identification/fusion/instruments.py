@@ -1,0 +1,84 @@
+"""Wrench sensors and scalar channels: tracks, poses, and their values at one stamp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.fusion.frames import Transform
+from veh_identification.fusion.mounts import MountTable
+from veh_identification.fusion.options import FilterOptions
+from veh_identification.fusion.rotation import Vector
+from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
+from veh_identification.fusion.track import Track
+from veh_identification.fusion.wrenches import wrench_in_base
+
+FloatArray = NDArray[np.float64]
+NO_WRENCH: tuple[Vector, Vector] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class InstrumentReading:
+    """All wrenches and channels at one stamp."""
+
+    wrenches: list[tuple[Vector, Vector]]
+    wrench_valid: list[bool]
+    channels: FloatArray
+    channel_valid: list[bool]
+
+
+class Instruments:
+    """Everything that is reported but does not move the estimate."""
+
+    def __init__(
+        self,
+        wrenches: Mapping[str, WrenchOptions],
+        channels: Mapping[str, ChannelOptions],
+        smoothing: FilterOptions,
+        make_track: Callable[[int, float], Track],
+    ) -> None:
+        self._options = dict(wrenches)
+        self._smoothing = smoothing
+        self._poses: dict[str, Transform | None] = {}
+        self.wrenches = {name: make_track(6, o.timeout) for name, o in wrenches.items()}
+        self.channels = {name: make_track(1, o.timeout) for name, o in channels.items()}
+        self.tracks = {**self.wrenches, **self.channels}
+
+    def resolve(self, mounts: MountTable) -> None:
+        """Look the sensors' poses up again."""
+        self._poses = {name: mounts.resolve(name) for name in self._options}
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        for track in self.tracks.values():
+            track.reset()
+
+    def at(self, time: float, base_pose: Transform | None) -> InstrumentReading:
+        """Values at `time`; `base_pose` is None where the pose of the base link is not valid."""
+        wrenches, valid = [], []
+        for name, track in self.wrenches.items():
+            values = _value(track, time, self._smoothing.wrenches)
+            pose = self._poses.get(name)
+            moved = None
+            if values is not None and pose is not None:
+                moved = wrench_in_base(values, self._options[name].attached, pose, base_pose)
+            wrenches.append(moved or NO_WRENCH)
+            valid.append(moved is not None)
+        channels = np.full(len(self.channels), np.nan)
+        for index, track in enumerate(self.channels.values()):
+            values = _value(track, time, self._smoothing.channels)
+            if values is not None:
+                channels[index] = values[0]
+        return InstrumentReading(
+            wrenches, valid, channels, [bool(ok) for ok in np.isfinite(channels)]
+        )
+
+
+def _value(track: Track, time: float, smooth: bool) -> FloatArray | None:
+    if not smooth:
+        return track.value_at(time)
+    found = track.at(time)
+    return None if found is None else found[0]

@@ -1,0 +1,94 @@
+"""Measurement models of the inertial filter: residual and Jacobian of each kind of sensor.
+
+Every function returns (residual, H) for the error state of `fusion.inertial`; `lever` is the
+measured point relative to the IMU, in base-link axes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.fusion import rotation
+from veh_identification.fusion.inertial import (
+    ACCEL_BIAS,
+    GYRO_BIAS,
+    POSITION,
+    ROTATION,
+    VELOCITY,
+    InertialFilter,
+)
+from veh_identification.fusion.rotation import Quaternion, skew
+
+FloatArray = NDArray[np.float64]
+Model = tuple[FloatArray, FloatArray]
+
+
+def position(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> Model:
+    """A point of the vehicle in the world: p + R l."""
+    H = np.zeros((3, 15))
+    H[:, POSITION] = np.eye(3)
+    H[:, ROTATION] = -state.R @ skew(lever)
+    return measured - state.position - state.R @ lever, H
+
+
+def world_velocity(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> Model:
+    """Velocity of a point in world axes: v + R (w x l)."""
+    arm = rotation.cross_array(state.rate, lever)
+    H = np.zeros((3, 15))
+    H[:, VELOCITY] = np.eye(3)
+    H[:, ROTATION] = -state.R @ skew(arm)
+    H[:, GYRO_BIAS] = state.R @ skew(lever)
+    return measured - state.velocity - state.R @ arm, H
+
+
+def body_velocity(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> Model:
+    """Velocity of a point in base-link axes: R^T v + w x l."""
+    body = state.R.T @ state.velocity
+    H = np.zeros((3, 15))
+    H[:, VELOCITY] = state.R.T
+    H[:, ROTATION] = skew(body)
+    H[:, GYRO_BIAS] = skew(lever)
+    return measured - body - rotation.cross_array(state.rate, lever), H
+
+
+def gravity(state: InertialFilter, force: FloatArray) -> Model:
+    """Specific force while the mean acceleration is small: R^T g up + bias."""
+    expected = state.gravity * state.R[2]
+    H = np.zeros((3, 15))
+    H[:, ROTATION] = skew(expected)
+    H[:, ACCEL_BIAS] = np.eye(3)
+    return force - expected - state.accel_bias, H
+
+
+def orientation(state: InertialFilter, measured: Quaternion) -> Model:
+    """A measured orientation of the base link."""
+    difference = rotation.multiply(rotation.conjugate(state.orientation), measured)
+    H = np.zeros((3, 15))
+    H[:, ROTATION] = np.eye(3)
+    return np.array(rotation.to_rotation_vector(difference)), H
+
+
+def tilt(state: InertialFilter, measured: Quaternion) -> Model:
+    """Roll and pitch of a measured orientation: where it says that up is, in body axes."""
+    up = rotation.rotate(rotation.conjugate(measured), (0.0, 0.0, 1.0))
+    H = np.zeros((3, 15))
+    H[:, ROTATION] = skew(state.R[2])
+    return np.array(up) - state.R[2], H
+
+
+def heading(state: InertialFilter, measured: float) -> Model:
+    """Heading about the world vertical."""
+    error = measured - rotation.yaw_of(state.orientation)
+    H = np.zeros((1, 15))
+    H[0, ROTATION] = state.R[2]  # a body rotation about the world vertical turns the heading
+    return np.array([math.remainder(error, 2.0 * math.pi)]), H
+
+
+def standstill_rate(state: InertialFilter) -> Model:
+    """A vehicle that does not turn: the gyroscope shows its bias."""
+    H = np.zeros((3, 15))
+    H[:, GYRO_BIAS] = -np.eye(3)
+    return -state.rate, H

@@ -1,0 +1,239 @@
+"""Fixed-lag merge: samples of many sensors in the order of their stamps, whatever the arrival.
+
+Every sample waits in a heap until the watermark has passed its stamp. The watermark follows the
+newest stamp of any sensor at a distance of `lag`; so the order in which samples are handed on
+depends on stamps alone as long as no sample arrives more than `lag` (in stamps) behind the newest.
+What comes later still is counted and dropped. No clock is read.
+
+A sample whose stamp lies further than `max_step` from the rest does not move the watermark: it
+waits in a `Cluster` of its own. If the sensors that agree on the new time outnumber those that
+still deliver the old one, the whole merge moves there (a clock jump or a pause of all); otherwise
+the odd sensor stays out and its samples count as invalid.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+NANOSECONDS = 1_000_000_000
+#: Stream key of the marker that the merge moved to another time.
+EPOCH = ''
+
+Item = tuple[int, str, Any]
+
+
+@dataclass
+class StreamCounters:
+    """What happened to the samples of one stream inside the merge."""
+
+    late: int = 0
+    duplicate: int = 0
+    invalid: int = 0
+    clock_jumps: int = 0
+    reordered: int = 0
+    delivered: int = 0
+    last_stamp: int | None = None
+    newest: int | None = None
+
+
+@dataclass
+class Cluster:
+    """Samples that agree with each other about the time, but not with the merge."""
+
+    newest: int
+    samples: deque[Item] = field(default_factory=deque)
+    members: set[str] = field(default_factory=set)
+    #: For streams that still deliver the old time: where this cluster stood at their last sample.
+    opposed: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MergeOptions:
+    """Times in nanoseconds of stamp time."""
+
+    lag: int = 50_000_000
+    in_order: bool = False
+    max_step: int = 2 * NANOSECONDS
+    max_pause: int = 60 * NANOSECONDS
+    confirm: int = 2 * NANOSECONDS
+    max_clusters: int = 4
+
+
+class FixedLagMerge:
+    """Merges streams by stamp; see the module's description."""
+
+    def __init__(self, options: MergeOptions) -> None:
+        self.options = options
+        self.counters: dict[str, StreamCounters] = {}
+        self.epochs = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all samples and the present time; counters stay."""
+        self._heap: list[Item] = []
+        self._ready: deque[Item] = deque()
+        self._clusters: list[Cluster] = []
+        self.newest: int | None = None
+        self.watermark: int | None = None
+        for counters in self.counters.values():
+            counters.last_stamp = counters.newest = None
+
+    def add_stream(self, key: str) -> StreamCounters:
+        """Make a stream known before its first sample, so that the merge waits for it."""
+        return self.counters.setdefault(key, StreamCounters())
+
+    def push(self, key: str, stamp: int, payload: tuple[Any, ...]) -> None:
+        """Take one sample. `payload` must be comparable: it decides between equal stamps."""
+        counters = self.counters.get(key) or self.add_stream(key)
+        newest = self.newest
+        if newest is not None and abs(stamp - newest) > self.options.max_step:
+            self._set_aside(key, stamp, payload, counters)
+            return
+        if self._clusters:
+            self._oppose(key)
+        self._accept(key, stamp, payload, counters)
+
+    def _accept(
+        self, key: str, stamp: int, payload: tuple[Any, ...], counters: StreamCounters
+    ) -> None:
+        watermark = self.watermark
+        if watermark is not None and stamp <= watermark:
+            if stamp == counters.last_stamp:
+                counters.duplicate += 1
+            else:
+                counters.late += 1
+            return
+        if counters.newest is None or stamp > counters.newest:
+            counters.newest = stamp
+        elif stamp < counters.newest:
+            counters.reordered += 1
+        heapq.heappush(self._heap, (stamp, key, payload))
+        if self.newest is None or stamp > self.newest:
+            self.newest = stamp
+        self._move_watermark()
+
+    def _move_watermark(self) -> None:
+        assert self.newest is not None
+        reached = self.newest - self.options.lag
+        if self.options.in_order:
+            # Nothing older can come from a sensor that keeps its order: when all of them have
+            # passed a stamp there is no need to wait for the lag.
+            oldest = self.newest
+            for counters in self.counters.values():
+                if counters.newest is None:
+                    oldest = reached
+                    break
+                oldest = min(oldest, counters.newest)
+            # One below: equal stamps of another sensor may still be on their way.
+            reached = max(reached, oldest - 1)
+        if self.watermark is None or reached > self.watermark:
+            self.watermark = reached
+
+    def drain(self) -> Iterator[Item]:
+        """All samples up to the watermark in order (stamp, key, payload).
+
+        An item with the key EPOCH says that the samples after it belong to another time; its
+        stamp is the first of them and its payload tells by how much the time moved.
+        """
+        while self._ready:
+            yield self._ready.popleft()
+        heap = self._heap
+        watermark = self.watermark
+        while heap and watermark is not None and heap[0][0] <= watermark:
+            item = heapq.heappop(heap)
+            counters = self.counters[item[1]]
+            if item[0] == counters.last_stamp:
+                counters.duplicate += 1
+                continue
+            counters.last_stamp = item[0]
+            counters.delivered += 1
+            yield item
+
+    def offset_of(self, key: str) -> float | None:
+        """How far (seconds) a stream that is set aside is off the others; None if it is not."""
+        for cluster in self._clusters:
+            if key in cluster.members and self.newest is not None:
+                return (cluster.newest - self.newest) / NANOSECONDS
+        return None
+
+    # Clock jumps --------------------------------------------------------------------------------
+
+    def _set_aside(
+        self, key: str, stamp: int, payload: tuple[Any, ...], counters: StreamCounters
+    ) -> None:
+        cluster = self._cluster_of(key, stamp, counters)
+        cluster.samples.append((stamp, key, payload))
+        cluster.members.add(key)
+        cluster.newest = max(cluster.newest, stamp)
+        for other in self._clusters:
+            if other is not cluster:
+                other.members.discard(key)
+        oldest_kept = cluster.newest - 2 * self.options.confirm
+        while cluster.samples[0][0] < oldest_kept:
+            self.counters[cluster.samples.popleft()[1]].invalid += 1
+        if cluster.newest - cluster.samples[0][0] >= self.options.confirm:
+            against = sum(
+                1 for at in cluster.opposed.values() if cluster.newest - at < self.options.confirm
+            )
+            if len(cluster.members) > against:
+                self._move_to(cluster)
+
+    def _cluster_of(self, key: str, stamp: int, counters: StreamCounters) -> Cluster:
+        for cluster in self._clusters:
+            if abs(stamp - cluster.newest) <= self.options.max_step:
+                if key not in cluster.members:
+                    self._count_jump(stamp, counters)
+                return cluster
+        self._count_jump(stamp, counters)
+        if len(self._clusters) >= self.options.max_clusters:
+            self._dissolve(self._clusters.pop(0))
+        cluster = Cluster(newest=stamp)
+        self._clusters.append(cluster)
+        return cluster
+
+    def _count_jump(self, stamp: int, counters: StreamCounters) -> None:
+        """A step forward of less than `max_pause` may as well be a pause: it is not counted."""
+        assert self.newest is not None
+        step = stamp - self.newest
+        if step < 0 or step > self.options.max_pause:
+            counters.clock_jumps += 1
+
+    def _oppose(self, key: str) -> None:
+        """A sample at the present time speaks against every other time."""
+        for cluster in list(self._clusters):
+            if key in cluster.members:
+                cluster.members.discard(key)
+                if not cluster.members:
+                    # All its sensors have come back: it was a glitch.
+                    self._clusters.remove(cluster)
+                    self._dissolve(cluster)
+                    continue
+            cluster.opposed[key] = cluster.newest
+
+    def _dissolve(self, cluster: Cluster) -> None:
+        for _, key, _ in cluster.samples:
+            self.counters[key].invalid += 1
+
+    def _move_to(self, cluster: Cluster) -> None:
+        """Hand on everything of the old time, then start anew at the cluster's."""
+        assert self.newest is not None
+        first = min(item[0] for item in cluster.samples)
+        step = first - self.newest
+        self.watermark = self.newest
+        self._ready.extend(list(self.drain()))
+        self._ready.append((first, EPOCH, (step,)))
+        self._clusters.remove(cluster)
+        # Clusters are measured against the time they oppose, which is gone.
+        for other in self._clusters:
+            self._dissolve(other)
+        self._clusters.clear()
+        self.newest = self.watermark = None
+        self.epochs += 1
+        for counters in self.counters.values():
+            counters.last_stamp = counters.newest = None
+        for stamp, key, payload in sorted(cluster.samples):
+            self._accept(key, stamp, payload, self.counters[key])

@@ -1,0 +1,55 @@
+"""Where each sensor is fixed: by parameters or by static transforms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from veh_identification.fusion.frames import StaticFrames, Transform, clean
+
+
+@dataclass(frozen=True)
+class MountRule:
+    """How the pose of one sensor is found; see the parameter `mount`."""
+
+    source: str
+    target: str
+    given: Transform
+
+
+class MountTable:
+    """Poses of sensors in the base link or in the world; parameters win over /tf_static."""
+
+    def __init__(self, frames: StaticFrames) -> None:
+        self.frames = frames
+        self._rules: dict[str, MountRule] = {}
+        self._frame_ids: dict[str, str] = {}
+        self.notes: dict[str, str] = {}
+
+    def add(
+        self, name: str, source: str, target: str, position: list[float], rpy: list[float]
+    ) -> None:
+        """Make a sensor known."""
+        self._rules[name] = MountRule(source, target, Transform.from_rpy(position, rpy))
+
+    def set_frame_id(self, name: str, frame_id: str) -> None:
+        """The frame that the sensor's messages name."""
+        self._frame_ids[name] = clean(frame_id)
+
+    def resolve(self, name: str) -> Transform | None:
+        """Pose of the sensor; None when only /tf_static may give it and does not."""
+        rule = self._rules[name]
+        frame = self._frame_ids.get(name, '')
+        given = rule.given != Transform()
+        self.notes.pop(name, None)
+        if rule.source == 'parameters' or (rule.source == 'auto' and given):
+            return rule.given
+        if frame and self.frames.connected(rule.target, frame):
+            return self.frames.lookup(rule.target, frame)
+        if rule.source == 'tf':
+            self.notes[name] = f'no static transform from {frame or "(no frame)"} to {rule.target}'
+            return None
+        self.notes[name] = (
+            f'its frame {frame or "(none)"} is not in /tf_static and no pose is given: '
+            f'taken as {rule.target}'
+        )
+        return rule.given

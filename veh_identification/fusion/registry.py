@@ -1,0 +1,78 @@
+"""Which sensors there are: records, delays, mounts, and the time alignment that suits them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from veh_identification.errors import ParameterError
+from veh_identification.fusion.frames import StaticFrames
+from veh_identification.fusion.merge import NANOSECONDS, MergeOptions
+from veh_identification.fusion.mounts import MountTable
+from veh_identification.fusion.options import FusionOptions
+from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
+from veh_identification.fusion.statistics import SensorRecord
+
+MOTION_SENSORS = ('imu', 'gnss', 'gnss_velocity', 'odometry', 'speed', 'mocap')
+
+
+def check_vectors(options: Any, prefix: str = '') -> None:
+    """Every list of numbers among the options is a vector of three."""
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        name = f'{prefix}{field.name}'
+        if dataclasses.is_dataclass(value):
+            check_vectors(value, f'{name}.')
+        elif isinstance(value, list) and field.type == 'list[float]' and len(value) != 3:
+            raise ParameterError(f'parameter {name}: expected 3 numbers, found {len(value)}')
+
+
+class SensorRegistry:
+    """All sensors of one fusion."""
+
+    def __init__(
+        self,
+        options: FusionOptions,
+        wrenches: Mapping[str, WrenchOptions],
+        channels: Mapping[str, ChannelOptions],
+        frames: StaticFrames,
+    ) -> None:
+        self.records: dict[str, SensorRecord] = {}
+        self.delays: dict[str, int] = {}
+        self.mounts = MountTable(frames)
+        check_vectors(options)
+        for name in (*MOTION_SENSORS, 'joints'):
+            sensor = getattr(options, name)
+            if sensor.topic:
+                self._add(name, sensor)
+        # The navigator asks for the IMU's activity even without one.
+        self.records.setdefault('imu', SensorRecord('imu', '', options.imu.timeout))
+        for name, wrench in wrenches.items():
+            check_vectors(wrench, f'{name}.')
+            self._add(name, wrench)
+            target = options.world_frame if wrench.attached == 'world' else options.base_frame
+            self.mounts.add(name, wrench.mount, target, wrench.position, wrench.orientation_rpy)
+        for name, channel in channels.items():
+            self._add(name, channel)
+        base, imu, gnss = options.base_frame, options.imu, options.gnss
+        self.mounts.add('imu', imu.mount, base, imu.position, imu.orientation_rpy)
+        self.mounts.add('gnss', gnss.mount, base, gnss.position, [0.0, 0.0, 0.0])
+
+    def _add(self, name: str, sensor: Any) -> None:
+        if name in self.records or ':' in name:
+            raise ParameterError(f'the sensor name {name!r} is used twice or not allowed')
+        self.records[name] = SensorRecord(name, sensor.topic, sensor.timeout)
+        self.delays[name] = round(sensor.delay * NANOSECONDS)
+
+    def merge_options(self, options: FusionOptions) -> MergeOptions:
+        """A sensor with a delay delivers older stamps than the others: wait for it as well."""
+        merge = options.merge
+        spread = max(self.delays.values(), default=0) - min(self.delays.values(), default=0)
+        return MergeOptions(
+            lag=round(merge.max_wait * NANOSECONDS) + spread,
+            in_order=merge.in_order,
+            max_step=round(merge.max_step * NANOSECONDS) + spread,
+            max_pause=round(merge.max_pause * NANOSECONDS),
+            confirm=round(merge.confirm * NANOSECONDS),
+        )

@@ -1,0 +1,150 @@
+"""Satellite position and velocity: datum, first heading, corrections of the navigator."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.fusion import measurements, rotation
+from veh_identification.fusion.alignment import TrackAligner
+from veh_identification.fusion.geodesy import Datum, LocalFrame
+from veh_identification.fusion.inertial import POSITION, VELOCITY
+from veh_identification.fusion.navigator import AXES, Navigator
+
+FloatArray = NDArray[np.float64]
+
+
+class SatelliteAiding:
+    """Feeds fixes and velocities to a navigator.
+
+    The heading is not known at the start unless an orientation or a parameter gives it. It is
+    found by laying the dead-reckoned track on the fixes where there is odometry or a speed sensor,
+    and otherwise from the course over ground of the first fast velocity.
+    """
+
+    def __init__(self, navigator: Navigator) -> None:
+        self.navigator = navigator
+        self.options = navigator.options.gnss
+        self.velocity_options = navigator.options.gnss_velocity
+        self._aligner = TrackAligner(self.options.align_distance)
+        self.local_frame: LocalFrame | None = None
+        if self.options.fixed_datum:
+            self.local_frame = LocalFrame(Datum(*self.options.datum))
+        self.antenna = np.array(self.options.position)
+        self.datum_requested = False
+
+    def reset(self) -> None:
+        """Forget the track; the datum stays."""
+        self._aligner.reset()
+
+    def request_datum(self) -> None:
+        """Let the next valid fix be the origin."""
+        self.datum_requested = True
+
+    def fix(self, time: float, fix: tuple[float, ...]) -> None:
+        """Latitude, longitude, altitude and variances (horizontal, vertical)."""
+        if self.datum_requested:
+            self.navigator.position_known = False
+        if self.local_frame is None or self.datum_requested:
+            self.local_frame = LocalFrame(Datum(fix[0], fix[1], fix[2]))
+            self.datum_requested = False
+            self._aligner.reset()
+        measured = np.array(self.local_frame.from_geodetic(fix[0], fix[1], fix[2]))
+        if not self.navigator.advance('gnss', time):
+            return
+        state = self.navigator.filter
+        lever = self.antenna - self.navigator.imu_point
+        sigma = math.sqrt(fix[3])
+        if not self.navigator.heading_known:
+            self._align(time, measured, lever, sigma)
+            return
+        if not state.navigating:
+            state.start_navigation(measured - state.R @ lever, sigma, np.zeros(3), 10.0)
+        elif not self.navigator.position_known:
+            self._place(measured - state.R @ lever, sigma)
+        self.navigator.position_known = True
+        residual, H = measurements.position(state, measured, lever)
+        gate = self.options.gate
+        level = (residual[:2], H[:2])
+        self.navigator.update('gnss', time, level, fix[3] * np.eye(2), gate, POSITION)
+        if self.options.use_altitude:
+            residual, H = measurements.position(state, measured, lever)
+            height = (residual[2:], H[2:])
+            noise = fix[4] * np.eye(1)
+            self.navigator.update('gnss', time, height, noise, gate, POSITION, 'height')
+
+    def _place(self, position: FloatArray, sigma: float) -> None:
+        state = self.navigator.filter
+        velocity = state.velocity.copy()
+        covariance = state.P.copy()
+        state.start_navigation(position, sigma, velocity, 1.0)
+        state.P[3:, 3:] = covariance[3:, 3:]
+
+    def _align(self, time: float, measured: FloatArray, lever: FloatArray, sigma: float) -> None:
+        """Find the heading: by the dead-reckoned track (course: see `velocity`)."""
+        state = self.navigator.filter
+        record = self.navigator.records['gnss']
+        record.used += 1
+        record.last_used = time
+        if not self._velocity_source_active(time):
+            self._aligner.reset()
+            return
+        local = state.position + state.R @ lever
+        found = self._aligner.add((local[0], local[1]), (measured[0], measured[1]), sigma)
+        if found is None:
+            return
+        state.turn_world(found.angle, found.sigma)
+        here = state.position + state.R @ lever
+        self._place(state.position + measured - here, sigma)
+        self.navigator.heading_known = self.navigator.position_known = True
+
+    def _velocity_source_active(self, time: float) -> bool:
+        return self.navigator.filter.navigating and any(
+            name in self.navigator.records and self.navigator.records[name].active_at(time)
+            for name in ('odometry', 'speed')
+        )
+
+    def velocity(self, time: float, velocity: tuple[float, ...]) -> None:
+        """Velocity of the antenna in east-north-up axes."""
+        if not self.navigator.advance('gnss_velocity', time):
+            return
+        state, options = self.navigator.filter, self.velocity_options
+        lever = self.antenna - self.navigator.imu_point
+        measured = np.array(velocity[:3])
+        if not self.navigator.heading_known and not self._velocity_source_active(time):
+            self._course(time, measured, options.std)
+            return
+        if not self.navigator.heading_known:
+            self.navigator.records['gnss_velocity'].skip('heading not known yet')
+            return
+        if not state.navigating:
+            state.start_navigation(np.zeros(3), 100.0, measured, 1.0)
+        residual, H = measurements.world_velocity(state, measured, lever)
+        rows = AXES['xyz' if options.use_vertical else 'xy']
+        covariance = options.std**2 * np.eye(len(rows))
+        model = (residual[rows], H[rows])
+        self.navigator.update(
+            'gnss_velocity', time, model, covariance, options.gate, VELOCITY
+        )
+
+    def _course(self, time: float, measured: FloatArray, std: float) -> None:
+        """Take the course over ground as heading: the vehicle drives forward and starts so.
+
+        The base link does not slide; an antenna ahead of it does, by turn rate times distance.
+        """
+        speed = math.hypot(measured[0], measured[1])
+        record = self.navigator.records['gnss_velocity']
+        if speed < self.options.course_speed:
+            record.skip('heading not known yet')
+            return
+        record.used += 1
+        record.last_used = time
+        state = self.navigator.filter
+        slide = float(state.rate[2] * self.antenna[0]) / speed
+        course = math.atan2(measured[1], measured[0]) - math.asin(max(-0.9, min(0.9, slide)))
+        angle = math.remainder(course - rotation.yaw_of(state.orientation), 2.0 * math.pi)
+        state.turn_world(angle, math.hypot(std / speed, 0.1))
+        state.start_navigation(np.zeros(3), 1e3, measured, std)
+        self.navigator.heading_known = True

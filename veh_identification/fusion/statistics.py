@@ -1,0 +1,89 @@
+"""Per-sensor book-keeping: counters, innovation statistics and chi-square gates."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+FloatArray = NDArray[np.float64]
+WINDOW = 200
+
+
+@lru_cache(maxsize=64)
+def gate_threshold(probability: float, degrees: int) -> float:
+    """Largest normalised innovation squared that passes; infinite for probability 1."""
+    return float(chi2.ppf(probability, degrees)) if probability < 1.0 else math.inf
+
+
+@lru_cache(maxsize=1024)
+def nis_band(degrees: int) -> tuple[float, float]:
+    """95 % band of the mean normalised innovation squared per degree of freedom."""
+    if degrees <= 0:
+        return math.nan, math.nan
+    return (
+        float(chi2.ppf(0.025, degrees)) / degrees,
+        float(chi2.ppf(0.975, degrees)) / degrees,
+    )
+
+
+class InnovationStatistics:
+    """Mean and spread of the whitened innovations and the mean NIS over the last updates."""
+
+    def __init__(self) -> None:
+        self._whitened: deque[tuple[float, ...]] = deque(maxlen=WINDOW)
+
+    def add(self, whitened: FloatArray) -> None:
+        """Take one innovation, already in units of its standard deviation."""
+        self._whitened.append(tuple(whitened.tolist()))
+
+    def summary(self) -> tuple[float, float, float, float, float]:
+        """Mean, standard deviation, NIS per degree of freedom and its 95 % band."""
+        if not self._whitened:
+            return (math.nan,) * 5  # type: ignore[return-value]
+        values = np.concatenate([np.asarray(entry) for entry in self._whitened])
+        lower, upper = nis_band(len(values))
+        nis = float(np.mean(values**2))
+        return float(np.mean(values)), float(np.std(values)), nis, lower, upper
+
+
+@dataclass
+class SensorRecord:
+    """Counters of one sensor; the merge adds its own when they are reported."""
+
+    name: str
+    topic: str
+    timeout: float
+    received: int = 0
+    invalid: int = 0
+    rejected: int = 0
+    used: int = 0
+    last_used: float = -math.inf
+    last_stamp_ns: int | None = None
+    rejections_in_a_row: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, int] = field(default_factory=dict)
+    innovations: InnovationStatistics = field(default_factory=InnovationStatistics)
+
+    def refuse(self, reason: str) -> None:
+        """Count an unusable sample under its reason."""
+        self.invalid += 1
+        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+    def skip(self, reason: str) -> None:
+        """Count a good sample that cannot be used now."""
+        self.rejected += 1
+        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+    def active_at(self, time: float) -> bool:
+        """Whether the sensor was used within its timeout before `time` (core seconds)."""
+        return time - self.last_used <= self.timeout
+
+    def forget_time(self) -> None:
+        """The time axis starts anew."""
+        self.last_used = -math.inf
+        self.rejections_in_a_row.clear()
