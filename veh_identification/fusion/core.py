@@ -143,12 +143,21 @@ class FusionCore:
                 continue
             if self._next_stamp is None:
                 self._begin(stamp)
-            elif self._snapshots or stamp > self._next_stamp:
+            elif stamp > self._next_event():
                 yield from self._outputs(stamp - 1)
             self._last_stamp = stamp
             self._process(stamp, key, values)
-        if self.merge.watermark is not None and self._next_stamp is not None:
-            yield from self._outputs(self.merge.watermark)
+        watermark = self.merge.watermark
+        started = watermark is not None and self._next_stamp is not None
+        if started and watermark >= self._next_event():  # type: ignore[operator]
+            yield from self._outputs(watermark)  # type: ignore[arg-type]
+
+    def _next_event(self) -> int:
+        """The first stamp at which a snapshot is taken or a state can leave."""
+        assert self._next_stamp is not None
+        if not self._snapshots:
+            return self._next_stamp
+        return min(self._next_stamp, self._snapshots[0][0] + self._latency_ns)
 
     def _begin(self, stamp: int) -> None:
         if self._origin is None or abs(stamp - self._origin) > 100 * TIME_BASE:

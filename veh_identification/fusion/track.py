@@ -46,7 +46,7 @@ class Track:
     def add(self, time: float, values: tuple[float, ...] | FloatArray) -> None:
         """Take one sample; stamps increase."""
         x = np.array(values)
-        self._filter.update(time, x)
+        self._filter.push(time, x)
         recent = self._recent
         if not recent or time - recent[-1][0] > self._half_width:
             self._unbroken_since = time

@@ -130,14 +130,7 @@ class CausalDerivativeFilter:
         NaN while the window fills after a start or a gap. An unusable sample (NaN, not newer than
         the last one) is counted and the last result is returned again.
         """
-        x = np.asarray(sample, dtype=np.float64)
-        use, gap = self.gate.admit(stamp, x)
-        if use:
-            if gap or self._count == 0:
-                self._first = 0
-                self._count = 0
-                self._start = stamp
-            self._push(stamp, x)
+        if self.push(stamp, np.asarray(sample, dtype=np.float64)):
             # A window that reaches before the first sample would be lopsided: wait for it.
             if stamp - self._start >= 2.0 * self.delay * (1.0 - 1e-9):
                 self._set_result(stamp - self.delay)
@@ -146,6 +139,20 @@ class CausalDerivativeFilter:
                 self._result[:] = np.nan
         result = self._result.copy()
         return result[0], result[1], result[2]
+
+    def push(self, stamp: float, sample: FloatArray) -> bool:
+        """Take one sample without a result, for those who `evaluate` at stamps of their own.
+
+        False for an unusable sample, which is counted as by `update`.
+        """
+        use, gap = self.gate.admit(stamp, sample)
+        if use:
+            if gap or self._count == 0:
+                self._first = 0
+                self._count = 0
+                self._start = stamp
+            self._push(stamp, sample)
+        return use
 
     def evaluate(self, stamp: float) -> Derivatives:
         """State at any stamp within the window, for several sensors at one common stamp.

@@ -39,7 +39,9 @@ class SampleGate:
             raise SignalError(
                 f'the filter has {self.channels} channels, the sample has shape {sample.shape}'
             )
-        if not math.isfinite(stamp) or not np.isfinite(sample).all():
+        # The sum is finite only if every term is, and much cheaper to test; it may overflow.
+        finite = math.isfinite(sample.sum()) or bool(np.isfinite(sample).all())
+        if not math.isfinite(stamp) or not finite:
             self.rejected_non_finite += 1
             return False, False
         jump = False
