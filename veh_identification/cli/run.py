@@ -24,7 +24,9 @@ def add_parser(verbs: Any) -> None:
         default='tcp/127.0.0.1:7447',
         help='zenoh router to connect to (default: %(default)s; start one with veh-id router)',
     )
-    parser.add_argument('--domain', type=int, default=0, help='ROS domain id (zenoh)')
+    parser.add_argument(
+        '--domain', type=int, help='ROS domain id for zenoh (default: ROS_DOMAIN_ID or 0)'
+    )
     add_parameter_options(parser)
     parser.set_defaults(run=run)
 
@@ -50,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
         )
     from veh_identification.runtime import zenoh
 
-    engine = zenoh.ZenohEngine(domain=options.domain, endpoint=options.endpoint)
+    domain = zenoh.default_domain() if options.domain is None else options.domain
+    engine = zenoh.ZenohEngine(domain=domain, endpoint=options.endpoint)
     try:
         node = engine.create_node(
             description.name,
