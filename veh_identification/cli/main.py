@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
+# Before anything imports numpy: our matrices are small, and the threads of a linear algebra
+# library that wait for each other on a busy machine cost ten times what they gain.
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 

@@ -1,0 +1,130 @@
+"""Sources of samples: any iterable of (W_block, Y_block), so that memory stays flat.
+
+W_block has the shape (samples, equations, columns), Y_block (samples, equations). Estimators that
+look at the data more than once (robust, Gauss-Markov, coloured noise) need a *re-iterable* source:
+a list, `ArrayBlocks`, `FactoryBlocks` or any object whose `__iter__` starts anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import EstimationError
+
+Array = NDArray[np.float64]
+Selection = NDArray[np.intp] | NDArray[np.bool_]  # indices or mask
+Block = tuple[Array, Array]
+BlockSource = Iterable[Block]
+
+DEFAULT_BLOCK = 2048
+
+
+class ArrayBlocks:
+    """Whole arrays W (N, equations, columns), Y (N, equations), served as views of blocks."""
+
+    def __init__(self, W: Array, Y: Array, block: int = DEFAULT_BLOCK) -> None:
+        self.W, self.Y, self.block = np.asarray(W, float), np.asarray(Y, float), int(block)
+        check_shapes(self.W, self.Y, 'the recording')
+
+    def __iter__(self) -> Iterator[Block]:
+        for start in range(0, len(self.Y), self.block):
+            yield self.W[start : start + self.block], self.Y[start : start + self.block]
+
+
+class FactoryBlocks:
+    """A function that starts a new generator of blocks each time the source is iterated."""
+
+    def __init__(self, factory: Callable[[], Iterable[Block]]) -> None:
+        self.factory = factory
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.factory())
+
+
+def select_columns(source: BlockSource, columns: Selection) -> FactoryBlocks:
+    """Serve some columns of W only, e.g. those of the base parameters."""
+
+    def blocks() -> Iterator[Block]:
+        for W, Y in source:
+            # take keeps samples first in memory, which W[:, :, index] does not
+            yield np.take(W, np.arange(W.shape[2])[columns], axis=2), Y
+
+    return FactoryBlocks(blocks)
+
+
+@dataclass(frozen=True)
+class CleanBlock:
+    """One block whose unusable samples are zero rows, so that they weigh nothing anywhere."""
+
+    W: Array
+    Y: Array
+    valid: NDArray[np.bool_]
+    used: NDArray[np.bool_]  # (equations, columns): columns that are not zero throughout
+
+    @property
+    def excluded(self) -> int:
+        """Number of samples that hold a value that is not finite."""
+        return int(self.valid.size - np.count_nonzero(self.valid))
+
+
+def check_shapes(W: Array, Y: Array, where: str) -> None:
+    """Refuse a pair of arrays that cannot be W and Y of one set of samples."""
+    if W.ndim != 3 or Y.ndim != 2 or W.shape[:2] != Y.shape:
+        raise EstimationError(
+            f'{where}: W must be (samples, equations, columns) and Y (samples, equations), '
+            f'found {W.shape} and {Y.shape}'
+        )
+
+
+def require_reiterable(source: BlockSource, purpose: str) -> None:
+    """Refuse a generator where the samples are needed more than once."""
+    if isinstance(source, Iterator):
+        raise EstimationError(
+            f'{purpose} reads the samples more than once, but the source is a one-way iterator: '
+            'give a list, ArrayBlocks or FactoryBlocks'
+        )
+
+
+def clean_blocks(
+    source: BlockSource, shape: tuple[int, int] | None = None
+) -> Iterator[CleanBlock]:
+    """Check every block's shape against `shape` (equations, columns) and zero its bad samples."""
+    for index, (W_raw, Y_raw) in enumerate(source):
+        W, Y = np.asarray(W_raw, float), np.asarray(Y_raw, float)
+        check_shapes(W, Y, f'block {index}')
+        shape = shape or (W.shape[1], W.shape[2])
+        if W.shape[1:] != shape:
+            raise EstimationError(
+                f'block {index}: expected {shape[0]} equations and {shape[1]} columns, '
+                f'found {W.shape[1]} and {W.shape[2]}'
+            )
+        if len(Y):
+            yield _clean(W, Y)
+
+
+@numba.njit(cache=True, nogil=True)
+def column_sizes(W: Array) -> Array:  # pragma: no cover (compiled)
+    """Sum of magnitudes of every column of every equation, in one pass over the memory."""
+    samples, equations, columns = W.shape
+    sizes = np.zeros((equations, columns))
+    for k in range(samples):
+        for j in range(equations):
+            for c in range(columns):
+                sizes[j, c] += abs(W[k, j, c])
+    return sizes
+
+
+def _clean(W: Array, Y: Array) -> CleanBlock:
+    # A sum of magnitudes is finite only if every term is, and zero only if every term is.
+    sizes = column_sizes(W)
+    if np.isfinite(sizes).all() and np.isfinite(Y.sum()):
+        return CleanBlock(W, Y, np.ones(len(Y), bool), sizes > 0.0)
+    finite = np.isfinite(W).reshape(len(Y), -1)
+    valid = np.asarray(np.isfinite(Y).all(axis=1) & finite.all(axis=1))
+    W, Y = np.where(valid[:, None, None], W, 0.0), np.where(valid[:, None], Y, 0.0)
+    return CleanBlock(W, Y, valid, column_sizes(W) > 0.0)

@@ -1,0 +1,117 @@
+"""The outcome of an identification: everything that parameters.json, tables and nodes show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from veh_identification._version import __version__
+from veh_identification.identification.blocks import Array
+from veh_identification.identification.essential import Removal
+from veh_identification.identification.statistics import Deviations, correlation, deviations
+from veh_identification.identification.validation import Validation, finite
+
+
+@dataclass
+class IdentificationResult:
+    """Parameters with their deviations and how they were found; see contract.md, Output."""
+
+    names: list[str]
+    units: list[str]
+    value: Array
+    covariance: Array
+    equations: list[str]
+    estimator: str
+    samples: int
+    excluded_samples: int
+    condition_number: float  # of the observation matrix with unit columns
+    correlation_condition: float
+    sigma: Array  # noise deviation per equation
+    residual_rms: Array
+    residual_rms_relative: Array
+    a_priori: Array | None = None  # nan where unknown
+    noise: dict[str, Any] = field(default_factory=dict)  # model, effective samples
+    removed: list[Removal] = field(default_factory=list)
+    unexcited: list[str] = field(default_factory=list)
+    validation: Validation | None = None
+    system: str = ''
+    input: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)  # further entries (total_mass ...)
+
+    @property
+    def deviations(self) -> Deviations:
+        """Standard and relative deviations, intervals and flags."""
+        return deviations(self.value, self.covariance)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations."""
+        return self.deviations.std
+
+    @property
+    def correlation(self) -> Array:
+        """Correlation matrix of the estimates."""
+        return correlation(self.covariance)
+
+    def index(self, name: str) -> int:
+        """Position of a parameter."""
+        return self.names.index(name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the content of parameters.json as plain Python values (null for unknown)."""
+        content: dict[str, Any] = {
+            'system': self.system,
+            'samples': self.samples,
+            'excluded_samples': self.excluded_samples,
+            'equations': len(self.equations),
+            'condition_number': finite(self.condition_number),
+            'correlation_condition_number': finite(self.correlation_condition),
+            'estimator': self.estimator,
+            'noise': self.noise,
+            'parameters': [self._parameter(i) for i in range(len(self.names))],
+            'residuals': {
+                name: {
+                    'rms': finite(self.residual_rms[j]),
+                    'rms_relative': finite(self.residual_rms_relative[j]),
+                    'sigma': finite(self.sigma[j]),
+                }
+                for j, name in enumerate(self.equations)
+            },
+            'validation': {} if self.validation is None else self.validation.as_dict(),
+            'removed': [{'name': r.name, 'reason': r.reason} for r in self.removed],
+            'unexcited': list(self.unexcited),
+            'input': self.input,
+            'version': __version__,
+        }
+        return {**content, **self.extra}
+
+    def _parameter(self, i: int) -> dict[str, Any]:
+        spread = self.deviations
+        return {
+            'name': self.names[i],
+            'unit': self.units[i],
+            'value': finite(self.value[i]),
+            'std': finite(spread.std[i]),
+            'rel_std_percent': finite(spread.rel_std_percent[i]),
+            'rel_two_sigma_percent': finite(spread.rel_two_sigma_percent[i]),
+            'interval_two_sigma': [finite(v) for v in spread.interval[i]],
+            'well_identified': bool(spread.well_identified[i]),
+            'a_priori': None if self.a_priori is None else finite(self.a_priori[i]),
+        }
+
+
+def json_safe(value: Any) -> Any:
+    """Turn numpy values into plain ones and what is not finite into None, at any depth."""
+    if isinstance(value, dict):
+        return {str(key): json_safe(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [json_safe(item) for item in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return finite(float(value))
+    return value if value is None else str(value)

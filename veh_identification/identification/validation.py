@@ -1,0 +1,75 @@
+"""Direct and cross validation: how well parameters reconstruct a recording, per equation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veh_identification.errors import EstimationError
+from veh_identification.identification.blocks import Array, BlockSource, clean_blocks
+from veh_identification.identification.residuals import predicted
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Residuals of one recording; relative means over rms(measured)."""
+
+    equations: list[str]
+    rms: Array
+    rms_relative: Array
+    a_priori_rms: Array | None
+    samples: int
+    excluded: int
+
+    def as_dict(self) -> dict[str, dict[str, float | None]]:
+        """Return the `validation` entry of parameters.json."""
+        return {
+            name: {
+                'rms': float(self.rms[j]),
+                'rms_relative': finite(self.rms_relative[j]),
+                'a_priori_rms': (
+                    None if self.a_priori_rms is None else finite(self.a_priori_rms[j])
+                ),
+            }
+            for j, name in enumerate(self.equations)
+        }
+
+
+def finite(value: float) -> float | None:
+    """Return the number, or None (null in JSON) where it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def validate(
+    source: BlockSource,
+    X: Array,
+    equation_names: Sequence[str],
+    a_priori: Array | None = None,
+) -> Validation:
+    """Compare measured and predicted over a recording with `X` and, beside it, `a_priori`.
+
+    Unknown a-priori values (nan) count as zero: that is what a model without them predicts.
+    """
+    candidates = [np.asarray(X, float)]
+    if a_priori is not None:
+        candidates.append(np.nan_to_num(np.asarray(a_priori, float)))
+    parameters = np.stack(candidates, axis=1)
+    squares = np.zeros((len(equation_names), parameters.shape[1]))
+    measured = np.zeros(len(equation_names))
+    samples = excluded = 0
+    for block in clean_blocks(source, (len(equation_names), len(parameters))):
+        residuals = block.Y[:, :, None] - predicted(block.W, parameters)
+        squares += np.square(residuals).sum(axis=0)
+        measured += np.square(block.Y).sum(axis=0)
+        samples += len(block.Y) - block.excluded
+        excluded += block.excluded
+    if samples == 0:
+        raise EstimationError('the validation recording holds no sample whose values are finite')
+    rms = np.sqrt(squares / samples)
+    scale = np.sqrt(measured / samples)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        relative = np.where(scale > 0.0, rms[:, 0] / scale, np.nan)
+    prior_rms = rms[:, 1] if a_priori is not None else None
+    return Validation(list(equation_names), rms[:, 0], relative, prior_rms, samples, excluded)
