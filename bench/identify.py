@@ -6,11 +6,12 @@ is its own; both get the same motion and the same noisy wrenches as arrays.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
-import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -23,43 +24,61 @@ PART = 'identify'
 NOISE = np.array([0.7, 0.7, 0.7, 0.05, 0.05, 0.05])
 
 
-def _data(samples: int) -> tuple[Any, Any, Any, Any, np.ndarray, np.ndarray]:
-    """Model, regressor, motion, Pinocchio's states, wrenches, true parameters."""
+def make_data(samples: int, folder: Path) -> None:
+    """Write motion, Pinocchio's states and noisy wrenches as plain arrays."""
     from identify_regressor import URDF, make_motion
 
     from veh_identification.multibody.dynamics import inverse_dynamics
+    from veh_identification.multibody.urdf import load_urdf
+
+    model = load_urdf(URDF)
+    motion, (q, v, a) = make_motion(samples, model.dof)
+    wrenches = inverse_dynamics(model, motion)[:, :6]
+    wrenches = wrenches + NOISE * np.random.default_rng(1).standard_normal(wrenches.shape)
+    fields = {field.name: getattr(motion, field.name) for field in dataclasses.fields(motion)}
+    for name, array in {'q': q, 'v': v, 'a': a, 'wrenches': wrenches}.items():
+        np.save(folder / f'{name}.npy', array)
+    for name, array in fields.items():
+        np.save(folder / f'motion_{name}.npy', array)
+
+
+def _load(folder: Path, name: str) -> np.ndarray:
+    array: np.ndarray = np.load(folder / f'{name}.npy')
+    return array
+
+
+def _memory() -> float:
+    """Peak resident memory of this process so far, in megabytes.
+
+    Not getrusage: its peak is inherited from the process that started this one.
+    """
+    status = Path('/proc/self/status').read_text('ascii')
+    line = next(line for line in status.splitlines() if line.startswith('VmHWM'))
+    return float(line.split()[1]) / 1024.0
+
+
+def ours(samples: int, folder: Path) -> dict[str, float]:
+    """Streamed: regressor blocks, weighted least squares, honest sigmas."""
+    from identify_regressor import URDF
+
+    from veh_identification.identification import FactoryBlocks, identify
+    from veh_identification.multibody.base_parameters import structural_base_parameters
+    from veh_identification.multibody.motion import Motion
     from veh_identification.multibody.regressor import Regressor
     from veh_identification.multibody.urdf import load_urdf
 
     model = load_urdf(URDF)
-    motion, twin = make_motion(samples, model.dof)
-    wrenches = inverse_dynamics(model, motion)[:, :6]
-    wrenches = wrenches + NOISE * np.random.default_rng(1).standard_normal(wrenches.shape)
+    names = [field.name for field in dataclasses.fields(Motion)]
+    motion = Motion(**{name: _load(folder, f'motion_{name}') for name in names})
+    wrenches = _load(folder, 'wrenches')
     regressor = Regressor(model, rows='base')
     truth = regressor.columns.values(model, {})
-    return model, regressor, motion, twin, wrenches, truth
-
-
-def _memory() -> float:
-    """Peak resident memory of this process so far, in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-
-
-def ours(samples: int) -> dict[str, float]:
-    """Streamed: regressor blocks, weighted least squares, honest sigmas."""
-    from veh_identification.identification import FactoryBlocks, identify
-    from veh_identification.multibody.base_parameters import structural_base_parameters
-    from veh_identification.multibody.regressor import Regressor
-
-    model, regressor, motion, _, wrenches, truth = _data(samples)
     begin = time.perf_counter()
     next(iter(regressor.blocks(motion[:8])))
     compile_seconds = time.perf_counter() - begin
 
     def run(count: int) -> Any:
         base = structural_base_parameters(regressor)
-        kept = np.zeros(len(regressor.columns), dtype=bool)
-        kept[base.base] = True
         part = Regressor(model, rows='base', enabled=list(base.names))
 
         def blocks() -> Any:
@@ -85,12 +104,15 @@ def ours(samples: int) -> dict[str, float]:
     }
 
 
-def plain(samples: int) -> dict[str, float]:
+def plain(samples: int, folder: Path) -> dict[str, float]:
     """As one would in an afternoon: Pinocchio in a loop, one stacked matrix, lstsq, sigmas."""
     import pinocchio as pin
     from identify_regressor import URDF
 
-    model, _, _, (q, v, a), wrenches, _ = _data(samples)
+    from veh_identification.multibody.urdf import load_urdf
+
+    model = load_urdf(URDF)
+    q, v, a, wrenches = (_load(folder, name) for name in ('q', 'v', 'a', 'wrenches'))
     twin = pin.buildModelFromUrdf(str(URDF), pin.JointModelFreeFlyer())
     data = twin.createData()
     order = [twin.joints[twin.getJointId(name)].idx_v - 6 for name in model.coordinate_names]
@@ -115,14 +137,18 @@ def plain(samples: int) -> dict[str, float]:
     }
 
 
-def _apart(side: str, samples: int) -> dict[str, float]:
-    """Run one side in a process of its own."""
+def _apart(side: str, samples: int, folder: str) -> dict[str, float]:
+    """Run one side in a process of its own; the peer keeps numpy's own choice of threads."""
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
+    environment.pop('OPENBLAS_NUM_THREADS', None)
+    if side == 'ours':
+        environment['OPENBLAS_NUM_THREADS'] = '1'  # as veh-id sets it
     result = subprocess.run(
-        [sys.executable, __file__, side, str(samples)],
+        [sys.executable, __file__, side, str(samples), folder],
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+        env=environment,
     )
     figures: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
     return figures
@@ -147,7 +173,9 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     ]
     peaks = {}
     for samples in (2_000, 20_000) if quick else (10_000, 200_000):
-        own, peer = _apart('ours', samples), _apart('plain', samples)
+        with tempfile.TemporaryDirectory() as folder:
+            _apart('data', samples, folder)
+            own, peer = (_apart(side, samples, folder) for side in ('ours', 'plain'))
         peaks[samples] = own
         ratio = peer['seconds'] / own['seconds']
         rows.append(
@@ -199,4 +227,9 @@ def measure(quick: bool) -> list[dict[str, Any]]:
 
 
 if __name__ == '__main__':
-    print(json.dumps({'ours': ours, 'plain': plain}[sys.argv[1]](int(sys.argv[2]))))
+    _side, _samples, _folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    if _side == 'data':
+        make_data(_samples, _folder)
+        print('{}')
+    else:
+        print(json.dumps({'ours': ours, 'plain': plain}[_side](_samples, _folder)))

@@ -32,13 +32,9 @@ def measure(quick: bool) -> list[dict[str, Any]]:
             'met': figures['lost'] == 0,
         }
     ]
-    for topic, latency in figures['latency_ms'].items():
-        for quantile in ('p50', 'p99'):
-            rows.append(
-                {
-                    'case': f'latency {topic}, {quantile}',
-                    'unit': 'ms',
-                    'ours': latency[quantile],
-                }
-            )
+    rows += [
+        {'case': f'latency {topic}, {quantile}', 'unit': 'ms', 'ours': latency[quantile]}
+        for topic, latency in figures['latency_ms'].items()
+        for quantile in ('p50', 'p99')
+    ]
     return rows
