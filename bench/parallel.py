@@ -89,11 +89,12 @@ def deviations(run: PeriodicRun, trials: int) -> list[dict[str, Any]]:
     ratio = np.mean([f.std for f in fits], axis=0) / scatter
     worst = float(np.abs(ratio - 1.0).max())
     chance = 1.0 / np.sqrt(2.0 * (trials - 1))
+    enough = chance < 0.04  # else the worst of 24 misses by chance alone
     return [
         row(f'mean sigma / scatter of 24 parameters, {trials} trials', '-', float(ratio.mean()),
             1.0, 'honest', '0.85 .. 1.15', abs(ratio.mean() - 1.0) < 0.15),
         row(f'worst |sigma / scatter - 1|, {trials} trials', '-', worst, float(chance),
-            'one sigma of chance', '<= 0.15', worst <= 0.15),
+            'one sigma of chance', '<= 0.15' if enough else '', worst <= 0.15 if enough else None),
     ]  # fmt: skip
 
 
@@ -248,7 +249,7 @@ def feedforward(run: PeriodicRun) -> list[dict[str, Any]]:
     return rows
 
 
-def pinocchio_seconds(run: PeriodicRun, samples: int) -> float | None:
+def pinocchio_seconds(samples: int) -> float | None:
     """Seconds a sample for the 18 + 6 joint tree regressor, called from Python."""
     try:
         import pinocchio as pin
@@ -274,11 +275,15 @@ def pinocchio_seconds(run: PeriodicRun, samples: int) -> float | None:
 
 def speed(run: PeriodicRun) -> list[dict[str, Any]]:
     """Microseconds a sample for the 6 x 24 regressor."""
-    begin = time.perf_counter()
-    for _ in range(4):
+    MODEL.regressor(run.pose, run.velocity, run.acceleration)
+    laps = []
+    for _ in range(10):
+        begin = time.perf_counter()
         MODEL.regressor(run.pose, run.velocity, run.acceleration)
-    ours = (time.perf_counter() - begin) / (4 * len(run.times))
-    peer = pinocchio_seconds(run, len(run.times))
+        laps.append(time.perf_counter() - begin)
+    ours = min(laps) / len(run.times)  # the best lap: other programs only ever add
+    found = [pinocchio_seconds(300) for _ in range(5)]
+    peer = min((lap for lap in found if lap is not None), default=None)
     return [
         row('regressor with loop closure', 'us/sample', 1e6 * ours,
             None if peer is None else 1e6 * peer, 'Pinocchio tree regressor in a Python loop',

@@ -17,7 +17,18 @@ from veh_identification import __version__
 from veh_identification.errors import VehIdError
 
 #: Verbs in the order of the help text; each is a module of this package.
-VERBS = ('demo', 'info', 'convert', 'simulate', 'replay', 'run', 'router', 'bench')
+VERBS = (
+    'demo',
+    'info',
+    'convert',
+    'simulate',
+    'replay',
+    'identify',
+    'design',
+    'run',
+    'router',
+    'bench',
+)
 
 EPILOG = """exit status: 0 done; 1 the input is unusable (one sentence on stderr says why);
 2 wrong usage. `veh-id VERB --help` explains a verb."""

@@ -61,6 +61,10 @@ class Engine(Protocol):
 SENSOR_FUSION = NodeDescription(
     'sensor_fusion', 'veh_identification.nodes.sensor_fusion:SensorFusion'
 )
+PARALLEL_IDENTIFICATION = NodeDescription(
+    'parallel_identification',
+    'veh_identification.nodes.parallel_identification:ParallelIdentification',
+)
 
 GRAPHS = {
     graph.name: graph
@@ -71,6 +75,12 @@ GRAPHS = {
             (SENSOR_FUSION,),
             'sensor_fusion_car.yaml',
             ('imu', 'gnss', 'mocap', 'force', 'can'),
+        ),
+        Graph(
+            'parallel_identification',
+            'parameters of a hexapod from its periodic excitation',
+            (PARALLEL_IDENTIFICATION,),
+            'parallel_identification.yaml',
         ),
     )
 }

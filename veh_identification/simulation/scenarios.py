@@ -69,6 +69,36 @@ SCENARIOS = {
             60.0,
             f'{__name__}:write_drive',
         ),
+        Scenario(
+            'car-sine-steer',
+            'sine steering at 90, 110, 130 or 160 km/h (by the seed)',
+            60.0,
+            'veh_identification.simulation.car_scenarios:write_sine_steer',
+        ),
+        Scenario(
+            'car-ramp-steer',
+            'ramp to the left at 90 or to the right at 110 km/h (by the seed)',
+            30.0,
+            'veh_identification.simulation.car_scenarios:write_ramp_steer',
+        ),
+        Scenario(
+            'car-braking',
+            'standstill, acceleration, straight braking, standstill',
+            30.0,
+            'veh_identification.simulation.car_scenarios:write_braking',
+        ),
+        Scenario(
+            'hexapod-periodic',
+            'hexapod on its D-optimal excitation',
+            25.0,
+            'veh_identification.simulation.hexapod:write_periodic',
+        ),
+        Scenario(
+            'hexapod-circle',
+            'hexapod on the benchmark circle',
+            10.0,
+            'veh_identification.simulation.hexapod:write_circle',
+        ),
     )
 }
 

@@ -12,8 +12,12 @@ from typing import Any
 
 from veh_identification.errors import UsageError
 
-IDENTIFY: dict[str, str] = {}
-DESIGN: dict[str, str] = {}
+IDENTIFY: dict[str, str] = {
+    'parallel': 'veh_identification.systems.hexapod.command:identify',
+}
+DESIGN: dict[str, str] = {
+    'parallel': 'veh_identification.systems.hexapod.command:design',
+}
 OBSERVE: dict[str, str] = {}
 
 

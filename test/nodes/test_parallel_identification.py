@@ -1,0 +1,194 @@
+"""The node `parallel_identification` on the replay engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from veh_identification.errors import ParameterError
+from veh_identification.nodes.parallel_identification import ParallelIdentification
+from veh_identification.runtime import messages
+from veh_identification.runtime.replay import ReplayEngine
+from veh_identification.simulation.hexapod import (
+    EPOCH_NS,
+    TRUTH,
+    HexapodSensors,
+    default_excitation,
+    exact_run,
+)
+from veh_identification.systems.hexapod.configuration import load_configuration
+from veh_identification.systems.hexapod.geometry import LEGS
+
+RATE = 100.0
+STEP = 10_000_000
+JOINTS = 'sensor_msgs/msg/JointState'
+NAME = '/parallel_identification'
+
+
+@dataclass
+class Sample:
+    time_ns: int
+    message: object
+    topic: str = '/joint_states'
+    typename: str = JOINTS
+
+    def decode(self):
+        return self.message
+
+
+class Sink:
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str, bytes]] = []
+
+    def write(self, topic, typename, payload, time_ns, *, qos) -> None:
+        self.rows.append((topic, typename, bytes(payload)))
+
+    def of(self, topic: str) -> list:
+        return [messages.deserialize(p, t) for name, t, p in self.rows if name == topic]
+
+
+def samples(periods: float, noise: float = 0.0, seed: int = 0, change=None) -> list[Sample]:
+    configuration = load_configuration()
+    run = exact_run(configuration.model(), default_excitation(configuration), RATE)
+    count = round(periods * len(run.times)) + 1
+    q, Q = run.repeated(count, HexapodSensors().scaled(noise), np.random.default_rng(seed))
+    made = []
+    for k in range(count):
+        stamp = EPOCH_NS + k * STEP
+        fields = {'name': list(LEGS), 'position': q[k], 'effort': Q[k]}
+        if change is not None:
+            fields = change(k, fields)
+            if fields is None:
+                continue
+        made.append(
+            Sample(stamp, messages.new(JOINTS, header=messages.header(stamp), **fields))
+        )
+    return made
+
+
+def run_node(recorded: list[Sample], calls=(), **parameters):
+    sink = Sink()
+    engine = ReplayEngine(EPOCH_NS, sink=sink, log_level='fatal')
+    node = ParallelIdentification(
+        engine.create_node('parallel_identification', parameters=parameters)
+    )
+    for seconds, service, request in calls:
+        engine.call_service_at(EPOCH_NS + round(seconds * 1e9), NAME + service, **request)
+    engine.run(recorded)
+    return node, sink
+
+
+def last_status(sink: Sink):
+    return sink.of('/diagnostics')[-1].status[0]
+
+
+def test_estimates_after_every_period_from_the_second() -> None:
+    node, sink = run_node(samples(4), rate=RATE)
+    estimates = sink.of(NAME + '/parameters')
+    assert len(estimates) == 3
+    names = [p.name for p in estimates[-1].parameters]
+    assert names == [*TRUTH, 'fc']
+    for p in estimates[-1].parameters[:-1]:
+        assert p.value == pytest.approx(TRUTH[p.name], rel=1e-6)
+        assert p.excited
+    assert estimates[-1].system == 'parallel'
+    assert node.live.periods == 4
+    shown = sink.of(NAME + '/reconstruction')
+    assert len(shown) == 3 * 125
+    np.testing.assert_allclose(shown[-1].measured, shown[-1].predicted, atol=1e-6)
+    status = last_status(sink)
+    assert messages.byte_value(status.level) == 0 and status.message == '4 periods averaged'
+
+
+def test_rate_is_found_and_noise_gives_honest_deviations() -> None:
+    node, sink = run_node(samples(6, noise=1.0), estimator='maximum-likelihood')
+    assert node.live.rate == pytest.approx(RATE)
+    final = sink.of(NAME + '/parameters')[-1]
+    assert final.estimator == 'maximum-likelihood'
+    deviation = [abs(p.value - TRUTH[p.name]) / p.std for p in final.parameters[:-1]]
+    assert max(deviation) < 4.5
+    assert final.parameters[-1].value == pytest.approx(2.0)
+    assert 'p1' in final.advice
+
+
+def test_a_gap_drops_its_period_only() -> None:
+    node, sink = run_node(
+        samples(5, change=lambda k, f: None if 300 <= k < 310 else f), rate=RATE
+    )
+    assert (node.live.periods, node.live.rejected) == (4, 1)
+    assert sink.of(NAME + '/parameters')[-1].parameters[9].value == pytest.approx(16.3081)
+    texts = [d.status[0].message for d in sink.of('/diagnostics')]
+    assert any('the last period was dropped: a gap of 0.1' in t for t in texts)
+
+
+def test_a_wrong_fundamental_is_said() -> None:
+    _, sink = run_node(samples(4), rate=RATE, fundamental=0.4004, harmonics=5)
+    status = last_status(sink)
+    assert messages.byte_value(status.level) == 1
+    assert 'the fundamental is not 0.4004 Hz' in status.message
+
+
+def test_missing_legs_and_bad_numbers_are_counted_and_said() -> None:
+    def change(k, fields):
+        if k % 2:
+            return {key: value[:5] for key, value in fields.items()}
+        if k == 100:
+            fields['position'] = np.full(6, np.nan)
+        return fields
+
+    node, sink = run_node(samples(1, change=change), rate=RATE)
+    assert node.result is None and sink.of(NAME + '/parameters') == []
+    status = last_status(sink)
+    assert messages.byte_value(status.level) == 1
+    assert 'messages lacked a leg' in status.message
+
+
+def test_unreachable_lengths_are_an_error_in_diagnostics() -> None:
+    far = samples(3, change=lambda k, f: {**f, 'position': f['position'] + 0.5})
+    _, sink = run_node(far, rate=RATE)
+    status = last_status(sink)
+    assert messages.byte_value(status.level) == 2
+    assert 'unreachable pose' in status.message
+    assert sink.of(NAME + '/parameters') == []
+
+
+def test_services_reset_enable_save_load(tmp_path) -> None:
+    node, sink = run_node(
+        samples(6), rate=RATE, folder=str(tmp_path),
+        calls=[(5.2, '/save', {}), (5.3, '/reset', {}), (6.0, '/enable', {'data': False}),
+               (7.0, '/enable', {'data': True}), (7.5, '/load', {})],
+    )  # fmt: skip
+    saved = json.loads((tmp_path / 'parameters.json').read_text())
+    assert saved['parameters'][9]['value'] == pytest.approx(16.3081, rel=1e-6)
+    estimates = sink.of(NAME + '/parameters')
+    assert [e.estimator for e in estimates[:2]] == ['gauss-markov', 'loaded']
+    # 7 to 15 s hold three whole periods of 2.5 s
+    assert node.live.periods == 3
+    np.testing.assert_allclose(
+        [p.value for p in estimates[-1].parameters[:-1]], list(TRUTH.values()), rtol=1e-6
+    )
+
+
+def test_a_bag_played_again_starts_over() -> None:
+    recorded = samples(3)
+    again = [Sample(s.time_ns + 10**11, s.message) for s in recorded]
+    node, _ = run_node(recorded + again, rate=RATE)
+    assert node.live.clock_jumps == 1
+    assert node.live.periods == 3
+
+
+def test_two_runs_give_the_same_bytes() -> None:
+    recorded = samples(3, noise=1.0)
+    assert run_node(recorded)[1].rows == run_node(recorded)[1].rows
+
+
+def test_wrong_parameters_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r'parameter hexapod: .*nowhere'):
+        run_node([], hexapod='nowhere.yaml')
+    with pytest.raises(ParameterError, match='unknown parameter harmonic'):
+        run_node([], harmonic=3)
+    with pytest.raises(ParameterError, match='below its minimum'):
+        run_node([], rate=-1.0)

@@ -1,0 +1,226 @@
+"""Recordings in, results out: `identify parallel`, `design parallel`, and each bad input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+from veh_identification.errors import BagError, ModelError, SignalError, UsageError, VehIdError
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagReader, BagWriter
+from veh_identification.simulation.hexapod import TRUTH, write_circle, write_periodic
+from veh_identification.systems.hexapod.command import design, identify
+from veh_identification.systems.hexapod.recording import periodic_record, read_legs
+
+
+def quiet(done: int, total: int) -> None:
+    assert 0 <= done <= total
+
+
+@pytest.fixture(scope='module')
+def bags(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('hexapod')
+    made = {}
+    for name, write, duration, noise in (
+        ('periodic', write_periodic, 10.0, 1.0),
+        ('exact', write_periodic, 5.0, 0.0),
+        ('circle', write_circle, 3.0, 1.0),
+    ):
+        made[name] = folder / name
+        with BagWriter(made[name]) as writer:
+            truth = write(writer, duration, 7, noise, quiet)
+            writer.add_file('truth.json', json.dumps(truth))
+    return made
+
+
+def rewritten(source, target, change) -> str:
+    """A copy of a recording whose messages passed `change(index, message)` (None drops one)."""
+    with BagReader(source) as reader, BagWriter(target) as writer:
+        for index, item in enumerate(reader.messages()):
+            message = change(index, item.message)
+            if message is not None:
+                writer.write_message('joint_states', message, item.time_ns)
+    return str(target)
+
+
+def joint_state(message, **fields):
+    values = {
+        'header': message.header, 'name': message.name, 'position': message.position,
+        'effort': message.effort, **fields,
+    }  # fmt: skip
+    return messages.new('sensor_msgs/msg/JointState', **values)
+
+
+def test_identify_writes_everything_and_finds_the_truth(bags, tmp_path) -> None:
+    out = tmp_path / 'out'
+    text = identify(bags=[bags['periodic']], out=out, validate=bags['circle'])
+    assert sorted(p.name for p in out.iterdir()) == ['parameters.csv', 'parameters.json', 'result']
+    data = json.loads((out / 'parameters.json').read_text())
+    assert data['system'] == 'parallel' and data['estimator'] == 'maximum-likelihood'
+    found = {p['name']: p for p in data['parameters']}
+    assert list(found) == [*TRUTH, 'fc']
+    for name, true in TRUTH.items():
+        assert abs(found[name]['value'] - true) < 4.5 * found[name]['std'], name
+    assert found['fc']['value'] == pytest.approx(2.0)
+    assert found['p10']['a_priori'] == pytest.approx(16.192)
+    assert set(data['residuals']) == {f'leg_{j}' for j in range(1, 7)}
+    for leg in data['validation'].values():
+        assert leg['rms'] < 0.3 * leg['a_priori_rms']
+    recommended = [c['passive'] for c in data['model_selection'] if c['recommended']]
+    assert recommended == ['dry']
+    assert data['input']['periods'] == [4] and data['input']['validation']['periods'] == 4
+    assert 'r_alpha' in text and 'validation on' in text
+    with BagReader(out / 'result') as reader:
+        counts = {topic: info.count for topic, info in reader.topics.items()}
+    assert counts == {
+        '/parallel_identification/parameters': 1,
+        '/parallel_identification/reconstruction': 1250,
+        '/parallel_identification/validation': data['input']['validation']['samples'],
+    }
+    identify(bags=[bags['exact']], out=out)  # an earlier result is replaced
+    assert json.loads((out / 'parameters.json').read_text())['input']['periods'] == [2]
+    (out / 'notes.txt').write_text('mine')
+    with pytest.raises(VehIdError, match=r"holds 'notes.txt', which is no result"):
+        identify(bags=[bags['periodic']], out=out)
+
+
+def test_noise_free_recording_gives_the_truth_to_1e_6(bags, tmp_path) -> None:
+    """Through a bag: stamps and values as a robot would send them."""
+    (tmp_path / 'out').mkdir()  # an empty folder may be there
+    identify(
+        bags=[bags['exact']], out=tmp_path / 'out', arguments={'estimator': 'gauss-markov'}
+    )
+    data = json.loads((tmp_path / 'out' / 'parameters.json').read_text())
+    found = {p['name']: p['value'] for p in data['parameters']}
+    for name, true in TRUTH.items():
+        assert found[name] == pytest.approx(true, rel=1e-6), name
+    assert data['parameters'][-1]['std'] is None  # a chosen cut-off has no deviation
+
+
+def test_several_recordings_and_other_processing(bags, tmp_path) -> None:
+    text = identify(
+        bags=[bags['periodic'], bags['periodic']], out=tmp_path / 'out',
+        arguments={'processing': 'time', 'harmonics': '5', 'skip-periods': 1},
+    )  # fmt: skip
+    assert text.count('3 periods of 2.5 s, 1250 samples each') == 2
+
+
+def test_wrong_options_are_usage_errors(bags, tmp_path) -> None:
+    cases = [
+        ({'arguments': {'speed': 1}}, "does not know 'speed'"),
+        ({'arguments': {'harmonics': 'many'}}, 'harmonics must be a int'),
+        ({'arguments': {'estimator': 'magic'}}, 'estimator must be one of'),
+        ({'urdf': 'robot.urdf'}, 'takes no URDF'),
+    ]
+    for options, sentence in cases:
+        with pytest.raises(UsageError, match=sentence):
+            identify(bags=[bags['periodic']], out=tmp_path / 'out', **options)
+    with pytest.raises(UsageError, match='at least one --bag'):
+        identify(bags=[], out=tmp_path / 'out')
+    assert not (tmp_path / 'out').exists()
+
+
+def test_missing_leg_is_named(bags, tmp_path) -> None:
+    def without_leg(_index, message):
+        keep = [0, 1, 2, 3, 5]
+        return joint_state(
+            message, name=[message.name[i] for i in keep], position=message.position[keep],
+            effort=message.effort[keep],
+        )  # fmt: skip
+
+    bag = rewritten(bags['exact'], tmp_path / 'five', without_leg)
+    with pytest.raises(BagError, match=r'five, topic joint_states: .*leg_5'):
+        read_legs(bag)
+    bag = rewritten(bags['exact'], tmp_path / 'silent', lambda i, m: joint_state(m, effort=[]))
+    with pytest.raises(BagError, match=r'silent, topic joint_states: .*effort \(force\).*leg_1'):
+        read_legs(bag)
+
+
+def test_unequal_and_too_few_periods_are_named(bags, tmp_path) -> None:
+    bag = rewritten(
+        bags['periodic'], tmp_path / 'gap', lambda i, m: None if 1400 <= i < 1440 else m
+    )
+    sentence = r'gap: unequal periods: period 0 has 1250 samples, period 1 has 1210'
+    with pytest.raises(SignalError, match=sentence + r' .*a gap of 0.08'):
+        periodic_record(read_legs(bag), 0.4)
+    bag = rewritten(bags['periodic'], tmp_path / 'short', lambda i, m: m if i < 2000 else None)
+    with pytest.raises(SignalError, match=r'short: at least two periods of 2.5 s are needed'):
+        identify(bags=[bag], out=tmp_path / 'out')
+    with pytest.raises(SignalError, match='after 3 skipped'):
+        periodic_record(read_legs(bags['periodic']), 0.4, skip_periods=3)
+    assert not (tmp_path / 'out').exists()
+
+
+def test_unreachable_and_singular_recordings_are_named(bags, tmp_path) -> None:
+    bag = rewritten(
+        bags['exact'], tmp_path / 'far', lambda i, m: joint_state(m, position=m.position + 0.5)
+    )
+    with pytest.raises(ModelError, match='unreachable pose, sample 0 asks leg_'):
+        identify(bags=[bag], out=tmp_path / 'out')
+    from veh_identification.runtime.graph import find_config
+
+    data = yaml.safe_load(find_config('hexapod_palida.yaml').read_text())
+    data['limits']['condition'] = 15.0
+    strict = tmp_path / 'strict.yaml'
+    strict.write_text(yaml.safe_dump(data))
+    with pytest.raises(ModelError, match=r'singular pose, at sample .* above the guard 15'):
+        identify(bags=[bags['exact']], out=tmp_path / 'out', config=strict)
+
+
+def test_fundamental_is_found_without_help(bags) -> None:
+    series = read_legs(bags['periodic'])
+    found = periodic_record(series)
+    assert found.fundamental_hz == pytest.approx(0.4, rel=1e-4)
+    assert found.periods in (3, 4)
+    drifted = periodic_record(series, 0.405)
+    assert drifted.fundamental_hz == pytest.approx(0.4, rel=1e-5)
+    assert 'the fundamental is 0.4' in drifted.warnings[0]
+
+
+def test_a_period_unlike_the_others_is_said(bags, tmp_path) -> None:
+    def still(index, message):
+        if index == 0:
+            still.position = message.position
+        return joint_state(message, position=still.position) if index < 600 else message
+
+    bag = rewritten(bags['periodic'], tmp_path / 'late_start', still)
+    warnings = periodic_record(read_legs(bag), 0.4).warnings
+    assert any('late_start: period 0 differs from the others' in w for w in warnings)
+
+
+def test_validation_on_a_motion_that_does_not_repeat(bags, tmp_path) -> None:
+    bag = rewritten(bags['periodic'], tmp_path / 'once', lambda i, m: m if i < 1500 else None)
+    identify(bags=[bags['periodic']], out=tmp_path / 'out', validate=bag)
+    data = json.loads((tmp_path / 'out' / 'parameters.json').read_text())
+    assert data['input']['validation']['periods'] == 0
+    assert all(leg['rms'] < 6.5 for leg in data['validation'].values())  # 5 N of noise
+
+
+def test_design_writes_a_trajectory_weighted_by_an_earlier_identification(bags, tmp_path) -> None:
+    identify(bags=[bags['periodic']], out=tmp_path / 'out')
+    target = tmp_path / 'excitation.yaml'
+    text = design(
+        out=target, criterion='d-optimal', harmonics=2, samples=30, starts=1, max_iterations=3,
+        covariance_from=tmp_path / 'out' / 'parameters.json',
+    )  # fmt: skip
+    assert 'criterion d_optimal' in text and 'log det' in text
+    from veh_identification.identification.trajectory import FourierTrajectory
+
+    made = FourierTrajectory.load(target)
+    assert (made.harmonics, made.channels) == (2, 6)
+    with pytest.raises(VehIdError, match='no force covariance'):
+        design(out=target, covariance_from=bags['exact'] / 'truth.json')
+
+
+def test_quantisation_and_coupling_are_in_the_recording(bags) -> None:
+    series = read_legs(bags['periodic'])
+    steps = series.values[:, :6] / 5e-6
+    np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
+    record = periodic_record(series, 0.4)
+    noise = record.forces.covariance
+    assert np.sqrt(np.diag(noise)) == pytest.approx(5.0, rel=0.1)
+    correlation = noise[0, 1] / noise[0, 0]
+    assert correlation == pytest.approx(0.6, abs=0.06)

@@ -1,0 +1,1 @@
+"""Each system joins a model, its sensors and what is estimated."""

@@ -1,0 +1,42 @@
+"""Six-legged parallel robots (document 002): model, processing, estimation, excitation."""
+
+from veh_identification.systems.hexapod.configuration import Configuration, load_configuration
+from veh_identification.systems.hexapod.estimation import (
+    Likelihood,
+    equations,
+    gauss_markov,
+    maximum_likelihood,
+    pooled_force_covariance,
+)
+from veh_identification.systems.hexapod.geometry import LEGS, Hexapod
+from veh_identification.systems.hexapod.kinematics import direct_kinematics, inverse_kinematics
+from veh_identification.systems.hexapod.model import HexapodModel, Structure
+from veh_identification.systems.hexapod.processing import (
+    PeriodicRecord,
+    average_record,
+    platform_motion,
+)
+from veh_identification.systems.hexapod.recording import periodic_record, read_legs
+from veh_identification.systems.hexapod.selection import select_structure
+
+__all__ = [
+    'LEGS',
+    'Configuration',
+    'Hexapod',
+    'HexapodModel',
+    'Likelihood',
+    'PeriodicRecord',
+    'Structure',
+    'average_record',
+    'direct_kinematics',
+    'equations',
+    'gauss_markov',
+    'inverse_kinematics',
+    'load_configuration',
+    'maximum_likelihood',
+    'periodic_record',
+    'platform_motion',
+    'pooled_force_covariance',
+    'read_legs',
+    'select_structure',
+]

@@ -1,0 +1,91 @@
+"""How much passive-joint friction the data can tell apart (document 002, section 2, (11))."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veh_identification.errors import EstimationError
+from veh_identification.identification.gauss_markov import whitening
+from veh_identification.systems.hexapod.estimation import (
+    Equations,
+    equations,
+    gauss_markov,
+    pooled_force_covariance,
+)
+from veh_identification.systems.hexapod.geometry import LEGS, FloatArray, Hexapod
+from veh_identification.systems.hexapod.model import PASSIVE, HexapodModel, Structure
+from veh_identification.systems.hexapod.processing import PeriodicRecord, measured_pose
+
+#: How far cond(rho) may rise above that of the simplest model. The rigid-body parameters alone
+#: give it a level that depends on the robot and its excitation, so the rise is what tells.
+CORRELATION_RISE = 2.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One structure, judged on a recording."""
+
+    structure: Structure
+    parameters: int
+    correlation_condition: float  # upsilon = cond(rho), (11)
+    residual_variance: float  # of the mean forces, mean over the legs
+    chi_square: float  # of the mean forces, weighted by their covariance
+    insignificant: int  # passive friction parameters below two deviations
+
+    @property
+    def information(self) -> float:
+        """Akaike's criterion: misfit plus twice the number of parameters."""
+        return self.chi_square + 2.0 * self.parameters
+
+
+def select_structure(
+    robot: Hexapod,
+    records: Sequence[PeriodicRecord],
+    harmonics: int,
+    structure: Structure | None = None,
+    rise: float = CORRELATION_RISE,
+) -> tuple[Structure, list[Candidate]]:
+    """The passive friction model to use, and all that were tried.
+
+    Candidates must keep cond(rho) within `rise` of the lowest and have no insignificant
+    parameter; of those the one with the best Akaike criterion wins.
+    """
+    start = structure or Structure()
+    covariance = pooled_force_covariance(records)
+    poses = [measured_pose(robot, record) for record in records]
+    candidates = []
+    for passive in PASSIVE:
+        trial = replace(start, passive=passive)
+        model = HexapodModel(robot, trial)
+        system = equations(model, records, harmonics, poses=poses)
+        candidates.append(_judge(model, system, covariance))
+    lowest = min(c.correlation_condition for c in candidates)
+    usable = [
+        c for c in candidates
+        if c.correlation_condition <= rise * lowest and not c.insignificant
+    ]  # fmt: skip
+    if not usable:
+        return start, candidates
+    return min(usable, key=lambda c: c.information).structure, candidates
+
+
+def _judge(model: HexapodModel, system: Equations, covariance: FloatArray) -> Candidate:
+    count = len(model.names)
+    try:
+        result = gauss_markov(model, system, covariance, noise='white')
+    except EstimationError:  # the motion does not determine this structure at all
+        return Candidate(model.structure, count, np.inf, np.nan, np.inf, 0)
+    deviation = dict(zip(result.names, np.abs(result.value) / result.std, strict=True))
+    weak = sum(deviation[name] < 2.0 for name in model.structure.passive_names())
+    white = whitening(covariance, LEGS)
+    chi_square = sum(
+        periods * float(np.square((Y - W @ result.value) @ white.T).sum())
+        for W, Y, periods in zip(system.W, system.Y, system.periods, strict=True)
+    )
+    return Candidate(
+        model.structure, count, result.correlation_condition,
+        float(np.square(result.residual_rms).mean()), chi_square, int(weak),
+    )  # fmt: skip
