@@ -11,6 +11,7 @@ import rclpy
 import rclpy.executors
 import rclpy.node
 import rclpy.qos
+import rclpy.subscription
 import yaml
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange
 from rcl_interfaces.msg import ParameterDescriptor as RosDescriptor
@@ -77,20 +78,64 @@ def ros_descriptor(descriptor: ParameterDescriptor, default: Any) -> RosDescript
     )
 
 
+class PublishOrder:
+    """Hands on what has arrived on all subscriptions of a node in the order of publishing.
+
+    rclpy's executors take one message of every topic in turn. When a node was kept waiting, a
+    topic of 100 Hz would then run seconds ahead of one of 500 Hz, and what is late cannot be
+    used. So the first message that wakes the node takes along all others that wait.
+    """
+
+    def __init__(self) -> None:
+        self._queues: list[tuple[Any, Callable[[Any], None]]] = []
+
+    def subscribe(
+        self, node: rclpy.node.Node, msg_type: type, topic: str, callback: Any, qos: Any
+    ) -> Any:
+        """A subscription whose messages come in the order of publishing."""
+
+        def wake(msg: Any, info: Any) -> None:
+            self._deliver(callback, msg, info)
+
+        subscription = node.create_subscription(msg_type, topic, wake, qos)
+        self._queues.append((subscription, callback))
+        return subscription
+
+    def _deliver(self, callback: Callable[[Any], None], msg: Any, info: Any) -> None:
+        batch = [(info['source_timestamp'], callback, msg)]
+        for subscription, other in self._queues:
+            with subscription.handle:
+                while True:
+                    taken = subscription.handle.take_message(subscription.msg_type, False)
+                    if taken is None:
+                        break
+                    batch.append((taken[1]['source_timestamp'], other, taken[0]))
+        batch.sort(key=lambda entry: entry[0])  # stable: one topic stays in its own order
+        for _, receive, message in batch:
+            receive(message)
+
+
 class RosNode:
     """Hands the methods of a real rclpy node to a node class.
 
-    Everything is rclpy's own; only quality of service and descriptors are translated.
+    Everything is rclpy's own; only quality of service and descriptors are translated, and
+    messages that wait are handed on in the order of publishing.
     """
 
     def __init__(self, node: rclpy.node.Node) -> None:
         self.node = node
+        # Callbacks with message information came after Humble.
+        known = hasattr(rclpy.subscription.Subscription, 'CallbackType')
+        self._order = PublishOrder() if known else None
 
     def create_subscription(
         self, msg_type: type, topic: str, callback: Callable[[Any], None], qos_profile: QoS | int
     ) -> Any:
         """rclpy's create_subscription."""
-        return self.node.create_subscription(msg_type, topic, callback, ros_qos(qos_profile))
+        qos = ros_qos(qos_profile)
+        if self._order is None:
+            return self.node.create_subscription(msg_type, topic, callback, qos)
+        return self._order.subscribe(self.node, msg_type, topic, callback, qos)
 
     def create_publisher(self, msg_type: type, topic: str, qos_profile: QoS | int) -> Any:
         """rclpy's create_publisher."""
@@ -170,6 +215,10 @@ def run_node(description: NodeDescription, args: Sequence[str] | None = None) ->
     except VehIdError as error:
         node.get_logger().fatal(str(error))
         return error.exit_status
+    except Exception:
+        # Ctrl-C while the node is being made ends its context under it: that is no failure.
+        if rclpy.ok():
+            raise
     finally:
         node.destroy_node()
         rclpy.try_shutdown()

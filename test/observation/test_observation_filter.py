@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.observation import (
+    AdaptiveSettings,
+    ErrorEKF,
+    ErrorEKFSettings,
+    Measurement,
+    consistency,
+    fraction_inside,
+    normalised_error_square,
+)
+from veh_identification.observation.noise import integrator_noise, integrator_transition
+from veh_identification.observation.sensors import (
+    CoordinateSensor,
+    GpsPosition,
+    Gyroscope,
+    predict,
+)
+
+DT, DENSITY, SIGMA = 0.05, 0.4, 0.2
+SEEDS, STEPS = 60, 80
+
+
+def particle_sensors():
+    return [CoordinateSensor('x', 0, SIGMA), CoordinateSensor('y', 1, SIGMA)]
+
+
+def linear_run(model, seed: int, settings: ErrorEKFSettings, steps: int = STEPS,
+               density: float = DENSITY, noise: float = SIGMA):
+    """Truth by the filter's own noise model: the case in which consistency must hold."""
+    rng = np.random.default_rng(seed)
+    truth = rng.standard_normal(4) * np.repeat([1.0, 0.5], 2)
+    F = integrator_transition(DT, 2)
+    root = np.linalg.cholesky(integrator_noise(DT, np.full(2, density)))
+    filter_ = ErrorEKF(model, particle_sensors(), settings)
+    nees, nis, innovations = [], [], []
+    for k in range(steps):
+        truth = F @ truth + root @ rng.standard_normal(4)
+        values = [Measurement(name, (k + 1) * DT, truth[i:i + 1]
+                              + noise * rng.standard_normal(1))
+                  for i, name in enumerate('xy')]
+        results = filter_.step(DT, None, values)
+        error = truth - np.concatenate([model.model.q, model.model.qd])
+        nees.append(normalised_error_square(error, filter_.P[:4, :4]))
+        nis.append(sum(r.nis for r in results))
+        innovations.append([r.value[0] for r in results])
+    return np.array(nees), np.array(nis), np.array(innovations), filter_
+
+
+SETTINGS = ErrorEKFSettings(position_deviation=1.0, velocity_deviation=0.5,
+                            acceleration_noise=DENSITY)
+
+
+def test_nees_and_nis_of_the_linear_case_lie_in_their_bands(particle):
+    runs = [linear_run(particle(), seed, SETTINGS) for seed in range(SEEDS)]
+    nees, nis = np.array([r[0] for r in runs]).T, np.array([r[1] for r in runs]).T
+    assert consistency(nees[-1], 4).consistent and consistency(nis[-1], 2).consistent
+    assert fraction_inside(nees, 4) >= 0.9
+    assert fraction_inside(nis, 2) >= 0.9
+
+
+def test_a_wrong_noise_model_is_seen_by_the_bands(particle):
+    """The check can fail: half the measurement noise assumed."""
+    nis = [linear_run(particle(), seed, SETTINGS, 40, noise=2 * SIGMA)[1][-1]
+           for seed in range(SEEDS)]
+    assert not consistency(nis, 2).consistent
+
+
+def test_nan_is_counted_and_skipped(particle):
+    filter_ = ErrorEKF(particle(), particle_sensors(), SETTINGS)
+    before = filter_.model.model.q.copy()
+    results = filter_.step(DT, None, [Measurement('x', DT, np.array([np.nan]))])
+    assert results == [] and filter_.counts['x'].invalid == 1
+    assert np.array_equal(filter_.model.model.q, before)
+    assert filter_.P[0, 0] > 1.0  # no information came in
+
+
+def test_wrong_messages_are_named(particle):
+    filter_ = ErrorEKF(particle(), particle_sensors(), SETTINGS)
+    with pytest.raises(EstimationError, match=r"no sensor 'lidar'.*x, y"):
+        filter_.update([Measurement('lidar', 0.0, np.zeros(1))])
+    with pytest.raises(EstimationError, match=r"'x' needs 1 values, found 2"):
+        filter_.update([Measurement('x', 0.0, np.zeros(2))])
+    with pytest.raises(ParameterError, match=r"two sensors are called 'x'"):
+        ErrorEKF(particle(), [*particle_sensors(), *particle_sensors()], SETTINGS)
+    with pytest.raises(ParameterError, match=r'gate_probability'):
+        ErrorEKFSettings(gate_probability=1.5)
+    with pytest.raises(ParameterError, match=r'acceleration_noise'):
+        ErrorEKFSettings(acceleration_noise=-1.0)
+
+
+def test_two_messages_of_one_sensor_in_one_step_are_both_used(particle):
+    single, double = (ErrorEKF(particle(), particle_sensors(), SETTINGS) for _ in range(2))
+    pair = [Measurement('x', 0.0, np.array([v])) for v in (1.0, 3.0)]
+    double.step(DT, None, pair)
+    # two equal sensors are one with half the variance that shows the mean
+    single.step(DT, None, [Measurement('x', 0.0, np.array([2.0]), np.array([SIGMA**2 / 2]))])
+    assert double.counts['x'].used == 2
+    assert np.allclose(double.model.model.q, single.model.model.q, atol=1e-12)
+    assert np.allclose(double.P, single.P, atol=1e-12)
+
+
+def test_multi_rate_sensors_and_message_variances(particle):
+    filter_ = ErrorEKF(particle(), particle_sensors(), SETTINGS)
+    trace = []
+    for k in range(40):
+        values = [Measurement('x', k * DT, np.zeros(1))]
+        if k % 10 == 0:
+            values.append(Measurement('y', k * DT, np.zeros(1), np.array([1e-6])))
+        filter_.step(DT, None, values)
+        trace.append(filter_.P[1, 1])
+    assert filter_.counts['x'].used == 40 and filter_.counts['y'].used == 4
+    assert trace[10] < 1e-5 < trace[19]  # the saw-tooth of figure 24
+    assert np.all(np.diff(trace[10:20]) > 0)
+
+
+def test_an_outlier_is_gated_and_persistence_opens_the_gate(particle):
+    settings = ErrorEKFSettings(position_deviation=0.1, velocity_deviation=0.1,
+                                acceleration_noise=1e-4, gate_probability=0.999, patience=5)
+    filter_ = ErrorEKF(particle(), particle_sensors(), settings)
+    for k in range(8):
+        filter_.step(DT, None, [Measurement('x', k * DT, np.array([50.0]))])
+    counts = filter_.counts['x']
+    assert counts.rejected == 5 and counts.used == 3 and counts.recoveries == 1
+    assert filter_.model.model.q[0] > 45.0
+
+
+def test_force_estimation_removes_the_bias_of_a_constant_force(particle):
+    """A wind of 3 N that the model does not know, position measured only."""
+    def run(force: bool):
+        model = particle(2.0)
+        filter_ = ErrorEKF(model, particle_sensors(), ErrorEKFSettings(
+            position_deviation=0.1, velocity_deviation=0.1, acceleration_noise=0.05,
+            force_estimation=force, acceleration_deviation=1.0, force_noise=0.01))
+        rng = np.random.default_rng(5)
+        innovations, errors = [], []
+        for k in range(600):
+            t = (k + 1) * DT
+            truth = 0.5 * 1.5 * t**2
+            results = filter_.step(DT, None, [Measurement(
+                'x', t, np.array([truth + 0.05 * rng.standard_normal()]),
+                np.array([0.05**2]))])
+            innovations.append(results[0].value[0])
+            errors.append([model.model.q[0] - truth, model.model.qd[0] - 1.5 * t])
+        return np.array(innovations)[200:], np.array(errors)[200:], model
+
+    plain, force = run(False), run(True)
+    deviation = plain[0].std() / np.sqrt(plain[0].size)
+    assert plain[0].mean() > 20 * deviation  # errorEKF: always the same sign
+    assert abs(force[0].mean()) < 4 * force[0].std() / np.sqrt(force[0].size)
+    assert np.abs(force[1].mean(axis=0)).max() < 0.1 * np.abs(plain[1].mean(axis=0)).max()
+    assert force[2].force_error[0] == pytest.approx(3.0, abs=0.25)
+
+
+@pytest.mark.parametrize('factor', [0.05, 20.0])
+def test_adaptive_plant_noise_finds_the_density(particle, factor):
+    settings = ErrorEKFSettings(position_deviation=1.0, velocity_deviation=0.5,
+                                acceleration_noise=factor * DENSITY,
+                                adaptive=AdaptiveSettings(time_constant=100.0))
+    filter_ = linear_run(particle(), 3, settings, 10000)[3]
+    assert np.all(filter_.adaptive.density > DENSITY / 2)
+    assert np.all(filter_.adaptive.density < DENSITY * 2)
+
+
+def test_adaptive_measurement_noise_finds_the_variance(particle):
+    settings = ErrorEKFSettings(
+        position_deviation=1.0, velocity_deviation=0.5, acceleration_noise=DENSITY,
+        adaptive=AdaptiveSettings(time_constant=20.0, plant=False, measurement=True))
+    filter_ = linear_run(particle(), 4, settings, 2500, noise=3 * SIGMA)[3]
+    for name in 'xy':
+        assert filter_.adaptive.factor(name, 1)[0] == pytest.approx(9.0, rel=0.3)
+
+
+def test_gyro_bias_becomes_known(vehicle):
+    """Yaw is measured as well; the rate's offset of 0.07 rad/s is found."""
+    model = vehicle.model
+    k = model.names.index('yaw')
+    gyro = Gyroscope('gyro', 'base', 0.01, axes=(2,), bias_deviation=0.2)
+    tilts = [model.names.index(name) for name in ('base.e1.z', 'base.e2.z')]
+    sensors = [gyro, CoordinateSensor('yaw', k, 0.005, wrap=True),
+               *(CoordinateSensor(f'tilt{i}', i, 0.01) for i in tilts)]
+    filter_ = ErrorEKF(vehicle, sensors, ErrorEKFSettings(
+        position_deviation=0.1, velocity_deviation=0.1, acceleration_noise=0.01))
+    for step in range(300):
+        filter_.predict(0.004)
+        values = [Measurement('gyro', step * 0.004, predict(gyro, vehicle, np.array([0.07]))),
+                  Measurement('yaw', step * 0.004, model.q[k:k + 1].copy()),
+                  *(Measurement(f'tilt{i}', step * 0.004, model.q[i:i + 1].copy())
+                    for i in tilts)]
+        filter_.update(values)
+    assert filter_.parameter('gyro.bias_z') == pytest.approx(0.07, abs=0.01)
+
+
+def test_hidden_coordinates_keep_their_value_when_the_model_is_corrected(vehicle):
+    model = vehicle.model
+    arm = model.names.index('arm angle')
+    before, rate = model.q[arm], model.qd[arm]
+    delta = 0.01 * np.arange(1.0, 8.0)
+    z, zd = model.z[vehicle.columns], model.zd[vehicle.columns]
+    vehicle.correct(delta, 2 * delta)
+    assert model.q[arm] == pytest.approx(before, abs=1e-12)
+    assert model.qd[arm] == pytest.approx(rate, abs=1e-12)
+    assert np.allclose(model.z[vehicle.columns], z + delta, atol=1e-10)
+    assert np.allclose(model.zd[vehicle.columns], zd + 2 * delta, atol=1e-10)
+    assert np.abs(model.residual()).max() < 1e-10
+
+
+def test_the_velocity_problem_corrects_to_second_order(vehicle):
+    start = vehicle.snapshot()
+    gaps = []
+    for size in (1e-3, 1e-4):
+        poses = []
+        for newton in (True, False):
+            vehicle.restore(start)
+            vehicle.position_problem = newton
+            vehicle.correct(np.full(7, size), np.zeros(7))
+            poses.append(vehicle.model.q.copy())
+        gaps.append(np.abs(poses[0] - poses[1]).max())
+    assert 50 < gaps[0] / gaps[1] < 200
+
+
+def test_force_correction_changes_the_observed_accelerations_only_as_asked(vehicle):
+    model = vehicle.model
+    model.update_acceleration()
+    before = model.independent_acceleration()
+    change = np.array([0.5, -0.2, 0.1, 0.3, 0.0, 0.0, 2.0])
+    vehicle.correct(np.zeros(7), np.zeros(7), change)
+    after = model.independent_acceleration()
+    assert np.allclose((after - before)[vehicle.columns], change, atol=1e-8)
+    assert np.count_nonzero(model.force_error) == 7
+
+
+def test_a_correction_that_the_model_cannot_follow_is_counted(vehicle):
+    sensors = [CoordinateSensor('pitch', vehicle.model.names.index('base.e1.z'), 0.01),
+               GpsPosition('gps', 'base', (0, 0, 0), 0.1)]
+    filter_ = ErrorEKF(vehicle, sensors, ErrorEKFSettings(acceleration_noise=0.1))
+    filter_.predict(0.002)
+    pose = vehicle.model.q.copy()
+    filter_.update([Measurement('pitch', 0.0, np.array([30.0]))])
+    assert filter_.failed_corrections == 1
+    assert np.array_equal(vehicle.model.q, pose)

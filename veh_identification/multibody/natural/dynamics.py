@@ -1,0 +1,201 @@
+"""Index-3 augmented Lagrangian with projections and the trapezoidal rule (equations 39-42, 67)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from veh_identification.multibody.natural import packing as pk
+from veh_identification.multibody.natural.constraint_rates import velocity_products
+from veh_identification.multibody.natural.constraints import (
+    add_normal,
+    add_transposed,
+    evaluate_forms,
+    jacobian_times,
+)
+from veh_identification.multibody.natural.forces import (
+    assemble_dynamic_part,
+    dynamic_part_times,
+    generalised_forces,
+    mass_times,
+)
+from veh_identification.multibody.natural.kinematics import evaluate, factorise, rounding, solve
+from veh_identification.multibody.natural.packing import reals_of
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Memory = tuple[Any, ...]
+DYNAMIC_PIVOT = 1e-14
+PROJECTION_PASSES = 8
+
+
+@njit(cache=True, nogil=True)
+def begin_step(memory: Memory, q: Array, qd: Array, qdd: Array, dt: float) -> None:
+    """Keep the constant parts of the difference equations (40) and predict (18)."""
+    _, _, _, scratch, places, _ = memory
+    rate_hat = reals_of(scratch, places, pk.FIRST_HAT)
+    second_hat = reals_of(scratch, places, pk.SECOND_HAT)
+    for i in range(q.size):
+        rate_hat[i] = -(2.0 / dt * q[i] + qd[i])
+        second_hat[i] = -(4.0 / (dt * dt) * q[i] + 4.0 / dt * qd[i] + qdd[i])
+        q[i] += dt * qd[i] + 0.5 * dt * dt * qdd[i]
+        qd[i] = 2.0 / dt * q[i] + rate_hat[i]
+        qdd[i] = 4.0 / (dt * dt) * q[i] + second_hat[i]
+
+
+@njit(cache=True, nogil=True)
+def newton_iteration(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array,
+                     multipliers: Array, external: Array, tangents: Array, loads: Array,
+                     load_body: IntArray, dt: float, penalty: float, renew: bool) -> float:
+    """One Newton step of (41); returns the largest change of q, or -1 - k for a bad pivot k."""
+    _, _, _, scratch, places, _ = memory
+    phi = reals_of(scratch, places, pk.RESIDUAL)
+    force = reals_of(scratch, places, pk.FORCE)
+    right = reals_of(scratch, places, pk.RIGHT)
+    step = reals_of(scratch, places, pk.INCREMENT)
+    rows = reals_of(scratch, places, pk.ROWS)
+    rate_hat = reals_of(scratch, places, pk.FIRST_HAT)
+    second_hat = reals_of(scratch, places, pk.SECOND_HAT)
+    evaluate(memory, drive, q)
+    evaluate_forms(memory, qd, False, pk.RATE)
+    generalised_forces(memory, q, qd, external, loads, load_body)
+    scale = 0.25 * dt * dt
+    if renew:
+        assemble_dynamic_part(memory, 0.5 * dt, scale, tangents, loads, load_body)
+        add_normal(memory, scale * penalty)
+        bad = factorise(memory, DYNAMIC_PIVOT, 0.0)
+        if bad >= 0:
+            return -1.0 - bad
+    for row in range(phi.size):
+        rows[row] = multipliers[row] + penalty * phi[row]
+    mass_times(memory, qdd, right)
+    for i in range(q.size):
+        right[i] = force[i] - right[i]
+    add_transposed(memory, rows, -1.0, right)
+    for i in range(q.size):
+        right[i] *= scale
+    solve(memory, right, step)
+    # The update of (39) with the residual that the linear solution leaves: adding the curvature
+    # of the constraints to the multipliers would only have to be taken out again.
+    jacobian_times(memory, step, rows)
+    for row in range(phi.size):
+        multipliers[row] += penalty * (phi[row] + rows[row])
+    largest, total = 0.0, 0.0
+    for i in range(q.size):
+        q[i] += step[i]
+        total += step[i]
+        qd[i] = 2.0 / dt * q[i] + rate_hat[i]
+        qdd[i] = 4.0 / (dt * dt) * q[i] + second_hat[i]
+        largest = max(largest, abs(step[i]))
+    return largest if np.isfinite(total) else np.inf  # max() overlooks NaN
+
+
+@njit(cache=True, nogil=True)
+def _project(memory: Memory, x: Array, target: Array, weight: float) -> None:
+    """Projection (42) of rates or accelerations onto Phi_q x = target.
+
+    Minimises (x - x*)^T D (x - x*), D = M + dt/2 C + dt^2/4 K, by the same augmented iteration as
+    the positions. The factor belongs to the last Newton iterate, so the full residual is formed
+    anew in every pass: a single pass with a slightly old factor would push energy into the
+    motion, since the penalty multiplies the difference of the Jacobians.
+    """
+    _, _, _, scratch, places, _ = memory
+    rows = reals_of(scratch, places, pk.ROWS)
+    change = reals_of(scratch, places, pk.RESIDUAL)
+    sigma = reals_of(scratch, places, pk.SIGMA)
+    right = reals_of(scratch, places, pk.RIGHT)
+    step = reals_of(scratch, places, pk.INCREMENT)
+    gap = reals_of(scratch, places, pk.KEEP)
+    gap[:] = 0.0
+    sigma[:] = 0.0
+    right[:] = 0.0
+    for _ in range(PROJECTION_PASSES):
+        jacobian_times(memory, x, rows)
+        for row in range(rows.size):
+            rows[row] = target[row] - rows[row]
+            change[row] = weight * rows[row] - sigma[row]
+        add_transposed(memory, change, 1.0, right)
+        solve(memory, right, step)
+        jacobian_times(memory, step, change)
+        size, largest = 0.0, 0.0
+        for i in range(x.size):
+            x[i] += step[i]
+            gap[i] -= step[i]
+            size = max(size, abs(x[i]))
+            largest = max(largest, abs(step[i]))
+        if largest <= 1e-13 * (1.0 + size):
+            break
+        for row in range(rows.size):
+            sigma[row] -= weight * (rows[row] - change[row])
+        dynamic_part_times(memory, gap, right)
+
+
+@njit(cache=True, nogil=True)
+def finish_step(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, dt: float,
+                penalty: float) -> float:
+    """Velocity and acceleration projections of (42); returns the largest position residual."""
+    _, _, _, scratch, places, _ = memory
+    worst = evaluate(memory, drive, q)
+    weight = 0.25 * dt * dt * penalty
+    _project(memory, qd, drive[1], weight)
+    target = reals_of(scratch, places, pk.ROWS_2)
+    evaluate_forms(memory, qd, False, pk.RATE)
+    velocity_products(memory, q, qd, target)
+    for row in range(target.size):
+        target[row] = drive[2, row] - target[row]
+    _project(memory, qdd, target, weight)
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def advance(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, multipliers: Array,
+            external: Array, tangents: Array, loads: Array, load_body: IntArray, dt: float,
+            penalty: float, tolerance: float, maximum: int) -> int:
+    """One whole step with loads that do not depend on the motion; see `NaturalModel._newton`."""
+    begin_step(memory, q, qd, qdd, dt)
+    previous = np.inf
+    renew = True
+    for iteration in range(maximum):
+        change = newton_iteration(memory, drive, q, qd, qdd, multipliers, external, tangents,
+                                  loads, load_body, dt, penalty, renew)
+        if change < 0.0 or not np.isfinite(change):
+            return int(change) if change < 0.0 else 0
+        limit = tolerance + rounding(q)
+        if change <= limit:
+            worst = finish_step(memory, drive, q, qd, qdd, dt, penalty)
+            if worst <= limit:
+                return iteration + 1
+        renew = change > 0.1 * previous
+        previous = change
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def reduced_mass(memory: Memory, R: Array, mass: Array) -> None:
+    """R^T M R."""
+    _, _, _, scratch, places, _ = memory
+    product = reals_of(scratch, places, pk.RIGHT)
+    column = np.empty(R.shape[0])
+    for k in range(R.shape[1]):
+        column[:] = R[:, k]
+        mass_times(memory, column, product)
+        mass[:, k] = R.T @ product
+
+
+@njit(cache=True, nogil=True)
+def reduced_force(memory: Memory, q: Array, qd: Array, bias: Array, R: Array, external: Array,
+                  loads: Array, load_body: IntArray, force: Array) -> None:
+    """R^T (Q - M bias) of equations (67) and (126), bias being q'' at z'' = 0."""
+    _, _, _, scratch, places, _ = memory
+    Q = reals_of(scratch, places, pk.FORCE)
+    product = reals_of(scratch, places, pk.RIGHT)
+    evaluate_forms(memory, q, True, pk.POSITION)
+    evaluate_forms(memory, qd, False, pk.RATE)
+    generalised_forces(memory, q, qd, external, loads, load_body)
+    mass_times(memory, bias, product)
+    for i in range(q.size):
+        product[i] = Q[i] - product[i]
+    force[:] = R.T @ product

@@ -1,0 +1,66 @@
+"""Sensors of a filter and their rows in arrays stacked over all sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import ParameterError
+from veh_identification.observation.protocols import Counts, Reading, Sensor, reading_views
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Channel:
+    """A sensor, its rows in the stacked arrays and the place of its parameters."""
+
+    sensor: Sensor
+    reading: Reading
+    rows: slice
+    own: slice  # place of its parameters among all parameters
+    counts: Counts
+    number: int
+    last_time: float | None = None
+
+
+@dataclass
+class Stack:
+    """Arrays stacked over the components of all sensors."""
+
+    H: Array
+    predicted: Array
+    measured: Array
+    variance: Array
+    available: NDArray[np.bool_]
+    innovation: Array
+    total: Array
+    groups: NDArray[np.int64]  # per sensor: first row, rows, wrap, rejected too often
+
+
+def connect(sensors: Sequence[Sensor], coordinates: int, orders: int, states: int
+            ) -> tuple[Stack, dict[str, Channel]]:
+    """Give every sensor its rows of the stacked arrays and its parameters their place."""
+    count = sum(sensor.size for sensor in sensors)
+    stack = Stack(np.zeros((count, states)), np.zeros(count), np.zeros(count), np.zeros(count),
+                  np.ones(count, dtype=bool), np.zeros(count), np.zeros(count),
+                  np.zeros((len(sensors), 4), dtype=np.int64))
+    channels: dict[str, Channel] = {}
+    first = orders * coordinates
+    row = place = 0
+    for sensor in sensors:
+        if sensor.name in channels:
+            raise ParameterError(f'two sensors are called {sensor.name!r}')
+        rows = slice(row, row + sensor.size)
+        own = slice(place, place + len(sensor.parameters))
+        reading = reading_views(stack.H[rows], stack.predicted[rows], stack.variance[rows],
+                                stack.available[rows], coordinates, orders,
+                                slice(first + own.start, first + own.stop))
+        number = len(channels)
+        stack.groups[number, :3] = row, sensor.size, sensor.wrap
+        channels[sensor.name] = Channel(sensor, reading, rows, own, Counts(), number)
+        row, place = rows.stop, own.stop
+    return stack, channels

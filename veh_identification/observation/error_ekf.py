@@ -1,0 +1,274 @@
+"""The errorEKF (chapter 3 and section 4.5) and its force-estimating form errorEKF-FE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from veh_identification.errors import EstimationError
+from veh_identification.observation.adaptive import AdaptiveNoise
+from veh_identification.observation.channels import Channel, connect
+from veh_identification.observation.noise import integrator_noise
+from veh_identification.observation.protocols import (
+    Counts,
+    Innovation,
+    Measurement,
+    Model,
+    Sensor,
+)
+from veh_identification.observation.sequential import predict_covariance, update_groups
+from veh_identification.observation.settings import ErrorEKFSettings
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything the observer must remember to go back in time."""
+
+    model: Any
+    P: Array
+    parameters: Array
+    time: float
+    density: tuple[Array, ...] | None
+    factors: dict[str, Array]
+    counts: dict[str, tuple[Counts, float | None]]
+    failed_corrections: int
+
+
+class ErrorEKF:
+    """Error-state observer over a swappable model and sensors; the error is zero between steps.
+
+    One step: the model runs (`predict`), every measurement is compared with the model's virtual
+    sensor in sequential scalar updates, and the estimated errors go into the model (`update`).
+    """
+
+    def __init__(self, model: Model, sensors: Sequence[Sensor], settings: ErrorEKFSettings,
+                 time: float = 0.0) -> None:
+        self.model, self.settings, self.time = model, settings, time
+        self.orders = 3 if settings.force_estimation else 2
+        n = model.size
+        deviations = [settings.position_deviation, settings.velocity_deviation,
+                      settings.acceleration_deviation][:self.orders]
+        variances = [np.full(n, np.asarray(d, dtype=float)) ** 2 for d in deviations]
+        parameters = [p for sensor in sensors for p in sensor.parameters]
+        self.parameter_names = [f'{s.name}.{p.name}' for s in sensors for p in s.parameters]
+        self.parameters = np.array([p.initial for p in parameters], dtype=float)
+        self._walk = np.array([p.walk for p in parameters], dtype=float)
+        self.P = np.diag(np.concatenate([*variances,
+                                         np.array([p.deviation**2 for p in parameters])]))
+        self.size = self.P.shape[0]
+        self._x = np.zeros(self.size)
+        self._acceleration = np.full(n, np.asarray(settings.acceleration_noise, dtype=float))
+        self._force = np.full(n, np.asarray(settings.force_noise, dtype=float))
+        driven = self._force if self.orders == 3 else self._acceleration
+        self.adaptive = (None if settings.adaptive is None
+                         else AdaptiveNoise(settings.adaptive, driven))
+        self._thresholds = self._gate(settings.gate_probability)
+        self._plant: tuple[float, Array, Array] | None = None
+        self.failed_corrections = 0
+        self._stack, self._channels = connect(sensors, n, self.orders, self.size)
+
+    @staticmethod
+    def _gate(probability: float | None) -> Array:
+        limits = np.full(64, np.inf)
+        if probability is not None:
+            limits[1:] = chi2.ppf(probability, np.arange(1, 64))
+        return limits
+
+    @property
+    def counts(self) -> dict[str, Counts]:
+        """Counters of every sensor."""
+        return {name: channel.counts for name, channel in self._channels.items()}
+
+    @property
+    def sensors(self) -> dict[str, Sensor]:
+        """Sensors by name."""
+        return {name: channel.sensor for name, channel in self._channels.items()}
+
+    def parameter(self, name: str) -> float:
+        """Present value of a sensor parameter (`sensor.parameter`)."""
+        return float(self.parameters[self.parameter_names.index(name)])
+
+    # -- prediction -----------------------------------------------------------------------------
+
+    def transition(self, dt: float) -> tuple[Array, Array]:
+        """Transition F of the error state and plant noise W for a step of dt."""
+        dt = round(dt, 9)  # stamps make the same step differ in its last bits
+        if self._plant is not None and self._plant[0] == dt and self.adaptive is None:
+            return self._plant[1], self._plant[2]
+        own = self.orders * self.model.size
+        F, W = np.eye(self.size), np.zeros((self.size, self.size))
+        F[:own, :own] = self.model.transition(dt, self.orders)
+        acceleration, force = self._acceleration, self._force
+        if self.adaptive is not None:
+            acceleration, force = ((acceleration, self.adaptive.density) if self.orders == 3
+                                   else (self.adaptive.density, force))
+        W[:own, :own] = integrator_noise(dt, acceleration, force if self.orders == 3 else None)
+        W[own:, own:] = np.diag(self._walk * dt)
+        self._plant = (dt, F, W)
+        return F, W
+
+    def predict(self, dt: float, inputs: Any = None) -> None:
+        """Run the model and the covariance (57); the predicted error is zero."""
+        self.model.predict(dt, inputs)
+        F, W = self.transition(dt)
+        self.P = predict_covariance(F, self.P, W)
+        self.time += dt
+
+    # -- update ---------------------------------------------------------------------------------
+
+    def update(self, measurements: Iterable[Measurement], dt: float | None = None
+               ) -> list[Innovation]:
+        """Use measurements that belong to the present time and correct the model."""
+        results: list[Innovation] = []
+        self._x[:] = 0.0
+        highest = slice((self.orders - 1) * self.model.size, self.orders * self.model.size)
+        before = np.diag(self.P)[highest].copy() if self.adaptive is not None else None
+        rounds, order = self._rounds(measurements)
+        if rounds:
+            self.model.prepare(order)
+        for pairs in rounds:
+            results += self._use(pairs)
+        for result in results:
+            if result.accepted:
+                self._correct()
+                break
+        if self.adaptive is not None and before is not None and dt is not None:
+            self.adaptive.corrected(self._x[highest], before - np.diag(self.P)[highest], dt)
+        return results
+
+    def _rounds(self, measurements: Iterable[Measurement]
+                ) -> tuple[list[list[tuple[Channel, Measurement]]], int]:
+        """Messages in rounds with at most one of each sensor, and the derivatives they need."""
+        rounds: list[list[tuple[Channel, Measurement]]] = []
+        taken: dict[str, int] = {}
+        order = 0
+        for measurement in measurements:
+            channel = self._channel(measurement)
+            number = taken.get(measurement.sensor, 0)
+            taken[measurement.sensor] = number + 1
+            if number == len(rounds):
+                rounds.append([])
+            rounds[number].append((channel, measurement))
+            if channel.sensor.order > order:
+                order = channel.sensor.order
+        return rounds, order
+
+    def _channel(self, measurement: Measurement) -> Channel:
+        channel = self._channels.get(measurement.sensor)
+        if channel is None:
+            raise EstimationError(f'there is no sensor {measurement.sensor!r} in this observer; '
+                                  f'it has {", ".join(self._channels)}')
+        if measurement.value.size != channel.sensor.size:
+            raise EstimationError(f'sensor {measurement.sensor!r} needs {channel.sensor.size} '
+                                  f'values, found {measurement.value.size}')
+        return channel
+
+    def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
+        """Gate and sequential scalar updates of one message of each of some sensors."""
+        stack, outcome = self._stack, np.empty((len(pairs), 4))
+        groups = stack.groups[[channel.number for channel, _ in pairs]]
+        for channel, measurement in pairs:
+            sensor, rows = channel.sensor, channel.rows
+            sensor.linearise(self.model, self.parameters[channel.own], channel.reading)
+            stack.measured[rows] = measurement.value
+            if measurement.variance is not None:
+                stack.variance[rows] = measurement.variance
+            if self.adaptive is not None and self.adaptive.settings.measurement:
+                stack.variance[rows] *= self.adaptive.factor(sensor.name, sensor.size)
+        update_groups(self.P, self._x, stack.H, stack.predicted, stack.measured, stack.variance,
+                      stack.available, groups, self._thresholds, stack.innovation, stack.total,
+                      outcome)
+        results = []
+        innovation, total = stack.innovation.copy(), stack.total.copy()
+        for (channel, message), (nis, degrees, accepted, inflated) in zip(
+                pairs, outcome.tolist(), strict=True):
+            self._count(channel, message, degrees, bool(accepted), bool(inflated))
+            if degrees:
+                results.append(Innovation(channel.sensor.name, message.time,
+                                          innovation[channel.rows], total[channel.rows], nis,
+                                          int(degrees), bool(accepted)))
+        return results
+
+    def _count(self, channel: Channel, message: Measurement, degrees: float, accepted: bool,
+               inflated: bool) -> None:
+        counts = channel.counts
+        if not degrees:
+            if np.isfinite(message.value).any():
+                counts.unavailable += 1
+            else:
+                counts.invalid += 1
+            return
+        counts.recoveries += inflated
+        if not accepted:
+            counts.rejected += 1
+            counts.consecutive_rejections += 1
+            self._mark(channel)
+            return
+        counts.used += 1
+        if counts.consecutive_rejections:
+            counts.consecutive_rejections = 0
+            self._mark(channel)
+        counts.last_used = max(counts.last_used, message.time)
+        if self.adaptive is not None and channel.last_time is not None:
+            rows, stack = channel.rows, self._stack
+            self.adaptive.measured(channel.sensor.name, stack.innovation[rows],
+                                   stack.total[rows], stack.variance[rows],
+                                   max(0.0, message.time - channel.last_time))
+        channel.last_time = message.time
+
+    def _mark(self, channel: Channel) -> None:
+        """Tell the kernel whether this sensor has been rejected once too often."""
+        self._stack.groups[channel.number, 3] = (
+            channel.counts.consecutive_rejections >= self.settings.patience)
+
+    def _correct(self) -> None:
+        """Put the errors into the model; it is left as predicted when it cannot follow."""
+        n = self.model.size
+        try:
+            self.model.correct(self._x[:n], self._x[n:2 * n],
+                               self._x[2 * n:3 * n] if self.orders == 3 else None)
+        except EstimationError:
+            self.failed_corrections += 1
+            return
+        self.parameters += self._x[self.orders * n:]
+
+    def step(self, dt: float, inputs: Any, measurements: Iterable[Measurement]
+             ) -> list[Innovation]:
+        """Predict, then update."""
+        self.predict(dt, inputs)
+        return self.update(measurements, dt)
+
+    # -- history --------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Copy of the whole observer state, counters included."""
+        adaptive = self.adaptive
+        return Snapshot(self.model.snapshot(), self.P.copy(), self.parameters.copy(), self.time,
+                        None if adaptive is None else adaptive.state(),
+                        {} if adaptive is None else {k: v.copy()
+                                                     for k, v in adaptive.factors.items()},
+                        {name: (copy(channel.counts), channel.last_time)
+                         for name, channel in self._channels.items()}, self.failed_corrections)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot; only the counters of late messages keep counting."""
+        self.model.restore(snapshot.model)
+        self.P, self.time = snapshot.P.copy(), snapshot.time
+        self.parameters = snapshot.parameters.copy()
+        self.failed_corrections = snapshot.failed_corrections
+        for name, (counts, last_time) in snapshot.counts.items():
+            channel = self._channels[name]
+            channel.counts = replace(counts, late=channel.counts.late)
+            channel.last_time = last_time
+            self._mark(channel)
+        if self.adaptive is not None and snapshot.density is not None:
+            self.adaptive.restore(snapshot.density)
+            self.adaptive.factors = {k: v.copy() for k, v in snapshot.factors.items()}

@@ -1,0 +1,185 @@
+"""Lets a natural-coordinate model be observed: prediction, correction, cached Jacobians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import ModelError
+from veh_identification.multibody.natural.model import NaturalModel
+from veh_identification.multibody.natural.model_state import State
+from veh_identification.multibody.natural.views import body_motion
+from veh_identification.observation.noise import integrator_transition
+from veh_identification.observation.protocols import BodyView
+
+Array = NDArray[np.float64]
+ApplyInputs = Callable[[NaturalModel, Any], None]
+
+
+@dataclass
+class _Jacobians:
+    """R, R' and R'' of the observed coordinates, valid up to `order` (-1: not at all)."""
+
+    order: int
+    R: Array
+    Rd: Array
+    Rdd: Array
+
+
+@dataclass
+class _BodyCache:
+    """View of one body (its arrays are used again) and the state it belongs to."""
+
+    index: int
+    view: BodyView
+    version: int = -1
+    order: int = -2
+
+
+class ObservedModel:
+    """Adapter between `NaturalModel` and the observer.
+
+    `observed` names the independent coordinates whose errors are estimated (all by default); the
+    others keep their own values when the model is corrected. `position_problem` chooses how
+    positions are corrected: Newton on the constraints (section 4.5.4) or the linear velocity
+    problem (58).
+    """
+
+    def __init__(self, model: NaturalModel, observed: Sequence[str] | None = None, *,
+                 apply_inputs: ApplyInputs | None = None, position_problem: bool = True) -> None:
+        self.model = model
+        names = [model.names[i] for i in model.independent]
+        chosen = names if observed is None else list(observed)
+        for name in chosen:
+            if name not in names:
+                raise ModelError(f'{name!r} cannot be observed: it is not an independent '
+                                 'coordinate')
+        self.observed = chosen
+        self.columns = np.array([names.index(name) for name in chosen], dtype=np.int64)
+        self.coordinates = np.array([model.independent[k] for k in self.columns],
+                                    dtype=np.int64)
+        self.size = len(chosen)
+        self._all = chosen == names
+        self.apply_inputs = apply_inputs
+        self.position_problem = position_problem
+        empty = np.zeros((model.q.size, self.size))
+        self._jacobians = _Jacobians(-1, empty, empty, empty)
+        self._bodies: dict[str, _BodyCache] = {}
+        self._version = 0
+
+    def _changed(self) -> None:
+        self._jacobians.order = -1
+        self._version += 1
+
+    # -- prediction and correction -----------------------------------------------------------
+
+    def predict(self, dt: float, inputs: Any) -> None:
+        """One step of the model with these inputs."""
+        if self.apply_inputs is not None:
+            self.apply_inputs(self.model, inputs)
+        self.model.step(dt)
+        self._changed()
+
+    def correct(self, delta_z: Array, delta_zd: Array, delta_zdd: Array | None = None) -> None:
+        """Add errors to the observed coordinates and solve for all others."""
+        model = self.model
+        z, zd, zdd = model.z, model.zd, model.zdd
+        if self._all:
+            z += delta_z
+            zd += delta_zd
+        else:
+            z[self.columns] += delta_z
+            zd[self.columns] += delta_zd
+        force = None
+        if delta_zdd is not None:
+            zdd[self.columns] += delta_zdd
+            force = self._effective_mass() @ delta_zdd
+        if self.position_problem:
+            model.set_independent(z, zd, zdd)
+        else:
+            # equation (58): errors of all coordinates by the linear velocity problem; the
+            # integrator's next step removes the second-order gap in the constraints
+            model.shift_positions(self._need(0).R @ delta_z, zd, zdd)
+        if force is not None:
+            model.force_error[self.coordinates] += force
+        self._changed()
+
+    def _effective_mass(self) -> Array:
+        """Mass (126) that forces on the observed coordinates have to move.
+
+        Independent coordinates that are not observed stay free, so it is the Schur complement of
+        the reduced mass matrix.
+        """
+        count = len(self.model.independent)
+        if self.size == count:
+            return self.model.reduced_mass(self._need(0).R)
+        mass = self.model.reduced_mass(self.model.r_matrices()[0])
+        seen = self.columns
+        hidden = np.setdiff1d(np.arange(count), seen)
+        return mass[np.ix_(seen, seen)] - mass[np.ix_(seen, hidden)] @ np.linalg.solve(
+            mass[np.ix_(hidden, hidden)], mass[np.ix_(hidden, seen)])
+
+    @property
+    def force_error(self) -> Array:
+        """Estimated generalised force error on the observed coordinates."""
+        return self.model.force_error[self.coordinates]
+
+    def transition(self, dt: float, orders: int) -> Array:
+        """Integrator of equation (54)."""
+        return integrator_transition(dt, self.size, orders)
+
+    # -- what sensors ask for -------------------------------------------------------------------
+
+    def _need(self, order: int) -> _Jacobians:
+        cache = self._jacobians
+        if order > cache.order:
+            cache.R, cache.Rd, cache.Rdd = self.model.r_matrices(self.columns, order)
+            cache.order = order
+        return cache
+
+    def prepare(self, order: int) -> None:
+        """Compute R and its derivatives once for all sensors of an update."""
+        self._need(order)
+
+    def body(self, name: str, order: int) -> BodyView:
+        """View of a body, valid until the state changes; `order` -1 asks for the values only."""
+        cache = self._bodies.get(name)
+        if cache is None:
+            index = self.model.body_index.get(name)
+            if index is None:
+                raise ModelError(f'there is no body {name!r} in the model; it has '
+                                 f'{", ".join(self.model.body_index)}')
+            view = BodyView(np.empty((3, 12)), np.empty((3, 12, self.size)))
+            cache = self._bodies[name] = _BodyCache(index, view)
+        if cache.version == self._version and cache.order >= order:
+            return cache.view
+        r = self._need(order) if order >= 0 else self._jacobians
+        model, view = self.model, cache.view
+        body_motion(model.memory, cache.index, model.q, model.qd, model.qdd, r.order, r.R, r.Rd,
+                    r.Rdd, view.values, view.derivatives)
+        # all that is there anyway: other sensors of the body will ask
+        cache.version, cache.order = self._version, r.order
+        return view
+
+    def coordinate(self, index: int, order: int) -> tuple[Array, Array, Array, Array]:
+        """[q, q', q''] of one coordinate and its rows of R, R', R''."""
+        model = self.model
+        values = np.array([model.q[index], model.qd[index], model.qdd[index]])
+        if order < 0:
+            empty = np.zeros(self.size)
+            return values, empty, empty, empty
+        r = self._need(order)
+        return values, r.R[index], r.Rd[index], r.Rdd[index]
+
+    def snapshot(self) -> State:
+        """Copy of the model's state."""
+        return self.model.state()
+
+    def restore(self, snapshot: State) -> None:
+        """Go back to a snapshot."""
+        self.model.restore(snapshot)
+        self._changed()

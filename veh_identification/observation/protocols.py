@@ -1,0 +1,138 @@
+"""What the observer asks of a model and of a sensor, and the messages between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BodyView:
+    """Frame of a body as 12 numbers [origin, e1, e2, e3].
+
+    `values` (3, 12): the frame, its rate, its acceleration. `derivatives` (3, 12, nz): A R, A R',
+    A R'' with R = dq/dz of the observed coordinates.
+    """
+
+    values: Array
+    derivatives: Array
+
+
+class Model(Protocol):
+    """A model that the observer corrects; `size` is the number of observed coordinates."""
+
+    size: int
+
+    def predict(self, dt: float, inputs: Any) -> None:
+        """Advance the model by dt."""
+
+    def correct(self, delta_z: Array, delta_zd: Array, delta_zdd: Array | None = None) -> None:
+        """Add estimated errors to the observed positions and rates.
+
+        Acceleration errors become a lasting change of the model's forces. When the model cannot
+        follow, it raises an EstimationError and stays as it was.
+        """
+
+    def prepare(self, order: int) -> None:
+        """Get Jacobians up to this derivative ready; called once before sensors are read."""
+
+    def transition(self, dt: float, orders: int) -> Array:
+        """Transition matrix of the error state with `orders` blocks (2, or 3 with forces)."""
+
+    def body(self, name: str, order: int) -> BodyView:
+        """Motion of a body and, up to the derivative `order`, its Jacobians."""
+
+    def coordinate(self, index: int, order: int) -> tuple[Array, Array, Array, Array]:
+        """[q, q', q''] of one coordinate and its rows of R, R', R''."""
+
+    def snapshot(self) -> Any:
+        """Copy of the state."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Go back to a snapshot."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An extra error state of a sensor: a bias or a radius, a random walk around its value."""
+
+    name: str
+    initial: float
+    deviation: float
+    walk: float = 0.0  # spectral density of the random walk [unit^2 / s]
+
+
+@dataclass
+class Reading:
+    """What a sensor fills in: predicted value and its rows of the output matrix H."""
+
+    value: Array  # (size,)
+    z: Array  # (size, nz) and the same for rates, accelerations and own parameters
+    zd: Array
+    zdd: Array
+    parameters: Array
+    variance: Array  # (size,)
+    available: NDArray[np.bool_]  # (size,)
+
+
+class Sensor(Protocol):
+    """A sensor model with analytic Jacobians with respect to z, z', z'' and its parameters."""
+
+    name: str
+    size: int
+    wrap: bool
+    order: int  # derivatives of R that its Jacobian needs (0: positions only)
+    delay: float
+    parameters: tuple[Parameter, ...]
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading for the model's present state."""
+
+
+class Measurement(NamedTuple):
+    """One message of a sensor: its stamp, values and, if it brings them, its own variances."""
+
+    sensor: str
+    time: float
+    value: Array
+    variance: Array | None = None
+
+
+class Innovation(NamedTuple):
+    """What came of one measurement."""
+
+    sensor: str
+    time: float
+    value: Array  # innovation of each component (NaN where unavailable)
+    variance: Array  # H P H^T + N of each component when it was used
+    nis: float
+    degrees: int
+    accepted: bool
+
+
+@dataclass
+class Counts:
+    """How many measurements of a sensor were used, and why the others were not."""
+
+    used: int = 0
+    rejected: int = 0  # by the chi-square gate
+    unavailable: int = 0  # the sensor model itself declined (course at standstill)
+    invalid: int = 0  # NaN or infinite
+    late: int = 0  # older than the window
+    consecutive_rejections: int = 0
+    recoveries: int = 0  # the gate had to be opened by inflating the covariance
+    last_used: float = field(default=float('-inf'))
+
+
+def reading_views(H: Array, value: Array, variance: Array, available: NDArray[np.bool_],
+                  nz: int, orders: int, parameters: slice) -> Reading:
+    """A reading that writes into the rows H (size, states) and vectors of a filter."""
+    spare = np.zeros((H.shape[0], nz + 1))[:, :nz]  # strided like the views: one compiled kernel
+    return Reading(value, H[:, :nz], H[:, nz:2 * nz],
+                   H[:, 2 * nz:3 * nz] if orders == 3 else spare, H[:, parameters], variance,
+                   available)

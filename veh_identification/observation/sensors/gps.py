@@ -1,0 +1,109 @@
+"""GPS receiver: antenna position, velocity and course over ground (section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import ParameterError
+from veh_identification.observation.protocols import Model, Parameter, Reading
+from veh_identification.observation.sensors.base import variances, weights
+from veh_identification.observation.sensors.kernels import (
+    course_rows,
+    position_rows,
+    speed_of,
+    velocity_rows,
+    yaw_rows,
+)
+
+Array = NDArray[np.float64]
+
+
+class GpsPosition:
+    """Antenna position in world axes.
+
+    `rotate` True uses the whole Jacobian (86)-(87), so the antenna is put in its place; False
+    neglects the lever arm's derivatives (89), so the body is moved without turning it.
+    """
+
+    wrap = False
+    order = 0
+
+    def __init__(self, name: str, body: str, antenna: Sequence[float], deviation: float
+                 | Sequence[float], *, components: int = 3, rotate: bool = True,
+                 delay: float = 0.0) -> None:
+        self.name, self.body, self.size, self.delay = name, body, components, delay
+        self.rotate = rotate
+        self.parameters: tuple[Parameter, ...] = ()
+        self._w = weights(name, antenna)
+        self._variance = variances(name, deviation, components)
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        view = model.body(self.body, 0)
+        position_rows(view.values, view.derivatives, self._w, self.rotate, reading.value,
+                      reading.z)
+        reading.variance[:] = self._variance
+
+
+class GpsVelocity:
+    """Antenna velocity in world axes (90)-(94); two components unless three are asked for."""
+
+    wrap = False
+    order = 1
+
+    def __init__(self, name: str, body: str, antenna: Sequence[float], deviation: float
+                 | Sequence[float], *, components: int = 2, delay: float = 0.0) -> None:
+        self.name, self.body, self.size, self.delay = name, body, components, delay
+        self.parameters: tuple[Parameter, ...] = ()
+        self._w = weights(name, antenna)
+        self._variance = variances(name, deviation, components)
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        view = model.body(self.body, 1)
+        velocity_rows(view.values, view.derivatives, self._w, reading.value, reading.z,
+                      reading.zd)
+        reading.variance[:] = self._variance
+
+
+class Course:
+    """Course over ground as an angle from world x, counted to the left (east = 0, ENU).
+
+    With `sideslip` the model predicts the direction of the antenna's velocity; without it the
+    course is taken for the yaw angle, as the thesis does (95)-(96). Below `minimum_speed` the
+    course means nothing and is not used. `speed_deviation` [m/s] is the noise of the velocity
+    from which the receiver makes the course: at low speed it turns into a larger angle.
+    """
+
+    wrap = True
+    size = 1
+
+    def __init__(self, name: str, body: str, antenna: Sequence[float], deviation: float, *,
+                 minimum_speed: float = 1.0, speed_deviation: float = 0.0, sideslip: bool = True,
+                 delay: float = 0.0) -> None:
+        if not minimum_speed > 0.0:
+            raise ParameterError(f'sensor {name!r}: minimum_speed must be positive, found '
+                                 f'{minimum_speed}')
+        self.name, self.body, self.delay = name, body, delay
+        self.minimum_speed, self.speed_deviation = minimum_speed, speed_deviation
+        self.sideslip = sideslip
+        self.order = 1 if sideslip else 0
+        self.parameters: tuple[Parameter, ...] = ()
+        self._w = weights(name, antenna)
+        self._variance = variances(name, deviation, 1)
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        view = model.body(self.body, self.order)
+        if self.sideslip:
+            speed = course_rows(view.values, view.derivatives, self._w, reading.value, reading.z,
+                                reading.zd)
+        else:
+            yaw_rows(view.values, view.derivatives, reading.value, reading.z)
+            speed = speed_of(view.values, self._w)
+        reading.available[0] = speed > self.minimum_speed
+        reading.variance[0] = self._variance[0] + (
+            self.speed_deviation / max(speed, self.minimum_speed)) ** 2

@@ -1,0 +1,82 @@
+"""Gyroscopes and accelerometers on a body (section 4.3), with optional bias states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.observation.protocols import Model, Reading
+from veh_identification.observation.sensors.base import (
+    bias_parameters,
+    rotation,
+    variances,
+    weights,
+)
+from veh_identification.observation.sensors.kernels import accelerometer_rows, gyroscope_rows
+
+Array = NDArray[np.float64]
+
+
+class Gyroscope:
+    """Angular rates of a body in sensor axes; `axes` picks components (2: about z, the plane)."""
+
+    wrap = False
+    order = 1
+
+    def __init__(self, name: str, body: str, deviation: float | Sequence[float], *,
+                 mounting: Array | None = None, axes: Sequence[int] = (0, 1, 2),
+                 bias_deviation: float = 0.0, bias_walk: float = 0.0, delay: float = 0.0
+                 ) -> None:
+        self.name, self.body, self.size, self.delay = name, body, len(axes), delay
+        self._axes = np.array(axes, dtype=np.int64)
+        self._mounting = rotation(name, mounting)
+        self._variance = variances(name, deviation, self.size)
+        self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        view = model.body(self.body, 1)
+        gyroscope_rows(view.values, view.derivatives, self._mounting, self._axes, reading.value,
+                       reading.z, reading.zd)
+        if self.parameters:
+            reading.value += parameters
+            reading.parameters[:] = np.eye(self.size)
+        reading.variance[:] = self._variance
+
+
+class Accelerometer:
+    """Specific force of a body point in sensor axes (+g upwards at rest).
+
+    `orientation_only` keeps just the terms of equation (116); otherwise the Jacobian is complete,
+    with the acceleration errors z'' that errorEKF-FE estimates.
+    """
+
+    wrap = False
+
+    def __init__(self, name: str, body: str, position: Sequence[float],
+                 deviation: float | Sequence[float], gravity: Sequence[float], *,
+                 mounting: Array | None = None, axes: Sequence[int] = (0, 1, 2),
+                 orientation_only: bool = False, bias_deviation: float = 0.0,
+                 bias_walk: float = 0.0, delay: float = 0.0) -> None:
+        self.name, self.body, self.size, self.delay = name, body, len(axes), delay
+        self.orientation_only = orientation_only
+        self.order = 0 if orientation_only else 2
+        self._axes = np.array(axes, dtype=np.int64)
+        self._mounting = rotation(name, mounting)
+        self._w = weights(name, position)
+        self._gravity = np.concatenate([np.asarray(gravity, dtype=float), np.zeros(3)])[:3]
+        self._variance = variances(name, deviation, self.size)
+        self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        view = model.body(self.body, self.order)
+        accelerometer_rows(view.values, view.derivatives, self._w, self._gravity, self._mounting,
+                           self._axes, not self.orientation_only, reading.value, reading.z,
+                           reading.zd, reading.zdd)
+        if self.parameters:
+            reading.value += parameters
+            reading.parameters[:] = np.eye(self.size)
+        reading.variance[:] = self._variance

@@ -1,0 +1,166 @@
+"""Sensor equations on a body's frame [origin, e1, e2, e3] and their analytic derivatives.
+
+`f` (3, 12) holds the frame, its rate and its acceleration, `D` (3, 12, nz) their derivatives
+A R, A R', A R''. For the motion q(z(t)):
+    d q / dz  = R,      d q'/dz = R',   d q'/dz' = R,
+    d q''/dz = R'',     d q''/dz' = 2 R',   d q''/dz'' = R.
+`w` = (1, x, y, z) places a point in the body: r = sum_i w_i frame_i (equation 84).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def point(values: Array, w: Array, axis: int) -> float:
+    """One component of a body point from 12 frame numbers."""
+    return (w[0] * values[axis] + w[1] * values[3 + axis] + w[2] * values[6 + axis]
+            + w[3] * values[9 + axis])
+
+
+@njit(cache=True, nogil=True)
+def point_row(D: Array, w: Array, axis: int, factor: float, out: Array) -> None:
+    """out += factor d(point)/dz for one derivative level D (12, nz)."""
+    for i in range(4):
+        weight = factor * w[i]
+        if weight != 0.0:
+            for j in range(out.size):
+                out[j] += weight * D[3 * i + axis, j]
+
+
+@njit(cache=True, nogil=True)
+def position_rows(f: Array, D: Array, w: Array, rotate: bool, value: Array, z: Array) -> None:
+    """Point position (84); without `rotate` only the origin's derivative is kept (89)."""
+    grip = w if rotate else np.array([1.0, 0.0, 0.0, 0.0])
+    for axis in range(value.size):
+        value[axis] = point(f[0], w, axis)
+        z[axis, :] = 0.0
+        point_row(D[0], grip, axis, 1.0, z[axis])
+
+
+@njit(cache=True, nogil=True)
+def velocity_rows(f: Array, D: Array, w: Array, value: Array, z: Array, zd: Array) -> None:
+    """Point velocity (90)-(94), including its dependence on z through R'."""
+    for axis in range(value.size):
+        value[axis] = point(f[1], w, axis)
+        z[axis, :] = 0.0
+        zd[axis, :] = 0.0
+        point_row(D[1], w, axis, 1.0, z[axis])
+        point_row(D[0], w, axis, 1.0, zd[axis])
+
+
+@njit(cache=True, nogil=True)
+def yaw_rows(f: Array, D: Array, value: Array, z: Array) -> None:
+    """Yaw angle atan2(e1y, e1x) of equation (95), exact derivative."""
+    x, y = f[0, 3], f[0, 4]
+    squared = x * x + y * y
+    value[0] = np.arctan2(y, x)
+    for j in range(z.shape[1]):
+        z[0, j] = (x * D[0, 4, j] - y * D[0, 3, j]) / squared
+
+
+@njit(cache=True, nogil=True)
+def course_rows(f: Array, D: Array, w: Array, value: Array, z: Array, zd: Array) -> float:
+    """Direction of travel of a body point, which includes the sideslip; returns its speed."""
+    x, y = point(f[1], w, 0), point(f[1], w, 1)
+    squared = x * x + y * y
+    z[0, :] = 0.0
+    zd[0, :] = 0.0
+    value[0] = np.arctan2(y, x)
+    if squared == 0.0:
+        return 0.0
+    point_row(D[1], w, 1, x / squared, z[0])
+    point_row(D[1], w, 0, -y / squared, z[0])
+    point_row(D[0], w, 1, x / squared, zd[0])
+    point_row(D[0], w, 0, -y / squared, zd[0])
+    return np.sqrt(squared)
+
+
+@njit(cache=True, nogil=True)
+def speed_of(f: Array, w: Array) -> float:
+    """Horizontal speed hypot(vx, vy) of a body point."""
+    return np.hypot(point(f[1], w, 0), point(f[1], w, 1))
+
+
+@njit(cache=True, nogil=True)
+def gyroscope_rows(f: Array, D: Array, mounting: Array, axes: NDArray[np.int64], value: Array,
+                   z: Array, zd: Array) -> None:
+    """Angular rates in sensor axes (104)-(109): T^T [e3.e2', e1.e3', e2.e1']."""
+    nz = z.shape[1]
+    rates = np.zeros(3)
+    local_z, local_zd = np.zeros((3, nz)), np.zeros((3, nz))
+    for k in range(3):
+        first, second = (9, 6) if k == 0 else ((3, 9) if k == 1 else (6, 3))
+        for axis in range(3):
+            a, b = first + axis, second + axis
+            rates[k] += f[0, a] * f[1, b]
+            for j in range(nz):
+                local_z[k, j] += f[1, b] * D[0, a, j] + f[0, a] * D[1, b, j]
+                local_zd[k, j] += f[0, a] * D[0, b, j]
+    for i in range(axes.size):
+        value[i] = 0.0
+        z[i, :] = 0.0
+        zd[i, :] = 0.0
+        for k in range(3):
+            T = mounting[k, axes[i]]
+            value[i] += T * rates[k]
+            for j in range(nz):
+                z[i, j] += T * local_z[k, j]
+                zd[i, j] += T * local_zd[k, j]
+
+
+@njit(cache=True, nogil=True)
+def accelerometer_rows(f: Array, D: Array, w: Array, gravity: Array, mounting: Array,
+                       axes: NDArray[np.int64], full: bool, value: Array, z: Array, zd: Array,
+                       zdd: Array) -> None:
+    """Specific force in sensor axes (110)-(118).
+
+    `full` adds what the thesis leaves out: the dependence of the acceleration itself on z, z'
+    and z''; without it only the orientation terms of (116) remain.
+    """
+    nz = z.shape[1]
+    total = np.empty(3)
+    for axis in range(3):
+        total[axis] = point(f[2], w, axis) - gravity[axis]
+    rows = np.zeros((3, 3, nz))
+    if full:
+        for axis in range(3):
+            point_row(D[2], w, axis, 1.0, rows[0, axis])
+            point_row(D[1], w, axis, 2.0, rows[1, axis])
+            point_row(D[0], w, axis, 1.0, rows[2, axis])
+    for i in range(axes.size):
+        value[i] = 0.0
+        z[i, :] = 0.0
+        zd[i, :] = 0.0
+        zdd[i, :] = 0.0
+        for k in range(3):
+            T = mounting[k, axes[i]]
+            for axis in range(3):
+                e = T * f[0, 3 * (k + 1) + axis]
+                value[i] += e * total[axis]
+                for j in range(nz):
+                    z[i, j] += (T * total[axis] * D[0, 3 * (k + 1) + axis, j]
+                                + e * rows[0, axis, j])
+                    zd[i, j] += e * rows[1, axis, j]
+                    zdd[i, j] += e * rows[2, axis, j]
+
+
+@njit(cache=True, nogil=True)
+def rolling_rows(f: Array, D: Array, w: Array, radius: float, value: Array, z: Array,
+                 zd: Array) -> None:
+    """Spin rate of a wheel that rolls: forward speed of its hub over its radius."""
+    value[0] = 0.0
+    z[0, :] = 0.0
+    zd[0, :] = 0.0
+    for axis in range(3):
+        e, v = f[0, 3 + axis] / radius, point(f[1], w, axis) / radius
+        value[0] += e * v * radius
+        for j in range(z.shape[1]):
+            z[0, j] += v * D[0, 3 + axis, j]
+        point_row(D[1], w, axis, e, z[0])
+        point_row(D[0], w, axis, e, zd[0])
