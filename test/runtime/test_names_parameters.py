@@ -127,6 +127,7 @@ def test_parameter_files(tmp_path) -> None:
         ('rate: 10', 'expected the key ros__parameters'),
         ('- 1', 'expected a mapping'),
         ('a: [', 'not a YAML file'),
+        ('n: {ros__parameters: {rate: 1}}\nn: {ros__parameters: {}}', 'stands twice'),
     ],
 )
 def test_bad_parameter_files(tmp_path, text: str, sentence: str) -> None:

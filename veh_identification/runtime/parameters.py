@@ -184,11 +184,27 @@ def _matches(pattern: str, full_name: str) -> bool:
     )
 
 
+class _UniqueKeys(yaml.SafeLoader):
+    """PyYAML takes the last of two equal keys and drops the other unseen; this refuses both."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping whose keys differ."""
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'the key {key!r} stands twice', key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
 def read_parameter_file(path: str | Path, full_name: str) -> dict[str, Any]:
     """Parameters for the node `/namespace/name` from a ROS 2 parameter YAML file."""
     path = Path(path)
     try:
-        document = yaml.safe_load(path.read_text(encoding='utf-8'))
+        document = yaml.load(path.read_text(encoding='utf-8'), Loader=_UniqueKeys)
     except OSError as error:
         raise ParameterError(
             f'{path}: cannot read the parameter file: {error.strerror}'
