@@ -13,6 +13,7 @@ from typing import Any
 from veh_identification.errors import UsageError
 
 IDENTIFY: dict[str, str] = {
+    'car': 'veh_identification.systems.car.command:identify',
     'parallel': 'veh_identification.systems.hexapod.command:identify',
 }
 DESIGN: dict[str, str] = {

@@ -1,0 +1,95 @@
+"""`veh-id identify car`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from veh_identification.errors import UsageError
+from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
+from veh_identification.systems.car.findings import Finding
+from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.model import CarModel
+from veh_identification.systems.car.output import result_text, write_results
+from veh_identification.systems.car.parameters import AERODYNAMIC, NAMES
+from veh_identification.systems.car.processing import Processing, prepare
+from veh_identification.systems.car.recording import CarRecording, read_recording
+
+Progress = Callable[[int, int], None]
+OPTIONS = {'dof', 'rate', 'chassis_cutoff', 'suspension_cutoff', 'paper_rule', 'gauss_markov',
+           'bias_correction', 'aerodynamics'}
+
+
+def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Path | None = None,
+             config: str | Path | None = None, urdf: str | Path | None = None,
+             progress: Progress | None = None, **options: Any) -> str:
+    """Identify a car from bags (concatenated), write the results to `out`, return the text.
+
+    Options: dof (20, 38), rate (Hz of the common grid), chassis_cutoff and suspension_cutoff
+    (Hz), paper_rule (the unequal filtering of document 000), gauss_markov, bias_correction,
+    aerodynamics (names among Cy Cz Cl Cm Cn to identify beside Cx).
+    """
+    if urdf is not None:
+        raise UsageError('identify car takes no URDF: the geometry stands in --config')
+    if not bags:
+        raise UsageError('identify car needs at least one --bag')
+    chosen = make_options(options)
+    configuration = CarConfiguration() if config is None else load_configuration(config)
+    opened = _Recordings(bags, configuration, progress)
+    validation = None if validate is None else read_recording(validate, configuration)
+    result = identify_recordings(opened, configuration, chosen, validation)
+    findings = list(result.extra['findings'])
+    if config is None:
+        findings.insert(0, Finding(
+            'no_configuration', 'no --config was given: wheelbase 2.70 m, half tracks 0.75 and '
+            '0.74 m and sensors at the base_link origin (or where /tf_static says) are assumed'
+        ).as_dict())
+    result.extra['findings'] = findings
+    result.input['configuration'] = str(config or 'none')
+    assert opened.last is not None
+    shown = validation or opened.last
+    model = CarModel(configuration, int(result.input['dof']), tuple(result.names))
+    pieces = prepare(shown, configuration, chosen.processing).pieces
+    write_results(out, result, model, pieces)
+    return result_text(result)
+
+
+class _Recordings:
+    """Bags read one after the other, so that only one is in memory."""
+
+    def __init__(self, bags: Sequence[str | Path], configuration: CarConfiguration,
+                 progress: Progress | None) -> None:
+        self.bags, self.configuration, self.progress = bags, configuration, progress
+        self.last: CarRecording | None = None
+
+    def __iter__(self) -> Iterator[CarRecording]:
+        for bag in self.bags:
+            self.last = None
+            self.last = read_recording(bag, self.configuration, self.progress)
+            yield self.last
+
+
+def make_options(options: dict[str, Any]) -> CarOptions:
+    """Options of the command line as CarOptions."""
+    given = {key: value for key, value in options.items() if value is not None}
+    unknown = sorted(set(given) - OPTIONS)
+    if unknown:
+        raise UsageError(f'identify car has no option {unknown[0]!r}; it has '
+                         f'{", ".join(sorted(OPTIONS))}')
+    dof = given.get('dof')
+    if dof is not None and int(dof) not in (20, 38):
+        raise UsageError(f'identify car: dof must be 20 or 38, found {dof!r}')
+    extra = tuple(given.get('aerodynamics', ()))
+    wrong = [name for name in extra if name not in AERODYNAMIC]
+    if wrong:
+        raise UsageError(f'identify car: aerodynamics knows {", ".join(AERODYNAMIC)}, found '
+                         f'{wrong[0]!r}')
+    return CarOptions(
+        dof=None if dof is None else int(dof), names=(*NAMES, *extra),
+        processing=Processing(rate=given.get('rate'),
+                              paper_rule=bool(given.get('paper_rule', False))),
+        chassis_cutoff_hz=given.get('chassis_cutoff'),
+        suspension_cutoff_hz=given.get('suspension_cutoff'),
+        gauss_markov=bool(given.get('gauss_markov', False)),
+        bias_correction=bool(given.get('bias_correction', True)))

@@ -1,0 +1,85 @@
+"""Synchronised, filtered signals of a car on one uniform grid: what the equations are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JointMotion:
+    """One kind of joint at the four corners (fl, fr, rl, rr), each array (N, 4)."""
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+
+    def __getitem__(self, rows: slice) -> JointMotion:
+        return JointMotion(self.position[rows], self.velocity[rows], self.acceleration[rows])
+
+
+@dataclass(frozen=True)
+class CarSamples:
+    """One contiguous stretch; vectors in base axes at the `base_link` origin."""
+
+    rate: float
+    epoch_ns: int
+    stamps: Array  # (N,) seconds after the epoch
+    specific_force: Array  # (N, 3)
+    angular_velocity: Array  # (N, 3)
+    angular_acceleration: Array  # (N, 3)
+    velocity: Array  # (N, 2) longitudinal and lateral speed of the origin
+    friction_sign: Array  # (N, 4) smoothed sign of the suspension velocity
+    joints: Mapping[str, JointMotion]  # suspension, steering, half_track, wheelbase, camber, ...
+    wrench: Array  # (N, 4, 6) force and moment of the wheel on the hub carrier, hub axes
+    attitude: Array | None = None  # (N, 3) yaw, pitch, roll; only the 2002 model needs it
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    @property
+    def air_speed_squared(self) -> Array:
+        """V_a^2 of equation 32: still air."""
+        return np.square(self.velocity).sum(axis=1)
+
+    def __getitem__(self, rows: slice) -> CarSamples:
+        return CarSamples(
+            self.rate, self.epoch_ns, self.stamps[rows], self.specific_force[rows],
+            self.angular_velocity[rows], self.angular_acceleration[rows], self.velocity[rows],
+            self.friction_sign[rows], {kind: joint[rows] for kind, joint in self.joints.items()},
+            self.wrench[rows], None if self.attitude is None else self.attitude[rows])
+
+
+def hub_rotation(steering: Array, camber: Array, kingpin: Array) -> Array:
+    """Rotation (..., 3, 3) from hub axes to base axes: Rz(beta) Rx(gamma) Ry(zeta), Table I."""
+    cs, ss = np.cos(steering), np.sin(steering)
+    cc, sc = np.cos(camber), np.sin(camber)
+    ck, sk = np.cos(kingpin), np.sin(kingpin)
+    rows = [
+        [cs * ck - ss * sc * sk, -ss * cc, cs * sk + ss * sc * ck],
+        [ss * ck + cs * sc * sk, cs * cc, ss * sk - cs * sc * ck],
+        [-cc * sk, sc, cc * ck],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def wheel_loads(samples: CarSamples, wheel_x: Array, wheel_y: Array) -> tuple[Array, Array]:
+    """Left side of the equations: total wrench (N, 6) at the origin, vertical forces (N, 4).
+
+    Both are what the wheels exert on the car, in base axes; the force of a wheel acts at
+    (x, y, q), its centre.
+    """
+    joints = samples.joints
+    rotation = hub_rotation(joints['steering'].position, joints['camber'].position,
+                            joints['kingpin'].position)
+    force = np.einsum('njab,njb->nja', rotation, samples.wrench[:, :, :3])
+    moment = np.einsum('njab,njb->nja', rotation, samples.wrench[:, :, 3:])
+    centre = np.stack([wheel_x, wheel_y, joints['suspension'].position], axis=2)
+    total = np.concatenate([force.sum(axis=1), (moment + np.cross(centre, force)).sum(axis=1)],
+                           axis=1)
+    return total, force[:, :, 2]
