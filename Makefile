@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test lint unit bench clean help
 
 help:
-	@echo 'make demo   simulate, replay through the nodes, print the tables, write the report'
+	@echo 'make demo   simulate, run the nodes and estimators, print results next to the truth'
 	@echo 'make test   linters, type checker and all tests that this machine can run'
 	@echo 'make bench  benchmarks beside their peers'
 	@echo 'make clean  remove the virtual environment and caches'

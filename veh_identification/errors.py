@@ -39,3 +39,8 @@ class EstimationError(InputError):
 
 class SignalError(InputError):
     """A signal cannot be processed as asked (cut-off beyond Nyquist, too short ...)."""
+
+
+def one_line(error: BaseException) -> str:
+    """The text of another library's error on one line, without a full stop at the end."""
+    return ' '.join(str(error).split()).rstrip('.') or type(error).__name__

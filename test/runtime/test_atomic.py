@@ -30,8 +30,8 @@ def test_failure_keeps_the_old_file(tmp_path: Path):
 def test_folder(tmp_path: Path):
     for content in ('one', 'two'):
         with atomic_folder(tmp_path / 'out', overwrite=True) as partial:
-            (partial / 'f').write_text(content)
-        assert (tmp_path / 'out' / 'f').read_text() == content
+            (partial / 'parameters.json').write_text(content)
+        assert (tmp_path / 'out' / 'parameters.json').read_text() == content
     with pytest.raises(OutputError, match='exists already'), atomic_folder(tmp_path / 'out'):
         pass
     with pytest.raises(ValueError), atomic_folder(tmp_path / 'other'):

@@ -11,6 +11,7 @@ from veh_identification.errors import BagError, InputError
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.convert import convert, read_mapping
+from veh_identification.runtime.qos import QoS
 
 MAPPING = """
 /raw:
@@ -42,8 +43,9 @@ def mapping(tmp_path: Path, text: str):
 
 
 def test_mapping_gives_stamped_standard_messages(bag: Path, tmp_path: Path) -> None:
-    counts = convert([bag], tmp_path / 'out', mapping=mapping(tmp_path, MAPPING))
-    assert counts == {'/force_plate/wrench': 3, '/other': 3}
+    conversion = convert([bag], tmp_path / 'out', mapping=mapping(tmp_path, MAPPING))
+    assert conversion.lost == {}
+    assert conversion.written == {'/force_plate/wrench': 3, '/other': 3}
     with BagReader(tmp_path / 'out') as reader:
         found = list(reader.messages(['/force_plate/wrench']))
     assert [messages.stamp_ns(item.message) for item in found] == [10, 11, 12]
@@ -59,6 +61,9 @@ def test_mapping_gives_stamped_standard_messages(bag: Path, tmp_path: Path) -> N
         (('-2.0 * z', 'sin(z)'), 'expected a field or "factor * field"'),
         (('frame_id', 'farme_id'), 'unknown key farme_id'),
         (('  topic: force_plate/wrench\n', ''), 'the key topic is missing'),
+        (('-2.0 * z', 'e * z'), "'e' is no number"),
+        (('geometry_msgs/msg/WrenchStamped', 'nope/msg/N'), '/raw: Unknown message type nope'),
+        (('    wrench.force.x: x\n    wrench', '    - wrench'), 'fields must be a mapping'),
     ],
 )
 def test_wrong_mappings_are_named(tmp_path: Path, change, sentence: str) -> None:
@@ -80,15 +85,54 @@ def test_the_force_plate_recording_of_others(tmp_path: Path) -> None:
     recording = root.parent / 'shared' / 'data' / 'force_plate_markers.bag'
     if not recording.is_file():
         pytest.skip('the recordings of others are not beside the repository')
-    counts = convert(
+    conversion = convert(
         [recording],
         tmp_path / 'out',
         mapping=read_mapping(root / 'config' / 'map_force_plate.yaml'),
     )
-    assert counts['/force_plate/wrench'] == 17600
+    assert conversion.written['/force_plate/wrench'] == 17600
     with BagReader(tmp_path / 'out') as reader:
         first = next(reader.messages(['force_plate/wrench']))
         assert first.message.header.frame_id == 'force_plate'
         assert messages.stamp_ns(first.message) == first.time_ns
         # A type that only the recording defines keeps its definition.
         assert next(reader.messages(['/Marker_global_translation'])).message is not None
+
+
+def test_quality_of_service_is_kept(tmp_path: Path) -> None:
+    profile = QoS(depth=7, reliable=False, transient_local=True)
+    with BagWriter(tmp_path / 'in') as writer:
+        message = messages.new('std_msgs/msg/Bool', data=True)
+        writer.write_message('/flag', message, 1, qos=profile)
+    convert([tmp_path / 'in'], tmp_path / 'out')
+    with BagReader(tmp_path / 'out') as reader:
+        assert reader.topics['/flag'].qos == profile
+
+
+def test_messages_that_nobody_defines_are_not_lost_silently(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'in') as writer:
+        writer.add_topic(
+            '/odd', 'odd_msgs/msg/Odd', definition='nope_msgs/Thing x\n', type_hash='RIHS01_0'
+        )
+        writer.write('/odd', 'odd_msgs/msg/Odd', b'\x00\x01\x00\x00', 5)
+        writer.write_message('/good', messages.new('std_msgs/msg/Bool', data=True), 6)
+    with pytest.raises(BagError, match='topic /odd: its messages cannot be converted'):
+        convert([tmp_path / 'in'], tmp_path / 'a')
+    conversion = convert([tmp_path / 'in'], tmp_path / 'b', on_error='skip')
+    assert (conversion.written, conversion.lost) == ({'/good': 1}, {'/odd': 1})
+    assert len(conversion.problems) == 1
+
+
+def test_the_output_never_replaces_the_input(bag: Path) -> None:
+    for target in (bag, bag.parent):
+        with pytest.raises(BagError, match='would replace the input'):
+            convert([bag], target, overwrite=True)
+    assert (bag / 'metadata.yaml').is_file()
+
+
+def test_a_folder_of_something_else_is_never_replaced(bag: Path, tmp_path: Path) -> None:
+    (tmp_path / 'thesis').mkdir()
+    (tmp_path / 'thesis' / 'chapter.txt').write_text('years of work')
+    with pytest.raises(BagError, match='other content'):
+        convert([bag], tmp_path / 'thesis', overwrite=True)
+    assert (tmp_path / 'thesis' / 'chapter.txt').is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 
@@ -20,6 +21,11 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument('--map', metavar='YAML', help='what becomes of which topic')
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing output')
+    parser.add_argument(
+        '--skip-damage',
+        action='store_true',
+        help='leave out what cannot be read instead of stopping; it is counted and named',
+    )
     parser.set_defaults(run=run)
 
 
@@ -31,15 +37,20 @@ def run(options: argparse.Namespace) -> int:
 
     mapping = read_mapping(find_config(options.map)) if options.map else None
     with Progress('converting') as progress:
-        counts = convert(
+        conversion = convert(
             options.bags,
             options.out,
             mapping=mapping,
             storage=options.storage,
             overwrite=options.overwrite,
+            on_error='skip' if options.skip_damage else 'stop',
             progress=progress,
         )
-    for topic, count in sorted(counts.items()):
+    for sentence in conversion.problems:
+        print(f'left out: {sentence}', file=sys.stderr)
+    for topic, count in sorted(conversion.lost.items()):
+        print(f'left out: {count} messages of {topic}', file=sys.stderr)
+    for topic, count in sorted(conversion.written.items()):
         print(f'  {topic}  {count}')
-    print(f'{options.out}: {sum(counts.values())} messages')
+    print(f'{options.out}: {sum(conversion.written.values())} messages')
     return 0

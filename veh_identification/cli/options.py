@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from veh_identification.errors import UsageError
+from veh_identification.errors import UsageError, one_line
 from veh_identification.runtime.names import parse_remapping
 
 
@@ -51,5 +51,10 @@ def parameter_values(assignments: Iterable[str]) -> dict[str, Any]:
         name, separator, text = assignment.partition(':=')
         if not separator or not name:
             raise UsageError(f'{assignment!r} is not a parameter of the form name:=value')
-        values[name] = yaml.safe_load(text)
+        try:
+            values[name] = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise UsageError(
+                f'parameter {name}: {text!r} is no value: {one_line(error)}'
+            ) from error
     return values

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -25,14 +25,43 @@ def partial_name(target: Path) -> Path:
     return target.with_name(f'.{target.name}.{uuid.uuid4().hex[:8]}.partial')
 
 
-def prepare_target(
-    target: Path, *, overwrite: bool, error: type[VehIdError] = OutputError
+#: A folder with one of these files is an earlier result of ours, which may be replaced.
+RESULT_FILES = ('parameters.json', 'metrics.json')
+
+
+def refuse_inputs(
+    target: Path | str, inputs: Iterable[Path | str], error: type[VehIdError] = OutputError
 ) -> None:
-    """Check that `target` may be written and make its parent folder."""
+    """Refuse an output that is one of the inputs or a folder around one."""
+    place = Path(target).resolve()
+    for one in inputs:
+        source = Path(one).resolve()
+        if place == source or place in source.parents:
+            raise error(f'{target} would replace the input {one}: give another output.')
+
+
+def prepare_target(
+    target: Path,
+    *,
+    overwrite: bool,
+    error: type[VehIdError] = OutputError,
+    replaceable: Sequence[str] = RESULT_FILES,
+) -> None:
+    """Check that `target` may be written and make its parent folder.
+
+    An existing folder is replaced only if it is empty or holds one of the files `replaceable`,
+    which tell that it is an earlier output: nobody loses a folder of something else.
+    """
     if target.name in ('', '.', '..'):
         raise error(f'{target} is not a name for an output.')
     if not overwrite and (target.is_symlink() or target.exists()):
         raise error(f'{target} exists already and is not overwritten.')
+    filled = target.is_dir() and any(target.iterdir())
+    if filled and not any((target / name).is_file() for name in replaceable):
+        raise error(
+            f'{target} is a folder with other content (no {" or ".join(replaceable)} in it) '
+            'and is not replaced.'
+        )
     try:
         if target.parent.exists() and not target.parent.is_dir():
             raise NotADirectoryError(20, f'{target.parent} is not a folder')

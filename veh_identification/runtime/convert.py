@@ -22,8 +22,9 @@ from typing import Any
 
 import yaml
 
-from veh_identification.errors import InputError
+from veh_identification.errors import BagError, InputError, MessageError, one_line
 from veh_identification.runtime import messages
+from veh_identification.runtime.atomic import refuse_inputs
 from veh_identification.runtime.bags import BagReader, BagWriter, RawMessage
 from veh_identification.runtime.bags.definitions import Decoder
 
@@ -54,14 +55,23 @@ class TopicMapping:
         return messages.new(self.typename, **values)
 
 
+@dataclass(frozen=True)
+class Conversion:
+    """Messages written and messages left out, by topic, and why."""
+
+    written: dict[str, int]
+    lost: dict[str, int]
+    problems: list[str]
+
+
 def read_mapping(path: str | Path) -> dict[str, TopicMapping]:
     """Topic mappings from a YAML file."""
     try:
         document = yaml.safe_load(Path(path).read_text('utf-8'))
     except OSError as error:
         raise InputError(f'{path}: cannot be read: {error.strerror}') from error
-    except yaml.YAMLError as error:
-        raise InputError(f'{path}: not a YAML file: {error}') from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f'{path}: not a YAML file: {one_line(error)}') from error
     if not isinstance(document, Mapping):
         raise InputError(f'{path}: expected a mapping of topics')
     return {
@@ -77,7 +87,12 @@ def _topic_mapping(where: str, entry: Any) -> TopicMapping:
     unknown = set(entry) - {'topic', 'type', 'fields', 'frame_id', 'stamp'}
     if unknown:
         raise InputError(f'{where}: unknown key {sorted(unknown)[0]}')
-    known = messages.describe_type(entry['type'])
+    if not isinstance(entry['fields'], Mapping):
+        raise InputError(f'{where}: fields must be a mapping of target field to source field')
+    try:
+        known = messages.describe_type(entry['type'])
+    except MessageError as error:
+        raise InputError(f'{where}: {error}') from error
     fields = {}
     for target, term in entry['fields'].items():
         match = _TERM.match(str(term).strip())
@@ -87,7 +102,11 @@ def _topic_mapping(where: str, entry: Any) -> TopicMapping:
             )
         if target not in known:
             raise InputError(f'{where}: {entry["type"]} has no field {target}')
-        fields[target] = (float(match['factor'] or 1.0), match['path'])
+        try:
+            factor = float(match['factor'] or 1.0)
+        except ValueError:
+            raise InputError(f'{where}, {target}: {match["factor"]!r} is no number') from None
+        fields[target] = (factor, match['path'])
     return TopicMapping(
         '/' + str(entry['topic']).strip('/'),
         entry['type'],
@@ -119,9 +138,10 @@ def convert(
     overwrite: bool = False,
     on_error: str = 'stop',
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, int]:
-    """Write recordings as one rosbag2; returns the messages written by topic."""
+) -> Conversion:
+    """Write recordings as one rosbag2; nothing that is left out goes unsaid."""
     mapping = mapping or {}
+    refuse_inputs(out, bags, BagError)
     with (
         BagReader(bags, on_error=on_error, progress=progress) as reader,
         BagWriter(out, storage=storage, overwrite=overwrite) as writer,
@@ -130,21 +150,29 @@ def convert(
             reader.topic_info(topic)
         known = messages.rosbags_backend().store.types
         for raw in reader.raw():
-            rule = mapping.get(raw.topic)
-            if rule is not None:
-                message = rule.convert(raw.decode(), raw.time_ns)
-                writer.write_message(rule.topic, message, raw.time_ns)
-            elif raw.typename in known:
-                writer.write_message(raw.topic, raw.decode(), raw.time_ns)
-            else:
-                _write_foreign(raw, writer)
-        return dict(writer.counts)
+            try:
+                _convert_one(raw, mapping.get(raw.topic), raw.typename in known, writer)
+            except BagError as error:
+                undecodable = reader.problems.undecodable
+                undecodable[raw.topic] = undecodable.get(raw.topic, 0) + 1
+                if undecodable[raw.topic] == 1 or on_error == 'stop':
+                    reader.problems.meet(str(error), error)
+        return Conversion(
+            dict(writer.counts), dict(reader.problems.undecodable), reader.problems.sentences
+        )
 
 
-def _write_foreign(raw: RawMessage, writer: BagWriter) -> None:
-    """Copy a message whose type only the recording defines, with that definition."""
+def _convert_one(
+    raw: RawMessage, rule: TopicMapping | None, known: bool, writer: BagWriter
+) -> None:
+    """Write one message: mapped, as it is, or with the definition that the recording holds."""
     decoder = raw.channel.decoder
-    if isinstance(decoder, Decoder):
+    if rule is not None:
+        message = rule.convert(raw.decode(), raw.time_ns)
+        writer.write_message(rule.topic, message, raw.time_ns)
+    elif known:
+        writer.write_message(raw.topic, raw.decode(), raw.time_ns, qos=raw.channel.qos)
+    elif isinstance(decoder, Decoder):
         writer.add_topic(
             raw.topic,
             raw.typename,
@@ -153,3 +181,8 @@ def _write_foreign(raw: RawMessage, writer: BagWriter) -> None:
             type_hash=decoder.types.type_hash(raw.typename),
         )
         writer.write(raw.topic, raw.typename, raw.payload, raw.time_ns)
+    else:
+        raise BagError(
+            f'{raw.channel.bag}, topic {raw.topic}: its messages cannot be converted: '
+            f'{decoder.reason}'
+        )

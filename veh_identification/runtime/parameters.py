@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from veh_identification.errors import ParameterError
+from veh_identification.errors import ParameterError, one_line
 
 Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
 _T = TypeVar('_T')
@@ -209,8 +209,8 @@ def read_parameter_file(path: str | Path, full_name: str) -> dict[str, Any]:
         raise ParameterError(
             f'{path}: cannot read the parameter file: {error.strerror}'
         ) from error
-    except yaml.YAMLError as error:
-        raise ParameterError(f'{path}: not a YAML file: {error}') from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ParameterError(f'{path}: not a YAML file: {one_line(error)}') from error
     if document is None:
         return {}
     if not isinstance(document, Mapping):

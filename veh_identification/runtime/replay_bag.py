@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import BagError
+from veh_identification.runtime.atomic import refuse_inputs
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.graph import create_graph, find_graph
 from veh_identification.runtime.replay import ReplayEngine
@@ -44,6 +45,8 @@ def replay_graph(
 ) -> ReplaySummary:
     """Play recordings through the nodes of a graph; the output bag appears whole or not at all."""
     graph = find_graph(graph_name)
+    if out is not None:
+        refuse_inputs(out, bags, BagError)
     with contextlib.ExitStack() as stack:
         reader = stack.enter_context(BagReader(bags, on_error=on_error, progress=progress))
         filled = [info for info in reader.info() if info.message_count]

@@ -86,7 +86,12 @@ class BagWriter:
         """Start writing under a temporary name beside the target."""
         if self.path.name in ('', '..'):
             self.path = self.path.resolve()
-        prepare_target(self.path, overwrite=self.overwrite, error=BagError)
+        prepare_target(
+            self.path,
+            overwrite=self.overwrite,
+            error=BagError,
+            replaceable=('metadata.yaml',),
+        )
         self._partial = partial_name(self.path)
         # The storage file carries the folder's name, so the folder has its final name already
         # and stands inside one with the temporary name.
