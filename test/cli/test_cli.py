@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -184,3 +188,20 @@ def test_info_lists_and_checks(drive: Path, capsys: pytest.CaptureFixture[str]) 
 def test_simulate_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(['simulate', '--list']) == 0
     assert 'drive' in capsys.readouterr().out
+
+
+def test_a_terminated_run_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / 'out'
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'veh_identification.cli.main', 'simulate', 'drive', '--out',
+         str(out), '--duration', '600'],
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    for _ in range(600):
+        if list(tmp_path.iterdir()):
+            break
+        time.sleep(0.1)
+    assert list(tmp_path.iterdir()), 'it never began to write'
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())

@@ -10,7 +10,9 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 import argparse
 import importlib
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 from veh_identification import __version__
@@ -54,6 +56,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb."""
     options = build_parser().parse_args(arguments)
+    if threading.current_thread() is threading.main_thread():
+        # As an exception, so that half-written output is removed on the way out.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         status: int = options.run(options) or 0
     except VehIdError as error:

@@ -66,18 +66,8 @@ def replay_graph(
             parameters=parameters,
             remappings=remappings,
         )
-        present = [topic for topic, info in reader.topics.items() if info.count]
-        wanted = engine.input_topics()
-        used = [topic for topic in wanted if topic in present]
-        if not used:
-            raise BagError(
-                f'{", ".join(map(str, bags))}: none of the topics that the graph {graph_name} '
-                f'reads is in it (wanted: {", ".join(wanted)}; there are: {", ".join(present)})'
-            )
-        shadowed = [topic for topic in engine.output_topics() if topic in present]
-        selected = used
-        if keep_inputs:
-            selected = [topic for topic in present if topic not in shadowed]
+        choice = _choose_topics(engine, reader, graph_name)
+        selected = choice.kept if keep_inputs else choice.used
         source: Iterable[Any] = reader.raw(selected)
         if keep_inputs and writer is not None:
             source = _recording(source, reader, writer)
@@ -86,10 +76,38 @@ def replay_graph(
             (stop - start) * 1e-9,
             engine.delivered,
             engine.published,
-            [topic for topic in wanted if topic not in present],
-            shadowed,
+            choice.missing,
+            choice.shadowed,
             list(reader.problems.sentences),
         )
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Topics of the recordings in view of a graph."""
+
+    used: list[str]  # wanted by a node and present
+    kept: list[str]  # everything that may be copied into the output
+    missing: list[str]
+    shadowed: list[str]
+
+
+def _choose_topics(engine: ReplayEngine, reader: BagReader, graph_name: str) -> _Choice:
+    present = [topic for topic, info in reader.topics.items() if info.count]
+    wanted = engine.input_topics()
+    used = [topic for topic in wanted if topic in present]
+    if not used:
+        raise BagError(
+            f'{", ".join(map(str, reader.paths))}: none of the topics that the graph {graph_name} '
+            f'reads is in it (wanted: {", ".join(wanted)}; there are: {", ".join(present)})'
+        )
+    shadowed = [topic for topic in engine.output_topics() if topic in present]
+    return _Choice(
+        used,
+        [topic for topic in present if topic not in shadowed],
+        [topic for topic in wanted if topic not in present],
+        shadowed,
+    )
 
 
 def _recording(source: Iterable[Any], reader: BagReader, writer: BagWriter) -> Iterable[Any]:
