@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib.util
 import json
 import platform
+import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from veh_identification import __version__
@@ -30,22 +32,37 @@ def add_parser(verbs: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def find_parts() -> dict[str, ModuleType]:
-    """The benchmark modules by the name of their part."""
+@dataclass(frozen=True)
+class Part:
+    """A benchmark file; its module is loaded only when it runs."""
+
+    name: str
+    summary: str
+    path: Path
+
+    def measure(self, quick: bool) -> list[dict[str, Any]]:
+        """Load the module and run it."""
+        name = f'veh_identification_bench_{self.path.stem}'
+        spec = importlib.util.spec_from_file_location(name, self.path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        rows: list[dict[str, Any]] = module.measure(quick)
+        return rows
+
+
+def find_parts() -> dict[str, Part]:
+    """The benchmarks by the name of their part; files without PART are helpers of others."""
     from veh_identification.runtime.share import share_directory
 
     parts = {}
     for path in sorted((share_directory() / 'bench').glob('*.py')):
-        name = f'veh_identification_bench_{path.stem}'
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None and spec.loader is not None
         text = path.read_text('utf-8')
-        if 'PART = ' not in text:
-            continue  # a helper of other benchmarks
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        parts[module.PART] = module
+        named = re.search(r"^PART = '([\w-]+)'$", text, re.MULTILINE)
+        if named:
+            summary = (ast.get_docstring(ast.parse(text)) or '').partition('\n')[0]
+            parts[named[1]] = Part(named[1], summary, path)
     return parts
 
 
@@ -53,18 +70,18 @@ def run(options: argparse.Namespace) -> int:
     """Run and print."""
     parts = find_parts()
     if options.list:
-        for name, module in parts.items():
-            print(f'{name:16} {(module.__doc__ or "").splitlines()[0]}')
+        for part in parts.values():
+            print(f'{part.name:16} {part.summary}')
         return 0
     unknown = [name for name in options.parts if name not in parts]
     if unknown:
         raise UsageError(f'there is no part {unknown[0]!r}; there are: {", ".join(parts)}')
     results: dict[str, list[dict[str, Any]]] = {}
-    for name, module in parts.items():
+    for name, part in parts.items():
         if options.parts and name not in options.parts:
             continue
         print(f'{name}: measuring ...', file=sys.stderr, flush=True)
-        results[name] = module.measure(options.quick)
+        results[name] = part.measure(options.quick)
     print(table(results))
     if options.json:
         document = {
