@@ -403,7 +403,7 @@ def numeric_jacobian(state: InertialFilter, model: object) -> np.ndarray:
             other = InertialFilter(InertialNoise(), 9.80665)
             other.x[:] = state.x
             other.R[:] = state.R
-            other._sample = state._sample
+            other.sample[:] = state.sample
             h = 1e-6 * sign
             if 6 <= i < 9:
                 turn = [0.0, 0.0, 0.0]
@@ -434,7 +434,7 @@ def test_jacobians(model: object) -> None:
     state = InertialFilter(InertialNoise(), 9.80665)
     state.x[:6] = [1, 2, 3, 4, -1, 0.5]
     state._set_orientation(rotation.from_rpy(0.3, -0.2, 1.0))
-    state._sample = np.array([0.3, -0.5, 0.9, 0.0, 0.0, 0.0])
+    state.sample[:] = np.array([0.3, -0.5, 0.9, 0.0, 0.0, 0.0])
     state.x[10:] = [0.01, 0.02, -0.01, 0.1, -0.1, 0.2]
     assert np.allclose(model(state)[1], numeric_jacobian(state, model), atol=1e-6)
 

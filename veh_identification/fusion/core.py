@@ -11,15 +11,15 @@ those up to `latency` to both sides of t.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.fusion import rotation
-from veh_identification.fusion.base_motion import BaseMotion, Support
+from veh_identification.fusion.assembly import StateAssembly
+from veh_identification.fusion.base_motion import Support
 from veh_identification.fusion.frames import StaticFrames, Transform
-from veh_identification.fusion.inertial import Snapshot
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
 from veh_identification.fusion.merge import EPOCH, NANOSECONDS, FixedLagMerge
@@ -36,6 +36,8 @@ from veh_identification.signals.local_polynomial import half_width_for_cutoff
 FloatArray = NDArray[np.float64]
 #: Core time counts from a multiple of this, so that float seconds keep their digits.
 TIME_BASE = 1000 * NANOSECONDS
+#: So many merged samples may wait for the next output before they are used.
+MOST_WAITING = 64
 
 
 class FusionCore:
@@ -53,7 +55,7 @@ class FusionCore:
         registry = SensorRegistry(options, wrenches or {}, channels or {}, self.frames)
         self.mounts = registry.mounts
         self.records = registry.records
-        self._delays = registry.delays
+        self.delays = registry.delays
         self.epoch_steps: list[float] = []
         self.latency = options.filter.delay or half_width_for_cutoff(
             options.filter.cutoff, options.filter.order
@@ -63,7 +65,6 @@ class FusionCore:
         self.merge = FixedLagMerge(registry.merge_options(options))
         self.navigator = Navigator(options, self.records)
         self.satellites = SatelliteAiding(self.navigator)
-        self._base = BaseMotion(options.gravity, options.max_position_sigma)
         self._imu_track = self._track(6, options.imu.timeout)
         self._pose_track = PoseTrack(
             self.latency, options.filter.order, options.mocap.timeout
@@ -76,6 +77,11 @@ class FusionCore:
         self.instruments = Instruments(
             wrenches or {}, channels or {}, options.filter, self._track
         )
+        self._assembly = StateAssembly(
+            options, self.records, self.navigator, self._imu_track, self._pose_track, self.joints,
+            self.instruments,
+        )  # fmt: skip
+        self._imu_record = self.records['imu']
         self._mount_version = -1
         self._origin: int | None = None
         self._handlers = {
@@ -113,7 +119,7 @@ class FusionCore:
         self, name: str, stamp_ns: int, values: tuple[float, ...], key: str | None = None
     ) -> None:
         """Take one checked sample of a sensor; `key` tells streams of one sensor apart."""
-        self.merge.push(key or name, stamp_ns - self._delays[name], values)
+        self.merge.push(key or name, stamp_ns - self.delays[name], values)
 
     def reset(self) -> None:
         """Start over; counters, biases and datum stay."""
@@ -121,8 +127,9 @@ class FusionCore:
         self._restart()
 
     def _restart(self) -> None:
-        self._snapshots: deque[tuple[int, Snapshot | None, Support]] = deque()
+        self._snapshots: deque[tuple[int, FloatArray | None, Support]] = deque()
         self._next_stamp: int | None = None
+        self._next_event = 0
         self._last_stamp = 0
         self.navigator.reset()
         self.satellites.reset()
@@ -133,36 +140,47 @@ class FusionCore:
         for record in self.records.values():
             record.forget_time()
 
-    def poll(self) -> Iterator[FusedState]:
+    def is_due(self) -> bool:
+        """Whether `poll` would find a state, or so many samples that they should not wait.
+
+        To ask before each `poll` saves most of its work; the states are the same.
+        """
+        merge = self.merge
+        watermark = merge.watermark
+        return (
+            self._next_stamp is None
+            or watermark is None
+            or watermark >= self._next_event
+            or len(merge.waiting) > MOST_WAITING
+            or merge.has_moved
+        )
+
+    def poll(self) -> list[FusedState]:
         """Everything that can leave now, in order of stamps."""
+        states: list[FusedState] = []
         for stamp, key, values in self.merge.drain():
             if key == EPOCH:
-                yield from self._outputs(self._last_stamp)
+                self._outputs(self._last_stamp, states)
                 self.epoch_steps.append(values[0] / NANOSECONDS)
                 self._restart()
                 continue
             if self._next_stamp is None:
                 self._begin(stamp)
-            elif stamp > self._next_event():
-                yield from self._outputs(stamp - 1)
+            elif stamp > self._next_event:
+                self._outputs(stamp - 1, states)
             self._last_stamp = stamp
             self._process(stamp, key, values)
         watermark = self.merge.watermark
         started = watermark is not None and self._next_stamp is not None
-        if started and watermark >= self._next_event():  # type: ignore[operator]
-            yield from self._outputs(watermark)  # type: ignore[arg-type]
-
-    def _next_event(self) -> int:
-        """The first stamp at which a snapshot is taken or a state can leave."""
-        assert self._next_stamp is not None
-        if not self._snapshots:
-            return self._next_stamp
-        return min(self._next_stamp, self._snapshots[0][0] + self._latency_ns)
+        if started and watermark >= self._next_event:  # type: ignore[operator]
+            self._outputs(watermark, states)  # type: ignore[arg-type]
+        return states
 
     def _begin(self, stamp: int) -> None:
         if self._origin is None or abs(stamp - self._origin) > 100 * TIME_BASE:
             self._origin = stamp // TIME_BASE * TIME_BASE
         self._next_stamp = -(-stamp // self._period_ns) * self._period_ns
+        self._next_event = self._next_stamp
 
     def _seconds(self, stamp: int) -> float:
         assert self._origin is not None
@@ -179,7 +197,7 @@ class FusionCore:
             self.joints.groups[key].add(time, values)
             self._note('joints', time)
         else:
-            self.instruments.tracks[key].add(time, values)
+            self.instruments.add(key, time, values)
             self._note(key, time)
 
     def _note(self, name: str, time: float) -> None:
@@ -209,8 +227,8 @@ class FusionCore:
 
     def has_state(self) -> bool:
         """Whether there is an attitude or a captured pose."""
-        return self.navigator.filter.ready or self._active(
-            self._seconds(self._last_stamp) if self._origin is not None else 0.0, 'mocap'
+        return self.navigator.filter.ready or (
+            'mocap' in self.records and self.is_active('mocap')
         )
 
     def is_too_slow(self, name: str) -> bool:
@@ -227,11 +245,13 @@ class FusionCore:
     # Sensors ------------------------------------------------------------------------------------
 
     def _imu(self, time: float, values: tuple[float, ...]) -> None:
+        self._imu_record.used += 1
+        if self.navigator.imu_directly(time, values, self._imu_track):
+            return
         sample = self.navigator.to_base(values)
         self._imu_track.add(time, sample)
         measured = None if len(values) == 6 else (values[6], values[7], values[8], values[9])
         self.navigator.imu(time, sample, measured)
-        self.records['imu'].used += 1
 
     def _speed(self, time: float, values: tuple[float, ...]) -> None:
         o = self.options.speed
@@ -248,57 +268,21 @@ class FusionCore:
 
     # Output -------------------------------------------------------------------------------------
 
-    def _outputs(self, limit: int) -> Iterator[FusedState]:
-        """Snapshots up to `limit`, and the states whose windows are complete there."""
+    def _outputs(self, limit: int, states: list[FusedState]) -> None:
+        """Take the snapshots up to `limit`; add the states whose windows are complete there."""
         assert self._next_stamp is not None
+        snapshots = self._snapshots
         while True:
-            due = self._snapshots[0][0] + self._latency_ns if self._snapshots else None
-            if due is not None and due < self._next_stamp and due <= limit:
-                yield self._state(*self._snapshots.popleft())
-            elif self._next_stamp <= limit:
-                self._snapshots.append(self._snapshot(self._next_stamp))
+            due = snapshots[0][0] + self._latency_ns if snapshots else None
+            if self._next_stamp <= limit and (due is None or self._next_stamp <= due):
+                time = self._seconds(self._next_stamp)
+                snapshots.append((self._next_stamp, *self._assembly.snapshot(time)))
                 self._next_stamp += self._period_ns
             elif due is not None and due <= limit:
-                yield self._state(*self._snapshots.popleft())
+                stamp, snapshot, support = snapshots.popleft()
+                time = self._seconds(stamp)
+                states.append(self._assembly.state(stamp, time, snapshot, support))
             else:
+                # The first stamp at which a snapshot is taken or a state can leave.
+                self._next_event = self._next_stamp if due is None else min(self._next_stamp, due)
                 return
-
-    def _snapshot(self, stamp: int) -> tuple[int, Snapshot | None, Support]:
-        time = self._seconds(stamp)
-        navigator = self.navigator
-        snapshot = navigator.snapshot(time)
-        support = Support(
-            self.records['imu'].active_at(time),
-            self._active(time, 'gnss', 'gnss_velocity', 'odometry', 'speed', 'mocap'),
-            navigator.position_known or self._active(time, 'mocap'),
-            navigator.heading_known,
-            navigator.filter.gravity_removed,
-            navigator.turn_rate if self._active(time, 'odometry') else None,
-        )
-        return stamp, snapshot, support
-
-    def _active(self, time: float, *names: str) -> bool:
-        return any(name in self.records and self.records[name].active_at(time) for name in names)
-
-    def _state(self, stamp: int, snapshot: Snapshot | None, support: Support) -> FusedState:
-        time = self._seconds(stamp)
-        base = self._base.at(
-            snapshot,
-            support,
-            self._imu_track.at(time) if support.imu else None,
-            self.navigator.imu_point,
-            self._pose_track.at(time) if self.options.mocap.topic else None,
-        )
-        base_pose = Transform(base.position, base.orientation) if base.pose_valid else None
-        reading = self.instruments.at(time, base_pose)
-        return FusedState(
-            stamp,
-            base,
-            self.joints.at(time),
-            list(self.instruments.wrenches),
-            reading.wrenches,
-            reading.wrench_valid,
-            list(self.instruments.channels),
-            reading.channels,
-            reading.channel_valid,
-        )

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.fusion import inertial_kernels as kernels
-from veh_identification.fusion import rotation
-from veh_identification.fusion.rotation import Quaternion, Vector
+from veh_identification.fusion import output_kernels, rotation
+from veh_identification.fusion.rotation import Quaternion
+from veh_identification.signals.causal import CausalDerivativeFilter
 
 FloatArray = NDArray[np.float64]
 POSITION, VELOCITY, ROTATION = slice(0, 3), slice(3, 6), slice(6, 9)
@@ -38,29 +40,7 @@ class InertialNoise:
     hold_accel: float = 2.0
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """State of the filter at one instant; `rate` and `force` are as measured."""
-
-    time: float
-    position: Vector
-    velocity: Vector
-    orientation: Quaternion
-    gyro_bias: Vector
-    accel_bias: Vector
-    position_sigma: float
-    tilt_sigma: float
-    heading_sigma: float
-    navigating: bool
-
-
-def _vector(array: FloatArray) -> Vector:
-    x, y, z = array.tolist()
-    return x, y, z
-
-
-@dataclass(frozen=True)
-class Update:
+class Update(NamedTuple):
     """Outcome of a measurement update."""
 
     accepted: bool
@@ -77,14 +57,14 @@ class InertialFilter:
         self.gravity_removed = False
         self.time = math.nan
         self.navigating = False
-        self.x = np.zeros(16)
+        self.memory = np.zeros(kernels.MEMORY_SIZE)
+        self.x, self.R, self.P = kernels.parts.py_func(self.memory)
         self.x[9] = 1.0
+        self.R[:] = np.eye(3)
         self.position = self.x[0:3]
         self.velocity = self.x[3:6]
         self.gyro_bias = self.x[10:13]
         self.accel_bias = self.x[13:16]
-        self.R = np.eye(3)
-        self.P = np.zeros((15, 15))
         self._measured = np.array(
             [noise.gyro**2, noise.accel**2, noise.gyro_walk**2, noise.accel_walk**2]
         )
@@ -92,19 +72,25 @@ class InertialFilter:
         self._held[:2] = noise.hold_rate**2, noise.hold_accel**2
         self._turning = self._held.copy()
         self._turning[0] = noise.turn_rate**2
-        self._sample = np.zeros(6)
         self._last_imu = math.nan
-        self._done = np.zeros(6)
+        self.sample = self.memory[250:256]
+        self._done = self.memory[256:262]
+        #: Sum of the specific forces since its user has set it to zero.
+        self.force_sum = self.memory[262:265]
         self._warm_up()
 
     def _warm_up(self) -> None:
         """Compile (or load from the cache) now, not on the first sample of a running system."""
         before = self.x.copy()
         self._propagate(np.zeros(3), np.zeros(3), 0.0, self._measured)
-        kernels.complete_trapezoid(
-            self.x, self.R, self.P, self._sample, self._sample, self._done, 0.0, 0.0, 0.0, False,
-            self._measured,
+        kernels.imu_step(self.memory, np.zeros(6), 0.0, 0.0, 0.0, False, self._measured)
+        kernels.hold(self.memory, 0.0, 0.0, False, self._measured)
+        smoother = CausalDerivativeFilter(6, 1.0)
+        kernels.imu_sample(
+            self.memory, smoother.times, smoother.values, smoother.ring, 1.0, 0.0, (0.0,) * 6,
+            0.0, 0.0, 0.0, False, self._measured,
         )  # fmt: skip
+        self.snapshot(0.0, 0.0)
         self.correct(np.zeros(1), np.zeros((1, 15)), np.eye(1), math.inf)
         self.x[:] = before
 
@@ -186,17 +172,38 @@ class InertialFilter:
     def imu(self, time: float, sample: FloatArray, max_gap: float) -> None:
         """An IMU sample (rate, force; base-link axes): integrate up to it by the trapezoid."""
         dt = time - self._last_imu
-        if 0.0 < dt <= max_gap:
-            if time > self.time:
-                kernels.complete_trapezoid(
-                    self.x, self.R, self.P, self._sample, sample, self._done, dt,
-                    time - self.time, self._fall(), self.navigating, self._measured,
-                )  # fmt: skip
-                self.time = time
+        if 0.0 < dt <= max_gap and time > self.time:
+            kernels.imu_step(
+                self.memory, sample, dt, time - self.time, self._fall(), self.navigating,
+                self._measured,
+            )  # fmt: skip
+            self.time = time
         else:
-            self.advance(time, max_gap)
-        self._sample, self._last_imu = sample, time
-        self._done[:] = 0.0
+            if not 0.0 < dt <= max_gap:
+                self.advance(time, max_gap)
+            self.sample[:] = sample
+            self._done[:] = 0.0
+            self.force_sum += sample[3:]
+        self._last_imu = time
+
+    def continues(self, time: float, max_gap: float) -> bool:
+        """Whether an IMU sample at `time` completes a trapezoid."""
+        return self.time < time and 0.0 < time - self._last_imu <= max_gap
+
+    def imu_with(
+        self, smoother: CausalDerivativeFilter, time: float, values: tuple[float, ...]
+    ) -> None:
+        """`imu` of a sample that continues, which goes into a smoother as well: one call."""
+        done = False
+        while not done:
+            done = kernels.imu_sample(
+                self.memory, smoother.times, smoother.values, smoother.ring, smoother.keep, time,
+                values, time - self._last_imu, time - self.time, self._fall(), self.navigating,
+                self._measured,
+            )  # fmt: skip
+            if not done:
+                smoother.grow()
+        self.time = self._last_imu = time
 
     def _fall(self) -> float:
         """Gravity that the accelerometer shows."""
@@ -213,9 +220,7 @@ class InertialFilter:
         if not dt > 0.0:
             return
         if time - self._last_imu <= max_gap:
-            increment = dt * (self._sample - self.x[10:16])
-            self._done += increment
-            self._propagate(increment[:3], increment[3:], dt, self._measured)
+            kernels.hold(self.memory, dt, self._fall(), self.navigating, self._measured)
         else:
             speed = np.zeros(3) if self.gravity_removed else dt * self.gravity * self.R[2]
             if rate is None:
@@ -234,40 +239,17 @@ class InertialFilter:
             self.x, self.R, self.P, angle, speed, dt, self._fall(), self.navigating, variances
         )
 
-    def snapshot(self, time: float, max_gap: float) -> Snapshot:
-        """The state at `time`, at or shortly after the filter's own, without changing it."""
-        dt = time - self.time
-        position, velocity, orientation = self.position, self.velocity, self.orientation
-        if dt > 0.0:
-            held = time - self._last_imu <= max_gap
-            angle = dt * self.rate if held else np.zeros(3)
-            if self.navigating:
-                accel = np.zeros(3)
-                if held:
-                    accel = self.R @ (self._sample[3:] - self.accel_bias)
-                    if not self.gravity_removed:
-                        accel[2] -= self.gravity
-                position = position + dt * (velocity + 0.5 * dt * accel)
-                velocity = velocity + dt * accel
-            orientation = rotation.multiply(
-                orientation, rotation.from_rotation_vector(angle[0], angle[1], angle[2])
-            )
-        up = self.R[2]
-        block = self.P[ROTATION, ROTATION]
-        heading = float(up @ block @ up)
-        tilt = max(0.0, float(np.trace(block)) - heading)
-        return Snapshot(
-            time,
-            _vector(position),
-            _vector(velocity),
-            rotation.normalise(orientation),
-            _vector(self.gyro_bias),
-            _vector(self.accel_bias),
-            math.sqrt(max(self.P[0, 0], self.P[1, 1], 0.0)),
-            math.sqrt(tilt),
-            math.sqrt(max(heading, 0.0)),
-            self.navigating,
-        )
+    def snapshot(self, time: float, max_gap: float) -> FloatArray:
+        """The state at `time`, at or shortly after the filter's own, without changing it.
+
+        The row is described in `fusion.output_kernels`.
+        """
+        row = np.empty(output_kernels.SNAPSHOT_SIZE)
+        output_kernels.take_snapshot(
+            self.memory, time - self.time, time - self._last_imu <= max_gap, self.navigating,
+            self._fall(), row,
+        )  # fmt: skip
+        return row
 
     # Correction ---------------------------------------------------------------------------------
 
@@ -275,22 +257,11 @@ class InertialFilter:
         self, residual: FloatArray, H: FloatArray, R: FloatArray, threshold: float
     ) -> Update:
         """One Kalman update with a chi-square gate on the innovation."""
-        size = len(residual)
-        S, whitened = np.empty((size, size)), np.empty(size)
-        nis = kernels.correct(
-            self.x,
-            self.R,
-            self.P,
-            np.ascontiguousarray(residual),
-            np.ascontiguousarray(H),
-            R,
-            threshold,
-            S,
-            whitened,
-        )
+        whitened = np.empty(len(residual))
+        nis = kernels.correct(self.memory, residual, H, R, threshold, whitened)
         return Update(nis <= threshold, nis, whitened)
 
     @property
     def rate(self) -> FloatArray:
         """Angular velocity of the last IMU sample without its bias, base-link axes."""
-        return self._sample[:3] - self.gyro_bias
+        return self.sample[:3] - self.gyro_bias

@@ -1,5 +1,8 @@
 """Compiled steps of the inertial filter: 15 x 15 products are too small for numpy's call costs.
 
+All of the filter stands in one array, so that a call hands over one: the state x (0:16), the
+rotation matrix R (16:25), the covariance P (25:250), the last IMU sample (250:256), what has been
+integrated since (256:262) and a sum of specific forces (262:265).
 The state x holds position (0:3), velocity (3:6), quaternion x y z w (6:10), gyroscope bias
 (10:13) and accelerometer bias (13:16); R is the rotation matrix of the quaternion; P is the
 covariance of the 15 errors (position, velocity, body rotation, both biases). All are changed in
@@ -12,7 +15,23 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from veh_identification.fusion.covariance_kernels import (
+    innovation,
+    reduce_covariance,
+    sandwich,
+)
+from veh_identification.signals.causal import ring_slot
+
 FloatArray = NDArray[np.float64]
+
+
+MEMORY_SIZE = 265
+
+
+@njit(nogil=True)
+def parts(memory: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Views of state, rotation matrix and covariance."""
+    return memory[:16], memory[16:25].reshape(3, 3), memory[25:250].reshape(15, 15)
 
 
 @njit(cache=True, nogil=True)
@@ -98,9 +117,11 @@ def propagate(
     if navigating:
         # Half the turn during the step: the mean attitude carries the speed increment.
         _rodrigues(0.5 * angle[0], 0.5 * angle[1], 0.5 * angle[2], block)
-        mean = R @ block
+        turned = np.empty(3)
         for i in range(3):
-            gain = mean[i, 0] * speed[0] + mean[i, 1] * speed[1] + mean[i, 2] * speed[2]
+            turned[i] = block[i, 0] * speed[0] + block[i, 1] * speed[1] + block[i, 2] * speed[2]
+        for i in range(3):
+            gain = R[i, 0] * turned[0] + R[i, 1] * turned[1] + R[i, 2] * turned[2]
             if i == 2:
                 gain -= gravity * dt
             x[i] += dt * (x[3 + i] + 0.5 * gain)
@@ -112,7 +133,7 @@ def propagate(
             F[3 + i, 8] = -(R[i, 0] * speed[1] - R[i, 1] * speed[0])
             for j in range(3):
                 F[3 + i, 12 + j] = -dt * R[i, j]
-    _sandwich(F, P)
+    sandwich(F, P)
     for i in range(3):
         if navigating:
             P[3 + i, 3 + i] += variances[1] * dt
@@ -146,72 +167,129 @@ def complete_trapezoid(
 
 
 @njit(cache=True, nogil=True)
-def _sandwich(F: FloatArray, P: FloatArray) -> None:
-    """P <- F P F^T, symmetric to the last bit; zeros of F are skipped."""
-    n = P.shape[0]
-    half = np.zeros((n, n))
-    for i in range(n):
-        for k in range(n):
-            f = F[i, k]
-            if f != 0.0:
-                for j in range(n):
-                    half[i, j] += f * P[k, j]
-    for i in range(n):
-        for j in range(i, n):
-            total = 0.0
-            for k in range(n):
-                total += half[i, k] * F[j, k]
-            P[i, j] = total
-            P[j, i] = total
+def imu_step(
+    memory: FloatArray,
+    now: FloatArray,
+    dt: float,
+    step: float,
+    gravity: float,
+    navigating: bool,
+    variances: FloatArray,
+) -> None:
+    """`complete_trapezoid`, then `now` becomes the sample before and its force is summed."""
+    x, R, P = parts(memory)
+    before, done, force_sum = memory[250:256], memory[256:262], memory[262:265]
+    complete_trapezoid(
+        x, R, P, before, now, done, dt, step, gravity, navigating, variances
+    )
+    for i in range(6):
+        before[i] = now[i]
+        done[i] = 0.0
+    for i in range(3):
+        force_sum[i] += now[3 + i]
+
+
+@njit(cache=True, nogil=True)
+def imu_sample(
+    memory: FloatArray,
+    times: FloatArray,
+    values: FloatArray,
+    ring: NDArray[np.int64],
+    keep: float,
+    time: float,
+    sample: tuple[float, ...],
+    dt: float,
+    step: float,
+    gravity: float,
+    navigating: bool,
+    variances: FloatArray,
+) -> bool:
+    """An IMU sample into a ring buffer (see `signals.causal`) and into the filter; False, with
+    nothing done, when the buffer must grow first.
+    """
+    index = ring_slot(times, ring, time, keep)
+    if index < 0:
+        return False
+    now = values[index]
+    for i in range(6):
+        now[i] = sample[i]
+    imu_step(memory, now, dt, step, gravity, navigating, variances)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def hold(
+    memory: FloatArray,
+    dt: float,
+    gravity: float,
+    navigating: bool,
+    variances: FloatArray,
+) -> None:
+    """Integrate the last IMU sample for `dt` and remember what was integrated."""
+    x, R, P = parts(memory)
+    sample, done = memory[250:256], memory[256:262]
+    increment = np.empty(6)
+    for i in range(6):
+        increment[i] = dt * (sample[i] - x[10 + i])
+        done[i] += increment[i]
+    propagate(x, R, P, increment[:3], increment[3:], dt, gravity, navigating, variances)
 
 
 @njit(cache=True, nogil=True)
 def correct(
-    x: FloatArray,
-    R: FloatArray,
-    P: FloatArray,
+    memory: FloatArray,
     residual: FloatArray,
     H: FloatArray,
     noise: FloatArray,
     threshold: float,
-    S: FloatArray,
     whitened: FloatArray,
 ) -> float:
     """Kalman update if the normalised innovation squared (returned) is within `threshold`.
 
-    S receives the innovation covariance, `whitened` the innovation in its own units.
+    `whitened` receives the innovation in units of its standard deviations.
     """
+    x, R, P = parts(memory)
     m, n = H.shape
-    PH = P @ H.T
-    S[:, :] = H @ PH + noise
-    L = np.linalg.cholesky(0.5 * (S + S.T))
-    # Forward substitution of residual and of H: both in units of the innovation.
-    V = np.empty((m, n))
-    for i in range(m):
-        value = residual[i]
-        for k in range(i):
-            value -= L[i, k] * whitened[k]
-        whitened[i] = value / L[i, i]
-        for j in range(n):
-            entry = PH[j, i]
-            for k in range(i):
-                entry -= L[i, k] * V[k, j]
-            V[i, j] = entry / L[i, i]
-    nis = 0.0
-    for i in range(m):
-        nis += whitened[i] ** 2
+    L, V = np.empty((m, m)), np.empty((m, n))
+    nis = innovation(P, residual, H, noise, L, V, whitened)
     if not nis <= threshold:
         return nis
-    # K residual = P H^T S^-1 residual = V^T whitened; K = V^T L^-1.
-    K = np.linalg.solve(L.T, V).T
-    A = np.eye(n) - K @ H
-    _sandwich(A, P)
-    # Joseph form keeps the covariance positive for ill-scaled measurements.
-    P += K @ noise @ K.T
-    error = V.T @ whitened
+    reduce_covariance(P, H, noise, L, V)
+    # K residual = P H^T S^-1 residual = V^T whitened.
+    error = np.zeros(n)
+    for k in range(m):
+        for i in range(n):
+            error[i] += V[k, i] * whitened[k]
     for i in range(6):
         x[i] += error[i]
     for i in range(6):
         x[10 + i] += error[9 + i]
     turn_body(x, R, error[6], error[7], error[8])
     return nis
+
+
+@njit(cache=True, nogil=True)
+def body_velocity_model(
+    memory: FloatArray,
+    measured: FloatArray,
+    lever: FloatArray,
+    residual: FloatArray,
+    H: FloatArray,
+) -> None:
+    """Residual and Jacobian of the velocity of a point in body axes: R^T v + w x l."""
+    x, R, _ = parts(memory)
+    sample = memory[250:256]
+    H[:, :] = 0.0
+    body = np.empty(3)
+    rate = np.empty(3)
+    for i in range(3):
+        body[i] = R[0, i] * x[3] + R[1, i] * x[4] + R[2, i] * x[5]
+        rate[i] = sample[i] - x[10 + i]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        residual[i] = measured[i] - body[i] - (rate[j] * lever[k] - rate[k] * lever[j])
+        for c in range(3):
+            H[i, 3 + c] = R[c, i]
+        # Columns of the rotation: [body]x; of the gyroscope bias: [l]x.
+        H[i, 6 + j], H[i, 6 + k] = -body[k], body[j]
+        H[i, 9 + j], H[i, 9 + k] = -lever[k], lever[j]

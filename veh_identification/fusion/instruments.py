@@ -13,6 +13,7 @@ from veh_identification.fusion.mounts import MountTable
 from veh_identification.fusion.options import FilterOptions
 from veh_identification.fusion.rotation import Vector
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
+from veh_identification.fusion.state import BaseState
 from veh_identification.fusion.track import Track
 from veh_identification.fusion.wrenches import wrench_in_base
 
@@ -46,6 +47,9 @@ class Instruments:
         self.wrenches = {name: make_track(6, o.timeout) for name, o in wrenches.items()}
         self.channels = {name: make_track(1, o.timeout) for name, o in channels.items()}
         self.tracks = {**self.wrenches, **self.channels}
+        self.wrench_names, self.channel_names = list(self.wrenches), list(self.channels)
+        self._heard = False
+        self._silence = self._read(0.0, None)
 
     def resolve(self, mounts: MountTable) -> None:
         """Look the sensors' poses up again."""
@@ -55,9 +59,21 @@ class Instruments:
         """Forget all samples."""
         for track in self.tracks.values():
             track.reset()
+        self._heard = False
 
-    def at(self, time: float, base_pose: Transform | None) -> InstrumentReading:
-        """Values at `time`; `base_pose` is None where the pose of the base link is not valid."""
+    def add(self, name: str, time: float, values: tuple[float, ...]) -> None:
+        """Take one sample of a sensor."""
+        self._heard = True
+        self.tracks[name].add(time, values)
+
+    def at(self, time: float, base: BaseState) -> InstrumentReading:
+        """Values at `time`; `base` tells where the base link is then."""
+        if not self._heard:
+            return self._silence
+        base_pose = Transform(base.position, base.orientation) if base.pose_valid else None
+        return self._read(time, base_pose)
+
+    def _read(self, time: float, base_pose: Transform | None) -> InstrumentReading:
         wrenches, valid = [], []
         for name, track in self.wrenches.items():
             values = _value(track, time, self._smoothing.wrenches)

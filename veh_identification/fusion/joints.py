@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from veh_identification.fusion.track import Track
@@ -15,15 +15,46 @@ FloatArray = NDArray[np.float64]
 TURN = 2.0 * math.pi
 
 
-@dataclass(frozen=True)
-class JointReading:
-    """All joints at one stamp."""
+@njit(cache=True, nogil=True)
+def _finite_columns(values: FloatArray, flags: NDArray[np.bool_]) -> None:
+    for column in range(values.shape[1]):
+        finite = True
+        for row in range(values.shape[0]):
+            finite = finite and np.isfinite(values[row, column])
+        flags[column] = finite
 
-    names: list[str]
-    positions: FloatArray
-    velocities: FloatArray
-    accelerations: FloatArray
-    valid: list[bool]
+
+class JointReading:
+    """All joints at one stamp; `values` holds positions, velocities, accelerations in rows."""
+
+    __slots__ = ('flags', 'names', 'values')
+
+    def __init__(self, names: list[str], values: FloatArray) -> None:
+        """Joints whose three values are all finite are valid."""
+        self.names = names
+        self.values = values
+        self.flags = np.empty(len(names), np.bool_)
+        _finite_columns(values, self.flags)
+
+    @property
+    def positions(self) -> FloatArray:
+        """Angles or lengths."""
+        return self.values[0]
+
+    @property
+    def velocities(self) -> FloatArray:
+        """First derivatives."""
+        return self.values[1]
+
+    @property
+    def accelerations(self) -> FloatArray:
+        """Second derivatives."""
+        return self.values[2]
+
+    @property
+    def valid(self) -> list[bool]:
+        """Which joints can be used."""
+        return [bool(flag) for flag in self.flags]
 
 
 class JointGroup:
@@ -59,18 +90,18 @@ class JointGroup:
             values = tuple(changed)
         self.track.add(time, values)
 
-    def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """Positions, velocities, accelerations of this group."""
+    def at(self, time: float) -> FloatArray | None:
+        """Positions, velocities, accelerations of this group in rows."""
         found = self.track.at(time)
-        if found is None:
-            return None
-        value, first, second = found
+        if found is None or (self.has_position and not self.has_velocity):
+            return found
         n = len(self.names)
-        if not self.has_position:
-            return np.full(n, np.nan), value, first
-        if self.has_velocity:
-            return value[:n], value[n:], first[n:]
-        return value, first, second
+        result = np.full((3, n), np.nan)
+        if self.has_position:
+            result[0], result[1], result[2] = found[0, :n], found[0, n:], found[1, n:]
+        else:
+            result[1], result[2] = found[0], found[1]
+        return result
 
     def reset(self) -> None:
         """Forget all samples."""
@@ -99,15 +130,13 @@ class JointTable:
 
     def at(self, time: float) -> JointReading:
         """All joints at one stamp, NaN where there is nothing."""
-        n = len(self._names)
-        result = np.full((3, n), np.nan)
         # Keys sort by joint names: the choice does not depend on which message came first.
         if len(self.groups) == 1:
             (group,) = self.groups.values()
             found = group.at(time)
             if found is not None and group.names == self._names:
-                result[0], result[1], result[2] = found
-                return self._reading(result)
+                return JointReading(self._names, found)
+        result = np.full((3, len(self._names)), np.nan)
         index = {name: i for i, name in enumerate(self._names)}
         for key in sorted(self.groups):
             group = self.groups[key]
@@ -117,12 +146,8 @@ class JointTable:
             for j, name in enumerate(group.names):
                 i = index.get(name)
                 if i is not None and not math.isfinite(result[0, i]):
-                    result[:, i] = [column[j] for column in found]
-        return self._reading(result)
-
-    def _reading(self, result: FloatArray) -> JointReading:
-        valid = [bool(ok) for ok in np.isfinite(result.sum(axis=0))]
-        return JointReading(list(self._names), result[0], result[1], result[2], valid)
+                    result[:, i] = found[:, j]
+        return JointReading(self._names, result)
 
     def reset(self) -> None:
         """Forget all samples."""

@@ -7,10 +7,12 @@ measured point relative to the IMU, in base-link axes.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veh_identification.fusion import inertial_kernels as kernels
 from veh_identification.fusion import rotation
 from veh_identification.fusion.inertial import (
     ACCEL_BIAS,
@@ -24,6 +26,12 @@ from veh_identification.fusion.rotation import Quaternion, skew
 
 FloatArray = NDArray[np.float64]
 Model = tuple[FloatArray, FloatArray]
+
+
+@lru_cache(maxsize=256)
+def noise(variance: float, size: int) -> FloatArray:
+    """Covariance of `size` equal and independent errors; shared, so leave it as it is."""
+    return np.asarray(variance * np.eye(size))
 
 
 def position(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> Model:
@@ -46,12 +54,9 @@ def world_velocity(state: InertialFilter, measured: FloatArray, lever: FloatArra
 
 def body_velocity(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> Model:
     """Velocity of a point in base-link axes: R^T v + w x l."""
-    body = state.R.T @ state.velocity
-    H = np.zeros((3, 15))
-    H[:, VELOCITY] = state.R.T
-    H[:, ROTATION] = skew(body)
-    H[:, GYRO_BIAS] = skew(lever)
-    return measured - body - rotation.cross_array(state.rate, lever), H
+    residual, H = np.empty(3), np.empty((3, 15))
+    kernels.body_velocity_model(state.memory, measured, lever, residual, H)
+    return residual, H
 
 
 def gravity(state: InertialFilter, force: FloatArray) -> Model:

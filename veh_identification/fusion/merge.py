@@ -68,6 +68,8 @@ class FixedLagMerge:
 
     def __init__(self, options: MergeOptions) -> None:
         self.options = options
+        self._lag, self._max_step = options.lag, options.max_step
+        self._in_order = options.in_order
         self.counters: dict[str, StreamCounters] = {}
         self.epochs = 0
         self.reset()
@@ -82,6 +84,16 @@ class FixedLagMerge:
         for counters in self.counters.values():
             counters.last_stamp = counters.newest = None
 
+    @property
+    def waiting(self) -> list[Item]:
+        """Samples that `drain` has not handed on, as a heap."""
+        return self._heap
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether `drain` will tell of a move to another time."""
+        return bool(self._ready)
+
     def add_stream(self, key: str) -> StreamCounters:
         """Make a stream known before its first sample, so that the merge waits for it."""
         return self.counters.setdefault(key, StreamCounters())
@@ -90,7 +102,7 @@ class FixedLagMerge:
         """Take one sample. `payload` must be comparable: it decides between equal stamps."""
         counters = self.counters.get(key) or self.add_stream(key)
         newest = self.newest
-        if newest is not None and abs(stamp - newest) > self.options.max_step:
+        if newest is not None and abs(stamp - newest) > self._max_step:
             self._set_aside(key, stamp, payload, counters)
             return
         if self._clusters:
@@ -114,22 +126,27 @@ class FixedLagMerge:
         heapq.heappush(self._heap, (stamp, key, payload))
         if self.newest is None or stamp > self.newest:
             self.newest = stamp
-        self._move_watermark()
+            if not self._in_order:
+                reached = stamp - self._lag
+                if watermark is None or reached > watermark:
+                    self.watermark = reached
+        if self._in_order:
+            self._move_watermark()
 
     def _move_watermark(self) -> None:
+        """Nothing older can come from a sensor that keeps its order: when all of them have passed
+        a stamp there is no need to wait for the lag.
+        """
         assert self.newest is not None
-        reached = self.newest - self.options.lag
-        if self.options.in_order:
-            # Nothing older can come from a sensor that keeps its order: when all of them have
-            # passed a stamp there is no need to wait for the lag.
-            oldest = self.newest
-            for counters in self.counters.values():
-                if counters.newest is None:
-                    oldest = reached
-                    break
-                oldest = min(oldest, counters.newest)
-            # One below: equal stamps of another sensor may still be on their way.
-            reached = max(reached, oldest - 1)
+        reached = self.newest - self._lag
+        oldest = self.newest
+        for counters in self.counters.values():
+            if counters.newest is None:
+                oldest = reached
+                break
+            oldest = min(oldest, counters.newest)
+        # One below: equal stamps of another sensor may still be on their way.
+        reached = max(reached, oldest - 1)
         if self.watermark is None or reached > self.watermark:
             self.watermark = reached
 

@@ -7,167 +7,29 @@ attitude, start the navigation, find the heading, or correct. All samples come i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.fusion import measurements, rotation
-from veh_identification.fusion.frames import Transform
+from veh_identification.fusion.imu_navigation import AXES, ImuNavigation
 from veh_identification.fusion.inertial import (
     POSITION,
     ROTATION,
     VELOCITY,
-    InertialFilter,
-    InertialNoise,
-    Snapshot,
     Update,
 )
 from veh_identification.fusion.measurements import Model
-from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.rotation import Quaternion
-from veh_identification.fusion.start import AttitudeStarter, turned_imu_warning
-from veh_identification.fusion.statistics import SensorRecord, gate_threshold
+from veh_identification.fusion.statistics import gate_threshold
 
 FloatArray = NDArray[np.float64]
-AXES = {'x': [0], 'xy': [0, 1], 'xyz': [0, 1, 2], 'z': [2], 'yz': [1, 2]}
-VELOCITY_SOURCES = ('gnss', 'gnss_velocity', 'odometry', 'speed', 'mocap')
-LEVEL_PERIOD = 0.05
-CONSTRAINT_PERIOD = 0.1
-AIDING_PAUSE = 2.0
-#: The first attitude may be wrong by more than its covariance says: no gates for so long.
-SETTLING = 5.0
 #: So many surrenders to sensors within so many seconds mean that the attitude itself is wrong.
 SURRENDERS, SURRENDER_SPAN = 3, 10.0
 
 
-class Navigator:
+class Navigator(ImuNavigation):
     """The inertial filter and its rules."""
-
-    def __init__(self, options: FusionOptions, records: Mapping[str, SensorRecord]) -> None:
-        self.options = options
-        self.records = records
-        imu = options.imu
-        self._imu_on = bool(imu.topic)
-        noise = InertialNoise(
-            imu.gyro_noise, imu.accel_noise, imu.gyro_walk, imu.accel_walk, imu.gyro_bias,
-            imu.accel_bias,
-        )  # fmt: skip
-        self.filter = InertialFilter(noise, options.gravity)
-        self._starter = AttitudeStarter(imu.start_time, options.gravity, imu.gravity)
-        self.imu_mount = Transform()
-        self._mount_matrix = np.eye(3)
-        self._imu_point = np.zeros(3)
-        self.recoveries = 0
-        self.restarts = 0
-        self.mean_start_force = np.zeros(3)
-        self.reset()
-
-    def reset(self) -> None:
-        """Start over with attitude and position; biases stay."""
-        self.filter.time = math.nan
-        self.filter.navigating = False
-        self._starter.reset()
-        self.heading_known = not self.options.gnss.topic or bool(self.options.mocap.topic)
-        #: Without satellites the odometry frame starts where the vehicle starts.
-        self.position_known = not self.options.gnss.topic
-        self._level_sum = np.zeros(3)
-        self._level_count = 0
-        self._next_level = -math.inf
-        self._next_constraint = -math.inf
-        self.turn_rate: FloatArray | None = None
-        self._still_since = math.inf
-        self._settled_at = -math.inf
-        self._surrenders: list[float] = []
-
-    def set_imu_mount(self, mount: Transform) -> None:
-        """Pose of the IMU in the base link."""
-        self.imu_mount = mount
-        self._mount_matrix = rotation.matrix(mount.rotation)
-        self._imu_point = np.array(mount.translation)
-
-    # IMU ----------------------------------------------------------------------------------------
-
-    def to_base(self, values: tuple[float, ...]) -> FloatArray:
-        """Rate and force of the IMU in base-link axes."""
-        return (np.array(values[:6]).reshape(2, 3) @ self._mount_matrix.T).ravel()
-
-    def imu(self, time: float, sample: FloatArray, measured: Quaternion | None) -> None:
-        """One IMU sample (rate, force; base-link axes), with its orientation field if known."""
-        record = self.records['imu']
-        if measured is not None:
-            measured = rotation.multiply(measured, rotation.conjugate(self.imu_mount.rotation))
-            turn = rotation.from_rotation_vector(0.0, 0.0, self.options.imu.yaw_offset)
-            measured = rotation.multiply(turn, measured)
-        state = self.filter
-        if not state.ready:
-            self._first_attitude(time, sample[:3], sample[3:], measured)
-        else:
-            state.imu(time, sample, self.options.imu.timeout)
-            self._level(time, sample[3:], measured)
-            self._constrain(time)
-        record.last_used = time
-
-    def _first_attitude(
-        self, time: float, rate: FloatArray, force: FloatArray, measured: Quaternion | None
-    ) -> None:
-        options = self.options
-        yaw = options.gnss.heading if options.gnss.heading_given else 0.0
-        use_heading = options.imu.use_orientation
-        first = self._starter.add(time, rate, force, measured, use_heading, yaw)
-        if first is None:
-            return
-        self.mean_start_force = first.mean_force
-        self.filter.gravity_removed = first.gravity_removed
-        if options.gnss.heading_given or first.heading_measured:
-            self.heading_known = True
-        sigma = options.imu.orientation_std if first.heading_measured else 0.1
-        self.filter.start(time, first.orientation, first.tilt_sigma, sigma)
-        self._settled_at = time + SETTLING
-
-    def _level(self, time: float, force: FloatArray, measured: Quaternion | None) -> None:
-        """Gravity levels the attitude while nothing else does; the orientation field may help."""
-        self._level_sum = self._level_sum + force
-        self._level_count += 1
-        if time < self._next_level:
-            return
-        state, imu = self.filter, self.options.imu
-        mean = self._level_sum / self._level_count
-        self._level_sum = np.zeros(3)
-        self._level_count = 0
-        self._next_level = time + LEVEL_PERIOD
-        if imu.use_orientation and measured is not None:
-            self._correct_quietly(measurements.orientation(state, measured), imu.orientation_std)
-        elif state.gravity_removed:
-            # Nothing else keeps roll and pitch: the orientation field, or a level road.
-            reference = rotation.IDENTITY if measured is None else measured
-            self._correct_quietly(measurements.tilt(state, reference), 0.1)
-        elif not self.aided(time):
-            # A moving vehicle shows more than gravity: trust it less the further from one g.
-            excess = abs(float(np.linalg.norm(mean)) - state.gravity)
-            self._correct_quietly(measurements.gravity(state, mean), imu.level_std + 2.0 * excess)
-
-    def _constrain(self, time: float) -> None:
-        options = self.options.nonholonomic
-        if options.axes == 'none' or not self.filter.navigating or time < self._next_constraint:
-            return
-        self._next_constraint = time + CONSTRAINT_PERIOD
-        lever = np.array(options.position) - self._imu_point
-        residual, H = measurements.body_velocity(self.filter, np.zeros(3), lever)
-        rows = AXES[options.axes]
-        self._correct_quietly((residual[rows], H[rows]), options.std)
-
-    def _correct_quietly(self, model: Model, sigma: float) -> None:
-        residual, H = model
-        self.filter.correct(residual, H, sigma**2 * np.eye(len(residual)), math.inf)
-
-    def aided(self, time: float) -> bool:
-        """Whether velocity or position has been measured lately."""
-        return self.filter.navigating and any(
-            time - self.records[name].last_used <= max(AIDING_PAUSE, self.records[name].timeout)
-            for name in VELOCITY_SOURCES
-            if name in self.records
-        )
 
     # Aiding sensors -----------------------------------------------------------------------------
 
@@ -192,7 +54,7 @@ class Navigator:
         if not self.advance(name, time):
             return
         state = self.filter
-        arm = np.array(lever) - self._imu_point
+        arm = self._lever(name, lever)
         measured = np.array(velocity[:3])
         if not state.navigating:
             start = np.zeros(3)
@@ -202,8 +64,9 @@ class Navigator:
             state.position[:] = state.R @ self._imu_point
         residual, H = measurements.body_velocity(state, measured, arm)
         rows = AXES[axes]
-        model = (residual[rows], H[rows])
-        self.update(name, time, model, sigma**2 * np.eye(len(rows)), gate, VELOCITY)
+        residual, H = residual[rows], H[rows]
+        covariance = measurements.noise(sigma**2, len(residual))
+        self.update(name, time, (residual, H), covariance, gate, VELOCITY)
 
     def odometry(self, time: float, twist: tuple[float, ...]) -> None:
         """Twist (vx, vy, vz, wz) of the wheel odometry."""
@@ -231,10 +94,10 @@ class Navigator:
         if not state.navigating:
             state.start(time, measured, options.orientation_std, options.orientation_std)
             state.start_navigation(position - state.R @ lever, options.std, np.zeros(3), 5.0)
-        covariance = options.orientation_std**2 * np.eye(3)
+        covariance = measurements.noise(options.orientation_std**2, 3)
         model = measurements.orientation(state, measured)
         self.update('mocap', time, model, covariance, options.gate, ROTATION)
-        covariance = options.std**2 * np.eye(3)
+        covariance = measurements.noise(options.std**2, 3)
         model = measurements.position(state, position, lever)
         self.update('mocap', time, model, covariance, options.gate, POSITION, 'position')
 
@@ -274,23 +137,3 @@ class Navigator:
             self.filter.forget_biases()
             self.reset()
         return update
-
-    def snapshot(self, time: float) -> Snapshot | None:
-        """State at an output instant; None without an attitude."""
-        if not self.filter.ready or time < self.filter.time:
-            return None
-        gap = self.options.imu.timeout
-        if not self.records['imu'].active_at(time):
-            self.filter.advance(time, gap, self.turn_rate)
-        return self.filter.snapshot(time, gap)
-
-    @property
-    def imu_point(self) -> FloatArray:
-        """Position of the IMU in the base link."""
-        return self._imu_point
-
-    def level_warning(self) -> str:
-        """Says when the first attitude looks like a wrongly given mounting."""
-        if not self.filter.ready:
-            return ''
-        return turned_imu_warning(float(self.filter.R[2, 2]), self.mean_start_force)

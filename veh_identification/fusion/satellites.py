@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.alignment import TrackAligner
 from veh_identification.fusion.geodesy import Datum, LocalFrame
+from veh_identification.fusion.imu_navigation import AXES
 from veh_identification.fusion.inertial import POSITION, VELOCITY
-from veh_identification.fusion.navigator import AXES, Navigator
+from veh_identification.fusion.navigator import Navigator
 
 FloatArray = NDArray[np.float64]
 
@@ -123,8 +124,8 @@ class SatelliteAiding:
             state.start_navigation(np.zeros(3), 100.0, measured, 1.0)
         residual, H = measurements.world_velocity(state, measured, lever)
         rows = AXES['xyz' if options.use_vertical else 'xy']
-        covariance = options.std**2 * np.eye(len(rows))
         model = (residual[rows], H[rows])
+        covariance = measurements.noise(options.std**2, len(model[0]))
         self.navigator.update(
             'gnss_velocity', time, model, covariance, options.gate, VELOCITY
         )

@@ -2,37 +2,75 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veh_identification.fusion import rotation
 from veh_identification.fusion.joints import JointReading
+from veh_identification.fusion.output_kernels import MOTION_SIZE
 from veh_identification.fusion.rotation import Quaternion, Vector
 
 FloatArray = NDArray[np.float64]
-NOWHERE: Vector = (0.0, 0.0, 0.0)
+
+
+class BaseState:
+    """Motion of the base link; vectors in base-link axes.
+
+    All numbers stand in one row (see `fusion.output_kernels`): the output takes them in one go.
+    """
+
+    __slots__ = ('acceleration_valid', 'orientation_valid', 'pose_valid', 'row', 'twist_valid')
+
+    def __init__(self) -> None:
+        """Nowhere, at rest, nothing valid."""
+        self.pose_valid = False
+        self.orientation_valid = False
+        self.twist_valid = False
+        self.acceleration_valid = False
+        self.row: FloatArray = np.zeros(MOTION_SIZE)
+        self.row[6] = 1.0
+
+    @property
+    def position(self) -> Vector:
+        """Of the base link in the world."""
+        x, y, z = self.row[0:3].tolist()
+        return x, y, z
+
+    @property
+    def orientation(self) -> Quaternion:
+        """Of the base link in the world."""
+        x, y, z, w = self.row[3:7].tolist()
+        return x, y, z, w
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Of the base-link origin."""
+        return self.row[7:10]
+
+    @property
+    def angular_velocity(self) -> FloatArray:
+        """Of the base link."""
+        return self.row[10:13]
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Of the base-link origin, gravity not included."""
+        return self.row[13:16]
+
+    @property
+    def angular_acceleration(self) -> FloatArray:
+        """Of the base link."""
+        return self.row[16:19]
+
+    @property
+    def gravity(self) -> Vector:
+        """Gravity in base-link axes."""
+        x, y, z = self.row[19:22].tolist()
+        return x, y, z
 
 
 @dataclass
-class BaseState:
-    """Motion of the base link; vectors in base-link axes."""
-
-    pose_valid: bool = False
-    orientation_valid: bool = False
-    twist_valid: bool = False
-    acceleration_valid: bool = False
-    position: Vector = NOWHERE
-    orientation: Quaternion = rotation.IDENTITY
-    velocity: FloatArray = field(default_factory=lambda: np.zeros(3))
-    angular_velocity: FloatArray = field(default_factory=lambda: np.zeros(3))
-    acceleration: FloatArray = field(default_factory=lambda: np.zeros(3))
-    angular_acceleration: FloatArray = field(default_factory=lambda: np.zeros(3))
-    gravity: Vector = NOWHERE
-
-
-@dataclass(frozen=True)
 class FusedState:
     """What `fused/state` carries."""
 

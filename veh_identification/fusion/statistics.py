@@ -46,7 +46,7 @@ class InnovationStatistics:
         """Mean, standard deviation, NIS per degree of freedom and its 95 % band."""
         if not self._whitened:
             return (math.nan,) * 5  # type: ignore[return-value]
-        values = np.concatenate([np.asarray(entry) for entry in self._whitened])
+        values = np.array([value for entry in self._whitened for value in entry])
         lower, upper = nis_band(len(values))
         nis = float(np.mean(values**2))
         return float(np.mean(values)), float(np.std(values)), nis, lower, upper

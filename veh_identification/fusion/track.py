@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from veh_identification.signals.causal import CausalDerivativeFilter
 
 FloatArray = NDArray[np.float64]
-Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class Track:
@@ -23,49 +22,62 @@ class Track:
     """
 
     def __init__(self, channels: int, half_width: float, order: int, timeout: float) -> None:
-        self._filter = CausalDerivativeFilter(
+        self.smoother = CausalDerivativeFilter(
             channels, cutoff_hz=1.0, order=order, max_gap=half_width, half_width=half_width
         )
+        self._channels = channels
         self._half_width = half_width
+        # A window that is less than half filled on one side would extrapolate.
+        self._margin = 0.5 * half_width
         self._timeout = timeout
-        self._recent: deque[tuple[float, FloatArray]] = deque()
-        self._nothing = np.full(channels, np.nan)
+        self._memory = 2.0 * half_width + timeout
+        self._recent: deque[tuple[float, tuple[float, ...] | FloatArray]] = deque()
         self._unbroken_since = math.inf
         self._wide_gaps = 0
+        #: Stamp of the newest sample, minus infinity before the first.
+        self.newest = -math.inf
 
     @property
     def too_slow(self) -> bool:
         """Whether sample after sample comes further apart than half a window."""
         return self._wide_gaps >= 3
 
-    @property
-    def newest(self) -> float:
-        """Stamp of the newest sample, minus infinity before the first."""
-        return self._recent[-1][0] if self._recent else -math.inf
-
     def add(self, time: float, values: tuple[float, ...] | FloatArray) -> None:
-        """Take one sample; stamps increase."""
-        x = np.array(values)
-        self._filter.push(time, x)
-        recent = self._recent
-        if not recent or time - recent[-1][0] > self._half_width:
+        """Take one sample, all of it finite; stamps increase. It is kept, not copied."""
+        self.smoother.append(time, values)
+        self._note(time, values)
+
+    def continues(self, time: float) -> bool:
+        """Whether a sample at `time` follows without a gap."""
+        return time - self.newest <= self._half_width
+
+    def add_beside(self, time: float, values: tuple[float, ...]) -> None:
+        """`add` of a sample that continues and that the caller puts into `smoother` itself."""
+        gate = self.smoother.gate
+        gate.accepted += 1
+        gate.last_stamp = time
+        self._note(time, values)
+
+    def _note(self, time: float, values: tuple[float, ...] | FloatArray) -> None:
+        if time - self.newest > self._half_width:
             self._unbroken_since = time
             self._wide_gaps += 1
         else:
             self._wide_gaps = 0
-        recent.append((time, x))
+        self.newest = time
+        recent = self._recent
+        recent.append((time, values))
         # The newest sample at or before the oldest stamp still asked for has to stay.
-        horizon = time - 2.0 * self._half_width - self._timeout
+        horizon = time - self._memory
         while len(recent) > 2 and recent[1][0] < horizon:
             recent.popleft()
 
-    def at(self, time: float) -> Derivatives | None:
-        """Values and first two derivatives, or None where no sample supports `time`."""
-        # A window that is less than half filled on one side would extrapolate.
-        margin = 0.5 * self._half_width
+    def at(self, time: float) -> FloatArray | None:
+        """Values and first two derivatives (3, channels), or None where nothing supports it."""
+        margin = self._margin
         if self._unbroken_since + margin <= time <= self.newest - margin:
-            result = self._filter.evaluate(time)
-            if math.isfinite(result[0][0]):
+            result = self.smoother.evaluate_rows(time)
+            if math.isfinite(result[0, 0]):
                 return result
         return self._interpolated(time)
 
@@ -74,7 +86,7 @@ class Track:
         found = self._interpolated(time)
         return None if found is None else found[0]
 
-    def _interpolated(self, time: float) -> Derivatives | None:
+    def _interpolated(self, time: float) -> FloatArray | None:
         recent = self._recent
         if not recent or not recent[0][0] <= time <= recent[-1][0]:
             return None
@@ -82,17 +94,22 @@ class Track:
             t0, x0 = recent[index]
             if t0 <= time:
                 break
+        result = np.full((3, self._channels), np.nan)
         if t0 == time:
-            return x0, self._nothing, self._nothing
+            result[0] = x0
+            return result
         t1, x1 = recent[index + 1]
         if t1 - t0 > self._timeout:
             return None
         share = (time - t0) / (t1 - t0)
-        return x0 + share * (x1 - x0), self._nothing, self._nothing
+        before = np.asarray(x0)
+        result[0] = before + share * (np.asarray(x1) - before)
+        return result
 
     def reset(self) -> None:
         """Forget all samples."""
-        self._filter.reset()
+        self.smoother.reset()
         self._recent.clear()
         self._unbroken_since = math.inf
         self._wide_gaps = 0
+        self.newest = -math.inf

@@ -17,7 +17,7 @@ from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.nodes import sensor_fusion_input as inputs
 from veh_identification.nodes.sensor_fusion_output import (
-    fused_state_message,
+    FusedStateWriter,
     odometry_message,
     transform_message,
 )
@@ -54,6 +54,7 @@ class SensorFusion:
             [n for n in options.joints.names if n], options.joints.use_velocity
         )
         self._create_outputs()
+        self._fill_message = FusedStateWriter(options.world_frame, options.base_frame)
         self._create_inputs(wrenches, ranges, pressures)
         self.report = FusionReport(self.core)
         node.create_timer(REPORT_PERIOD, self._on_report)
@@ -133,15 +134,18 @@ class SensorFusion:
     # Input --------------------------------------------------------------------------------------
 
     def _receiver(self, name: str, parse: inputs.Parser) -> Callable[[Any], None]:
-        record = self.core.records[name]
+        core = self.core
+        record = core.records[name]
         frame_ids = self._frame_ids
+        # Straight to the merge: this runs for every sample of every sensor.
+        push, delay, is_due = core.merge.push, core.delays[name], core.is_due
 
         def receive(msg: Any) -> None:
             if not self.enabled:
                 return
             record.received += 1
-            stamp = msg.header.stamp
-            stamp_ns = stamp.sec * NANOSECONDS + stamp.nanosec
+            header = msg.header
+            stamp_ns = header.stamp.sec * NANOSECONDS + header.stamp.nanosec
             if stamp_ns <= 0:
                 record.refuse('zero stamp')
                 return
@@ -149,16 +153,18 @@ class SensorFusion:
             if type(values) is str:
                 record.refuse(values)
                 return
-            if frame_ids.get(name) != msg.header.frame_id:
-                self._set_frame(name, msg.header.frame_id)
-            self.core.push(name, stamp_ns, values)  # type: ignore[arg-type]
-            self._publish_ready()
+            if frame_ids.get(name) != header.frame_id:
+                self._set_frame(name, header.frame_id)
+            push(name, stamp_ns - delay, values)  # type: ignore[arg-type]
+            if is_due():
+                self._publish_ready()
 
         return receive
 
     def _set_frame(self, name: str, frame_id: str) -> None:
         """The first frame of a sensor tells where it sits; a later other one is only noted."""
         if name not in self._frame_ids:
+            self._publish_ready()
             self._frame_ids[name] = frame_id
             self.core.set_frame_id(name, frame_id)
         else:
@@ -171,9 +177,11 @@ class SensorFusion:
     def _on_joints(self, msg: Any) -> None:
         if not self.enabled:
             return
-        record = self.core.records['joints']
+        core = self.core
+        record = core.records['joints']
         record.received += 1
-        stamp_ns = msg.header.stamp.sec * NANOSECONDS + msg.header.stamp.nanosec
+        stamp = msg.header.stamp
+        stamp_ns = stamp.sec * NANOSECONDS + stamp.nanosec
         if stamp_ns <= 0:
             record.refuse('zero stamp')
             return
@@ -181,17 +189,20 @@ class SensorFusion:
         if isinstance(layout, str):
             record.skip(layout) if layout == 'no wanted joint' else record.refuse(layout)
             return
-        key, names, has_position, has_velocity = layout
-        values = self._joint_parser.values(msg, has_position, has_velocity)
+        values = layout.values(msg)
         if isinstance(values, str):
             record.refuse(values)
             return
-        if key not in self.core.joints.groups:
-            self.core.add_joint_group(key, names, has_position, has_velocity)
-        self.core.push('joints', stamp_ns, values, key)
-        self._publish_ready()
+        key = layout.key
+        if key not in core.joints.groups:
+            self._publish_ready()
+            core.add_joint_group(key, layout.names, layout.has_position, layout.has_velocity)
+        core.push('joints', stamp_ns, values, key)
+        if core.is_due():
+            self._publish_ready()
 
     def _on_static_transforms(self, msg: Any) -> None:
+        self._publish_ready()
         for item in msg.transforms:
             t, q = item.transform.translation, item.transform.rotation
             transform = Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w))
@@ -205,9 +216,12 @@ class SensorFusion:
     # Output -------------------------------------------------------------------------------------
 
     def _publish_ready(self) -> None:
+        """Use what has been merged. Samples wait until a state is due: whatever else looks at the
+        estimate, or changes how samples are understood, calls this first.
+        """
         world, base = self.options.world_frame, self.options.base_frame
         for state in self.core.poll():
-            self._state_publisher.publish(fused_state_message(state, world, base))
+            self._state_publisher.publish(self._fill_message(state))
             if state.base.pose_valid:
                 if self._odometry_publisher is not None:
                     self._odometry_publisher.publish(odometry_message(state, world, base))
@@ -215,6 +229,7 @@ class SensorFusion:
                     self._tf_publisher.publish(transform_message(state, world, base))
 
     def _on_report(self) -> None:
+        self._publish_ready()
         now_ns = self._node.get_clock().now().nanoseconds
         self.report.update(now_ns, self.enabled)
         name = self._node.get_name()
@@ -224,12 +239,14 @@ class SensorFusion:
     # Services -----------------------------------------------------------------------------------
 
     def _on_reset(self, _request: Any, response: Any) -> Any:
+        self._publish_ready()
         self.core.reset()
         response.success = True
         response.message = 'the fusion starts over; biases and datum are kept'
         return response
 
     def _on_enable(self, request: Any, response: Any) -> Any:
+        self._publish_ready()
         if request.data and not self.enabled:
             self.core.reset()
         self.enabled = bool(request.data)
@@ -238,6 +255,7 @@ class SensorFusion:
         return response
 
     def _on_set_datum(self, _request: Any, response: Any) -> Any:
+        self._publish_ready()
         response.success = bool(self.options.gnss.topic)
         if response.success:
             self.core.satellites.request_datum()

@@ -7,7 +7,7 @@ cannot be used.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -129,16 +129,42 @@ def parse_pressure(msg: Any) -> Parsed:
     return (value,) if math.isfinite(value) else NOT_FINITE
 
 
+class JointLayout:
+    """What is taken of JointState messages with certain names, and the stream it belongs to."""
+
+    def __init__(
+        self, names: Sequence[str], chosen: list[int], has_position: bool, has_velocity: bool
+    ) -> None:
+        """`chosen` are the places of the wanted joints in the order of the stream."""
+        self.names = [names[i] for i in chosen]
+        self.has_position = has_position
+        self.has_velocity = has_velocity
+        flags = f'{int(not has_position)}{int(not has_velocity)}'
+        self.key = f'joints:{flags}:' + ','.join(self.names)
+        self._chosen = chosen
+
+    def values(self, msg: Any) -> Parsed:
+        """Positions then velocities of the wanted joints."""
+        values: list[float] = []
+        if self.has_position:
+            numbers = np.asarray(msg.position).tolist()
+            values = [numbers[i] for i in self._chosen]
+        if self.has_velocity:
+            numbers = np.asarray(msg.velocity).tolist()
+            values += [numbers[i] for i in self._chosen]
+        return tuple(values) if math.isfinite(sum(values)) else NOT_FINITE
+
+
 class JointParser:
     """sensor_msgs/JointState: the wanted joints of a message and the stream they belong to."""
 
     def __init__(self, wanted: list[str], use_velocity: bool) -> None:
         self._wanted = frozenset(wanted)
         self._use_velocity = use_velocity
-        self._layouts: dict[tuple[Any, ...], tuple[str, list[str], np.ndarray]] = {}
+        self._layouts: dict[tuple[Any, ...], JointLayout] = {}
 
-    def layout(self, msg: Any) -> tuple[str, list[str], bool, bool] | str:
-        """Stream key, joints, whether positions and velocities are taken; or why not."""
+    def layout(self, msg: Any) -> JointLayout | str:
+        """What to take of a message, or why nothing."""
         names = tuple(msg.name)
         n, positions, velocities = len(names), len(msg.position), len(msg.velocity)
         if positions not in (0, n) or velocities not in (0, n):
@@ -147,23 +173,13 @@ class JointParser:
         if not n or (positions == 0 and not has_velocity):
             return 'no positions'
         shape = (names, positions > 0, has_velocity)
-        if shape not in self._layouts:
+        layout = self._layouts.get(shape)
+        if layout is None:
             if len(set(names)) != n:
                 return 'a joint is named twice'
             chosen = [i for i, x in enumerate(names) if not self._wanted or x in self._wanted]
             chosen.sort(key=lambda i: names[i])
-            kept = [names[i] for i in chosen]
-            key = f'joints:{int(positions == 0)}{int(not has_velocity)}:' + ','.join(kept)
-            self._layouts[shape] = (key, kept, np.array(chosen, dtype=int))
-        key, kept, _ = self._layouts[shape]
-        return (key, kept, positions > 0, has_velocity) if kept else 'no wanted joint'
-
-    def values(self, msg: Any, has_position: bool, has_velocity: bool) -> Parsed:
-        """Positions then velocities of the wanted joints."""
-        _, _, chosen = self._layouts[(tuple(msg.name), has_position, has_velocity)]
-        values: list[float] = []
-        if has_position:
-            values += np.asarray(msg.position)[chosen].tolist()
-        if has_velocity:
-            values += np.asarray(msg.velocity)[chosen].tolist()
-        return tuple(values) if math.isfinite(sum(values)) else NOT_FINITE
+            layout = self._layouts[shape] = JointLayout(
+                names, chosen, positions > 0, has_velocity
+            )
+        return layout if layout.names else 'no wanted joint'

@@ -17,7 +17,7 @@ from typing import Any
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import SensorRecord
-from veh_identification.runtime.messages import header, new
+from veh_identification.runtime.messages import header, message_class, new
 
 OK, WARN, ERROR = 0, 1, 2
 BAD_SHARE = 0.05
@@ -202,16 +202,14 @@ def _bad(report: SensorReport) -> int:
 
 
 def _status(name: str, level: int, message: str, values: dict[str, str]) -> Any:
+    pair = message_class('diagnostic_msgs/msg/KeyValue')
     return new(
         'diagnostic_msgs/msg/DiagnosticStatus',
         level=level,
         name=name,
         message=message,
         hardware_id='',
-        values=[
-            new('diagnostic_msgs/msg/KeyValue', key=key, value=value)
-            for key, value in values.items()
-        ],
+        values=[pair(key=key, value=value) for key, value in values.items()],
     )
 
 

@@ -13,6 +13,7 @@ from rosbags.typesys.store import Typestore
 
 from veh_identification.errors import MessageError
 from veh_identification.runtime.message_builders import BuilderCache
+from veh_identification.runtime.message_templates import TypeTemplates
 from veh_identification.runtime.share import PACKAGE, share_directory
 
 # std_srvs is not part of rosbags' stores.
@@ -98,6 +99,7 @@ class RosbagsBackend:
         """Serve the types of `store`; further ones can be registered."""
         self.store = store
         self.builders = BuilderCache(store)
+        self._templates: dict[str, TypeTemplates] = {}
         self._hashes: dict[str, str] = {}
         self._services: dict[str, Any] = {}
 
@@ -145,10 +147,16 @@ class RosbagsBackend:
                 raise self._unknown(type_name) from None
         return builder.build(fields)
 
+    def templates(self, type_name: str) -> TypeTemplates:
+        """What has been learnt about the messages of a type; KeyError for an unknown type."""
+        if type_name not in self._templates:
+            self._templates[type_name] = TypeTemplates(self.store, type_name)
+        return self._templates[type_name]
+
     def serialize(self, message: Any, type_name: str) -> bytes:
         """CDR bytes of a message."""
         try:
-            return bytes(self.store.serialize_cdr(message, type_name))
+            return (self._templates.get(type_name) or self.templates(type_name)).encode(message)
         except KeyError:
             raise self._unknown(type_name) from None
         except (SerdeError, struct.error, AttributeError, TypeError, ValueError) as error:
@@ -157,7 +165,7 @@ class RosbagsBackend:
     def deserialize(self, data: bytes | memoryview, type_name: str) -> Any:
         """Message of CDR bytes."""
         try:
-            return self.store.deserialize_cdr(data, type_name)
+            return (self._templates.get(type_name) or self.templates(type_name)).decode(data)
         except KeyError:
             raise self._unknown(type_name) from None
         except (SerdeError, struct.error, ValueError, OverflowError, MemoryError) as error:

@@ -142,9 +142,10 @@ class ReplayEngine:
             publisher.latched.append(payload)
             while len(publisher.latched) > publisher.qos.depth:
                 publisher.latched.popleft()
-        receivers = self.matched(publisher)
-        if receivers:
-            self._pending.append((receivers, publisher.typename, payload))
+        if topic in self._subscriptions:
+            receivers = self.matched(publisher)
+            if receivers:
+                self._pending.append((receivers, publisher.typename, payload))
 
     def matched(self, publisher: ReplayPublisher) -> list[Subscription]:
         """The subscriptions that a publisher reaches."""
@@ -194,15 +195,17 @@ class ReplayEngine:
     def run(self, source: Iterable[Recorded]) -> None:
         """Play the whole source."""
         self._deliver_pending()
+        subscriptions, checked, delivered = self._subscriptions, self._checked, self.delivered
         for item in source:
             if item.time_ns != self.now_ns:
                 self._advance(item.time_ns)
-            receivers = self._subscriptions.get(item.topic)
+            topic = item.topic
+            receivers = subscriptions.get(topic)
             if not receivers:
                 continue
-            if item.topic not in self._checked:
+            if topic not in checked:
                 self._check_type(item)
-            self.delivered[item.topic] = self.delivered.get(item.topic, 0) + 1
+            delivered[topic] = delivered.get(topic, 0) + 1
             message = item.decode()
             for subscription in receivers:
                 subscription.callback(message)

@@ -50,7 +50,8 @@ class ReplayPublisher:
                 f'node {self.node_name}: {self.topic} takes {self.typename}, '
                 f'got {type(msg).__name__}'
             )
-        self.engine.publish(self, messages.serialize(msg))
+        backend = messages.active_backend()
+        self.engine.publish(self, backend.serialize(msg, self.typename))
 
     def get_subscription_count(self) -> int:
         """How many subscriptions are matched."""

@@ -39,8 +39,7 @@ Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 def _evaluate(
     times: FloatArray,
     values: FloatArray,
-    first: int,
-    count: int,
+    ring: NDArray[np.int64],
     centre: float,
     half_width: float,
     order: int,
@@ -49,7 +48,7 @@ def _evaluate(
     """Fit at `centre` and turn the coefficients into derivatives, result (3, channels)."""
     coefficients = np.empty((order + 1, values.shape[1]))
     used = fit_local_polynomial(
-        times, values, first, count, centre, half_width, order, coefficients
+        times, values, ring[0], ring[1], centre, half_width, order, coefficients
     )
     scale = 1.0
     for k in range(3):
@@ -58,6 +57,24 @@ def _evaluate(
         for c in range(values.shape[1]):
             result[k, c] = coefficients[k, c] * scale if k <= order else np.nan
     return used
+
+
+@njit(cache=True, nogil=True)
+def ring_slot(times: FloatArray, ring: NDArray[np.int64], stamp: float, keep: float) -> int:
+    """Make room for a sample in a ring buffer (`ring`: first entry, count), dropping what is older
+    than `keep`; returns its place, or -1 when the buffer must grow first.
+    """
+    capacity = len(times)
+    oldest_needed = stamp - keep
+    while ring[1] > 0 and times[ring[0]] < oldest_needed:
+        ring[0] = (ring[0] + 1) % capacity
+        ring[1] -= 1
+    if ring[1] == capacity:
+        return -1
+    index = (ring[0] + ring[1]) % capacity
+    times[index] = stamp
+    ring[1] += 1
+    return int(index)
 
 
 class CausalDerivativeFilter:
@@ -94,16 +111,23 @@ class CausalDerivativeFilter:
             raise SignalError(f'the half window must be a positive time, found {width} s')
         self.delay = float(width)
         self.gate = SampleGate(channels, 0.5 * width if max_gap is None else max_gap)
+        #: `evaluate` may ask for stamps up to `delay` behind the last result: keep three widths.
+        self.keep = 3.0 * self.delay
         self._times = np.zeros(64)
-        self._values = np.zeros((64, channels))
+        self.values = np.zeros((64, channels))
+        self.ring = np.zeros(2, np.int64)  # place of the first sample, how many
         self._result = np.full((3, channels), np.nan)
-        self._first = 0
-        self._count = 0
-        self._start = math.nan
         self.stamp = math.nan
         # Compile (or load from the cache) now, not on the first sample of a running system.
+        self.append(0.0, np.zeros(channels))
         self.evaluate(0.0)
+        self.gate.accepted = 0
         self.reset()
+
+    @property
+    def times(self) -> FloatArray:
+        """Buffer of the stamps."""
+        return self._times
 
     @property
     def channels(self) -> int:
@@ -117,8 +141,7 @@ class CausalDerivativeFilter:
 
     def reset(self) -> None:
         """Forget all samples; counters stay."""
-        self._first = 0
-        self._count = 0
+        self.ring[:] = 0
         self._start = math.nan
         self.stamp = math.nan
         self._result[:] = np.nan
@@ -147,12 +170,23 @@ class CausalDerivativeFilter:
         """
         use, gap = self.gate.admit(stamp, sample)
         if use:
-            if gap or self._count == 0:
-                self._first = 0
-                self._count = 0
+            if gap or math.isnan(self._start):
+                self.ring[:] = 0
                 self._start = stamp
             self._push(stamp, sample)
         return use
+
+    def append(self, stamp: float, values: FloatArray | tuple[float, ...]) -> None:
+        """`push` for samples that are known to be finite and newer than the one before."""
+        gate = self.gate
+        pause = stamp - gate.last_stamp
+        if pause > gate.max_gap:
+            gate.gaps += int(pause < math.inf)
+            self.ring[:] = 0
+            self._start = stamp
+        gate.accepted += 1
+        gate.last_stamp = stamp
+        self._push(stamp, values)
 
     def evaluate(self, stamp: float) -> Derivatives:
         """State at any stamp within the window, for several sensors at one common stamp.
@@ -161,11 +195,19 @@ class CausalDerivativeFilter:
         closer to the newest sample it is a one-sided fit with more noise, and beyond the samples
         NaN: nothing is extrapolated.
         """
-        result = np.full((3, self.channels), np.nan)
-        newest = self.gate.last_stamp if self._count else -math.inf
-        if self._count == 0 or (self._start <= stamp <= newest):
-            self._fit(stamp, result)
+        result = self.evaluate_rows(stamp)
         return result[0], result[1], result[2]
+
+    def evaluate_rows(self, stamp: float) -> FloatArray:
+        """The same as one array (3, channels)."""
+        result = np.empty(self._result.shape)
+        if self._start <= stamp <= self.gate.last_stamp:
+            _evaluate(
+                self._times, self.values, self.ring, stamp, self.delay, self.order, result
+            )
+        else:
+            result[:] = np.nan
+        return result
 
     def response(self, frequency_hz: ArrayLike) -> FloatArray:
         """Gains (F, 3) of position, velocity, acceleration relative to the ideal, at no phase."""
@@ -173,38 +215,23 @@ class CausalDerivativeFilter:
             np.asarray(frequency_hz, dtype=float), self.delay, self.order
         )
 
-    def _push(self, stamp: float, sample: FloatArray) -> None:
-        capacity = len(self._times)
-        # `evaluate` may ask for stamps up to `delay` behind the last result: keep three widths.
-        oldest_needed = stamp - 3.0 * self.delay
-        while self._count and self._times[self._first] < oldest_needed:
-            self._first = (self._first + 1) % capacity
-            self._count -= 1
-        if self._count == capacity:
-            order = (self._first + np.arange(capacity)) % capacity
-            self._times = np.concatenate([self._times[order], np.zeros(capacity)])
-            self._values = np.concatenate([self._values[order], np.zeros_like(self._values)])
-            self._first = 0
-            capacity *= 2
-        index = (self._first + self._count) % capacity
-        self._times[index] = stamp
-        self._values[index] = sample
-        self._count += 1
+    def _push(self, stamp: float, sample: FloatArray | tuple[float, ...]) -> None:
+        index = ring_slot(self._times, self.ring, stamp, self.keep)
+        if index < 0:
+            self.grow()
+            index = ring_slot(self._times, self.ring, stamp, self.keep)
+        self.values[index] = sample
 
-    def _fit(self, centre: float, result: FloatArray) -> int:
-        return int(
-            _evaluate(
-                self._times,
-                self._values,
-                self._first,
-                self._count,
-                centre,
-                self.delay,
-                self.order,
-                result,
-            )
-        )
+    def grow(self) -> None:
+        """Double the buffer."""
+        capacity = len(self._times)
+        order = (self.ring[0] + np.arange(capacity)) % capacity
+        self._times = np.concatenate([self._times[order], np.zeros(capacity)])
+        self.values = np.concatenate([self.values[order], np.zeros_like(self.values)])
+        self.ring[0] = 0
 
     def _set_result(self, centre: float) -> None:
-        self._fit(centre, self._result)
+        _evaluate(
+            self._times, self.values, self.ring, centre, self.delay, self.order, self._result
+        )
         self.stamp = centre if math.isfinite(self._result[0, 0]) else math.nan

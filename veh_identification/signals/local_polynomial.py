@@ -38,17 +38,20 @@ def _solve_moments(moments: FloatArray, coefficients: FloatArray) -> bool:
                 factor[i, i] = np.sqrt(total)
             else:
                 factor[i, j] = total / factor[j, j]
-    for c in range(coefficients.shape[1]):
-        for i in range(size):
-            total = coefficients[i, c]
-            for k in range(i):
-                total -= factor[i, k] * coefficients[k, c]
-            coefficients[i, c] = total / factor[i, i]
-        for i in range(size - 1, -1, -1):
-            total = coefficients[i, c]
-            for k in range(i + 1, size):
-                total -= factor[k, i] * coefficients[k, c]
-            coefficients[i, c] = total / factor[i, i]
+    # Channels innermost: the compiler does several at once.
+    channels = coefficients.shape[1]
+    for i in range(size):
+        for k in range(i):
+            for c in range(channels):
+                coefficients[i, c] -= factor[i, k] * coefficients[k, c]
+        for c in range(channels):
+            coefficients[i, c] /= factor[i, i]
+    for i in range(size - 1, -1, -1):
+        for k in range(i + 1, size):
+            for c in range(channels):
+                coefficients[i, c] -= factor[k, i] * coefficients[k, c]
+        for c in range(channels):
+            coefficients[i, c] /= factor[i, i]
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,9 @@ FloatArray = NDArray[np.float64]
 # Phase drift over the record, in cycles of the fundamental, above which leakage is announced:
 # 1 % of a cycle puts about 3 % of a line's amplitude beside it.
 LEAKAGE_CYCLES = 0.01
+# A step from the last sample to the first that is this many times the largest step inside the
+# record is no noise: whole periods close within about one ordinary step.
+SEAM_STEPS = 3.0
 
 
 @dataclass(frozen=True)
@@ -80,16 +84,25 @@ def average_periods(values: FloatArray, samples_per_period: int) -> PeriodAverag
 
 
 def spectral_derivatives(
-    values: FloatArray, rate: float, cutoff_hz: float | None = None
+    values: FloatArray,
+    rate: float,
+    cutoff_hz: float | None = None,
+    fundamental_hz: float | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Section 3.3: DFT, rectangular window up to f_c, times (j w)^k, back.
 
-    `values` (N, C) must hold a whole number of periods. Exact for everything below the cut-off;
-    lines on the cut-off itself pass. Without a cut-off everything below Nyquist passes.
+    `values` (N, C) must hold a whole number of periods: with `fundamental_hz` anything else is
+    refused, without it a jump between the last and the first sample is warned of. Exact for
+    everything below the cut-off; lines on the cut-off itself pass. Without a cut-off everything
+    below Nyquist passes.
     """
     x = np.asarray(values, dtype=float)
+    _require_positive(rate, 'sample rate')
+    if len(x) < 3:
+        raise SignalError(f'periodic data: derivatives need three samples, found {len(x)}')
     flat = x.reshape(len(x), -1)
     require_finite(flat, 'periodic data')
+    _check_whole_periods(flat, rate, fundamental_hz)
     frequency = fft.rfftfreq(len(x), 1.0 / rate)
     keep = frequency < rate / 2.0 * (1.0 - 1e-12)
     if cutoff_hz is not None:
@@ -101,6 +114,34 @@ def spectral_derivatives(
         fft.irfft(spectrum * factor**k, len(x), axis=0).reshape(x.shape) for k in range(3)
     )
     return position, velocity, acceleration
+
+
+def _require_positive(frequency: float, what: str) -> None:
+    if not (np.isfinite(frequency) and frequency > 0.0):
+        raise SignalError(f'periodic data: the {what} must be positive, found {frequency} Hz')
+
+
+def _check_whole_periods(x: FloatArray, rate: float, fundamental_hz: float | None) -> None:
+    """Refuse a broken number of periods; without a fundamental look at the seam."""
+    if fundamental_hz is not None:
+        _require_positive(fundamental_hz, 'fundamental')
+        periods = len(x) * fundamental_hz / rate
+        if round(periods) < 1 or abs(periods - round(periods)) > LEAKAGE_CYCLES:
+            raise SignalError(
+                f'periodic data: {len(x)} samples at {rate:g} Hz hold {periods:.6g} periods of '
+                f'{fundamental_hz:.9g} Hz, not a whole number'
+            )
+        return
+    seam = np.abs(x[0] - x[-1])
+    largest = np.abs(np.diff(x, axis=0)).max(axis=0)
+    torn = np.flatnonzero(seam > SEAM_STEPS * largest)
+    if len(torn):
+        warnings.warn(
+            f'periodic data: channel {torn[0]} jumps by {seam[torn[0]]:.3g} from the last sample '
+            f'to the first, {seam[torn[0]] / max(largest[torn[0]], 1e-300):.3g} times its largest '
+            'step: the record seems not to hold a whole number of periods',
+            stacklevel=3,
+        )
 
 
 def harmonic_basis(stamps: FloatArray, fundamental_hz: float, harmonics: int) -> FloatArray:
@@ -118,6 +159,11 @@ def harmonic_fit_derivatives(
     """
     x = np.asarray(values, dtype=float)
     flat = x.reshape(len(x), -1)
+    _require_positive(fundamental_hz, 'fundamental')
+    if harmonics < 1:
+        raise SignalError(f'a harmonic fit needs at least one harmonic, found {harmonics}')
+    require_finite(np.asarray(stamps, dtype=float), 'stamps of periodic data')
+    require_finite(flat, 'periodic data')
     basis = harmonic_basis(stamps, fundamental_hz, harmonics)
     if len(basis) < basis.shape[1]:
         raise SignalError(
@@ -164,7 +210,11 @@ def check_fundamental(
 ) -> Fundamental:
     """Find the fundamental near the nominal one by the best harmonic fit."""
     require_increasing(stamps, 'periodic data')
+    _require_positive(nominal_hz, 'nominal fundamental')
+    if harmonics < 1:
+        raise SignalError(f'a fundamental needs at least one harmonic, found {harmonics}')
     x = np.asarray(values, dtype=float).reshape(len(stamps), -1)
+    require_finite(x, 'periodic data')
     duration = float(stamps[-1] - stamps[0])
     if duration * nominal_hz < 1.5:
         raise SignalError(
@@ -202,7 +252,9 @@ def check_fundamental(
 
 def guess_fundamental(values: FloatArray, rate: float) -> float:
     """Frequency of the strongest repetition in the autocorrelation, for unknown periods."""
+    _require_positive(rate, 'sample rate')
     x = np.asarray(values, dtype=float).reshape(len(values), -1)
+    require_finite(x, 'periodic data')
     x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-300)
     length = fft.next_fast_len(2 * len(x))
     power = (np.abs(fft.rfft(x, length, axis=0)) ** 2).sum(axis=1)

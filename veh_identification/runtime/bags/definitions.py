@@ -17,8 +17,10 @@ from rosbags.typesys import Stores, TypesysError, get_types_from_idl, get_typest
 
 from veh_identification.errors import MessageError
 from veh_identification.runtime.bags.source import Connection, Definition
+from veh_identification.runtime.message_templates import TypeTemplates
 from veh_identification.runtime.messages_rosbags import RosbagsBackend, parse_definitions
 
+DECODING_ERRORS = (SerdeError, struct.error, ValueError, OverflowError, MemoryError)
 HEADER = 'std_msgs/msg/Header'
 IDL_SEPARATOR = '=' * 80 + '\n'
 #: Definitions for recordings that hold none, by the distribution that metadata.yaml names.
@@ -45,6 +47,9 @@ class Decoder:
         self.builder = None
         if types is not target and typename in target.store.types:
             self.builder = target.builders.get(typename)
+        self._templates: TypeTemplates | None = None
+        if not ros1 and self.builder is None and typename in types.store.types:
+            self._templates = types.templates(typename)
 
     def to_cdr(self, data: bytes) -> bytes:
         """CDR bytes, in the layout of the recording's own definition."""
@@ -57,6 +62,11 @@ class Decoder:
 
     def decode(self, data: bytes) -> Any:
         """Message."""
+        if self._templates is not None:
+            try:
+                return self._templates.decode(data)
+            except DECODING_ERRORS:
+                pass  # the longer way tells what is wrong
         message = self.types.deserialize(self.to_cdr(data), self.typename)
         return message if self.builder is None else self.builder.convert(message)
 

@@ -19,16 +19,19 @@ from veh_identification.runtime.bags.catalog import Catalog
 from veh_identification.runtime.bags.definitions import Decoder, UnknownType, make_decoder
 from veh_identification.runtime.bags.folder import Recording, open_recording
 from veh_identification.runtime.bags.info import BagInfo, TopicInfo
-from veh_identification.runtime.bags.records import Channel, DecodedMessage, RawMessage
+from veh_identification.runtime.bags.records import (
+    Channel,
+    DecodedMessage,
+    Item,
+    RawMessage,
+    Stream,
+    sort_ties,
+)
 from veh_identification.runtime.bags.source import Problems, Selection, Source, merge_in_time
 from veh_identification.runtime.bags.topics import full_topic
 
 #: Messages in a block; progress is reported as often.
 BLOCK = 8192
-
-
-Item = tuple[int, Channel, bytes]
-Stream = Iterator[Item]
 
 
 class BagReader:
@@ -173,16 +176,17 @@ class BagReader:
         """Messages of the given topics (or all) with start <= log time < stop, not decoded."""
         selection = self._select(topics, start_ns, stop_ns)
         total, done = self._total(selection), 0
+        progress, message = self.progress, RawMessage
         seen: dict[str, int] = {}
         for time_ns, channel, data in self._merged(selection, in_order=True):
-            index = seen.get(channel.topic, 0)
-            seen[channel.topic] = index + 1
+            topic = channel.topic
+            seen[topic] = index = seen.get(topic, -1) + 1
             done += 1
-            if self.progress is not None and done % BLOCK == 0:
-                self.progress(done, max(total, done))
-            yield RawMessage(time_ns, channel, data, index)
-        if self.progress is not None:
-            self.progress(done, done)  # a time window may have left some out
+            if progress is not None and done % BLOCK == 0:
+                progress(done, max(total, done))
+            yield message(time_ns, channel, data, index)
+        if progress is not None:
+            progress(done, done)  # a time window may have left some out
 
     def blocks(
         self,
@@ -249,7 +253,7 @@ class BagReader:
                 for source in recording.sources
             ]
             merged = streams[0][1]() if len(streams) == 1 else merge_in_time(streams)
-            return _sort_ties(merged) if in_order else merged
+            return sort_ties(merged) if in_order else merged
 
         def first(recording: Recording) -> int:
             return min((source.start_ns for source in recording.sources), default=0)
@@ -275,23 +279,3 @@ class BagReader:
                 f'{source.path} is damaged: it holds {found} messages of the selected topics, '
                 f'its index promises {expected}.'
             )
-
-
-def _sort_ties(stream: Stream) -> Stream:
-    """Sort messages of equal log time by topic; those of one topic stay as recorded."""
-    group: list[Item] = []
-    now = -1
-    for item in stream:
-        if item[0] == now:
-            group.append(item)
-            continue
-        if len(group) > 1:
-            group.sort(key=_rank)
-        yield from group
-        group, now = [item], item[0]
-    group.sort(key=_rank)
-    yield from group
-
-
-def _rank(item: Item) -> int:
-    return item[1].rank

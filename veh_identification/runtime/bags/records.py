@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,3 +71,33 @@ class DecodedMessage(NamedTuple):
     topic: str
     typename: str
     message: Any
+
+
+Item = tuple[int, Channel, bytes]
+Stream = Iterator[Item]
+
+
+def sort_ties(stream: Stream) -> Stream:
+    """Sort messages of equal log time by topic; those of one topic stay as recorded."""
+    last = next(stream, None)
+    if last is None:
+        return
+    group: list[Item] = []  # ties before `last`
+    for item in stream:
+        if item[0] == last[0]:
+            group.append(last)
+        elif group:
+            group.append(last)
+            group.sort(key=_rank)
+            yield from group
+            group = []
+        else:
+            yield last
+        last = item
+    group.append(last)
+    group.sort(key=_rank)
+    yield from group
+
+
+def _rank(item: Item) -> int:
+    return item[1].rank

@@ -1,0 +1,220 @@
+"""What the IMU alone does to the inertial filter: first attitude, prediction, levelling.
+
+Samples come in order of time, in the axes of the IMU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.fusion import measurements, rotation
+from veh_identification.fusion.frames import Transform
+from veh_identification.fusion.inertial import (
+    InertialFilter,
+    InertialNoise,
+)
+from veh_identification.fusion.measurements import Model
+from veh_identification.fusion.options import FusionOptions
+from veh_identification.fusion.rotation import Quaternion
+from veh_identification.fusion.start import AttitudeStarter, turned_imu_warning
+from veh_identification.fusion.statistics import SensorRecord
+from veh_identification.fusion.track import Track
+
+FloatArray = NDArray[np.float64]
+AXES = {'x': slice(0, 1), 'xy': slice(0, 2), 'xyz': slice(0, 3), 'z': slice(2, 3),
+        'yz': slice(1, 3)}  # fmt: skip
+ZERO = np.zeros(3)
+VELOCITY_SOURCES = ('gnss', 'gnss_velocity', 'odometry', 'speed', 'mocap')
+LEVEL_PERIOD = 0.05
+CONSTRAINT_PERIOD = 0.1
+AIDING_PAUSE = 2.0
+#: The first attitude may be wrong by more than its covariance says: no gates for so long.
+SETTLING = 5.0
+
+
+class ImuNavigation:
+    """The inertial filter, its IMU and what supports it in between."""
+
+    def __init__(self, options: FusionOptions, records: Mapping[str, SensorRecord]) -> None:
+        self.options = options
+        self.records = records
+        imu = options.imu
+        self._imu_on = bool(imu.topic)
+        self._imu_timeout = imu.timeout
+        self._imu_record = records['imu']
+        self._constrained = options.nonholonomic.axes != 'none'
+        noise = InertialNoise(
+            imu.gyro_noise, imu.accel_noise, imu.gyro_walk, imu.accel_walk, imu.gyro_bias,
+            imu.accel_bias,
+        )  # fmt: skip
+        self.filter = InertialFilter(noise, options.gravity)
+        self._starter = AttitudeStarter(imu.start_time, options.gravity, imu.gravity)
+        self.imu_mount = Transform()
+        self._mount_matrix = np.eye(3)
+        self._mount_is_straight = True
+        self._imu_point = np.zeros(3)
+        self._levers: dict[str, FloatArray] = {}
+        self._velocity_records = [records[n] for n in VELOCITY_SOURCES if n in records]
+        self.recoveries = 0
+        self.restarts = 0
+        self.mean_start_force = np.zeros(3)
+        self.reset()
+
+    def reset(self) -> None:
+        """Start over with attitude and position; biases stay."""
+        self.filter.time = math.nan
+        self.filter.navigating = False
+        self._starter.reset()
+        self.heading_known = not self.options.gnss.topic or bool(self.options.mocap.topic)
+        #: Without satellites the odometry frame starts where the vehicle starts.
+        self.position_known = not self.options.gnss.topic
+        self.filter.force_sum[:] = 0.0
+        self._level_count = 0
+        self._next_level = -math.inf
+        self._next_constraint = -math.inf
+        self.turn_rate: FloatArray | None = None
+        self._still_since = math.inf
+        self._settled_at = -math.inf
+        self._surrenders: list[float] = []
+
+    def set_imu_mount(self, mount: Transform) -> None:
+        """Pose of the IMU in the base link."""
+        self.imu_mount = mount
+        self._mount_matrix = rotation.matrix(mount.rotation)
+        self._mount_is_straight = mount.rotation == rotation.IDENTITY
+        self._imu_point = np.array(mount.translation)
+        self._levers.clear()
+
+    def _lever(self, name: str, position: list[float]) -> FloatArray:
+        """A sensor's position relative to the IMU, base-link axes."""
+        lever = self._levers.get(name)
+        if lever is None:
+            lever = self._levers[name] = np.array(position) - self._imu_point
+        return lever
+
+    # IMU ----------------------------------------------------------------------------------------
+
+    def to_base(self, values: tuple[float, ...]) -> FloatArray:
+        """Rate and force of the IMU in base-link axes."""
+        if self._mount_is_straight:
+            return np.array(values if len(values) == 6 else values[:6])
+        return (np.array(values[:6]).reshape(2, 3) @ self._mount_matrix.T).ravel()
+
+    def imu(self, time: float, sample: FloatArray, measured: Quaternion | None) -> None:
+        """One IMU sample (rate, force; base-link axes), with its orientation field if known."""
+        if measured is not None:
+            measured = rotation.multiply(measured, rotation.conjugate(self.imu_mount.rotation))
+            turn = rotation.from_rotation_vector(0.0, 0.0, self.options.imu.yaw_offset)
+            measured = rotation.multiply(turn, measured)
+        state = self.filter
+        if not state.ready:
+            self._first_attitude(time, sample[:3], sample[3:], measured)
+        else:
+            state.imu(time, sample, self._imu_timeout)
+            self._after_imu(time, measured)
+        self._imu_record.last_used = time
+
+    def imu_directly(self, time: float, values: tuple[float, ...], track: Track) -> bool:
+        """`Track.add` and `imu` of a usual sample in one step; False if this one is not usual:
+        the first ones, after a gap, of a turned IMU, or with an orientation field.
+        """
+        state = self.filter
+        if not (
+            self._mount_is_straight
+            and len(values) == 6
+            and track.continues(time)
+            and state.continues(time, self._imu_timeout)
+        ):
+            return False
+        state.imu_with(track.smoother, time, values)
+        track.add_beside(time, values)
+        self._after_imu(time, None)
+        self._imu_record.last_used = time
+        return True
+
+    def _after_imu(self, time: float, measured: Quaternion | None) -> None:
+        self._level_count += 1
+        if time >= self._next_level:
+            self._level(time, measured)
+        if time >= self._next_constraint and self._constrained and self.filter.navigating:
+            self._constrain(time)
+
+    def _first_attitude(
+        self, time: float, rate: FloatArray, force: FloatArray, measured: Quaternion | None
+    ) -> None:
+        options = self.options
+        yaw = options.gnss.heading if options.gnss.heading_given else 0.0
+        use_heading = options.imu.use_orientation
+        first = self._starter.add(time, rate, force, measured, use_heading, yaw)
+        if first is None:
+            return
+        self.mean_start_force = first.mean_force
+        self.filter.gravity_removed = first.gravity_removed
+        if options.gnss.heading_given or first.heading_measured:
+            self.heading_known = True
+        sigma = options.imu.orientation_std if first.heading_measured else 0.1
+        self.filter.start(time, first.orientation, first.tilt_sigma, sigma)
+        self._settled_at = time + SETTLING
+
+    def _level(self, time: float, measured: Quaternion | None) -> None:
+        """Gravity levels the attitude while nothing else does; the orientation field may help."""
+        state, imu = self.filter, self.options.imu
+        mean = state.force_sum / self._level_count
+        state.force_sum[:] = 0.0
+        self._level_count = 0
+        self._next_level = time + LEVEL_PERIOD
+        if imu.use_orientation and measured is not None:
+            self._correct_quietly(measurements.orientation(state, measured), imu.orientation_std)
+        elif state.gravity_removed:
+            # Nothing else keeps roll and pitch: the orientation field, or a level road.
+            reference = rotation.IDENTITY if measured is None else measured
+            self._correct_quietly(measurements.tilt(state, reference), 0.1)
+        elif not self.aided(time):
+            # A moving vehicle shows more than gravity: trust it less the further from one g.
+            excess = abs(float(np.linalg.norm(mean)) - state.gravity)
+            self._correct_quietly(measurements.gravity(state, mean), imu.level_std + 2.0 * excess)
+
+    def _constrain(self, time: float) -> None:
+        options = self.options.nonholonomic
+        self._next_constraint = time + CONSTRAINT_PERIOD
+        lever = self._lever('nonholonomic', options.position)
+        residual, H = measurements.body_velocity(self.filter, ZERO, lever)
+        rows = AXES[options.axes]
+        self._correct_quietly((residual[rows], H[rows]), options.std)
+
+    def _correct_quietly(self, model: Model, sigma: float) -> None:
+        residual, H = model
+        covariance = measurements.noise(sigma**2, len(residual))
+        self.filter.correct(residual, H, covariance, math.inf)
+
+    def aided(self, time: float) -> bool:
+        """Whether velocity or position has been measured lately."""
+        if self.filter.navigating:
+            for record in self._velocity_records:
+                if time - record.last_used <= max(AIDING_PAUSE, record.timeout):
+                    return True
+        return False
+
+    def snapshot(self, time: float) -> FloatArray | None:
+        """State at an output instant; None without an attitude."""
+        if not self.filter.ready or time < self.filter.time:
+            return None
+        gap = self._imu_timeout
+        if not self._imu_record.active_at(time):
+            self.filter.advance(time, gap, self.turn_rate)
+        return self.filter.snapshot(time, gap)
+
+    @property
+    def imu_point(self) -> FloatArray:
+        """Position of the IMU in the base link."""
+        return self._imu_point
+
+    def level_warning(self) -> str:
+        """Says when the first attitude looks like a wrongly given mounting."""
+        if not self.filter.ready:
+            return ''
+        return turned_imu_warning(float(self.filter.R[2, 2]), self.mean_start_force)
