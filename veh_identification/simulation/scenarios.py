@@ -88,6 +88,18 @@ SCENARIOS = {
             'veh_identification.simulation.car_scenarios:write_braking',
         ),
         Scenario(
+            'humanoid-walk',
+            'small humanoid walking on a force plate',
+            10.0,
+            'veh_identification.simulation.humanoid:write_walk',
+        ),
+        Scenario(
+            'humanoid-bend',
+            'small humanoid bending its trunk about three axes',
+            12.0,
+            'veh_identification.simulation.humanoid:write_bend',
+        ),
+        Scenario(
             'hexapod-periodic',
             'hexapod on its D-optimal excitation',
             25.0,

@@ -14,6 +14,7 @@ from veh_identification.errors import UsageError
 
 IDENTIFY: dict[str, str] = {
     'car': 'veh_identification.systems.car.command:identify',
+    'humanoid': 'veh_identification.systems.humanoid.command:identify',
     'parallel': 'veh_identification.systems.hexapod.command:identify',
 }
 DESIGN: dict[str, str] = {

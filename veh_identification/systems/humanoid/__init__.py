@@ -1,0 +1,1 @@
+"""Whole-body parameters of humanoids from contact wrenches and motion alone (document 004)."""

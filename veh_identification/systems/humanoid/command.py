@@ -1,0 +1,194 @@
+"""`veh-id identify humanoid`: whole-body parameters from contact wrenches and motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veh_identification.errors import UsageError
+from veh_identification.identification import IdentificationResult, to_csv, to_json, to_table
+from veh_identification.multibody.base_parameters import triangular_factor, unexcited_parameters
+from veh_identification.runtime.atomic import atomic_folder
+from veh_identification.systems.humanoid.configuration import load_configuration
+from veh_identification.systems.humanoid.estimation import Estimate, estimate, unknowns_table
+from veh_identification.systems.humanoid.links import LinkFit, fit_links
+from veh_identification.systems.humanoid.reconstruction import (
+    Reconstruction,
+    reconstruct,
+    validation_rows,
+)
+from veh_identification.systems.humanoid.recording import Progress
+from veh_identification.systems.humanoid.result_bag import write_result_bag
+from veh_identification.systems.humanoid.setup import Setup, set_up
+from veh_identification.systems.humanoid.urdf_output import identified_urdf
+
+# Residuals above this share of the measured rms deserve a word.
+POOR_FIT = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Everything that is written."""
+
+    setup: Setup
+    estimate: Estimate
+    fit: LinkFit
+    result: IdentificationResult  # of the base parameters alone
+    recordings: tuple[Reconstruction, ...]
+    validation: Reconstruction | None
+    urdf: bytes
+    notes: list[str]
+
+
+def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Path | None = None,
+             config: str | Path | None = None, urdf: str | Path | None = None,
+             progress: Progress | None = None, **options: Any) -> str:
+    """Identify a humanoid from recordings of its motion and contact wrenches.
+
+    Writes OUT/parameters.json, parameters.csv, identified.urdf and the bag OUT/result, whole or
+    not at all, and returns the table to print. `options` are entries of the configuration.
+    """
+    if urdf is None:
+        raise UsageError('identify humanoid needs the robot description: --urdf FILE')
+    if not bags:
+        raise UsageError('at least one --bag is needed')
+    outcome = run(bags, urdf, validate, config, progress, **options)
+    text = _table(outcome)
+    _write(Path(out), outcome, bool(options.get('overwrite', False)))
+    return text
+
+
+def run(bags: Sequence[str | Path], urdf: str | Path, validate: str | Path | None = None,
+        config: str | Path | None = None, progress: Progress | None = None,
+        **options: Any) -> Outcome:
+    """All of `identify` but the files."""
+    configuration = load_configuration(config, **options)
+    setup = set_up(urdf, bags, validate, configuration, progress)
+    found = estimate(setup.problem, setup.raws, setup.recordings)
+    fit = fit_links(found)
+    recordings = tuple(reconstruct(found, one, fit.base_value) for one in found.prepared)
+    validation = None
+    if setup.validation is not None:
+        validation = reconstruct(found, validation_rows(found, setup.validation), fit.base_value)
+    notes = [*setup.notes, *found.notes]
+    for one in found.prepared:
+        notes.extend(one.selection.sentences(one.raw.label))
+    notes.extend(_poor(recordings))
+    outcome = Outcome(setup, found, fit, _base_only(found), recordings, validation,
+                      identified_urdf(found.problem.robot, fit.as_dict()), notes)
+    _complete(outcome, [str(bag) for bag in bags], str(urdf), config)
+    return outcome
+
+
+def _base_only(found: Estimate) -> IdentificationResult:
+    """The result without the further unknowns, which are listed apart."""
+    count, result = found.problem.base.rank, found.result
+    kept = slice(0, count)
+    a_priori = result.a_priori
+    return replace(
+        result, names=result.names[kept], units=result.units[kept], value=result.value[kept],
+        covariance=result.covariance[kept, kept],
+        a_priori=None if a_priori is None else a_priori[kept],
+        unexcited=[name for name in result.unexcited if name in result.names[kept]])
+
+
+def _complete(outcome: Outcome, bags: list[str], urdf: str, config: Any) -> None:
+    """System, input, validation and further entries of the result."""
+    result, found, setup = outcome.result, outcome.estimate, outcome.setup
+    problem = found.problem
+    mass, std = found.total_mass
+    beyond = problem.robot.mass_beyond
+    result.system = 'humanoid'
+    if outcome.validation is not None:
+        result.validation = outcome.validation.validation(outcome.validation.identified)
+    urdf_validation = outcome.validation
+    result.input = {
+        'bags': bags, 'urdf': urdf, 'config': None if config is None else str(config),
+        'cutoff_hz': found.cutoff.cutoff_hz, 'cutoff_reason': found.cutoff.reason,
+        'cutoff_trials': [asdict(trial) for trial in found.cutoff.trials],
+        'rate_hz': [raw.rate for raw in setup.raws],
+        'wrenches': sorted({s.topic for raw in setup.raws for s in raw.sources}),
+        'gravity': problem.configuration.gravity,
+        'locked_joints': setup.locked, 'merged_links': dict(problem.model.merged),
+        'links_beyond_sensors': sorted(problem.robot.beyond),
+        'prior_percent': problem.configuration.prior_percent * found.evidence.scale,
+        'sigma': found.evidence.sigma, 'notes': outcome.notes,
+    }
+    result.extra = {
+        'total_mass': {'value': mass + beyond, 'std': std, 'identified': mass,
+                       'beyond_sensors': beyond, 'a_priori': problem.robot.total_mass},
+        'base_relations': dict(zip(problem.base.names, problem.base.relations(), strict=True)),
+        'sensor_unknowns': unknowns_table(problem.unknowns, found.result, problem.base.rank),
+        'residuals_urdf': _pooled(outcome.recordings),
+        'validation_urdf': {} if urdf_validation is None else urdf_validation.validation(
+            urdf_validation.urdf).as_dict(),
+        'consistency': {'relative_cost': outcome.fit.relative_cost,
+                        'links_at_their_limit': list(outcome.fit.active),
+                        'status': outcome.fit.status},
+        'link_parameters': outcome.fit.as_dict(),
+    }
+    result.unexcited = sorted(_unexcited(found))
+
+
+def _pooled(recordings: Sequence[Reconstruction]) -> dict[str, Any]:
+    """Residuals of identified.urdf and of the a-priori values on the identification data."""
+    joined = Reconstruction(
+        '', np.concatenate([r.stamps_ns for r in recordings]),
+        *(np.concatenate([getattr(r, name) for r in recordings])
+          for name in ('measured', 'identified', 'urdf', 'a_priori')))
+    return joined.validation(joined.urdf).as_dict()
+
+
+def _unexcited(found: Estimate) -> dict[str, str]:
+    """Base parameters that the recordings do not tell apart at all."""
+    rank = found.problem.base.rank
+    factor = triangular_factor([found.evidence.factor.R[:, :rank]], rank)
+    wide = np.zeros((rank, len(found.problem.base.columns)))
+    wide[:, found.problem.base.base] = factor
+    return unexcited_parameters(found.problem.base, wide, 1e-8)
+
+
+def _poor(recordings: Sequence[Reconstruction]) -> list[str]:
+    notes = []
+    for one in recordings:
+        check = one.validation(one.identified)
+        for name, relative in zip(check.equations, check.rms_relative, strict=True):
+            if name in ('FZ', 'NX', 'NY') and relative > POOR_FIT:
+                notes.append(f'{one.label}: {name} is reconstructed poorly ({relative:.2g} of '
+                             'its rms): check frames, signs, stamps, supports and the '
+                             'pose of the plates (plate_pose: true estimates small errors of it)')
+    return notes
+
+
+def _table(outcome: Outcome) -> str:
+    result, total = outcome.result, outcome.result.extra['total_mass']
+    lines = [to_table(result).rstrip('\n'),
+             f'total mass {total["value"]:.5g} +- {total["std"]:.2g} kg (URDF '
+             f'{total["a_priori"]:.5g} kg)',
+             f'cut-off {outcome.estimate.cutoff.cutoff_hz:g} Hz: '
+             f'{outcome.estimate.cutoff.reason}']
+    lines += [f'{entry["name"]} {entry["value"]:.4g} +- {entry["std"]:.2g} {entry["unit"]}'
+              for entry in result.extra['sensor_unknowns']]
+    for title, table in (('identification data', result.extra['residuals_urdf']),
+                         ('validation', result.extra['validation_urdf'])):
+        if table:
+            lines.append(f'{title}: rms of identified.urdf, of the URDF as given')
+            lines += [f'  {name}  {row["rms"]:.4g}  {row["a_priori_rms"]:.4g}'
+                      for name, row in table.items()]
+    lines += [f'note: {note}' for note in outcome.notes]
+    return '\n'.join(lines) + '\n'
+
+
+def _write(out: Path, outcome: Outcome, overwrite: bool) -> None:
+    if out.is_dir() and not any(out.iterdir()):
+        out.rmdir()  # an empty folder that somebody made beforehand is no result to protect
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        (folder / 'parameters.json').write_text(to_json(outcome.result), encoding='utf-8')
+        (folder / 'parameters.csv').write_text(to_csv(outcome.result), encoding='utf-8')
+        (folder / 'identified.urdf').write_bytes(outcome.urdf)
+        write_result_bag(folder / 'result', outcome.result, outcome.recordings,
+                         outcome.validation)

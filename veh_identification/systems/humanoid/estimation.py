@@ -1,0 +1,145 @@
+"""Base parameters of a humanoid over its recordings, step by step (equation 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import EstimationError
+from veh_identification.identification import IdentificationResult, Options, identify
+from veh_identification.identification.gram import accumulate_fast
+from veh_identification.multibody.tree import BASE_ROWS
+from veh_identification.systems.humanoid.cutoff import CORRELATION, CutoffFound, choose_cutoff
+from veh_identification.systems.humanoid.equations import Unknowns
+from veh_identification.systems.humanoid.evidence import Evidence, weigh
+from veh_identification.systems.humanoid.problem import (
+    Prepared,
+    Problem,
+    choose_samples,
+    judging_samples,
+    prepare,
+    source_of,
+)
+from veh_identification.systems.humanoid.processing import Raw
+from veh_identification.systems.humanoid.recording import Recording
+from veh_identification.systems.humanoid.selection import Selection, vertical_forces
+
+Array = NDArray[np.float64]
+
+# An offset larger than this many of its a-priori deviations is no offset.
+OFFSET_LIMIT = 2.5
+# The second look at the support: at least this share of the weight, at most the first one's.
+TIGHTEST_SUPPORT = 0.06
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The result with everything that later steps need."""
+
+    problem: Problem
+    result: IdentificationResult
+    prepared: tuple[Prepared, ...]
+    cutoff: CutoffFound
+    evidence: Evidence
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def total_mass(self) -> tuple[float, float]:
+        """Mass of the identified tree and its deviation."""
+        weights = self.problem.mass_weights
+        count = len(weights)
+        variance = weights @ self.result.covariance[:count, :count] @ weights
+        return float(weights @ self.result.value[:count]), float(np.sqrt(variance))
+
+    @property
+    def value(self) -> Array:
+        """Base parameters, then further unknowns."""
+        return self.result.value
+
+
+def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recording]) -> Estimate:
+    """Choose samples and cut-off, decide on offsets, estimate, look at the samples again."""
+    notes: list[str] = []
+    selections = [choose_samples(problem, raw) for raw in raws]
+    if not any(one.usable.any() for one in selections):
+        why = '; '.join(text for raw, one in zip(raws, selections, strict=True)
+                        for text in one.sentences(raw.label))
+        raise EstimationError(f'no sample can be used: {why}')
+    found = choose_cutoff(problem, raws, recordings, selections)
+    problem = _with_offsets(problem, raws, selections, found.cutoff_hz, notes)
+    first = _solve(problem, raws, selections, found, notes)
+    again = [_second_look(problem, raw, one, first.value) for raw, one in zip(
+        raws, selections, strict=True)]
+    if all(np.array_equal(a.usable, b.usable) for a, b in zip(selections, again, strict=True)):
+        return first
+    return _solve(problem, raws, again, found, notes)
+
+
+def _solve(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection],
+           found: CutoffFound, notes: list[str]) -> Estimate:
+    c = problem.configuration
+    prepared = [prepare(problem, raw, found.cutoff_hz, one) for raw, one in zip(
+        raws, selections, strict=True)]
+    rows = source_of(prepared)
+    information, _ = accumulate_fast(rows)
+    evidence = weigh(information, problem.full_prior, problem.base.rank, CORRELATION,
+                     np.array(c.sigma) if c.sigma else None)
+    result = identify(rows, problem.names, BASE_ROWS, problem.units, problem.a_priori, Options(
+        estimator=c.estimator, sigma=evidence.sigma,
+        prior=evidence.prior if c.estimator == 'prior' else None))
+    return Estimate(problem, result, tuple(prepared), found, evidence, notes)
+
+
+def _with_offsets(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection],
+                  cutoff: float, notes: list[str]) -> Problem:
+    """Add the offsets of the wrench sensors as unknowns, unless they take up other errors.
+
+    A tared sensor may be off by a little, and the deviations (of the total mass above all) are
+    honest only if that is allowed for. An offset far beyond its plausible size tells of errors of
+    the model instead; then the weight itself says more about the mass than its accelerations.
+    """
+    mode = problem.configuration.wrench_offset
+    trial = replace(problem, unknowns=replace(problem.unknowns, offset=mode != 'off'))
+    if mode != 'auto':
+        return trial
+    rows = source_of([prepare(trial, raw, cutoff, one) for raw, one in zip(
+        raws, selections, strict=True)])
+    found = weigh(accumulate_fast(rows)[0], trial.full_prior, trial.base.rank, CORRELATION)
+    allowed = np.sqrt(np.diag(found.prior.covariance))
+    far = [(name, found.value[k]) for k, name in enumerate(trial.names)
+           if '.offset.' in name and abs(found.value[k]) > OFFSET_LIMIT * allowed[k]]
+    if not far:
+        return trial
+    what = ', '.join(f'{name} {value:.3g}' for name, value in far)
+    notes.append(f'sensor offsets are not estimated: they would be implausibly large ({what}), '
+                 'which tells of other errors or of a sensor that was not tared (wrench_offset: '
+                 'on estimates them all the same)')
+    return replace(problem, unknowns=replace(problem.unknowns, offset=False))
+
+
+def _second_look(problem: Problem, raw: Raw, selection: Selection, value: Array) -> Selection:
+    """Judge the support again with identified parameters and a tolerance that fits the noise."""
+    c = problem.configuration
+    if not c.exclude_support:
+        return selection
+    parameters = problem.body_parameters(value)
+    samples = judging_samples(problem, raw)
+    measured, predicted = vertical_forces(samples, problem.model, parameters)
+    use = selection.usable & samples.valid
+    if not use.any():
+        return selection
+    spread = 1.4826 * float(np.median(np.abs(measured - predicted)[use]))
+    tolerance = float(np.clip(6.0 * spread / selection.weight, TIGHTEST_SUPPORT,
+                              c.support_tolerance))
+    return choose_samples(problem, raw, parameters, tolerance)
+
+
+def unknowns_table(unknowns: Unknowns, result: IdentificationResult, first: int
+                   ) -> list[dict[str, object]]:
+    """Further unknowns as plain entries."""
+    return [{'name': name, 'unit': unit, 'value': float(result.value[first + k]),
+             'std': float(result.std[first + k])}
+            for k, (name, unit) in enumerate(zip(unknowns.names, unknowns.units, strict=True))]

@@ -1,0 +1,84 @@
+"""Physically consistent standard parameters of every URDF link, nearest to the CAD values.
+
+The semidefinite program works on the links of the file, merged or not: the data see combinations
+of them, the prior decides the rest, and every link stays a body that can exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import EstimationError
+from veh_identification.identification import Factor
+from veh_identification.identification.consistent import Body, consistent_fit
+from veh_identification.multibody.inertia import PARAMETERS_PER_BODY, consistency_violation
+from veh_identification.systems.humanoid.cutoff import CORRELATION
+from veh_identification.systems.humanoid.estimation import Estimate
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkFit:
+    """Parameters (links, 10) of the links with mass, and what consistency cost."""
+
+    links: tuple[str, ...]
+    parameters: Array
+    base_value: Array  # base parameters that they amount to, then further unknowns
+    relative_cost: float
+    active: tuple[str, ...]  # links on the border of what can exist
+    status: str
+
+    def as_dict(self) -> dict[str, Array]:
+        """Parameters by link."""
+        return dict(zip(self.links, self.parameters, strict=True))
+
+
+def fit_links(estimate: Estimate) -> LinkFit:
+    """Solve the semidefinite program with the total mass held at its estimate."""
+    problem, prior = estimate.problem, estimate.problem.prior
+    further = len(problem.unknowns.names)
+    count = PARAMETERS_PER_BODY * len(prior.links)
+    to_unknowns = np.zeros((problem.base.rank + further, count + further))
+    to_unknowns[: problem.base.rank, :count] = problem.to_base
+    to_unknowns[problem.base.rank :, count:] = np.eye(further)
+    mass, mass_std = estimate.total_mass
+    factor = _held_mass(estimate, to_unknowns, count, mass, mass_std)
+    evidence = estimate.evidence
+    std = np.concatenate([evidence.scale * prior.std,
+                          np.sqrt(np.diag(evidence.prior.covariance)[problem.base.rank :])])
+    bodies = [Body(name, np.arange(PARAMETERS_PER_BODY * k, PARAMETERS_PER_BODY * (k + 1)),
+                   float(prior.mass[k]), float(prior.length[k]))
+              for k, name in enumerate(prior.links)]
+    fit = consistent_fit(factor, bodies, np.concatenate([prior.value, np.zeros(further)]), std)
+    links = fit.value[:count].reshape(-1, PARAMETERS_PER_BODY)
+    # The solver meets the total mass to its tolerance; scaling whole links keeps them consistent.
+    links = links * (mass / links[:, 0].sum())
+    for name, values in zip(prior.links, links, strict=True):
+        reason = consistency_violation(values)
+        if reason:
+            raise EstimationError(f'link {name}: the consistent fit failed, {reason}')
+    base = np.concatenate([problem.to_base @ links.ravel(), fit.value[count:]])
+    cost = evidence.factor.cost(base) / evidence.factor.cost(estimate.value)
+    return LinkFit(prior.links, links, base, float(cost), tuple(fit.active), fit.status)
+
+
+def _held_mass(estimate: Estimate, to_unknowns: Array, count: int, mass: float,
+               mass_std: float) -> Factor:
+    """The data's rows over the links' parameters, and one row that holds the total mass."""
+    data = estimate.evidence.factor
+    R, z = data.R @ to_unknowns / np.sqrt(CORRELATION), data.z / np.sqrt(CORRELATION)
+    sharp = max(0.01 * mass_std, 1e-6 * mass)
+    row = np.zeros((1, R.shape[1]))
+    row[0, 0:count:PARAMETERS_PER_BODY] = 1.0 / sharp
+    stacked = np.zeros((R.shape[1], R.shape[1]))
+    stacked[: len(R)] = R
+    right = np.zeros(R.shape[1])
+    right[: len(z)] = z
+    if len(R) > R.shape[1]:  # more base parameters than link parameters cannot be
+        raise EstimationError('the links have fewer parameters than the base parameters need')
+    return Factor(stacked, right, data.rss / CORRELATION, data.rows).extended(
+        row, np.array([mass / sharp]))

@@ -1,0 +1,117 @@
+"""Which samples may be used: all support measured, no impacts; with the reasons in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.multibody.dynamics import inverse_dynamics
+from veh_identification.multibody.tree import TreeModel
+from veh_identification.signals.segments import contiguous_segments
+from veh_identification.systems.humanoid.processing import Raw, Samples
+
+Array = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+UNLOADED = 0.1  # share of the weight below which the sensors count as unloaded
+IMPACT_FACTOR = 8.0  # over the usual high-frequency content
+IMPACT_SHARE = 0.05  # of the weight, at least
+SMEARED_SECONDS = 0.1
+MOST_IMPACTS = 0.3  # if more than this looks like impacts, it is simply how the recording is
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Usable grid points of one recording and what was left out."""
+
+    usable: BoolArray
+    weight: float  # N, as the sensors show it when they carry the whole robot
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def sentences(self, label: str) -> list[str]:
+        """One sentence per reason."""
+        return [f'{label}: {seconds:.3g} s left out, {reason}'
+                for reason, seconds in self.seconds.items() if seconds > 0.0]
+
+
+def vertical_forces(samples: Samples, model: TreeModel, parameters: Array | None = None
+                    ) -> tuple[Array, Array]:
+    """Measured force along world z and that of the given (or CAD) parameters."""
+    predicted = inverse_dynamics(model, samples.motion, parameters)[:, :3]
+    up = samples.rotation[:, 2, :]  # world z in base axes
+    return (np.einsum('ni,ni->n', samples.wrench[:, :3], up),
+            np.einsum('ni,ni->n', predicted, up))
+
+
+def scale_of_load(measured: Array, predicted: Array) -> float:
+    """Measured over predicted when everything is carried: the highest well-populated level.
+
+    Other supports can only take load away from the sensors, so of several levels (standing on
+    the plates, one foot beside them, not on them) the highest one is the whole robot's.
+    """
+    use = predicted > 0.3 * np.median(np.abs(predicted))
+    ratio = np.sort(measured[use] / predicted[use])
+    if not len(ratio):
+        return 1.0
+    loaded = ratio[ratio > UNLOADED * np.percentile(ratio, 98)]
+    if not len(loaded):
+        return 1.0
+    share = max(int(0.1 * len(loaded)), 1)
+    for level in loaded[::-1][:: max(1, len(loaded) // 400)]:
+        inside = (loaded >= 0.9 * level) & (loaded <= level)
+        if inside.sum() >= share:
+            near = loaded[(loaded >= 0.85 * level) & (loaded <= 1.1 * level)]
+            return float(np.median(near))
+    return float(np.median(loaded))
+
+
+def select(raw: Raw, samples: Samples, model: TreeModel, tolerance: float, *,
+           support: bool = True, impacts: bool = True,
+           parameters: Array | None = None) -> Selection:
+    """Grid points at which the sensors carry the whole robot and nothing hits the ground.
+
+    `tolerance` is the share of the weight by which the vertical force may miss the model's.
+    """
+    measured, predicted = vertical_forces(samples, model, parameters)
+    valid = samples.valid
+    scale = scale_of_load(measured[valid], predicted[valid])
+    weight = scale * float(np.median(predicted[valid]))
+    hits = find_impacts(raw, weight) if impacts else np.zeros(len(valid), dtype=bool)
+    left_out = {'a signal is missing': ~valid, 'around impacts': hits & valid}
+    if support:
+        wrong = valid & (np.abs(measured - scale * predicted) > tolerance * weight)
+        # Load is taken over within a step: what lies next to a wrong stretch is not trusted.
+        near = _widened(wrong, round(0.05 * samples.rate)) & valid
+        # Filtering smears a hit over its neighbours, which then look as if load were missing.
+        smeared = near & _widened(hits, round(SMEARED_SECONDS * samples.rate))
+        left_out['around impacts'] = left_out['around impacts'] | smeared
+        off = wrong & ~smeared & (measured < UNLOADED * weight)
+        left_out['the robot was not on the sensors'] = off
+        left_out['another support carried a part of the robot'] = near & ~smeared & ~off & ~hits
+    usable = ~np.any(list(left_out.values()), axis=0)
+    seconds = {reason: float(mask.sum()) / samples.rate for reason, mask in left_out.items()}
+    return Selection(usable, weight, seconds)
+
+
+def find_impacts(raw: Raw, weight: float) -> BoolArray:
+    """Grid points within 30 ms of a force that changes much faster than usual."""
+    none = np.zeros(len(raw.stamps), dtype=bool)
+    jump = np.zeros(len(raw.stamps))
+    for segment in contiguous_segments(raw.valid, 16):
+        force = raw.world[segment, :3]
+        change = np.zeros(len(force))
+        # The second difference leaves smooth loading alone and shows hits.
+        change[1:-1] = np.linalg.norm(force[2:] - 2.0 * force[1:-1] + force[:-2], axis=1)
+        jump[segment] = change
+    usual = float(np.median(jump[raw.valid])) if raw.valid.any() else 0.0
+    hits = jump > max(IMPACT_FACTOR * usual, IMPACT_SHARE * weight)
+    wide = _widened(hits, max(1, round(0.03 * raw.rate)))
+    return wide if wide[raw.valid].mean() < MOST_IMPACTS else none
+
+
+def _widened(mask: BoolArray, count: int) -> BoolArray:
+    if not mask.any() or count < 1:
+        return mask
+    return np.asarray(np.convolve(mask, np.ones(2 * count + 1), mode='same') > 0.5)
