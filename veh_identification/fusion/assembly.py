@@ -56,7 +56,7 @@ class StateAssembly:
             self._imu.active_at(time),
             any(record.active_at(time) for record in self._velocities),
             navigator.position_known or (mocap is not None and mocap.active_at(time)),
-            navigator.heading_known,
+            navigator.heading_known and time >= navigator.distrusted_until,
             navigator.filter.gravity_removed,
             navigator.turn_rate if turning else None,
         )

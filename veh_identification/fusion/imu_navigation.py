@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.frames import Transform
-from veh_identification.fusion.inertial import (
-    InertialFilter,
-    InertialNoise,
-)
+from veh_identification.fusion.inertial import InertialFilter, InertialNoise
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.rotation import Quaternion
@@ -34,6 +31,10 @@ CONSTRAINT_PERIOD = 0.1
 AIDING_PAUSE = 2.0
 #: The first attitude may be wrong by more than its covariance says: no gates for so long.
 SETTLING = 5.0
+#: What the attitude may be off (rad) after the IMU was silent for longer than its timeout.
+SILENCE_SIGMA = 0.3
+#: After a longer silence of the IMU roll, pitch and heading are found anew (seconds).
+LONGEST_SILENCE = 1.0
 
 
 class ImuNavigation:
@@ -58,6 +59,8 @@ class ImuNavigation:
         self._mount_is_straight = True
         self._imu_point = np.zeros(3)
         self._levers: dict[str, FloatArray] = {}
+        #: Biases while the IMU was last heard.
+        self._biases = np.zeros(6)
         self._velocity_records = [records[n] for n in VELOCITY_SOURCES if n in records]
         self.recoveries = 0
         self.restarts = 0
@@ -80,6 +83,8 @@ class ImuNavigation:
         self._still_since = math.inf
         self._settled_at = -math.inf
         self._surrenders: list[float] = []
+        #: An attitude that began in full motion needs time before anyone should rely on it.
+        self.distrusted_until = -math.inf
 
     def set_imu_mount(self, mount: Transform) -> None:
         """Pose of the IMU in the base link."""
@@ -111,6 +116,8 @@ class ImuNavigation:
             turn = rotation.from_rotation_vector(0.0, 0.0, self.options.imu.yaw_offset)
             measured = rotation.multiply(turn, measured)
         state = self.filter
+        if state.ready and time - self._imu_record.last_used > self._imu_timeout:
+            self._after_silence(time)
         if not state.ready:
             self._first_attitude(time, sample[:3], sample[3:], measured)
         else:
@@ -160,6 +167,21 @@ class ImuNavigation:
         self.filter.start(time, first.orientation, first.tilt_sigma, sigma)
         self._settled_at = time + SETTLING
 
+    def _after_silence(self, time: float) -> None:
+        """The IMU was silent: the attitude may have changed more than coasting allows for.
+
+        While it was, the other sensors' corrections had nowhere to go but attitude and biases:
+        the biases of before are taken again, and after a long silence the attitude starts anew.
+        Wheel odometry that tells the turn rate has carried the attitude on, and nothing is lost.
+        """
+        if self.turn_rate is not None:
+            return
+        self.filter.renew_attitude(SILENCE_SIGMA, self._biases)
+        self._settled_at = time + SETTLING
+        if time - self._imu_record.last_used > LONGEST_SILENCE:
+            self.reset()
+            self.distrusted_until = time + 2.0 * SETTLING
+
     def _level(self, time: float, measured: Quaternion | None) -> None:
         """Gravity levels the attitude while nothing else does; the orientation field may help."""
         state, imu = self.filter, self.options.imu
@@ -167,16 +189,27 @@ class ImuNavigation:
         state.force_sum[:] = 0.0
         self._level_count = 0
         self._next_level = time + LEVEL_PERIOD
+        self._biases[:] = state.x[10:16]
         if imu.use_orientation and measured is not None:
             self._correct_quietly(measurements.orientation(state, measured), imu.orientation_std)
         elif state.gravity_removed:
             # Nothing else keeps roll and pitch: the orientation field, or a level road.
             reference = rotation.IDENTITY if measured is None else measured
             self._correct_quietly(measurements.tilt(state, reference), 0.1)
-        elif not self.aided(time):
+        elif not self.aided(time) and not self._tilt_is_better_known():
             # A moving vehicle shows more than gravity: trust it less the further from one g.
             excess = abs(float(np.linalg.norm(mean)) - state.gravity)
             self._correct_quietly(measurements.gravity(state, mean), imu.level_std + 2.0 * excess)
+
+    def _tilt_is_better_known(self) -> bool:
+        """Whether the filter knows roll and pitch better than an accelerometer could tell.
+
+        A turning car that just lost its satellites shows more than gravity for minutes: levelling
+        by it would ruin the dead reckoning.
+        """
+        state = self.filter
+        sigma = math.sqrt(max(state.P[6, 6], state.P[7, 7], 0.0))
+        return state.navigating and sigma < self.options.imu.level_std / state.gravity
 
     def _constrain(self, time: float) -> None:
         options = self.options.nonholonomic

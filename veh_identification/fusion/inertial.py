@@ -126,6 +126,16 @@ class InertialFilter:
         self.position[:] = 0.0
         self.velocity[:] = 0.0
 
+    def renew_attitude(self, sigma: float, biases: FloatArray) -> None:
+        """Take the attitude as uncertain by `sigma` and the biases as given, not well known."""
+        self.x[10:16] = biases
+        self.P[6:15, :] = 0.0
+        self.P[:, 6:15] = 0.0
+        noise = self.noise
+        self.P[ROTATION, ROTATION] = sigma**2 * np.eye(3)
+        self.P[GYRO_BIAS, GYRO_BIAS] = (0.1 * noise.gyro_bias) ** 2 * np.eye(3)
+        self.P[ACCEL_BIAS, ACCEL_BIAS] = (0.3 * noise.accel_bias) ** 2 * np.eye(3)
+
     def forget_biases(self) -> None:
         """The next start begins with unknown biases."""
         self.x[10:16] = 0.0
