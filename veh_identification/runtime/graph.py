@@ -65,6 +65,13 @@ PARALLEL_IDENTIFICATION = NodeDescription(
     'parallel_identification',
     'veh_identification.nodes.parallel_identification:ParallelIdentification',
 )
+CONTACT_IDENTIFICATION = NodeDescription(
+    'contact_identification',
+    'veh_identification.nodes.contact_identification:ContactIdentification',
+)
+CAR_IDENTIFICATION = NodeDescription(
+    'car_identification', 'veh_identification.nodes.car_identification:CarIdentification'
+)
 
 GRAPHS = {
     graph.name: graph
@@ -81,6 +88,20 @@ GRAPHS = {
             'parameters of a hexapod from its periodic excitation',
             (PARALLEL_IDENTIFICATION,),
             'parallel_identification.yaml',
+        ),
+        Graph(
+            'contact_identification',
+            'parameters of a humanoid from contact wrenches, live',
+            (SENSOR_FUSION, CONTACT_IDENTIFICATION),
+            'contact_identification.yaml',
+            ('mocap', 'force'),
+        ),
+        Graph(
+            'car_identification',
+            'the 33 parameters of a car while it drives',
+            (CAR_IDENTIFICATION,),
+            'car_identification.yaml',
+            ('imu', 'can'),
         ),
     )
 }

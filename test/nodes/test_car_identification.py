@@ -1,0 +1,259 @@
+"""The node `car_identification`: the estimate chunk by chunk, and the node on messages."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from live_harness import Item, run
+
+from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.nodes.car_advice import BRAKE, ROUGH, advice
+from veh_identification.nodes.car_chunks import OVERLAP, CarChunks
+from veh_identification.nodes.car_identification import CarIdentification
+from veh_identification.nodes.car_live import CarLive
+from veh_identification.runtime import messages
+from veh_identification.simulation.car_messages import readings, static_transforms
+from veh_identification.simulation.car_scenarios import (
+    car_recording,
+    default_configuration,
+    run_sensors,
+    sine_steer,
+)
+from veh_identification.simulation.car_vehicle import Vehicle
+from veh_identification.simulation.sensors import EPOCH_NS
+from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.parameters import NAMES, scales
+
+NAME = 'car_identification'
+PARAMETERS = f'/{NAME}/parameters'
+CHUNK = 15.0
+LOAD, PLACE = 75.0, np.array([0.9, 0.3, 0.35])
+
+
+def pieces(recording, seconds: float):
+    """A recording in chunks as the node cuts it."""
+
+    def cut(series, a, b):
+        return series.take((series.stamps >= a) & (series.stamps < b))
+
+    for a in np.arange(0.0, seconds - CHUNK + 1e-9, CHUNK - OVERLAP):
+        b = a + CHUNK
+        yield replace(
+            recording, imu=cut(recording.imu, a, b), speed=cut(recording.speed, a, b),
+            joints={n: cut(s, a, b) for n, s in recording.joints.items()},
+            wrenches={n: cut(s, a, b) for n, s in recording.wrenches.items()},
+        )  # fmt: skip
+
+
+def loaded_vehicle() -> Vehicle:
+    """The example car with a load; its suspension is set so that it stands level again."""
+    vehicle = Vehicle()
+    i = vehicle.inertia
+    mass = i.mass + LOAD
+    centre = (i.mass * np.array(i.centre) + LOAD * PLACE) / mass
+    return replace(vehicle, inertia=replace(i, mass=mass, centre=tuple(centre)))
+
+
+@pytest.fixture(scope='module')
+def driven():
+    return car_recording(default_configuration(), sine_steer(1), 60.0, 1)
+
+
+@pytest.fixture(scope='module')
+def live(driven):
+    core = CarLive(default_configuration(), CarOptions(), 1e-5)
+    problems = [core.add(chunk) for chunk in pieces(driven[0], 60.0)]
+    assert problems == [''] * 4
+    return core
+
+
+def test_after_60_s_of_sine_steering_within_two_sigma_of_the_offline_estimate(
+    driven, live
+) -> None:
+    offline = identify_recordings([driven[0]], default_configuration())
+    solution = live.solve()
+    difference = (solution.value - offline.value) / offline.std
+    print(f'live - offline: max {np.abs(difference).max():.2f} sigma '
+          f'({NAMES[int(np.abs(difference).argmax())]}), '
+          f'rms {np.sqrt(np.mean(difference**2)):.2f}')  # fmt: skip
+    assert np.abs(difference).max() < 2.0
+    assert solution.excited.all()
+    assert not live.changed and live.held_chunks == 0
+    mass = solution.value[0]
+    assert mass == pytest.approx(driven[1]['Mc'], rel=0.005)
+
+
+def test_a_load_is_noticed_in_its_first_chunk(live) -> None:
+    core = copy.deepcopy(live)
+    before = core.solve()
+    recording, truth = car_recording(
+        default_configuration(), sine_steer(1), CHUNK, 5, vehicle=loaded_vehicle()
+    )
+    (chunk,) = pieces(recording, CHUNK)
+    assert core.add(chunk) == ''
+    assert core.changed
+    change = core.change
+    print(f'load {change.value[0]:.1f} +- {change.std[0]:.1f} kg, first moments '
+          f'{np.round(change.value[1:], 1)}, statistic {change.test.statistic:.0f}')  # fmt: skip
+    expected = truth['Mc'] - Vehicle().parameters()['Mc']
+    assert expected == pytest.approx(LOAD)
+    assert change.value[0] == pytest.approx(LOAD, abs=max(5.0, 4.0 * change.std[0]))
+    assert change.value[1] / change.value[0] == pytest.approx(PLACE[0], abs=0.15)
+    # What is known stays as it was while the load is there.
+    held = core.solve()
+    assert held.value[0] == pytest.approx(before.value[0], abs=before.covariance[0, 0] ** 0.5)
+    assert core.held_chunks == 1
+
+
+def test_the_same_car_again_is_no_change(live) -> None:
+    core = copy.deepcopy(live)
+    recording, _ = car_recording(default_configuration(), sine_steer(2), 30.0, 6)
+    for chunk in pieces(recording, 30.0):
+        assert core.add(chunk) == ''
+        assert not core.changed, core.change.test.statistic
+
+
+def test_a_missing_wheel_is_skipped_and_named(driven, live) -> None:
+    core = copy.deepcopy(live)
+    chunk = next(pieces(driven[0], 60.0))
+    seconds = core.seconds
+    blind = replace(chunk, wrenches={k: v for k, v in chunk.wrenches.items() if k != 'fl'})
+    assert 'sensors are missing: no equations' in core.add(blind)
+    assert core.add(replace(chunk, speed=None)) == 'the speed is missing'
+    assert core.seconds == seconds
+    with pytest.raises(EstimationError, match='no chunk so far'):
+        CarLive(default_configuration(), CarOptions(), 1e-5).solve()
+
+
+def test_state_survives_storage(live) -> None:
+    other = CarLive(default_configuration(), CarOptions(), 1e-5)
+    other.restore(live.state())
+    np.testing.assert_allclose(other.solve().value, live.solve().value, rtol=1e-9)
+    assert other.seconds == pytest.approx(live.seconds)
+    with pytest.raises(EstimationError, match='not a stored estimate'):
+        other.restore({'version': 1})
+    with pytest.raises(EstimationError, match='other parameters'):
+        other.restore({**live.state(), 'names': np.array(['x'])})
+
+
+def test_advice_names_the_manoeuvre() -> None:
+    std = 0.001 * scales(NAMES)
+    assert advice(NAMES, scales(NAMES), std) == ''
+    std[NAMES.index('YYc')] = 1e5
+    std[NAMES.index('M3')] = np.nan
+    text = advice(NAMES, scales(NAMES), std)
+    assert f'YYc: {BRAKE}' in text and f'M3: {ROUGH}' in text
+
+
+def test_chunks_wait_for_late_samples_and_start_anew_after_a_clock_jump() -> None:
+    chunks = CarChunks(5.0)
+    made = []
+    for k in range(1200):
+        stamp = 10**18 + k * 10_000_000
+        found = chunks.push('imu', stamp, (0.0,) * 6)
+        if found is not None:
+            made.append((k, found))
+    assert [k for k, _ in made] == [550, 990]  # 5 s and the time to wait; then 4.4 s later
+    assert len(made[0][1].imu) == 500 and made[0][1].wrenches == {}
+    chunks.push('imu', 10**17, (0.0,) * 6)
+    assert chunks.clock_jumps == 1
+
+
+# The node ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def source():
+    car = default_configuration()
+    _, streams, _ = run_sensors(car, sine_steer(1), 23.0, 3)
+    used = [one for one in streams if not one.topic.startswith('ride')]
+    first = Item(EPOCH_NS, '/tf_static', static_transforms(car))
+    return [first, *(Item(r.log_ns, r.topic, r.message) for r in readings(used))]
+
+
+@pytest.fixture(scope='module')
+def ran(source, tmp_path_factory):
+    file = tmp_path_factory.mktemp('car') / 'estimate.npz'
+    calls = [(13.0, '/save', {})]
+    return run(CarIdentification, NAME, source, chunk=6.0, file=str(file), calls=calls)
+
+
+def test_the_node_publishes_parameters_and_reconstruction(ran) -> None:
+    node, sink = ran
+    estimates = sink.of(PARAMETERS)
+    assert len(estimates) >= 15
+    found = {p.name: p for p in estimates[-1].parameters}
+    assert [p.name for p in estimates[-1].parameters][:33] == list(NAMES)
+    assert found['Mc'].value == pytest.approx(Vehicle().parameters()['Mc'], rel=0.005)
+    assert found['Mc'].a_priori == pytest.approx(1508.5)
+    assert 1.2 < found['centre_of_gravity.x'].value < 1.8
+    shown = sink.of(f'/{NAME}/reconstruction')
+    measured = np.array([m.measured for m in shown])
+    predicted = np.array([m.predicted for m in shown])
+    relative = np.sqrt(np.mean((measured - predicted) ** 2, axis=0) / np.mean(measured**2, axis=0))
+    assert np.all(relative[[1, 2, 5, 6, 7, 8, 9]] < 0.1)  # lateral, vertical, yaw, suspensions
+    assert node.live.chunks == 4 and node.skipped.total == 0
+
+
+def test_two_runs_give_the_same_bytes(source, ran) -> None:
+    short = source[: len(source) // 2]
+    first = run(CarIdentification, NAME, short, chunk=5.0)[1].rows
+    assert first == run(CarIdentification, NAME, short, chunk=5.0)[1].rows
+
+
+def test_save_reset_load(source, ran) -> None:
+    file = ran[0].options.file
+    short = source[: len(source) // 8]
+    node, sink = run(
+        CarIdentification, NAME, short, file=file,
+        calls=[(0.5, '/load', {}), (1.5, '/reset', {}), (1.7, '/load', {})],
+    )  # fmt: skip
+    assert node.solution is not None and node.live.seconds > 9.0
+    then = {p.name: p for p in ran[1].of(PARAMETERS)[-1].parameters}
+    now = {p.name: p for p in sink.of(PARAMETERS)[-1].parameters}
+    for name in NAMES:
+        assert abs(now[name].value - then[name].value) < 4.0 * now[name].std
+    nothing, _ = run(CarIdentification, NAME, short, calls=[(0.5, '/save', {})])
+    assert nothing.solution is None
+    other, _ = run(CarIdentification, NAME, short, chunk=20.0)
+    assert other.solution is None  # not even one chunk
+
+
+def test_lost_sensors_and_numbers_that_are_none(source) -> None:
+    spoiled = []
+    for k, item in enumerate(source):
+        t = (item.time_ns - EPOCH_NS) * 1e-9
+        if item.topic.endswith('wheel_rl/wrench') and 7.0 < t < 11.0:
+            continue
+        if item.topic.endswith('imu/data') and k % 50 == 0:
+            message = copy.deepcopy(item.message)
+            message.angular_velocity.x = float('nan')
+            item = Item(item.time_ns, item.topic, message)
+        spoiled.append(item)
+    node, sink = run(CarIdentification, NAME, spoiled, chunk=6.0)
+    assert node.live.chunks == 3 and node.skipped.total == 1
+    reason = next(iter(node.skipped.reasons))
+    texts = [s.message for s in sink.statuses(NAME)]
+    assert any(reason in text for text in texts)
+    value = node.solution.value
+    assert np.isfinite(value).all()
+    assert value[0] == pytest.approx(Vehicle().parameters()['Mc'], rel=0.01)
+
+
+def test_silence_disabling_and_wrong_parameters(source) -> None:
+    quiet = [*source[:4000], *(Item(i.time_ns + 5 * 10**9, i.topic, i.message)
+                               for i in source[4000:4100])]  # fmt: skip
+    _, sink = run(
+        CarIdentification, NAME, quiet,
+        calls=[(0.2, '/enable', {'data': False}), (0.4, '/enable', {'data': True})],
+    )  # fmt: skip
+    status = sink.statuses(NAME)
+    assert any('no sensor message for 2 s' in s.message for s in status)
+    assert messages.byte_value(status[0].level) == 1  # no estimate yet
+    for wrong, text in (({'car': 'nowhere'}, 'parameter car'), ({'dof': 21}, 'parameter dof'),
+                        ({'chunk': 1.0}, 'below its minimum')):  # fmt: skip
+        with pytest.raises(ParameterError, match=text):
+            run(CarIdentification, NAME, source[:1], **wrong)

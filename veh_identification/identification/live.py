@@ -1,0 +1,300 @@
+"""Identification while data come in: all rows for good, recent rows apart, are the two at odds?
+
+Rows of Y = W X + rho (both sides low-passed alike and decimated) go two ways. The recent ones are
+kept: those of the last `memory` seconds show the present, those up to HOLD times as old the noise.
+The same rows wait as long before they join the long-term factors, so that the two are independent,
+and what comes after a change never reaches the long-term estimate: it stops taking rows while a
+change is seen.
+
+The change is looked for where a load acts: in the mass and the first moments of one body, all
+other parameters held at their long-term values x: d minimises the weighted |W_s d - (Y - W x)|, a
+few numbers instead of a hundred, so that seconds of data are enough. Its covariance comes from the
+residuals of the rows between, with their correlation (Newey-West), plus what the errors of x add.
+How much larger than expected the statistic has been so far (model errors) scales it down.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import EstimationError
+from veh_identification.identification.accumulator import Information
+from veh_identification.identification.blocks import Array
+from veh_identification.identification.change import ChangeTest, change_test
+from veh_identification.identification.factor import triangular_factor
+
+Integers = NDArray[np.int64]
+STATE_VERSION = 1
+#: Rows older than this many times the memory become long-term knowledge.
+HOLD = 3.0
+#: Seconds over which the correlation of the residuals is allowed for.
+CORRELATED_SECONDS = 0.5
+#: Statistics that must have been seen before changes are believed, and how many are remembered.
+CALIBRATION, REMEMBERED = 5, 40
+#: Evaluations in a row that must show a change (or none again) before it is believed.
+CONFIRM = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver makes of the long-term factors."""
+
+    value: Array
+    covariance: Array
+    sigma: Array  # noise per equation
+    excited: NDArray[np.bool_]
+    condition_number: float
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """How the recent rows differ from the long-term estimate."""
+
+    test: ChangeTest
+    value: Array  # change of the watched parameters
+    std: Array
+
+
+Solver = Callable[[Information], Solution]
+
+
+def no_information(equations: int, columns: int) -> Information:
+    """Nothing known yet."""
+    width = columns + 1
+    return Information(np.zeros((equations, width, width)), 0, 0, np.zeros(equations))
+
+
+def extended(information: Information, W: Array, Y: Array) -> Information:
+    """The factors after further rows W (n, equations, columns), Y (n, equations)."""
+    rows = np.concatenate([W, Y[:, :, None]], axis=2)
+    factors = np.stack([
+        triangular_factor(np.vstack([factor, rows[:, j]]))
+        for j, factor in enumerate(information.factors)
+    ])  # fmt: skip
+    squares = information.squares + np.square(Y).sum(axis=0)
+    return Information(factors, information.samples + len(Y), information.excluded, squares)
+
+
+class LiveIdentification:
+    """Long-term and recent knowledge of the same unknowns."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        equations: Sequence[str],
+        watched: Sequence[int],
+        solver: Solver,
+        *,
+        row_rate: float,
+        memory: float,
+        significance: float,
+    ) -> None:
+        """`watched` are the columns that a load changes; `memory` [s] is what counts as recent."""
+        self.names, self.equations = list(names), list(equations)
+        self.watched = np.asarray(watched, np.int64)
+        self.row_rate, self.memory, self.significance = row_rate, memory, significance
+        self._solver = solver
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.information = no_information(len(self.equations), len(self.names))
+        self.reference: Solution | None = None  # of rows older than the recent ones
+        self.change: Change | None = None
+        self.changed = False
+        self.held_rows = 0
+        self._streak = 0
+        self._waiting: deque[tuple[Array, Array]] = deque()
+        self._waiting_rows = 0
+        self._recent: deque[tuple[Array, Array]] = deque()
+        self._recent_rows = 0
+        # Variance of the watched parameters over that of white noise; 0 while not measured.
+        self._colour = 0.0
+        self._statistics: deque[float] = deque(maxlen=REMEMBERED)
+
+    @property
+    def samples(self) -> int:
+        """Rows in use, those that wait included."""
+        return self.information.samples + self._waiting_rows
+
+    def add(self, W: Array, Y: Array) -> None:
+        """Take rows in time order; rows with anything not finite are refused by the caller."""
+        if not len(Y):
+            return
+        self._recent.append((W, Y))
+        self._recent_rows += len(Y)
+        while self._recent_rows - len(self._recent[0][1]) >= self._span:
+            self._recent_rows -= len(self._recent.popleft()[1])
+        if self.changed:
+            self.held_rows += len(Y)
+            return
+        self._waiting.append((W, Y))
+        self._waiting_rows += len(Y)
+
+    def solve(self) -> Solution:
+        """Estimate of all rows before a change; also looks for a change. EstimationError early."""
+        self._absorb()
+        everything = self.information
+        if self._waiting:
+            W, Y = (np.concatenate(part) for part in zip(*self._waiting, strict=True))
+            everything = extended(everything, W, Y)
+        if everything.samples == 0:
+            raise EstimationError('no rows so far')
+        self._look_for_change()
+        if self.changed and self.reference is not None:
+            return self.reference
+        return self._solver(everything)
+
+    # Long-term knowledge ------------------------------------------------------------------------
+
+    def _absorb(self) -> None:
+        """Rows that have waited long enough become long-term knowledge."""
+        ready: list[tuple[Array, Array]] = []
+        while self._waiting and self._waiting_rows - len(self._waiting[0][1]) >= self._span:
+            ready.append(self._waiting.popleft())
+            self._waiting_rows -= len(ready[-1][1])
+        if not ready:
+            return
+        W, Y = (np.concatenate(part) for part in zip(*ready, strict=True))
+        self.information = extended(self.information, W, Y)
+        try:
+            self.reference = self._solver(self.information)
+        except EstimationError:
+            self.reference = None
+
+    @property
+    def _span(self) -> float:
+        """Rows that wait."""
+        return HOLD * self.memory * self.row_rate
+
+    @property
+    def level(self) -> float:
+        """Mean of the statistic over its expectation as far as nothing changed, at least 1."""
+        if not self._statistics:
+            return 1.0
+        return max(1.0, float(np.mean(self._statistics)) / len(self.watched))
+
+    # Change -------------------------------------------------------------------------------------
+
+    def _look_for_change(self) -> None:
+        reference = self.reference
+        if reference is None or self._recent_rows < self._span:
+            return
+        if not np.all(reference.excited[self.watched]):
+            return
+        level = self.level
+        calibrated = len(self._statistics) >= CALIBRATION
+        change = self._compare(reference, level)
+        if not calibrated or not (self.changed or change.test.changed):
+            self._statistics.append(
+                level * min(change.test.statistic, change.test.threshold)
+            )
+        if not calibrated:
+            return
+        self.change = change
+        if change.test.changed == self.changed:
+            self._streak = 0
+            return
+        self._streak += 1
+        if self._streak < CONFIRM:
+            return
+        self._streak = 0
+        self.changed = not self.changed
+        if self.changed:
+            # The rows that wait may already belong to the new state.
+            self.held_rows += self._waiting_rows
+            self._waiting.clear()
+            self._waiting_rows = 0
+
+    def _compare(self, reference: Solution, level: float) -> Change:
+        W, Y = (np.concatenate(part) for part in zip(*self._recent, strict=True))
+        residual = (Y - W @ np.nan_to_num(reference.value)) / reference.sigma
+        W = W / reference.sigma[:, None]
+        columns = W[:, :, self.watched]
+        newest = len(Y) - round(self.memory * self.row_rate)
+        colour = self._colour or self._measure_colour(columns[:newest], residual[:newest])
+        rows, left = W[newest:], columns[newest:]
+        inverse = np.linalg.pinv(np.einsum('nji,njk->ik', left, left), hermitian=True)
+        d = inverse @ np.einsum('nji,nj->i', left, residual[newest:])
+        # Errors of the long-term estimate reach d through the recent motion.
+        through = inverse @ np.einsum('nji,njk->ik', left, rows)
+        known = level * (through @ np.nan_to_num(reference.covariance) @ through.T)
+        noise = level * colour * inverse
+        names = [self.names[k] for k in self.watched]
+        test = change_test(d, noise, np.zeros(len(d)), known, names, self.significance)
+        if not (self.changed or test.changed):  # else the rows between hold both states
+            self._colour = self._measure_colour(columns[:newest], residual[:newest])
+        return Change(test, d, np.sqrt(np.diag(noise + known)))
+
+    def _measure_colour(self, columns: Array, residual: Array) -> float:
+        """Variance of estimates of d over (W_s' W_s)^-1, from correlated residuals."""
+        inverse = np.linalg.pinv(np.einsum('nji,njk->ik', columns, columns), hermitian=True)
+        d = inverse @ np.einsum('nji,nj->i', columns, residual)
+        scores = np.einsum('nji,nj->ni', columns, residual - columns @ d)
+        lags = round(CORRELATED_SECONDS * self.row_rate)
+        return float(np.trace(inverse @ long_run_covariance(scores, lags))) / len(d)
+
+    # Storage ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Plain arrays of the long-term knowledge, rows that wait included unless a change shows.
+
+        Fit for np.savez and back through `restore`.
+        """
+        information = self.information
+        for W, Y in self._waiting:
+            information = extended(information, W, Y)
+        return {
+            'version': STATE_VERSION,
+            'names': np.array(self.names),
+            'equations': np.array(self.equations),
+            'factors': information.factors,
+            'samples': information.samples,
+            'excluded': information.excluded,
+            'squares': information.squares,
+            'statistics': np.array(self._statistics),
+            'colour': self._colour,
+            'row_rate': self.row_rate,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over stored knowledge as the long-term estimate; EstimationError if it is other."""
+        if 'version' not in state or int(state['version']) != STATE_VERSION:
+            raise EstimationError(f'the stored estimate must have version {STATE_VERSION}')
+        lacking = [key for key in self.state() if key not in state]
+        if lacking:
+            raise EstimationError(f'the stored estimate lacks {lacking[0]}')
+        for key, wanted in (('names', self.names), ('equations', self.equations)):
+            found = [str(name) for name in state[key]]
+            if found != wanted:
+                other = sorted(set(found) ^ set(wanted))[:4]
+                raise EstimationError(
+                    f'the stored estimate has other {key} ({len(found)}, here {len(wanted)}): '
+                    f'{", ".join(other)}'
+                )
+        factors, squares = np.array(state['factors'], float), np.array(state['squares'], float)
+        if factors.shape != self.information.factors.shape or not np.isfinite(factors).all():
+            raise EstimationError('the stored estimate holds unusable factors')
+        self.reset()
+        self.information = replace(
+            self.information, factors=factors, squares=squares, samples=int(state['samples']),
+            excluded=int(state['excluded']),
+        )  # fmt: skip
+        self._statistics.extend(float(value) for value in state['statistics'])
+        self._colour = float(state['colour'])
+        self.reference = self._solver(self.information)
+
+
+def long_run_covariance(scores: Array, lags: int) -> Array:
+    """Newey-West estimate of the covariance of the sum of correlated vectors (n, k)."""
+    total = scores.T @ scores
+    for lag in range(1, min(lags, len(scores) - 1) + 1):
+        part = (1.0 - lag / (lags + 1.0)) * (scores[lag:].T @ scores[:-lag])
+        total += part + part.T
+    return np.asarray(total)

@@ -1,0 +1,281 @@
+"""Identification of a car chunk by chunk: the offline method on what has been driven so far.
+
+Each chunk passes the offline preparation (one zero-phase filter on both sides of all equations)
+and adds its Gram matrices per band to those before: memory stays flat, and the estimate after a
+drive is that of `veh-id identify car` but for the edges of the chunks.
+
+The newest chunk joins the long-term matrices only when the next one comes. Before, it is compared
+with them where a load acts: with H and b the normal equations of the chunk under the long-term
+weights and x the long-term estimate, d = H_ss^-1 (b_s - H_s x) is the change of mass and first
+moments. A chunk that shows a change is held back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import EstimationError, InputError
+from veh_identification.identification.change import change_test
+from veh_identification.identification.live import Change, Solution
+from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.cutoffs import Cutoffs
+from veh_identification.systems.car.estimation import CarProblem, Fit
+from veh_identification.systems.car.identify import (
+    CarOptions,
+    Gathered,
+    fit_gathered,
+    gather_recordings,
+    select,
+)
+from veh_identification.systems.car.model import EQUATIONS, CarModel
+from veh_identification.systems.car.parameters import scale
+from veh_identification.systems.car.recording import CarRecording
+from veh_identification.systems.car.samples import CarSamples
+from veh_identification.systems.car.spectral import SpectralInformation
+
+Array = NDArray[np.float64]
+WATCHED = ('Mc', 'MXc', 'MYc', 'MZc')
+STATE_VERSION = 1
+#: Seconds of driving before changes are looked for.
+CALIBRATION_SECONDS = 30.0
+REMEMBERED = 40
+
+
+@dataclass
+class Knowledge:
+    """Sum of chunks, and the cut-offs that each of them asked for."""
+
+    gathered: Gathered
+    hertz: list[Mapping[str, float]]
+
+    def plus(self, other: Gathered) -> Knowledge:
+        """With one more chunk."""
+        mine = self.gathered
+        pairs = zip(mine.mirrored, other.mirrored, strict=True)
+        total = replace(
+            mine, information=mine.information + other.information,
+            mirrored=[a + b for a, b in pairs], first=other.first,
+        )  # fmt: skip
+        hertz = [*self.hertz, other.cutoffs.hertz]
+        middle = {name: float(np.median([one[name] for one in hertz])) for name in EQUATIONS}
+        total.cutoffs = Cutoffs(middle, mine.cutoffs.stop_bands, mine.cutoffs.reasons)
+        return Knowledge(total, hertz)
+
+
+class CarLive:
+    """Long-term knowledge, the newest chunk, and whether the two are at odds."""
+
+    def __init__(
+        self, configuration: CarConfiguration, options: CarOptions, significance: float
+    ) -> None:
+        self.configuration, self.options = configuration, options
+        self.significance = significance
+        self.names = list(options.names)
+        self.watched = [self.names.index(name) for name in WATCHED]
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.known: Knowledge | None = None
+        self.newest: Gathered | None = None
+        self.reference: Solution | None = None
+        self._fit: Fit | None = None
+        self.change: Change | None = None
+        self.changed = False
+        self.latest: CarSamples | None = None  # the longest stretch of the latest chunk
+        self.held_chunks = self.chunks = 0
+        self._statistics: list[float] = []
+
+    @property
+    def samples(self) -> int:
+        """Samples in use."""
+        long = self.known.gathered.information.samples if self.known else 0
+        return long + (self.newest.information.samples if self.newest is not None else 0)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in use, the newest chunk included."""
+        long = self.known.gathered.information.seconds if self.known else 0.0
+        return long + (self.newest.information.seconds if self.newest is not None else 0.0)
+
+    @property
+    def model(self) -> CarModel | None:
+        """The model, once a chunk has shown which joints are measured."""
+        return None if self.known is None else self.known.gathered.model
+
+    def add(self, recording: CarRecording) -> str:
+        """Take a chunk; the reason in words when it cannot be used."""
+        options = self.options
+        if self.model is not None:
+            options = replace(options, dof=self.model.dof)
+        try:
+            chunk = gather_recordings([recording], self.configuration, options)
+        except InputError as error:
+            return _short(str(error))
+        if self.known is not None:
+            lost = _lost(self.known.gathered, chunk)
+            if lost:
+                return lost
+            if _lost(chunk, self.known.gathered):  # a sensor that was missing has come: start over
+                self.reset()
+        self.chunks += 1
+        self.latest = chunk.first
+        self._take(chunk)
+        return ''
+
+    def _take(self, chunk: Gathered) -> None:
+        self._absorb()
+        if self.known is None:
+            self.known = Knowledge(chunk, [chunk.cutoffs.hertz])
+            self._solve_reference()
+            return
+        self._look_for_change(chunk)
+        if self.changed:
+            self.held_chunks += 1
+        else:
+            self.newest = chunk
+
+    def _absorb(self) -> None:
+        if self.newest is not None and self.known is not None:
+            self.known = self.known.plus(self.newest)
+            self.newest = None
+            self._solve_reference()
+
+    def _solve_reference(self) -> None:
+        assert self.known is not None
+        self.reference, self._fit = self._solve(self.known)
+
+    def solve(self) -> Solution:
+        """Estimate of all chunks before a change."""
+        if self.known is None or self.reference is None:
+            raise EstimationError('no chunk so far')
+        if self.newest is None:
+            return self.reference
+        return self._solve(self.known.plus(self.newest))[0]
+
+    def _solve(self, known: Knowledge) -> tuple[Solution, Fit]:
+        gathered = known.gathered
+        selection, _ = select(gathered)
+        fit, _ = fit_gathered(gathered, self.options, selection, self.configuration)
+        value = np.where(selection.parameters, fit.value, np.nan)
+        covariance = fit.covariance.copy()
+        unknown = ~selection.parameters
+        covariance[unknown, :] = covariance[:, unknown] = np.nan
+        sigma = np.sqrt(fit.residual_squares / max(gathered.information.samples, 1))
+        sigma = np.where(gathered.usable, sigma, np.nan)
+        sizes = np.array([scale(name) for name in self.names])
+        excited = selection.parameters & (np.sqrt(np.diag(fit.covariance)) < sizes)
+        return Solution(value, covariance, sigma, excited, fit.condition_number), fit
+
+    # Change -------------------------------------------------------------------------------------
+
+    @property
+    def level(self) -> float:
+        """Mean of the statistic over its expectation as far as nothing changed, at least 1."""
+        if not self._statistics:
+            return 1.0
+        return max(1.0, float(np.mean(self._statistics)) / len(self.watched))
+
+    def _look_for_change(self, chunk: Gathered) -> None:
+        assert self.known is not None and self.reference is not None and self._fit is not None
+        if not self.reference.excited[self.watched].all():
+            return
+        level = self.level
+        change = self._compare(chunk, self.reference, self._fit, level)
+        ready = self.known.gathered.information.seconds >= CALIBRATION_SECONDS
+        if not ready or not change.test.changed:
+            limited = level * min(change.test.statistic, change.test.threshold)
+            self._statistics = [*self._statistics, limited][-REMEMBERED:]
+        if ready:
+            self.change, self.changed = change, change.test.changed
+
+    def _compare(self, chunk: Gathered, reference: Solution, fit: Fit, level: float) -> Change:
+        problem = CarProblem(chunk.model, chunk.information)
+        bands = min(len(fit.weights), len(chunk.information.rows))
+        if bands < len(chunk.information.rows):
+            problem = CarProblem(chunk.model, _shortened(chunk.information, bands))
+        weights, power = fit.weights[:bands], fit.power[:bands]
+        H, b = problem.normal(weights)
+        meat = problem.normal(weights @ power @ weights)[0]
+        s = self.watched
+        inverse = np.linalg.inv(H[np.ix_(s, s)])
+        d = inverse @ (b[s] - H[s] @ np.nan_to_num(reference.value))
+        noise = level * inverse @ meat[np.ix_(s, s)] @ inverse
+        through = inverse @ H[s]
+        known = level * (through @ np.nan_to_num(reference.covariance) @ through.T)
+        test = change_test(d, noise, np.zeros(len(d)), known, list(WATCHED), self.significance)
+        return Change(test, d, np.sqrt(np.diag(noise + known)))
+
+    # Storage ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Plain arrays, fit for np.savez and back through `restore`."""
+        if self.known is None:
+            raise EstimationError('nothing is identified yet')
+        known = self.known if self.newest is None else self.known.plus(self.newest)
+        g = known.gathered
+        parts = [g.information, *g.mirrored]
+        return {
+            'version': STATE_VERSION, 'names': np.array(self.names), 'dof': g.model.dof,
+            'grams': np.stack([one.grams for one in parts]), 'rows': g.information.rows,
+            'samples': g.information.samples, 'seconds': g.information.seconds,
+            'usable': g.usable, 'has_speed': g.has_speed,
+            'hertz': np.array([[one[name] for name in EQUATIONS] for one in known.hertz]),
+            'statistics': np.array(self._statistics),
+        }  # fmt: skip
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over stored knowledge; EstimationError if it is other."""
+        try:
+            names, version = [str(name) for name in state['names']], int(state['version'])
+            grams, rows = np.array(state['grams'], float), np.array(state['rows'], float)
+            hertz: list[Mapping[str, float]] = [
+                dict(zip(EQUATIONS, map(float, one), strict=True)) for one in state['hertz']
+            ]
+            samples, seconds = int(state['samples']), float(state['seconds'])
+            usable, has_speed = np.array(state['usable'], bool), bool(state['has_speed'])
+            dof, statistics = int(state['dof']), [float(v) for v in state['statistics']]
+        except (KeyError, ValueError, TypeError) as error:
+            raise EstimationError(f'not a stored estimate of a car ({error})') from None
+        if version != STATE_VERSION or names != self.names:
+            raise EstimationError('the stored estimate has another version or other parameters')
+        model = CarModel(self.configuration, dof, self.options.names)
+        if grams.shape[1:] != (len(rows), model.signal_count, model.signal_count) or not (
+                np.isfinite(grams).all()):  # fmt: skip
+            raise EstimationError('the stored estimate does not fit this car')
+        self.reset()
+        parts = [SpectralInformation(one, rows, samples, seconds) for one in grams]
+        cutoffs = Cutoffs(
+            {n: float(np.median([one[n] for one in hertz])) for n in EQUATIONS},
+            self.configuration.disturbances, {},
+        )  # fmt: skip
+        # `first` serves checks of recordings only.
+        self.known = Knowledge(
+            Gathered(model, parts[0], parts[1:], cutoffs, cast(CarSamples, None), usable,
+                     has_speed, [], None, {'recordings': ['stored']}), hertz,
+        )  # fmt: skip
+        self._statistics = statistics
+        self._solve_reference()
+
+
+def _shortened(information: SpectralInformation, bands: int) -> SpectralInformation:
+    return replace(information, grams=information.grams[:bands], rows=information.rows[:bands])
+
+
+def _lost(before: Gathered, now: Gathered) -> str:
+    """What an earlier chunk had and this one lacks."""
+    gone = [name for name, had, has in zip(EQUATIONS, before.usable, now.usable, strict=True)
+            if had and not has]  # fmt: skip
+    if gone:
+        return f'sensors are missing: no equations {" ".join(gone)}'
+    return 'the speed is missing' if before.has_speed and not now.has_speed else ''
+
+
+def _short(text: str) -> str:
+    """A reason without the chunk's label, so that equal reasons are counted together."""
+    return text.split(' s: ', 1)[-1].split(' (')[0]
