@@ -8,6 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
+from veh_identification.multibody.base_parameters import structural_base_parameters
+from veh_identification.multibody.inertia import from_pseudo_inertia
+from veh_identification.multibody.motion import floating_base_motion
+from veh_identification.multibody.regressor import Regressor
+from veh_identification.multibody.tree import REVOLUTE, BodySpec, assemble
+
 Array = NDArray[np.float64]
 
 
@@ -84,3 +90,38 @@ def dense(
     sigma = 10.0 ** rng.uniform(-1.0, 1.0, equations)
     names = [f'x{i}' for i in range(columns)]
     return Problem(W, X, sigma, names, [f'e{j}' for j in range(equations)])
+
+
+def floating_tree(samples: int = 600, seed: int = 9) -> Problem:
+    """Floating trunk with two arms by the package's own tree model: six base rows."""
+    lumps = [
+        from_pseudo_inertia(np.diag([0.3, 0.5, 0.4, 12.0])),
+        from_pseudo_inertia(_lump(2.0, [0.0, 0.05, -0.2], 0.02)),
+        from_pseudo_inertia(_lump(3.0, [0.1, 0.0, 0.25], 0.03)),
+    ]
+    model = assemble('trunk_and_arms', [
+        BodySpec('trunk', '', parameters=lumps[0]),
+        BodySpec('left', 'trunk', 'shoulder', REVOLUTE, translation=np.array([0.0, 0.3, 0.2]),
+                 axis=np.array([0.0, 1.0, 0.0]), coordinate='shoulder', parameters=lumps[1]),
+        BodySpec('right', 'trunk', 'hip', REVOLUTE, translation=np.array([0.1, -0.3, -0.2]),
+                 axis=np.array([1.0, 0.0, 0.0]), coordinate='hip', parameters=lumps[2]),
+    ], True)  # fmt: skip
+    rng = np.random.default_rng(seed)
+    q, qd, qdd = fourier(rng, samples, model.dof)
+    acceleration = 3.0 * fourier(rng, samples, 3)[2]
+    _, rates, changes = fourier(rng, samples, 3)
+    motion = floating_base_motion(
+        q, qd, qdd, acceleration + np.array([0.0, 0.0, 9.81]), rates, changes
+    )
+    regressor = Regressor(model, rows='base')
+    base = structural_base_parameters(regressor)
+    W = regressor.compute(motion)[:, :, base.base]
+    X = base.full_to_base @ model.parameters.ravel()
+    sigma = np.array([2.0, 1.0, 3.0, 0.3, 0.5, 0.2])
+    return Problem(W, X, sigma, list(base.names), list(regressor.row_names))
+
+
+def _lump(mass: float, centre: list[float], spread: float) -> Array:
+    """Pseudo-inertia of a round body away from the origin of its frame."""
+    point = np.append(centre, 1.0)
+    return mass * np.outer(point, point) + np.diag([spread, spread, spread, 0.0])

@@ -124,3 +124,51 @@ def test_noise_free_data_do_not_divide_by_zero() -> None:
     result = identify(ArrayBlocks(PROBLEM.W, exact), PROBLEM.names, PROBLEM.equations)
     np.testing.assert_allclose(result.value, PROBLEM.X, rtol=1e-9)
     assert np.all(np.isfinite(result.std))
+
+
+@pytest.mark.parametrize('std', [np.nan, np.inf])
+def test_priors_that_are_no_numbers(std: float) -> None:
+    values = PROBLEM.X.copy()
+    values[2] = np.nan
+    for prior, message in (
+        (Prior.from_std(values, 1.0), 'prior value of parameter 2 .* must be finite, found nan'),
+        (Prior.from_std(PROBLEM.X, std), 'prior covariance of parameter 0 .* must be finite'),
+        (Prior.from_std(PROBLEM.X[:3], 1.0), 'the prior holds 3 values for 9 parameters'),
+    ):
+        with pytest.raises(EstimationError, match=message):
+            run(PROBLEM.W, Y, estimator='prior', prior=prior)
+        with pytest.raises(EstimationError, match=message):
+            RecursiveEstimator(PROBLEM.names, PROBLEM.equations, PROBLEM.sigma, 1.0, prior)
+
+
+@pytest.mark.parametrize('estimator', ['ordinary', 'weighted', 'robust', 'gauss-markov'])
+@pytest.mark.filterwarnings('error')
+def test_measurements_that_are_zero_throughout(estimator: str) -> None:
+    with pytest.raises(EstimationError, match=r'all equations \(tau1, tau2\) are zero throughout'):
+        run(PROBLEM.W, 0.0 * Y, estimator=estimator)
+    with pytest.raises(EstimationError, match='zero throughout'):
+        weighted(
+            accumulate(ArrayBlocks(PROBLEM.W, 0.0 * Y)), PROBLEM.names, PROBLEM.equations
+        )
+
+
+@pytest.mark.filterwarnings('error')
+def test_one_equation_that_is_zero_throughout_changes_nothing() -> None:
+    W = np.concatenate([PROBLEM.W, 0.0 * PROBLEM.W[:, :1]], axis=1)
+    wide = identify(
+        ArrayBlocks(W, np.column_stack([Y, np.zeros(300)])), PROBLEM.names,
+        [*PROBLEM.equations, 'dead'],
+    )  # fmt: skip
+    plain = identify(ArrayBlocks(PROBLEM.W, Y), PROBLEM.names, PROBLEM.equations)
+    np.testing.assert_allclose(wide.value, plain.value, rtol=1e-8)
+    assert wide.noise['model'] == plain.noise['model']
+    assert wide.residual_rms[2] == 0.0
+
+
+def test_options_that_mean_nothing() -> None:
+    with pytest.raises(EstimationError, match="unknown noise model 'foo', use one of auto, white"):
+        run(PROBLEM.W, Y, noise='foo')
+    with pytest.raises(EstimationError, match="unknown estimator 'foo', use one of ordinary"):
+        run(PROBLEM.W, Y, estimator='foo')
+    with pytest.raises(EstimationError, match='"ordinary" weighs all equations alike'):
+        run(PROBLEM.W, Y, estimator='ordinary', sigma=PROBLEM.sigma)

@@ -114,6 +114,55 @@ def test_bounds_hold_for_the_other_columns() -> None:
     assert not violations(fit.value, bodies(1))
 
 
+POINT = 2.0 * np.outer([0.1, 0.2, 0.3, 1.0], [0.1, 0.2, 0.3, 1.0])
+BORDER = {
+    'point mass': POINT,
+    'rod': POINT + np.diag([0.0, 0.0, 0.25, 0.0]),
+    'plate': np.diag([0.02, 0.03, 0.0, 2.0]),
+    'interior': np.diag([0.02, 0.03, 0.025, 2.0]),
+}
+
+
+@pytest.mark.parametrize('kind', list(BORDER))
+@pytest.mark.parametrize('noise', [1e-12, 1e-9, 1e-6, 1e-3, 1.0])
+def test_border_bodies_with_hardly_any_noise_are_solved(kind: str, noise: float) -> None:
+    rng = np.random.default_rng(5)
+    truth = from_pseudo_inertia(BORDER[kind])
+    body = [Body('b0', np.arange(10), 2.0, 0.1)]
+    for _ in range(3):
+        fit = consistent_fit(noisy_factor(rng, truth, 200, noise), body)
+        assert not violations(fit.value, body)
+        # The margin of 1e-4 lifts a flat body by up to that share of 2 kg, 0.2 kg m, 0.02 kg m^2.
+        assert np.abs(fit.value - truth).max() < 3e-4 + noise
+
+
+@pytest.mark.parametrize('kind', list(BORDER))
+@pytest.mark.parametrize(('mass', 'length'), [(1e-3, 0.1), (1e3, 3.0), (2.0, 1e-3), (2.0, 10.0)])
+def test_wrong_typical_sizes_cost_nothing(kind: str, mass: float, length: float) -> None:
+    """The body weighs 2 kg: margins of a gram or a tonne would fail or displace the fit."""
+    rng = np.random.default_rng(6)
+    truth = from_pseudo_inertia(BORDER[kind])
+    for noise in (1e-6, 1e-2, 1.0, 10.0):
+        factor = noisy_factor(rng, truth, 200, noise)
+        right = consistent_fit(factor, [Body('b0', np.arange(10), 2.0, 0.1)])
+        wrong = consistent_fit(factor, [Body('b0', np.arange(10), mass, length)])
+        assert not violations(wrong.value, bodies(1))
+        if noise >= 1e-2:
+            assert wrong.cost < 1.05 * right.cost
+        else:  # here the margin itself costs: only the displacement can be compared
+            assert np.abs(wrong.value - truth).max() < 5e-3
+
+
+def test_a_fit_that_fails_names_its_bodies() -> None:
+    """A mass that may not exceed -1 kg contradicts every body."""
+    factor = noisy_factor(np.random.default_rng(7), np.tile(random_body(
+        np.random.default_rng(1)), 2), 100, 1e-2)  # fmt: skip
+    upper = np.full(20, np.inf)
+    upper[10] = -1.0
+    with pytest.raises(EstimationError, match=r'fit of .*b1 did not converge: PrimalInfeasible'):
+        consistent_fit(factor, bodies(2), upper=upper)
+
+
 def test_bad_bodies_are_named() -> None:
     factor = Factor(np.eye(10), np.ones(10), 0.0, 20)
     with pytest.raises(EstimationError, match='body leg needs ten columns'):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from known_problems import Array, Problem, arm, coloured
+from known_problems import Array, Problem, arm, coloured, floating_tree
 
 from veh_identification.identification import ArrayBlocks, Options, identify
 
@@ -34,15 +34,21 @@ class Scatter:
 
 
 def simulate(
-    problem: Problem, options: Options, cutoff: float | None, mixing: Array | None = None
+    problem: Problem,
+    options: Options,
+    cutoff: float | None,
+    mixing: Array | None = None,
+    missing: float = 0.0,
+    runs: int = RUNS,
 ) -> Scatter:
     rng = np.random.default_rng(11)
     values, stds = [], []
-    for _ in range(RUNS):
+    for _ in range(runs):
         noise = coloured(rng, problem.W.shape[:2], cutoff)
         if mixing is not None:
             noise = noise @ mixing.T
         Y = problem.W @ problem.X + noise * problem.sigma
+        Y[rng.random(len(Y)) < missing, 0] = np.nan
         result = identify(
             ArrayBlocks(problem.W, Y), problem.names, problem.equations, options=options
         )
@@ -91,3 +97,49 @@ def test_coupled_equations_are_allowed_for() -> None:
     print(f'scatter of weighted over Gauss-Markov: {gain.min():.2f} to {gain.max():.2f}')
     assert gain.max() > 1.3
     assert gain.min() > 0.97
+
+
+@pytest.mark.parametrize(('cutoff', 'missing'), [(None, 0.0), (0.1, 0.0), (0.1, 0.1)])
+def test_deviations_are_true_for_the_tree_model(cutoff: float | None, missing: float) -> None:
+    """The package's own regressor of a floating tree, also with a tenth of the rows missing."""
+    problem = floating_tree(600)
+    scatter = simulate(problem, Options(), cutoff, missing=missing, runs=200)
+    ratio = scatter.predicted_over_scatter
+    print(
+        f'tree of {len(problem.X)} parameters, cut-off {cutoff}, {100 * missing:.0f} % missing: '
+        f'bias up to {np.abs(scatter.bias_in_standard_errors).max():.2f} standard errors, '
+        f'predicted / scatter {ratio.min():.3f} to {ratio.max():.3f}, '
+        f'2-sigma coverage {scatter.coverage:.3f}'
+    )
+    assert 0.92 < scatter.coverage < 0.98
+    # Bonferroni over about twenty parameters: three standard errors would fail by chance.
+    assert np.abs(scatter.bias_in_standard_errors).max() < 4.0
+    assert np.abs(np.median(ratio) - 1.0) < 0.1
+
+
+@pytest.mark.parametrize('pattern', ['scattered', 'block'])
+def test_missing_rows_leave_the_colour_of_the_noise_as_it_is(pattern: str) -> None:
+    """Deviations over those of the same rows without gaps: the root of the rows' share, no less.
+
+    Zero rows in place of the missing ones made them too small by the share of the missing rows.
+    """
+    problem = arm(4000)
+    rng = np.random.default_rng(2)
+    ratios = []
+    for _ in range(10):
+        Y = problem.noisy(rng, 0.05)
+        gappy = Y.copy()
+        if pattern == 'scattered':
+            gappy[rng.random(len(Y)) < 0.3] = np.nan
+        else:
+            gappy[1000:2200] = np.nan
+        full, part = (
+            identify(ArrayBlocks(problem.W, right), problem.names, problem.equations)
+            for right in (Y, gappy)
+        )
+        ratios.append(part.std / full.std)
+    ratio = float(np.mean(ratios))
+    print(f'{pattern}: deviation with 30 % missing over that without {ratio:.3f}')
+    # Scattered rows take away hardly anything of slow noise's information, a block its share.
+    expected = 1.0 if pattern == 'scattered' else 1.0 / np.sqrt(0.7)
+    assert abs(ratio / expected - 1.0) < 0.08

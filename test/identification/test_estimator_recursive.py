@@ -15,6 +15,7 @@ from veh_identification.identification import (
     RecursiveEstimator,
     accumulate,
     change_test,
+    identify,
     weighted,
 )
 
@@ -93,6 +94,47 @@ def test_prior_makes_everything_known_from_the_start_and_never_fades() -> None:
     assert now.excited.all()
 
 
+@pytest.mark.parametrize('forgetting', [1.0, 0.99])
+@pytest.mark.parametrize('wrong', [0.1, 1.0, 10.0])
+def test_a_prior_keeps_its_own_deviation(forgetting: float, wrong: float) -> None:
+    """Neither a wrong sigma nor inflation may touch what only the prior knows."""
+    problem = arm(600)
+    W = problem.W.copy()
+    W[:, :, 5] = 0.0
+    rng = np.random.default_rng(7)
+    prior = Prior.from_std(problem.X, 1.0)
+    stds = []
+    for inflation in (1.0, 4.0):
+        live = RecursiveEstimator(
+            problem.names, problem.equations, wrong * problem.sigma, forgetting, prior, inflation
+        )
+        live.update(W, W @ problem.X + rng.standard_normal((600, 2)) * problem.sigma)
+        stds.append(np.sqrt(np.diag(live.estimate().covariance)))
+        assert stds[-1][5] == pytest.approx(1.0, abs=1e-9)
+    if wrong <= 1.0:  # else the data weigh so little that the prior has a share in everything
+        ratio = stds[1][[0, 2, 3]] / stds[0][[0, 2, 3]]
+        assert np.all(np.abs(ratio - 2.0) < 0.25)  # inflation 4 doubles the noise's share
+
+
+def test_a_prior_and_a_wrong_sigma_give_true_deviations() -> None:
+    """Truth drawn from the prior, forgetting on: errors over deviations have unit variance."""
+    problem, spread = arm(400), 0.3
+    rng = np.random.default_rng(8)
+    scores = []
+    for _ in range(200):
+        start = problem.X + spread * rng.standard_normal(9)
+        live = RecursiveEstimator(
+            problem.names, problem.equations, 3.0 * problem.sigma, 0.995,
+            Prior.from_std(start, spread),
+        )  # fmt: skip
+        live.update(problem.W, problem.noisy(rng))
+        now = live.estimate()
+        scores.append((now.value - problem.X) / np.sqrt(np.diag(now.covariance)))
+    coverage = float(np.mean(np.abs(scores) < 2.0))
+    print(f'prior with a sigma three times too large: coverage {coverage:.3f}')
+    assert 0.92 < coverage < 0.98
+
+
 def test_state_survives_a_file(tmp_path: Path) -> None:
     problem = arm(600)
     Y = problem.noisy(np.random.default_rng(3))
@@ -145,6 +187,38 @@ def test_change_is_found_named_and_rarely_imagined() -> None:
     )
     print(f'{false_alarms} false alarms in 300 at 5 %')
     assert 5 <= false_alarms <= 27  # binomial, about 3 standard deviations
+
+
+def test_few_independent_residuals_raise_the_threshold_of_a_change() -> None:
+    """Coloured noise: with the chi-square threshold every tenth comparison is a false alarm."""
+    problem = arm(400)
+    rng = np.random.default_rng(5)
+    plain = careful = 0
+    for _ in range(100):
+        recent, stored = (
+            identify(
+                ArrayBlocks(problem.W, problem.noisy(rng, 0.05)), problem.names, problem.equations
+            )
+            for _ in range(2)
+        )
+        pair = (recent.value, recent.covariance, stored.value, stored.covariance)
+        freedom = recent.freedom + stored.freedom
+        plain += change_test(*pair, problem.names, 0.05).changed
+        careful += change_test(*pair, problem.names, 0.05, freedom=freedom).changed
+    print(f'false alarms in 100 at 5 %: {plain} by chi-square, {careful} by Hotelling')
+    assert careful < plain
+    assert careful <= 11  # binomial, three standard deviations over five
+
+
+def test_the_threshold_tends_to_chi_square_and_refuses_too_few_residuals() -> None:
+    pair = (np.ones(3), np.eye(3), np.zeros(3), np.eye(3), ['a', 'b', 'c'], 0.05)
+    known, many = change_test(*pair), change_test(*pair, freedom=1e7)
+    assert many.threshold == pytest.approx(known.threshold, rel=1e-5)
+    assert many.probability == pytest.approx(known.probability, rel=1e-5)
+    # Hotelling, three parameters, ten residuals: 3 * 10 / 8 * F(0.95; 3, 8) = 3.75 * 4.0662
+    assert change_test(*pair, freedom=10.0).threshold == pytest.approx(3.75 * 4.0662, rel=1e-4)
+    with pytest.raises(EstimationError, match=r'2\.0 independent residuals are too few'):
+        change_test(*pair, freedom=2.0)
 
 
 @pytest.mark.parametrize('forgetting', [0.0, 1.1, -1.0])

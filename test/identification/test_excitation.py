@@ -34,6 +34,34 @@ def problem(criterion='d_optimal', **changes):
     )
 
 
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        ({'noise_covariance': -np.eye(2)}, 'noise variance of equation 0 must be positive'),
+        ({'noise_covariance': np.array([[1.0, 2.0], [2.0, 1.0]])}, 'not positive definite'),
+        ({'noise_covariance': np.full((2, 2), np.nan)}, 'must be a symmetric 2 x 2 matrix'),
+        ({'noise_covariance': np.ones((2, 3))}, r'2 x 2 matrix, found shape \(2, 3\)'),
+        ({'noise_covariance': np.array(1.0)}, r'1 x 1 matrix, found shape \(\)'),
+        ({'harmonics': 0}, 'at least one harmonic and one channel, found 0 and 2'),
+        ({'channels': 0}, 'at least one harmonic and one channel, found 3 and 0'),
+    ],
+)
+def test_problems_that_mean_nothing_are_refused_at_once(changes, message):
+    with pytest.raises((EstimationError, UsageError), match=message):
+        DesignProblem(two_link_arm, LIMITS, **{'channels': 2, 'harmonics': 3, **changes})
+
+
+def test_noise_covariance_must_fit_the_regressor_and_whitens_it():
+    trajectory = random_trajectory(problem(), 0.3, np.random.default_rng(0))
+    with pytest.raises(UsageError, match='for 3 equations, but the regressor has 2 per sample'):
+        problem(noise_covariance=np.eye(3)).evaluate(trajectory)
+    # log det of W' Sigma^-1 W falls by 8 log 4 when all noise variances are four times as large.
+    plain = problem().evaluate(trajectory)[1]
+    assert problem(noise_covariance=4.0 * np.eye(2)).evaluate(trajectory)[1] == pytest.approx(
+        plain - 8.0 * np.log(4.0)
+    )
+
+
 @pytest.fixture(scope='module')
 def designs():
     return {

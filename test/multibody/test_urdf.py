@@ -226,7 +226,7 @@ def test_wrench_at_a_merged_frame_acts_where_the_frame_is() -> None:
     (robot('<link name="a"/>', '<link name="b"/>', joint('j', 'revolute', 'a', 'b')),
      'no link has an inertial'),
     (robot(link('a', -1.0), link('b')), 'link "a" has the mass -1'),
-    (robot(link('a').replace('0.01', 'nan')), 'link "a" has an inertial value'),
+    (robot(link('a').replace('0.01', 'nan')), 'link "a", inertia ixy is "nan"'),
     (robot(link('a'), link('b')), 'disconnected'),
     (robot(link('a'), link('a')), 'two bodies have the name "a"'),
     (robot(link('a'), link('b'), joint('j', 'spherical', 'a', 'b')), 'spherical'),
@@ -244,7 +244,8 @@ def test_wrench_at_a_merged_frame_acts_where_the_frame_is() -> None:
            joint('j', 'revolute', 'a', 'b', more='<mimic joint="z"/>')), 'mimics "z"'),
     ('<robot name="r"><link', 'cannot be parsed'),
     ('not xml', 'cannot be parsed'),
-    (robot('<link name="a"><inertial><mass value="x"/></inertial></link>'), 'cannot be parsed'),
+    (robot('<link name="a"><inertial><mass value="x"/></inertial></link>'),
+     'link "a", mass value is "x"'),
 ])
 @pytest.mark.parametrize('floating', [True, False])
 def test_bad_files_get_one_sentence(text: str, words: str, floating: bool) -> None:

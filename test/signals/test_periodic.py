@@ -150,3 +150,52 @@ def test_errors_are_one_sentence():
         resample_periods(np.arange(600) / RATE, np.zeros((600, 1)), FUNDAMENTAL, 100)
     with pytest.raises(SignalError, match='constant data'):
         check_fundamental(np.arange(1000) / RATE, np.ones((1000, 1)), FUNDAMENTAL, 3)
+
+
+@pytest.mark.parametrize('rate', [0.0, -5.0, np.nan])
+def test_rates_must_be_positive(rate):
+    values = fourier(np.arange(N) / RATE)[0]
+    for call in (spectral_derivatives, guess_fundamental):
+        with pytest.raises(SignalError, match='the sample rate must be positive'):
+            call(values, rate)
+    for call in (check_fundamental, harmonic_fit_derivatives):
+        with pytest.raises(SignalError, match='fundamental must be positive'):
+            call(np.arange(N) / RATE, values, rate, 7)
+        with pytest.raises(SignalError, match='at least one harmonic, found 0'):
+            call(np.arange(N) / RATE, values, FUNDAMENTAL, 0)
+
+
+def test_values_that_are_no_numbers_are_named():
+    t = np.arange(2 * N) / RATE
+    values = fourier(t)[0]
+    values[5, 1] = np.nan
+    for call in (
+        lambda: harmonic_fit_derivatives(t, values, FUNDAMENTAL, 7),
+        lambda: check_fundamental(t, values, FUNDAMENTAL, 7),
+        lambda: guess_fundamental(values, RATE),
+        lambda: spectral_derivatives(values, RATE),
+    ):
+        with pytest.raises(SignalError, match=r'value at index \(5, 1\) is not finite'):
+            call()
+    t[3] = np.nan
+    with pytest.raises(SignalError, match='stamps of periodic data'):
+        harmonic_fit_derivatives(t, np.nan_to_num(values), FUNDAMENTAL, 7)
+
+
+def test_a_broken_number_of_periods_is_refused_or_warned_of():
+    values = fourier(np.arange(int(2.77 * N)) / RATE)[0]
+    with pytest.raises(SignalError, match=r'hold 2\.77 periods of 0\.2 Hz, not a whole number'):
+        spectral_derivatives(values, RATE, fundamental_hz=FUNDAMENTAL)
+    with pytest.warns(UserWarning, match='seems not to hold a whole number of periods'):
+        spectral_derivatives(values, RATE)
+    with pytest.raises(SignalError, match='need three samples'):
+        spectral_derivatives(values[:2], RATE)
+
+
+@pytest.mark.filterwarnings('error')
+def test_whole_periods_pass_without_a_warning():
+    clean = fourier(np.arange(3 * N) / RATE)[0]
+    noisy = clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape)
+    for values in (clean, noisy, np.ones_like(clean)):
+        spectral_derivatives(values, RATE)
+        spectral_derivatives(values, RATE, fundamental_hz=FUNDAMENTAL)

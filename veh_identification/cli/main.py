@@ -26,6 +26,7 @@ VERBS = (
     'simulate',
     'replay',
     'identify',
+    'observe',
     'design',
     'run',
     'router',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class Options:
 
     estimator: EstimatorName = 'weighted'
     noise: NoiseModel = 'auto'  # white: trust (27); coloured: always allow for correlation
-    sigma: Array | None = None  # per equation; estimated by (24) unless given
+    sigma: Array | None = None  # per equation; by (24) unless given; not for 'ordinary'
     noise_covariance: Array | None = None  # between equations, for gauss-markov
     prior: Prior | None = None  # for the estimator 'prior'
     loss: Loss = 'huber'  # for the estimator 'robust'
@@ -69,6 +69,7 @@ def identify(
     `information` (from `accumulate` over the same source) saves the first pass.
     """
     options = options or Options()
+    _check_options(options)
     _check(names, equation_names, units, a_priori)
     if options.noise != 'white':
         require_reiterable(source, 'a noise model other than white')
@@ -134,6 +135,20 @@ def _informed(
     return information, refine and options.estimator in {'ordinary', 'weighted', 'prior'}
 
 
+def _check_options(options: Options) -> None:
+    for what, found, known in (
+        ('estimator', options.estimator, get_args(EstimatorName)),
+        ('noise model', options.noise, get_args(NoiseModel)),
+    ):
+        if found not in known:
+            raise EstimationError(f'unknown {what} {found!r}, use one of {", ".join(known)}')
+    if options.estimator == 'ordinary' and options.sigma is not None:
+        raise EstimationError(
+            'the estimator "ordinary" weighs all equations alike and takes no sigma: '
+            'use "weighted" or leave sigma out'
+        )
+
+
 def _check(
     names: Sequence[str],
     equation_names: Sequence[str],
@@ -159,6 +174,11 @@ def _check_information(
         raise EstimationError(
             f'{len(equation_names)} equations and {len(names)} parameters were named, '
             f'but the samples hold {information.equations} and {information.columns}'
+        )
+    if not np.any(information.squares > 0.0):
+        raise EstimationError(
+            f'the measured values of all equations ({", ".join(equation_names)}) are zero '
+            'throughout: nothing was measured'
         )
 
 
@@ -188,13 +208,11 @@ def _estimate(
             'down_weighted_share': dict(zip(equation_names, fit.down_weighted, strict=True)),
         }
         return fit.estimate, source, details
-    if options.estimator == 'gauss-markov':
-        estimate, covariance = gauss_markov_fit(
-            source, names, equation_names, options.noise_covariance, start.value
-        )
-        transform = whitening(covariance, equation_names)
-        return estimate, whitened(source, transform), {'noise_covariance': covariance.tolist()}
-    raise EstimationError(f'unknown estimator {options.estimator!r}')
+    estimate, covariance = gauss_markov_fit(
+        source, names, equation_names, options.noise_covariance, start.value
+    )
+    transform = whitening(covariance, equation_names)
+    return estimate, whitened(source, transform), {'noise_covariance': covariance.tolist()}
 
 
 def _with_noise(

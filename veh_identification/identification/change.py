@@ -1,4 +1,4 @@
-"""Has something changed? Compares two estimates by the chi-square distribution."""
+"""Has something changed? Compares two estimates by the chi-square or the F distribution."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, f, norm, t
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.blocks import Array, Selection
@@ -18,7 +18,7 @@ class ChangeTest:
 
     changed: bool
     statistic: float  # d' C^-1 d
-    threshold: float  # chi-square quantile
+    threshold: float  # chi-square quantile, or Hotelling's with `freedom`
     degrees: int
     probability: float  # of a statistic at least as large without a change
     z_scores: Array
@@ -33,11 +33,18 @@ def change_test(
     names: Sequence[str],
     significance: float = 0.01,
     considered: Selection | None = None,
+    freedom: float | None = None,
 ) -> ChangeTest:
     """Test whether two independent estimates of the same parameters differ.
 
     `considered` (indices or mask) leaves out what is not excited; its joint statistic is
-    chi-square distributed with as many degrees of freedom as parameters are compared.
+    chi-square distributed with as many degrees of freedom as parameters are compared, *if* the
+    covariances are known. Those of coloured noise come from few independent residuals: taken as
+    known, they gave 7 to 17 % of false alarms at a nominal 5 % (9 and 24 parameters, 600 samples,
+    cut-off at 0.1 and 0.05 of Nyquist). `freedom`, the number of independent residuals behind
+    both covariances (the sum of the two results' `freedom`), allows for the scatter of the
+    covariances by Hotelling's T^2 distribution: 4 to 8 % in all cases but one (24 parameters,
+    cut-off 0.1), where 10 to 13 % remain because the deviations themselves are a little small.
     """
     if len(recent) != len(stored) or len(recent) != len(names):
         raise EstimationError(
@@ -59,8 +66,9 @@ def change_test(
     usable = values > 1e-12 * values[-1]  # perfectly correlated parameters count once
     statistic = float(np.sum(np.square(vectors.T @ z)[usable] / values[usable]))
     degrees = int(np.count_nonzero(usable))
-    threshold = float(chi2.isf(significance, degrees))
-    limit = float(norm.isf(0.5 * significance / len(index)))
+    threshold, probability = _joint(statistic, degrees, significance, freedom)
+    single = norm if freedom is None else t(freedom)
+    limit = float(single.isf(0.5 * significance / len(index)))
     scores = np.zeros(len(names))
     scores[index] = z
     return ChangeTest(
@@ -68,7 +76,23 @@ def change_test(
         statistic,
         threshold,
         degrees,
-        float(chi2.sf(statistic, degrees)),
+        probability,
         scores,
         [names[i] for i in index if abs(scores[i]) > limit],
     )
+
+
+def _joint(
+    statistic: float, degrees: int, significance: float, freedom: float | None
+) -> tuple[float, float]:
+    """Threshold of the statistic, and the probability of one at least as large by chance."""
+    if freedom is None:
+        return float(chi2.isf(significance, degrees)), float(chi2.sf(statistic, degrees))
+    rest = freedom - degrees + 1.0
+    if not rest > 0.0:
+        raise EstimationError(
+            f'{freedom:.1f} independent residuals are too few to compare {degrees} parameters'
+        )
+    scale = degrees * freedom / rest  # Hotelling: T^2 is distributed like this times F
+    threshold = scale * f.isf(significance, degrees, rest)
+    return float(threshold), float(f.sf(statistic / scale, degrees, rest))

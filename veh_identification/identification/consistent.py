@@ -8,7 +8,7 @@ The solver is Clarabel (interior point); each body is one 4 x 4 semidefinite con
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import clarabel
 import numpy as np
@@ -26,13 +26,20 @@ from veh_identification.multibody.inertia import (
 )
 
 Indices = NDArray[np.intp]
+#: A stated mass or inertia that is off by more than this factor gives way to what the fit shows:
+#: a body of 2 kg must not be held to the margin of one of a tonne.
+SIZE_FACTOR = 10.0
+#: How far sizes may move from the stated ones: a body without mass or extent has no size.
+SIZE_RANGE = 1e4
+SIZE_ITERATIONS = 4
 
 
 @dataclass(frozen=True)
 class Body:
     """The ten columns [M, MSx, MSy, MSz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz] of one body, and its size.
 
-    `mass` and `length` (typical values) make the constraint's margin relative to the body.
+    `mass` and `length` (typical values) make the constraint's margin relative to the body; where
+    they are far off, the fit takes the size that it finds.
     """
 
     name: str
@@ -79,25 +86,86 @@ def consistent_fit(
     typical sizes; a small `prior_weight` lets the prior decide only what the data leave open.
     `margin` is the smallest eigenvalue of each pseudo-inertia in units of its typical size.
     """
-    p = len(factor.z)
-    scale = np.ones(p)
+    scale = _checked_scale(factor, bodies)
+    R, z = _with_prior(factor, scale, prior, prior_std, prior_weight)
+    free = solve_triangular(R, z) * scale
+    sized = [_sized(body, free) for body in bodies]
+    for _ in range(SIZE_ITERATIONS):
+        solution, status = _solve_sized(R, z, scale, sized, lower, upper, margin)
+        value = _inside(solution, sized, margin)
+        found = [_sized(body, value) for body in bodies]
+        if all(_alike(a, b) for a, b in zip(sized, found, strict=True)):
+            break
+        sized = found
+    unconstrained = factor.rss + _least_cost(factor)
+    active = [
+        body.name
+        for body in sized
+        if np.linalg.eigvalsh(_scaled_pseudo_inertia(value, body))[0] < 3.0 * margin
+    ]
+    return ConsistentFit(value, factor.cost(value), unconstrained, margin, status, active)
+
+
+def _checked_scale(factor: Factor, bodies: Sequence[Body]) -> Array:
+    """Stated sizes of all unknowns (1 for those of no body)."""
+    scale = np.ones(len(factor.z))
     for body in bodies:
         if len(body.columns) != 10 or not (body.mass > 0.0 and body.length > 0.0):
             raise EstimationError(
                 f'body {body.name} needs ten columns and a positive typical mass and length'
             )
         scale[body.columns] = body.scale()
-    R, z = _with_prior(factor, scale, prior, prior_std, prior_weight)
-    cones, A, b = _constraints(p, bodies, scale, lower, upper, margin)
-    solution, status = _solve(R, z, A, b, cones)
-    value = _inside(solution * scale, bodies, margin)
-    unconstrained = factor.rss + _least_cost(factor)
-    active = [
-        body.name
-        for body in bodies
-        if np.linalg.eigvalsh(_scaled_pseudo_inertia(value, body))[0] < 3.0 * margin
-    ]
-    return ConsistentFit(value, factor.cost(value), unconstrained, margin, status, active)
+    return scale
+
+
+def _sized(body: Body, value: Array) -> Body:
+    """The body with the size that parameters show, where the stated one is far from it."""
+    # Noise may make the unconstrained values negative; their magnitude still tells the size.
+    mass = abs(float(value[body.columns[0]]))
+    moment = 0.5 * abs(float(value[body.columns[[4, 7, 9]]].sum()))  # integral of r^2 dm
+    if mass == 0.0:
+        return body
+    return replace(
+        body,
+        mass=_settled(body.mass, mass, SIZE_FACTOR),
+        # Too long is worse than too short: the margin of the inertia goes with the square.
+        length=_settled(body.length, float(np.sqrt(moment / mass)), np.sqrt(SIZE_FACTOR)),
+    )
+
+
+def _settled(stated: float, found: float, too_large: float) -> float:
+    if stated / too_large <= found <= stated * SIZE_FACTOR:
+        return stated
+    return float(np.clip(found, stated / SIZE_RANGE, stated * SIZE_RANGE))
+
+
+def _alike(a: Body, b: Body) -> bool:
+    """Whether two sizes of a body differ by less than a factor of two."""
+    ratios = np.array([a.mass / b.mass, a.length / b.length])
+    return bool(np.all((ratios > 0.5) & (ratios < 2.0)))
+
+
+def _solve_sized(
+    R: Array,
+    z: Array,
+    scale: Array,
+    bodies: Sequence[Body],
+    lower: Array | None,
+    upper: Array | None,
+    margin: float,
+) -> tuple[Array, str]:
+    """Solve with the bodies' sizes; returns the unscaled solution."""
+    size = scale.copy()
+    for body in bodies:
+        size[body.columns] = body.scale()
+    R = R * (size / scale)
+    cones, A, b = _constraints(len(z), bodies, size, lower, upper, margin)
+    free = solve_triangular(R, z)
+    solution, status = _solve(R, free, A, b, cones)
+    if solution is None:
+        named = ', '.join(violations(free * size, bodies) or [body.name for body in bodies])
+        raise EstimationError(f'the consistent fit of {named} did not converge: {status}')
+    return solution * size, status
 
 
 def violations(value: Array, bodies: Sequence[Body]) -> dict[str, str]:
@@ -185,22 +253,24 @@ def _constraints(
 
 
 def _solve(
-    R: Array, z: Array, A: Array, b: Array, cones: list[object]
-) -> tuple[Array, str]:
-    """Minimise |R X - z|^2 over A X + s = b, s in the cones.
+    R: Array, free: Array, A: Array, b: Array, cones: list[object]
+) -> tuple[Array | None, str]:
+    """Minimise |R (X - free)|^2 over A X + s = b, s in the cones; None without success.
 
-    The unknown handed to the solver is u = R X - z, whose cost is |u|^2: the weak directions that
-    only the prior decides then count as much as those that the data fix to many digits.
+    The unknown handed to the solver is u = R (X - free), whose cost is |u|^2: the weak directions
+    that only the prior decides then count as much as those that the data fix to many digits. Its
+    unit is such that the largest entry of A R^-1 is one: with nearly no noise the entries would
+    be tiny, and the solver would take a border body for an infeasible one.
     """
-    p = len(z)
-    free = solve_triangular(R, z)
+    p = len(free)
     A_u = solve_triangular(R, A.T, trans='T').T  # A R^-1
+    unit = float(np.abs(A_u).max())
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix(np.eye(p)),
         np.zeros(p),
-        sparse.csc_matrix(A_u),
+        sparse.csc_matrix(A_u / unit),
         b - A @ free,
         cones,
         settings,
@@ -208,8 +278,8 @@ def _solve(
     result = solver.solve()
     status = str(result.status)
     if status not in {'Solved', 'AlmostSolved'}:
-        raise EstimationError(f'the physically consistent fit did not converge: {status}')
-    return free + solve_triangular(R, np.array(result.x)), status
+        return None, status
+    return free + solve_triangular(R, np.array(result.x) / unit), status
 
 
 def _scaled_pseudo_inertia(value: Array, body: Body) -> Array:

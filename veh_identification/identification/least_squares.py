@@ -46,19 +46,29 @@ class Prior:
         value = np.asarray(value, float)
         return Prior(value, np.diag(np.broadcast_to(np.square(std), value.shape)).copy())
 
-    def rows(self) -> tuple[Array, Array]:
-        """Rows L^-1 X = L^-1 X_0 with covariance = L L'."""
-        p = len(self.value)
-        if self.covariance.shape != (p, p):
+    def rows(self, parameters: int | None = None) -> tuple[Array, Array]:
+        """Rows L^-1 X = L^-1 X_0 with covariance = L L'; refuses another number of parameters."""
+        value, covariance = np.asarray(self.value, float), np.asarray(self.covariance, float)
+        p = len(value)
+        if parameters is not None and p != parameters:
+            raise EstimationError(f'the prior holds {p} values for {parameters} parameters')
+        if covariance.shape != (p, p):
             raise EstimationError(
-                f'the prior covariance must be {p} x {p}, found {self.covariance.shape}'
+                f'the prior covariance must be {p} x {p}, found {covariance.shape}'
             )
+        for what, numbers in (('value', value), ('covariance', covariance)):
+            wrong = np.argwhere(~np.isfinite(numbers))
+            if len(wrong):
+                raise EstimationError(
+                    f'the prior {what} of parameter {wrong[0, 0]} (counted from 0) must be '
+                    f'finite, found {numbers[tuple(wrong[0])]}'
+                )
         try:
-            L = np.linalg.cholesky(self.covariance)
+            L = np.linalg.cholesky(covariance)
         except np.linalg.LinAlgError:
             raise EstimationError('the prior covariance is not positive definite') from None
         inverse = np.linalg.inv(L)
-        return inverse, inverse @ self.value
+        return inverse, inverse @ value
 
 
 def estimate_sigma(information: Information, equation_names: Sequence[str]) -> Array:
@@ -142,11 +152,7 @@ def regularised(
     if sigma is None:
         sigma = floored_sigma(estimate_sigma(information, equation_names), information)
     weights = 1.0 / checked_sigma(sigma, equation_names)
-    if len(prior.value) != len(names):
-        raise EstimationError(
-            f'the prior holds {len(prior.value)} values for {len(names)} parameters'
-        )
-    factor = information.combined(weights).extended(*prior.rows())
+    factor = information.combined(weights).extended(*prior.rows(len(names)))
     inverse = factor.inverse()
     return Estimate(
         factor.solve(), inverse @ inverse.T, factor, weights, sigma, PRIOR
@@ -174,6 +180,8 @@ def residual_sigma(information: Information, value: Array) -> Array:
 def floored_sigma(sigma: Array, information: Information) -> Array:
     """Keep noise-free equations (simulated data) from getting infinite weight."""
     rms = np.sqrt(information.squares / information.samples)
-    largest = max(float(rms.max()), 1e-300)
+    largest = float(rms.max())
+    if largest == 0.0:
+        raise EstimationError('the measured values of all equations are zero throughout')
     # 1e-12: a few hundred times the rounding of a double relative to the signal.
     return np.maximum(sigma, 1e-12 * np.maximum(rms, 1e-6 * largest))

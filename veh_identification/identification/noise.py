@@ -160,8 +160,9 @@ def is_white(statistics: ResidualStatistics) -> bool:
     Sums of autocorrelations over 1, 4, 16 ... lags see fast and slow colour alike; for white
     noise the sum over M lags has the deviation sqrt(M / N).
     """
-    std = np.maximum(statistics.rms, 1e-300)
-    coupling = statistics.covariance / np.outer(std, std) - np.eye(len(std))
+    std = np.where(statistics.rms > 0.0, statistics.rms, 1.0)  # a dead equation couples to none
+    coupling = statistics.covariance / np.outer(std, std)
+    np.fill_diagonal(coupling, 0.0)
     root = np.sqrt(statistics.samples)
     if np.abs(coupling).max(initial=0.0) > max(0.03, 4.0 / root):
         return False

@@ -56,7 +56,7 @@ class RecursiveEstimator:
     ) -> None:
         """Set up for given noise deviations per equation and forgetting factor per sample.
 
-        `inflation` multiplies the covariance where the noise is coloured by filtering.
+        `inflation` multiplies the noise's share of the covariance where filtering colours it.
         """
         if not 0.0 < forgetting <= 1.0:
             raise EstimationError(f'forgetting must lie in (0, 1], found {forgetting:g}')
@@ -68,7 +68,7 @@ class RecursiveEstimator:
         # The prior is knowledge, not data: it does not fade.
         self._prior_rows = np.zeros((0, width))
         if prior is not None:
-            self._prior_rows = np.column_stack(prior.rows())
+            self._prior_rows = np.column_stack(prior.rows(len(names)))
         self.samples = self.excluded = 0
         self.effective_samples = 0.0
 
@@ -120,12 +120,14 @@ class RecursiveEstimator:
         """Covariance of the faded estimate with the noise level that the residuals show (26)."""
         p = len(self.names)
         faded = self._squared if self.forgetting < 1.0 else self._triangle
-        spread = np.vstack([faded, self._prior_rows])[:, :p] @ inverse
-        core = spread.T @ spread
-        freedom = self.effective_samples * len(self.sigma) - float(np.trace(core))
+        # Residuals and inflation speak of the samples' noise; the prior has its own covariance.
+        spread, known = faded[:, :p] @ inverse, self._prior_rows[:, :p] @ inverse
+        noise = spread.T @ spread
+        freedom = self.effective_samples * len(self.sigma) - float(np.trace(noise))
         # Too few residuals say nothing about their own size: trust the given sigma instead.
         variance = rss / freedom if freedom > 10.0 else 1.0
-        return self.inflation * variance * (inverse @ core @ inverse.T)
+        core = self.inflation * variance * noise + known.T @ known
+        return inverse @ core @ inverse.T
 
     def reset(self) -> None:
         """Forget all samples; the prior stays."""

@@ -24,7 +24,7 @@ class ResidualStatistics:
     rms: Array  # (equations,)
     measured_rms: Array  # (equations,)
     covariance: Array  # (equations, equations): mean of r_i r_j at equal time
-    autocovariance: Array  # (equations, lags + 1), always positive definite
+    autocovariance: Array  # (equations, lags + 1) over usable samples; positive definite
     leverage: Array | None  # (equations, lags + 1): mean of the probes' lagged sums
     gradient: Array  # (equations, columns) if asked for: W_j' r_j, to refine the solution
 
@@ -116,11 +116,11 @@ def residual_statistics(
         if clip is not None:
             residuals = np.clip(residuals, -clip, clip)
         auto = auto or _AutoCovariance(residuals.shape[1], maximum_lag)
-        auto.add(residuals)
+        auto.add(block.usable(residuals))
         if probes is not None:
             signals = predicted(block.W, probes).reshape(len(residuals), -1)
             lagged = lagged or _AutoCovariance(signals.shape[1], maximum_lag)
-            lagged.add(signals)
+            lagged.add(block.usable(signals))
         samples += len(residuals) - block.excluded
         excluded += block.excluded
         cross = cross + residuals.T @ residuals

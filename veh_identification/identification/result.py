@@ -55,6 +55,14 @@ class IdentificationResult:
         """Correlation matrix of the estimates."""
         return correlation(self.covariance)
 
+    @property
+    def freedom(self) -> float:
+        """Independent residuals behind the covariance: effective samples less the unknowns."""
+        independent = self.noise.get('effective_samples')
+        if independent is None:  # taken as white
+            independent = [self.samples] * len(self.equations)
+        return float(np.sum(independent)) - len(self.names)
+
     def index(self, name: str) -> int:
         """Position of a parameter."""
         return self.names.index(name)

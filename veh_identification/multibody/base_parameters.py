@@ -102,6 +102,7 @@ def triangular_factor(blocks: Iterable[Array], columns: int) -> Array:
 def factor_of_motion(regressor: Regressor, motion: Motion,
                      mapping: ParameterMap | None = None) -> Array:
     """Triangular factor of a regressor over a motion, block by block."""
+    _check_unknowns(regressor, mapping)
     blocks = (W if mapping is None else mapping.reduce(W) for _, W in regressor.blocks(motion))
     count = len(regressor.columns if mapping is None else mapping.columns)
     return triangular_factor(blocks, count)
@@ -110,10 +111,24 @@ def factor_of_motion(regressor: Regressor, motion: Motion,
 def structural_base_parameters(regressor: Regressor, mapping: ParameterMap | None = None,
                                seed: int = 0) -> BaseParameters:
     """What the structure allows to identify, from random motion."""
+    _check_unknowns(regressor, mapping)
     rows, columns = regressor.shape
     samples = max(20, 4 * (columns // rows + 1))
     factor = factor_of_motion(regressor, random_motion(regressor.model, samples, seed), mapping)
     return base_from_factor(factor, regressor.columns if mapping is None else mapping.columns)
+
+
+def _check_unknowns(regressor: Regressor, mapping: ParameterMap | None) -> None:
+    """A model whose moving bodies have no mass has no parameter, one that cannot move no row."""
+    rows, columns = regressor.shape
+    free = columns if mapping is None else len(mapping.columns)
+    if columns == 0 or rows == 0:
+        what = 'no moving body with mass' if rows else 'no equation of motion'
+        raise EstimationError(f'model {regressor.model.name}: there is {what}, so there is '
+                              'nothing to identify')
+    if free == 0:
+        raise EstimationError(f'model {regressor.model.name}: the relations between parameters '
+                              'leave none free, so there is nothing to identify')
 
 
 def base_from_factor(factor: Array, columns: Columns,

@@ -34,26 +34,53 @@ class Linear:
 
 
 def parse_linear(entry: object, constants: Mapping[str, float], where: str) -> Linear:
-    """A table entry (number or text) as a linear expression; `where` names it in errors."""
+    """A table entry (number or text) as a linear expression; `where` names it in errors.
+
+    All its numbers are finite: a NaN would only show in the results, far from its source.
+    """
+    result = _parsed(entry, constants, where)
+    if not all(math.isfinite(value) for value in (result.constant, *result.coefficients.values())):
+        raise ModelError(f'{where}: expected a finite number, found {_short(entry)}')
+    return result
+
+
+def _short(entry: object) -> str:
+    """The entry for a sentence; YAML integers may have thousands of digits."""
+    text = str(entry) if not isinstance(entry, int) or abs(entry) < 10 ** 30 else 'a huge integer'
+    return text if len(text) <= 60 else f'{text[:57]}...'
+
+
+def _parsed(entry: object, constants: Mapping[str, float], where: str) -> Linear:
     if isinstance(entry, bool) or not isinstance(entry, (int, float, str)):
         raise ModelError(f'{where}: expected a number or an expression, found {entry!r}')
     if not isinstance(entry, str):
-        return Linear(float(entry))
+        return Linear(_real(entry))
     try:
-        tree = ast.parse(entry, mode='eval').body
-    except SyntaxError:
-        raise ModelError(f'{where}: "{entry}" is not an expression') from None
-    return _evaluate(tree, constants, f'{where}: "{entry}"')
+        tree = ast.parse(entry.strip(), mode='eval').body
+        return _evaluate(tree, constants, f'{where}: "{_short(entry)}"')
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ModelError(f'{where}: "{_short(entry)}" is not an expression with a value') from None
+
+
+def _real(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _evaluate(node: ast.expr, constants: Mapping[str, float], where: str) -> Linear:
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return Linear(float(node.value))
+    if (isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+            and not isinstance(node.value, bool)):
+        return Linear(_real(node.value))
     if isinstance(node, ast.Name):
         if node.id == 'pi':
             return Linear(math.pi)
         if node.id in constants:
             return Linear(float(constants[node.id]))
+        if node.id.lower() in ('nan', 'inf', 'infinity'):
+            # YAML's own spelling is .nan; without the dot it must not become a joint variable.
+            return Linear(float(node.id))
         return Linear(0.0, {node.id: 1.0})
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
         sign = -1.0 if isinstance(node.op, ast.USub) else 1.0

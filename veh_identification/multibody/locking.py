@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from veh_identification.errors import ModelError
 from veh_identification.multibody.inertia import transport
 from veh_identification.multibody.tree import (
     LOCKED,
@@ -25,6 +26,10 @@ def lock_joints(model: TreeModel, positions: Mapping[str, float], merge: bool = 
     Every joint that follows a locked coordinate is locked (mimic joints too). With `merge` the
     bodies beyond locked joints are merged into their parents.
     """
+    for name, value in positions.items():
+        if not np.isfinite(value):
+            raise ModelError(f'model {model.name}: joint "{name}" is locked at {value:g}, '
+                             'expected a finite position')
     held = {model.coordinate_index(name): float(value) for name, value in positions.items()}
     rotation, translation = model.rotation.copy(), model.translation.copy()
     joint_type, coordinate = model.joint_type.copy(), model.coordinate.copy()

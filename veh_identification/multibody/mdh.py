@@ -43,6 +43,7 @@ from veh_identification.multibody.tree import (
 )
 
 _GEOMETRY = ('gamma', 'b', 'alpha', 'd', 'theta', 'r')
+_TABLE_KEYS = ('name', 'base', 'constants', 'bodies', 'ties')
 _KEYS = {'name', 'antecedent', 'sigma', 'virtual', 'joint', 'inertia', *_GEOMETRY}
 _X, _Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
@@ -63,6 +64,10 @@ def parse_mdh(table: Any, where: str = 'table') -> TreeModel:
     """Model from the mapping that a YAML table holds; `where` names the source in errors."""
     if not isinstance(table, Mapping) or not isinstance(table.get('bodies'), list):
         raise ModelError(f'{where}: expected a mapping with a list "bodies"')
+    unknown = [str(key) for key in table if key not in _TABLE_KEYS]
+    if unknown:
+        raise ModelError(f'{where}: the table has the unknown entry "{unknown[0]}", expected one '
+                         f'of {", ".join(sorted(_TABLE_KEYS))}')
     base = table.get('base', 'joints')
     if base not in ('euler', 'joints'):
         raise ModelError(f'{where}: base is "{base}", expected euler or joints')
@@ -71,10 +76,10 @@ def parse_mdh(table: Any, where: str = 'table') -> TreeModel:
     names = [_name(row, k, where) for k, row in enumerate(rows)]
     specs = [_body(row, name, names, constants, where)
              for row, name in zip(rows, names, strict=True)]
-    if base == 'euler':
+    if base == 'euler' and specs:
         _check_euler_base(specs, where)
-    ties = tuple(str(tie) for tie in table.get('ties') or ())
-    return assemble(str(table.get('name', where)), specs, base == 'euler', ties)
+    return assemble(str(table.get('name', where)), specs, base == 'euler',
+                    _ties(table.get('ties'), where), where)
 
 
 def mdh_transform(gamma: float, b: float, alpha: float, d: float, theta: float,
@@ -96,6 +101,19 @@ def _constants(entries: Any, where: str) -> dict[str, float]:
     return constants
 
 
+def _ties(entries: Any, where: str) -> tuple[str, ...]:
+    """The relations as text; which parameters they name is checked where they are used."""
+    if entries is None:
+        return ()
+    if not isinstance(entries, list):
+        raise ModelError(f'{where}: ties is {entries!r}, expected a list of relations')
+    for k, entry in enumerate(entries, start=1):
+        if not isinstance(entry, str) or '=' not in entry:
+            raise ModelError(f'{where}: ties, entry {k} is {entry!r}, expected a relation such as '
+                             '"wheel.MSx = 0"')
+    return tuple(entries)
+
+
 def _number(entry: Any, constants: Mapping[str, float], where: str) -> float:
     value = parse_linear(entry, constants, where)
     if value.coefficients:
@@ -107,12 +125,15 @@ def _number(entry: Any, constants: Mapping[str, float], where: str) -> float:
 def _name(row: Any, index: int, where: str) -> str:
     if not isinstance(row, Mapping):
         raise ModelError(f'{where}: row {index + 1} is {row!r}, expected a mapping')
-    unknown = sorted(set(row) - _KEYS)
-    name = str(row.get('name', f'body_{index + 1}'))
+    unknown = [str(key) for key in row if key not in _KEYS]
+    name = row.get('name', f'body_{index + 1}')
+    # Inside the program an empty name stands for the root frame.
+    if isinstance(name, bool) or not isinstance(name, (str, int)) or not str(name).strip():
+        raise ModelError(f'{where}: row {index + 1} has the name {name!r}, expected text')
     if unknown:
         raise ModelError(f'{where}: body "{name}" has the unknown entry "{unknown[0]}", expected '
                          f'one of {", ".join(sorted(_KEYS))}')
-    return name
+    return str(name)
 
 
 def _body(row: Mapping[str, Any], name: str, names: list[str], constants: Mapping[str, float],
@@ -133,17 +154,24 @@ def _body(row: Mapping[str, Any], name: str, names: list[str], constants: Mappin
             geometry[key] = _number(row.get(key, 0), constants, f'{here}, {key}')
     rotation, translation = mdh_transform(**geometry)
     joint = str(row.get('joint', name))
-    coordinate, multiplier = _coordinate(variable, joint, here) if variable_entry else ('', 1.0)
-    real = not row.get('virtual', False)
+    coordinate, multiplier = '', 1.0
+    if variable_entry:
+        coordinate, multiplier = _coordinate(variable, joint, f'{here}, {variable_entry}')
+    virtual = row.get('virtual', False)
+    if not isinstance(virtual, bool):
+        raise ModelError(f'{here} has virtual {virtual!r}, expected true or false')
+    real = not virtual
     return BodySpec(name, _antecedent(row.get('antecedent'), names, here), joint, int(sigma),
                     rotation, translation, _Z, coordinate, multiplier, 0.0, real,
-                    _inertia(row.get('inertia') or {}, real, constants, here))
+                    _inertia(row.get('inertia'), real, constants, here))
 
 
 def _coordinate(variable: Linear, joint: str, here: str) -> tuple[str, float]:
     """Name and factor of the joint variable in theta or r."""
     if not variable.coefficients:
         return joint, 1.0
+    if 0.0 in variable.coefficients.values():
+        raise ModelError(f'{here} uses its joint variable with the factor 0')
     if len(variable.coefficients) > 1:
         raise ModelError(f'{here} depends on {len(variable.coefficients)} variables '
                          f'({", ".join(variable.coefficients)}), expected one joint variable and '
@@ -152,7 +180,7 @@ def _coordinate(variable: Linear, joint: str, here: str) -> tuple[str, float]:
 
 
 def _antecedent(entry: Any, names: list[str], here: str) -> str:
-    if entry == 0:
+    if entry == 0 and not isinstance(entry, bool):
         return ''
     if isinstance(entry, int) and not isinstance(entry, bool) and 1 <= entry <= len(names):
         return names[entry - 1]
@@ -163,6 +191,7 @@ def _antecedent(entry: Any, names: list[str], here: str) -> str:
 
 
 def _inertia(entries: Any, real: bool, constants: Mapping[str, float], here: str) -> Array:
+    entries = {} if entries is None else entries
     if not isinstance(entries, Mapping) or set(entries) - set(PARAMETER_NAMES):
         raise ModelError(f'{here} has the inertia {entries!r}, expected a mapping with keys of '
                          f'{", ".join(PARAMETER_NAMES)}')
@@ -173,6 +202,12 @@ def _inertia(entries: Any, real: bool, constants: Mapping[str, float], here: str
     if values[0] < 0.0:
         raise ModelError(f'{here} has the mass {values[0]:g} kg, expected a number that is not '
                          'negative')
+    # Tables may leave entries out, so more than the signs cannot be asked for.
+    for key in ('Jxx', 'Jyy', 'Jzz'):
+        value = values[PARAMETER_NAMES.index(key)]
+        if value < 0.0:
+            raise ModelError(f'{here}, {key} is {value:g} kg m^2, expected a moment of inertia '
+                             'that is not negative')
     return values
 
 

@@ -84,6 +84,8 @@ class TreeModel:
     frames: Mapping[str, Frame] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
     ties: tuple[str, ...] = ()
+    # Sentences about values that can be used but look wrong; callers show them to the user.
+    warnings: tuple[str, ...] = ()
 
     @property
     def bodies(self) -> int:
@@ -157,9 +159,12 @@ def axis_rotation(axis: Array, angle: float) -> Array:
 
 
 def assemble(name: str, specs: list[BodySpec], floating: bool,
-             ties: tuple[str, ...] = ()) -> TreeModel:
-    """Sort the bodies, check that they form one tree and build the arrays."""
-    ordered = _topological_order(name, specs, floating)
+             ties: tuple[str, ...] = (), where: str = '') -> TreeModel:
+    """Sort the bodies, check that they form one tree and build the arrays.
+
+    `where` names the source in errors (the model's name when left out).
+    """
+    ordered = _topological_order(where or f'model {name}', specs, floating)
     index = {spec.name: k for k, spec in enumerate(ordered)}
     coordinates = tuple(dict.fromkeys(spec.coordinate for spec in ordered if spec.coordinate))
     return TreeModel(
@@ -182,22 +187,22 @@ def assemble(name: str, specs: list[BodySpec], floating: bool,
     )
 
 
-def _topological_order(name: str, specs: list[BodySpec], floating: bool) -> list[BodySpec]:
+def _topological_order(where: str, specs: list[BodySpec], floating: bool) -> list[BodySpec]:
     """The bodies with every parent before its children (stable); ModelError if not one tree."""
     if not specs:
-        raise ModelError(f'model {name}: there is no body in it')
+        raise ModelError(f'{where}: there is no body in it')
     seen: set[str] = set()
     for spec in specs:
         if spec.name in seen:
-            raise ModelError(f'model {name}: two bodies have the name "{spec.name}"')
+            raise ModelError(f'{where}: two bodies have the name "{spec.name}"')
         seen.add(spec.name)
     for spec in specs:
         if spec.parent and spec.parent not in seen:
-            raise ModelError(f'model {name}: body "{spec.name}" names the parent '
+            raise ModelError(f'{where}: body "{spec.name}" names the parent '
                              f'"{spec.parent}", which is no body of the model')
     roots = [spec for spec in specs if not spec.parent]
     if floating and len(roots) > 1:
-        raise ModelError(f'model {name}: the tree is disconnected, body "{roots[1].name}" does '
+        raise ModelError(f'{where}: the tree is disconnected, body "{roots[1].name}" does '
                          f'not hang on the base "{roots[0].name}"')
     children: dict[str, list[BodySpec]] = {}
     for spec in specs:
@@ -211,7 +216,7 @@ def _topological_order(name: str, specs: list[BodySpec], floating: bool) -> list
     if len(ordered) < len(specs):
         reached = {spec.name for spec in ordered}
         loop = _cycle([spec for spec in specs if spec.name not in reached])
-        raise ModelError(f'model {name}: the table is cyclic, {" -> ".join(loop)}')
+        raise ModelError(f'{where}: the tree is cyclic, {" -> ".join(loop)}')
     return ordered
 
 

@@ -3,15 +3,21 @@
 Links on fixed joints are merged into their parent (inertia transported to the parent's link
 frame), mimic joints follow the coordinate of the joint they mimic, links without inertial or
 with zero mass stay massless (they get no columns). Parameters keep the URDF link frames.
+
+Inertia that no body can have is treated by how likely it is an honest export: a negative
+principal moment (a negative or indefinite matrix) is an error, because no estimator can start
+from it; a broken triangle inequality, a point or line mass and inertia without mass are common in
+CAD exports, so the values are used as they stand and `TreeModel.warnings` says which link it is.
+Moments within ZERO_MOMENT of the border count as on it (rounding of printed digits).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError as XmlParseError
 
 import numpy as np
 from urdf_parser_py.urdf import URDF
@@ -33,6 +39,10 @@ from veh_identification.multibody.tree import (
     TreeModel,
     assemble,
 )
+from veh_identification.multibody.urdf_text import kinematic_elements, unreadable
+
+# As a share of the largest principal moment: files print six digits or more.
+ZERO_MOMENT = 1e-6
 
 _JOINT_TYPES = {'revolute': REVOLUTE, 'continuous': REVOLUTE, 'prismatic': PRISMATIC,
                 'fixed': LOCKED}
@@ -42,7 +52,7 @@ def load_urdf(path: str | Path, floating: bool = True,
               locked: Mapping[str, float] | None = None) -> TreeModel:
     """Model from a URDF file; `locked` joints are held at the given positions and merged."""
     try:
-        text = Path(path).read_text(encoding='utf-8')
+        text = Path(path).read_text(encoding='utf-8-sig')
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f'{path}: the URDF cannot be read ({error})') from None
     return parse_urdf(text, floating, locked, where=str(path))
@@ -70,25 +80,28 @@ def parse_urdf(text: str, floating: bool = True, locked: Mapping[str, float] | N
                              f'"{joint.child}", which does not exist')
         by_child[joint.child] = joint
     specs = [_body(link, by_child.get(link.name), joints, where) for link in robot.links]
-    model = assemble(robot.name or where, specs, floating)
+    model = assemble(robot.name or where, specs, floating, where=where)
     roots = [spec.name for spec in specs if not spec.parent]
     if len(roots) > 1:
         raise ModelError(f'{where}: the tree is disconnected, "{roots[0]}" and "{roots[1]}" are '
                          'both root links')
-    model = merge_locked(model)
-    return lock_joints(model, locked) if locked else model
+    notes = (_inertia_warning(link, where) for link in robot.links)
+    model = replace(merge_locked(model), warnings=tuple(note for note in notes if note))
+    try:
+        return lock_joints(model, locked) if locked else model
+    except ModelError as error:
+        raise ModelError(f'{where}: {error}') from None
 
 
 def _parse(text: str, where: str) -> Any:
     """The parsed robot; the parser's own complaints about unknown tags stay silent."""
+    elements = kinematic_elements(text, where)
     try:
         with _quiet():
-            return URDF.from_xml_string(text)
-    except (urdf_core.ParseError, XmlParseError, ValueError, AssertionError, KeyError,
-            AttributeError, TypeError) as error:
-        # The parser's messages span lines; the sentence must stay one.
-        reason = ' '.join(str(error).split()) or type(error).__name__
-        raise ModelError(f'{where}: the URDF cannot be parsed ({reason})') from None
+            return URDF.from_xml_string(elements)
+    except (urdf_core.ParseError, ValueError, AssertionError, KeyError, AttributeError,
+            TypeError) as error:
+        raise unreadable(where, error) from None
 
 
 @contextmanager
@@ -118,7 +131,7 @@ def _body(link: Any, joint: Any, joints: Mapping[str, Any], where: str) -> BodyS
         return BodySpec(link.name, joint.parent, joint.name, LOCKED, rotation, translation,
                         real=real, parameters=parameters)
     length = float(np.linalg.norm(axis))
-    if not np.isfinite(length) or length < 1e-9:
+    if length < 1e-9:
         raise ModelError(f'{where}: joint "{joint.name}" has the axis {axis.tolist()}, expected '
                          'a direction')
     coordinate, multiplier, offset = _source(joint, joints, where)
@@ -169,16 +182,43 @@ def _pose(origin: Any) -> tuple[Array, Array]:
 def _parameters(link: Any, where: str) -> Array:
     """The ten parameters at the link origin in link axes; zeros for a massless link."""
     mass = _mass(link)
-    if mass < 0.0 or not np.isfinite(mass):
+    if mass < 0.0:
         raise ModelError(f'{where}: link "{link.name}" has the mass {mass:g} kg, expected a '
                          'number that is not negative')
     if mass == 0.0:
         return np.zeros(PARAMETERS_PER_BODY)
     rotation, centre = _pose(link.inertial.origin)
-    inertia = np.zeros((3, 3))
-    if link.inertial.inertia is not None:
-        inertia = np.array(link.inertial.inertia.to_matrix(), dtype=float)
-    parameters = from_centre_of_mass(mass, centre, rotation @ inertia @ rotation.T)
-    if not np.all(np.isfinite(parameters)):
-        raise ModelError(f'{where}: link "{link.name}" has an inertial value that is not finite')
-    return parameters
+    inertia = _inertia(link)
+    moments = np.linalg.eigvalsh(inertia)
+    if moments[0] < -ZERO_MOMENT * np.abs(moments).max():
+        raise ModelError(f'{where}: link "{link.name}" has the negative principal moment of '
+                         f'inertia {moments[0]:.6g} kg m^2 at its centre of mass, which no body '
+                         'can have')
+    return from_centre_of_mass(mass, centre, rotation @ inertia @ rotation.T)
+
+
+def _inertia(link: Any) -> Array:
+    """Inertia matrix about the centre of mass in the axes of the inertial element."""
+    if link.inertial.inertia is None:
+        return np.zeros((3, 3))
+    return np.array(link.inertial.inertia.to_matrix(), dtype=float)
+
+
+def _inertia_warning(link: Any, where: str) -> str:
+    """What looks wrong with inertia that can still be used; empty when all is well."""
+    if link.inertial is None:
+        return ''
+    here, moments = f'{where}: link "{link.name}"', np.linalg.eigvalsh(_inertia(link))
+    margin = ZERO_MOMENT * np.abs(moments).max()
+    if _mass(link) == 0.0:
+        return f'{here} has inertia but no mass, it is taken as massless' if margin > 0.0 else ''
+    if margin == 0.0:
+        return f'{here} has mass but no inertia, it is taken as a point mass'
+    listed = ', '.join(f'{moment:.6g}' for moment in moments)
+    if moments[0] <= margin:
+        return (f'{here} has a principal moment of inertia that is zero ({listed} kg m^2), which '
+                'only an infinitely thin body has')
+    if moments[0] + moments[1] - moments[2] < -margin:
+        return (f'{here} has principal moments of inertia that break the triangle inequality '
+                f'({listed} kg m^2): the largest may not exceed the sum of the others')
+    return ''

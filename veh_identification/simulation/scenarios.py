@@ -100,6 +100,30 @@ SCENARIOS = {
             'veh_identification.simulation.humanoid:write_bend',
         ),
         Scenario(
+            'four-bar',
+            'four-bar linkage with the errors of Table 1 of document 003',
+            10.0,
+            'veh_identification.simulation.four_bar_bag:write',
+        ),
+        Scenario(
+            'buggy-straight',
+            'buggy that rolls straight',
+            20.0,
+            'veh_identification.simulation.buggy_bag:write_straight',
+        ),
+        Scenario(
+            'buggy-circle',
+            'buggy on a circle',
+            20.0,
+            'veh_identification.simulation.buggy_bag:write_circle',
+        ),
+        Scenario(
+            'buggy-parking',
+            'buggy with three turns on uneven ground (observe with config buggy_parking)',
+            60.0,
+            'veh_identification.simulation.buggy_bag:write_parking',
+        ),
+        Scenario(
             'hexapod-periodic',
             'hexapod on its D-optimal excitation',
             25.0,

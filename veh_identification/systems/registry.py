@@ -20,7 +20,10 @@ IDENTIFY: dict[str, str] = {
 DESIGN: dict[str, str] = {
     'parallel': 'veh_identification.systems.hexapod.command:design',
 }
-OBSERVE: dict[str, str] = {}
+OBSERVE: dict[str, str] = {
+    'buggy': 'veh_identification.systems.buggy.command:observe',
+    'four-bar': 'veh_identification.systems.four_bar_command:observe',
+}
 
 
 def load(table: dict[str, str], verb: str, system: str) -> Callable[..., Any]:

@@ -1,0 +1,51 @@
+"""The observers against the clock: simulated seconds per second of one core, all sensors in."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.simulation import buggy_bag, four_bar_bag
+from veh_identification.systems import four_bar_command
+from veh_identification.systems.buggy import command
+
+PART = 'observe'
+REPEATS = 3
+
+
+def _silent(done: int, total: int) -> None:
+    """No progress: the bar would be part of what is measured."""
+
+
+def _row(case: str, factor: float, wanted: float) -> dict[str, Any]:
+    return {'case': case, 'unit': 'simulated s/s', 'ours': factor, 'peer': 1.0,
+            'peer_name': 'real time', 'ratio': factor, 'wanted': f'ratio >= {wanted:g}',
+            'met': factor >= wanted}
+
+
+def _factor(observe: Any, bag: Path, folder: Path, name: str) -> float:
+    """Best of a few runs by wall time: other load on the machine only ever slows one down."""
+    factors = []
+    for k in range(REPEATS):
+        out = folder / f'{name}_{k}'
+        observe(bag=bag, out=out)
+        factors.append(json.loads((out / 'metrics.json').read_text())['real_time_factor'])
+    return float(max(factors))
+
+
+def measure(quick: bool) -> list[dict[str, Any]]:
+    """One row a system."""
+    seconds = 5.0 if quick else 20.0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with BagWriter(folder / 'four_bar') as writer:
+            four_bar_bag.write(writer, 10.0, 0, 1.0, _silent, step=0.002)
+        with BagWriter(folder / 'buggy') as writer:
+            buggy_bag.write_circle(writer, seconds, 0, 1.0, _silent)
+        four_bar = _factor(four_bar_command.observe, folder / 'four_bar', folder, 'four_bar_out')
+        buggy = _factor(command.observe, folder / 'buggy', folder, 'buggy_out')
+    return [_row('four-bar at 500 Hz, encoder', four_bar, 20.0),
+            _row('buggy at 500 Hz, IMU, GPS, wheels, 15 degrees of freedom', buggy, 3.0)]

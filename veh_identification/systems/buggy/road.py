@@ -1,0 +1,56 @@
+"""The road: flat, or a height map made of waves that a survey gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from veh_identification.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Waves:
+    """One wave of the ground: height [m], length [m], direction [rad] and phase [rad]."""
+
+    height: float = 0.0
+    length: float = 10.0
+    direction: float = 0.0
+    phase: float = 0.0
+
+
+@dataclass(frozen=True)
+class RoadMap:
+    """Ground height z(x, y) in odom: flat, or the sum of waves."""
+
+    kind: str = 'flat'
+    waves: tuple[Waves, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in ('flat', 'waves'):
+            raise InputError(f'road.kind must be flat or waves, found {self.kind!r}')
+
+    def table(self) -> Array:
+        """Rows [height, kx, ky, phase] that `road_height` reads."""
+        if self.kind == 'flat':
+            return np.zeros((0, 4))
+        return np.array([[w.height, 2 * np.pi / w.length * np.cos(w.direction),
+                          2 * np.pi / w.length * np.sin(w.direction), w.phase]
+                         for w in self.waves]).reshape(-1, 4)
+
+
+@njit(cache=True, nogil=True)
+def road_height(table: Array, x: float, y: float) -> tuple[float, float, float]:
+    """Height and its two slopes; every wave is zero with zero phase at the origin."""
+    height, slope_x, slope_y = 0.0, 0.0, 0.0
+    for k in range(table.shape[0]):
+        angle = table[k, 1] * x + table[k, 2] * y + table[k, 3]
+        height += table[k, 0] * (np.sin(angle) - np.sin(table[k, 3]))
+        slope = table[k, 0] * np.cos(angle)
+        slope_x += table[k, 1] * slope
+        slope_y += table[k, 2] * slope
+    return height, slope_x, slope_y
