@@ -31,7 +31,7 @@ lint: $(STAMP)
 
 # One BLAS thread: the matrices of the tests are small, and two threads on two cores fight.
 unit: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 bench: $(STAMP)
 	$(BIN)/veh-id bench
