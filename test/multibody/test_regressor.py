@@ -8,6 +8,7 @@ from multibody_trees import random_tree
 
 from veh_identification.errors import ModelError
 from veh_identification.multibody import columns as col
+from veh_identification.multibody import regressor as regressor_module
 from veh_identification.multibody.dynamics import (
     ExternalWrench,
     external_rows,
@@ -17,6 +18,7 @@ from veh_identification.multibody.mdh import load_mdh
 from veh_identification.multibody.motion import random_motion
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import ROOT, Frame, TreeModel
+from veh_identification.multibody.urdf import load_urdf
 
 MODELS = Path(__file__).parents[2] / 'config' / 'models'
 CORNERS = ('fl', 'fr', 'rl', 'rr')
@@ -217,3 +219,16 @@ def test_frames_that_move_on_the_body() -> None:
     rows = [external_rows(model, motion, [ExternalWrench(Frame(3, rotation, np.zeros(3)), given)])
             for rotation, given in ((turn, values), (np.eye(3), plain))]
     assert np.allclose(rows[0], rows[1], atol=1e-12)
+
+
+@pytest.mark.parametrize('samples', [1, 255, 512, 1500])
+def test_threads_do_not_change_the_result(samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_urdf(MODELS / 'humanoid_two_legs.urdf')
+    regressor = Regressor(model, rows='base')
+    motion = random_motion(model, samples, 3)
+    monkeypatch.setattr(regressor_module, 'THREADS', 1)
+    alone = regressor.compute(motion)
+    monkeypatch.setattr(regressor_module, 'THREADS', 3)
+    assert np.array_equal(regressor.compute(motion), alone)
+    parts = regressor_module.share_out(samples)
+    assert parts[0].start == 0 and parts[-1].stop == samples

@@ -6,7 +6,11 @@ estimators can run through a long recording without ever holding its whole obser
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +25,23 @@ from veh_identification.multibody.tree import BASE_ROWS, TreeModel
 
 Array = NDArray[np.float64]
 
-DEFAULT_BLOCK = 256
+DEFAULT_BLOCK = 1024
+#: Threads that fill a block together, and the least that is worth a thread.
+THREADS = min(4, os.cpu_count() or 1)
+LEAST_SAMPLES_PER_THREAD = 256
+
+
+@lru_cache(maxsize=1)
+def workers() -> ThreadPoolExecutor:
+    """Threads for the kernels, which release the interpreter while they compute."""
+    return ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix='regressor')
+
+
+def share_out(samples: int) -> list[slice]:
+    """Equal parts of so many samples, one a thread; one part where threads do not pay."""
+    count = max(1, min(THREADS, samples // LEAST_SAMPLES_PER_THREAD))
+    edges = [samples * k // count for k in range(count + 1)]
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
 class Regressor:
@@ -56,10 +76,17 @@ class Regressor:
         if out.shape != expected or out.dtype != np.float64 or not out.flags.c_contiguous:
             raise ModelError(f'regressor output must be a contiguous float64 array {expected}, '
                              f'found {out.dtype} {out.shape}')
+        parts = share_out(len(motion))
+        if len(parts) == 1:
+            self._run(motion, out)
+        else:
+            list(workers().map(lambda part: self._run(motion[part], out[part]), parts))
+        return out
+
+    def _run(self, motion: Motion, out: Array) -> None:
         regressor_kernel(self._arrays, self._layout, motion.q, motion.qd, motion.qdd,
                          motion.base_acceleration, motion.base_angular_velocity,
                          motion.base_angular_acceleration, motion.air_speed_squared, out)
-        return out
 
     def compute(self, motion: Motion) -> Array:
         """W of every sample as a new array (N, rows, columns)."""
