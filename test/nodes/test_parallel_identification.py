@@ -21,6 +21,7 @@ from veh_identification.simulation.hexapod import (
 )
 from veh_identification.systems.hexapod.configuration import load_configuration
 from veh_identification.systems.hexapod.geometry import LEGS
+from veh_identification.systems.hexapod.live import LiveIdentification, LiveOptions
 
 RATE = 100.0
 STEP = 10_000_000
@@ -178,6 +179,20 @@ def test_a_bag_played_again_starts_over() -> None:
     node, _ = run_node(recorded + again, rate=RATE)
     assert node.live.clock_jumps == 1
     assert node.live.periods == 3
+
+
+@pytest.mark.parametrize('estimator', ['gauss-markov', 'maximum-likelihood'])
+def test_the_warm_up_leaves_no_trace(estimator: str) -> None:
+    options = LiveOptions(rate=RATE, estimator=estimator)
+    cold = LiveIdentification(load_configuration(), options)
+    warm = LiveIdentification(load_configuration(), options)
+    warm.warm_up()
+    assert (warm.periods, warm.result, warm.rate) == (0, None, RATE)
+    for sample in samples(3, noise=1.0):
+        message = sample.message
+        values = np.concatenate([message.position, message.effort])
+        assert cold.push(sample.time_ns, values) == warm.push(sample.time_ns, values)
+    np.testing.assert_array_equal(cold.result.value, warm.result.value)
 
 
 def test_two_runs_give_the_same_bytes() -> None:

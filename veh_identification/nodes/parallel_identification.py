@@ -81,6 +81,7 @@ class ParallelIdentification:
         self.options = declare(node, ParallelOptions)
         refuse_unknown(node)
         self.live = LiveIdentification(self._configuration(), self._live_options())
+        self.live.warm_up()  # before subscribing: messages meanwhile would be lost
         self.enabled = True
         self.result: IdentificationResult | None = None
         self._order: dict[tuple[str, ...], list[int] | None] = {}

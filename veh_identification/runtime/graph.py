@@ -23,6 +23,11 @@ class NodeDescription:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     remappings: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def ready_line(self) -> str:
+        """What its process prints when it has subscribed."""
+        return f'{self.name}: ready'
+
     def create(self, node: Node) -> Any:
         """Construct the node class on the node object of an engine."""
         module, _, name = self.factory.partition(':')

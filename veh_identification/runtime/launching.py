@@ -15,7 +15,7 @@ from launch.actions import (
     RegisterEventHandler,
     TimerAction,
 )
-from launch.event_handlers import OnProcessExit
+from launch.event_handlers import OnProcessExit, OnProcessIO
 from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -48,7 +48,7 @@ def launch_description(graph_name: str) -> LaunchDescription:
         DeclareLaunchArgument(
             'bag_delay',
             default_value='2.0',
-            description='seconds before playing, so that every node is found first',
+            description='seconds between the last node being ready and the first message',
         ),
         DeclareLaunchArgument(
             'record', default_value='', description='folder for a bag of everything published'
@@ -87,7 +87,7 @@ def _actions(
         return str(LaunchConfiguration(name).perform(context))
 
     bag, namespace = value('bag'), value('namespace')
-    actions = [
+    nodes = [
         Node(
             package=PACKAGE,
             executable=description.name,
@@ -103,6 +103,7 @@ def _actions(
         )
         for description in graph.nodes
     ]
+    actions: list[Any] = list(nodes)
     if value('record'):
         actions.append(
             ExecuteProcess(
@@ -111,7 +112,8 @@ def _actions(
             )
         )
     if bag:
-        return actions + _playback(bag, value('bag_rate'), value('bag_delay'))
+        waiting = {d.ready_line: n for d, n in zip(graph.nodes, nodes, strict=True)}
+        return actions + _playback(bag, value('bag_rate'), value('bag_delay'), waiting)
     wanted = [kind for kind in graph.driver_kinds if value(f'{kind}_driver')]
     return actions + [
         _driver(
@@ -125,8 +127,8 @@ def _actions(
     ]
 
 
-def _playback(bag: str, rate: str, delay: str) -> list[Any]:
-    """Play a bag with its clock; the launch ends shortly after the bag does."""
+def _playback(bag: str, rate: str, delay: str, waiting: dict[str, Node]) -> list[Any]:
+    """Play a bag with its clock once all nodes are ready; the launch ends shortly after it."""
     if not Path(bag).exists():
         raise UsageError(f'bag:={bag}: there is no such file or folder')
     player = ExecuteProcess(
@@ -134,6 +136,28 @@ def _playback(bag: str, rate: str, delay: str) -> list[Any]:
              '--disable-keyboard-controls'],
         output='screen',
     )  # fmt: skip
+    missing = set(waiting)
+
+    def on_output(event: Any) -> list[Any] | None:
+        # A node may still be loading its compiled code: what is played before is lost to it.
+        heard = {line for line in missing if line in event.text.decode(errors='replace')}
+        missing.difference_update(heard)
+        return [player] if heard and not missing else None
+
+    def on_exit(event: Any, _context: LaunchContext) -> list[Any] | None:
+        if not missing:
+            return None
+        reason = f'{event.process_name} ended before it was ready; the bag was not played'
+        return [EmitEvent(event=Shutdown(reason=reason))]
+
+    handlers = [
+        RegisterEventHandler(handler)
+        for node in waiting.values()
+        for handler in (
+            OnProcessIO(target_action=node, on_stdout=on_output),
+            OnProcessExit(target_action=node, on_exit=on_exit),
+        )
+    ]
     ending = RegisterEventHandler(
         OnProcessExit(
             target_action=player,
@@ -144,7 +168,7 @@ def _playback(bag: str, rate: str, delay: str) -> list[Any]:
             ],
         )
     )
-    return [player, ending]
+    return [*handlers, ending]
 
 
 def _driver(

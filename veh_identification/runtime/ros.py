@@ -209,6 +209,8 @@ def run_node(description: NodeDescription, args: Sequence[str] | None = None) ->
     node = rclpy.node.Node(description.name)
     try:
         description.create(RosNode(node))
+        # A launch file waits for this line before it plays a bag; a logger could be silenced.
+        print(description.ready_line, flush=True)
         rclpy.spin(node)
     except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
         pass

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veh_identification.errors import EstimationError, InputError, ParameterError
+from veh_identification.errors import EstimationError, InputError, ParameterError, VehIdError
 from veh_identification.identification import IdentificationResult
 from veh_identification.systems.hexapod.collector import PeriodCollector, RunningPeriods
 from veh_identification.systems.hexapod.configuration import Configuration
@@ -22,6 +23,7 @@ from veh_identification.systems.hexapod.estimation import (
     with_cutoff,
 )
 from veh_identification.systems.hexapod.geometry import LEGS, FloatArray
+from veh_identification.systems.hexapod.kinematics import inverse_kinematics
 from veh_identification.systems.hexapod.processing import PeriodicRecord
 
 #: Stamps from which the rate is found when it is not given.
@@ -71,6 +73,24 @@ class LiveIdentification:
         self._newest_ns = 0
         if self.rate:
             self._collector = PeriodCollector(self.fundamental_hz, self.rate)
+
+    def warm_up(self) -> None:
+        """Compile and load all that an estimation needs, so that the first one is not late."""
+        robot = self.model.robot
+        angles = 2.0 * np.pi * np.arange(64) / 64.0
+        pose = robot.home + 1e-3 * np.sin(np.outer(angles, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]))
+        lengths = inverse_kinematics(robot, pose)
+        for period in (0, 1):
+            noise = 1e-6 * np.cos(angles * (7 + period))[:, None] * np.arange(1.0, 13.0)
+            self._running.add(np.column_stack([lengths, np.ones_like(lengths)]) + noise)
+        rate, self.rate = self.rate, 64.0 * self.fundamental_hz
+        self._collector = PeriodCollector(self.fundamental_hz, self.rate)
+        self._collector.push(0, np.zeros(12))
+        # Nothing of it means anything: such a motion may well not excite every parameter.
+        with suppress(VehIdError):
+            self._estimate()
+        self.rate = rate
+        self.reset()
 
     def interrupt(self) -> None:
         """Samples were not taken for a while: the next one must keep the phase of the periods."""
