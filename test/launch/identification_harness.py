@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import launch_testing.actions
 import numpy as np
@@ -19,8 +21,8 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from veh_identification.msg import ParameterEstimates
-from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader
+from veh_identification.runtime.messages import stamp_ns
 
 SHARE = Path(get_package_share_directory('veh_identification'))
 
@@ -30,16 +32,39 @@ def veh_id(*arguments: str) -> None:
     subprocess.run([sys.executable, '-m', 'veh_identification.cli.main', *arguments], check=True)
 
 
-class PlayedBag:
-    """One graph, one simulated bag; `estimates` by stamp as ROS delivered them."""
+def numbers(message: Any) -> list[float]:
+    """Values and deviations."""
+    return [number for p in message.parameters for number in (p.value, p.std)]
 
-    def __init__(self, graph: str, config: str, scenario: str, duration: float) -> None:
-        self.graph, self.scenario, self.duration = graph, scenario, duration
+
+def by_samples(message: Any) -> int:
+    """The same samples must give the same estimate, whenever the process got to report it."""
+    return int(message.sample_count)
+
+
+def by_stamp(message: Any) -> int:
+    """For estimates whose stamp is that of their last sample."""
+    return stamp_ns(message)
+
+
+class PlayedBag:
+    """One graph, one simulated bag; `estimates` as ROS delivered them, under their key."""
+
+    def __init__(
+        self,
+        graph: str,
+        config: str,
+        scenario: str,
+        duration: float,
+        key: Callable[[Any], int] = by_samples,
+    ) -> None:
+        self.graph, self.scenario, self.duration, self.key = graph, scenario, duration, key
         self.folder = Path(tempfile.mkdtemp(prefix=f'veh_id_{graph}_'))
         self.bag, self.config = self.folder / 'bag', self.folder / 'config.yaml'
         # Reliable subscriptions, so that nothing is lost between player and node.
         loaded = yaml.safe_load((SHARE / 'config' / config).read_text('utf-8'))
-        loaded['/**']['ros__parameters']['reliable_sensors'] = True
+        section = loaded.get('/**') or loaded['sensor_fusion']
+        section['ros__parameters']['reliable_sensors'] = True
         self.config.write_text(yaml.safe_dump(loaded), 'utf-8')
         self.estimates: dict[int, list[float]] = {}
 
@@ -64,20 +89,18 @@ class PlayedBag:
 
     def take(self, message: ParameterEstimates) -> None:
         """Keep one message."""
-        stamp = message.header.stamp
-        self.estimates[stamp.sec * 1_000_000_000 + stamp.nanosec] = [
-            number for p in message.parameters for number in (p.value, p.std)
-        ]
+        if message.parameters:
+            self.estimates[self.key(message)] = numbers(message)
 
     def receive(self, topic: str) -> None:
-        """Listen until as many estimates came as the replay made, or the launch has ended."""
-        wanted = len(self.replayed(topic))
+        """Listen until the last estimate that the replay made, or until it is overdue."""
+        last = max(self.replayed(topic))
         rclpy.init()
         node = rclpy.create_node(f'{self.graph}_test')
         qos = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         node.create_subscription(ParameterEstimates, topic, self.take, qos)
         end = time.monotonic() + self.duration + 60.0
-        while time.monotonic() < end and len(self.estimates) < wanted:
+        while time.monotonic() < end and last not in self.estimates:
             rclpy.spin_once(node, timeout_sec=0.05)
         node.destroy_node()
         rclpy.shutdown()
@@ -87,18 +110,22 @@ class PlayedBag:
         found = {}
         with BagReader(self.folder / 'replayed') as reader:
             for item in reader.messages([topic]):
-                found[messages.stamp_ns(item.message)] = [
-                    number for p in item.message.parameters for number in (p.value, p.std)
-                ]
+                if item.message.parameters:
+                    found[self.key(item.message)] = numbers(item.message)
         return found
 
     def worst_difference(self, topic: str) -> tuple[int, int, float]:
-        """Common stamps, replayed stamps, largest relative difference at common stamps."""
+        """Common estimates, replayed ones, largest relative difference of the common ones.
+
+        Infinite where the last one did not come, or where only one side has a number.
+        """
         replayed = self.replayed(topic)
         common = sorted(set(replayed) & set(self.estimates))
+        if max(replayed) not in common:
+            return len(common), len(replayed), np.inf
         worst = 0.0
-        for stamp in common:
-            ours, theirs = np.array(replayed[stamp]), np.array(self.estimates[stamp])
+        for samples in common:
+            ours, theirs = np.array(replayed[samples]), np.array(self.estimates[samples])
             if not np.array_equal(np.isnan(ours), np.isnan(theirs)):
                 return len(common), len(replayed), np.inf
             scale = np.maximum(np.abs(ours), 1e-9)

@@ -40,9 +40,7 @@ DURATION = 6.0
 
 
 def veh_id(*arguments: str) -> None:
-    subprocess.run(
-        [sys.executable, '-m', 'veh_identification.cli.main', *arguments], check=True
-    )
+    subprocess.run([sys.executable, '-m', 'veh_identification.cli.main', *arguments], check=True)
 
 
 @pytest.mark.launch_test
@@ -95,9 +93,7 @@ class TestSensorFusion(unittest.TestCase):
         rclpy.init()
         cls.node = rclpy.create_node('sensor_fusion_test')
         cls.diagnostics: list[DiagnosticArray] = []
-        cls.node.create_subscription(
-            FusedState, 'fused/state', cls.take, QoSProfile(depth=1000)
-        )
+        cls.node.create_subscription(FusedState, 'fused/state', cls.take, QoSProfile(depth=1000))
         cls.node.create_subscription(
             DiagnosticArray, '/diagnostics', cls.diagnostics.append, QoSProfile(depth=10)
         )

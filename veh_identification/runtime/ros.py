@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import rclpy
@@ -202,9 +204,22 @@ class RosNode:
         self.node.destroy_node()
 
 
+def _watch_interrupt() -> Callable[[], bool]:
+    """Tells later whether Ctrl-C came; rclpy calls the handler that it finds at its init."""
+    seen: list[int] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, on_signal)
+    return lambda: bool(seen)
+
+
 def run_node(description: NodeDescription, args: Sequence[str] | None = None) -> int:
     """Run one node until Ctrl-C or a shutdown; the exit status is 0 then."""
     messages.select_backend('ros')
+    interrupted = _watch_interrupt()
     rclpy.init(args=args)
     node = rclpy.node.Node(description.name)
     try:
@@ -218,8 +233,9 @@ def run_node(description: NodeDescription, args: Sequence[str] | None = None) ->
         node.get_logger().fatal(str(error))
         return error.exit_status
     except Exception:
-        # Ctrl-C while the node is being made ends its context under it: that is no failure.
-        if rclpy.ok():
+        # Ctrl-C while the node is being made ends its context under it, and while a message is
+        # being converted it comes out of the C++ layer as a RuntimeError: neither is a failure.
+        if rclpy.ok() and not interrupted():
             raise
     finally:
         node.destroy_node()
