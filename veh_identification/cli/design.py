@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from veh_identification.errors import UsageError
+
 
 def add_parser(verbs: Any) -> None:
     """Describe the verb."""
@@ -13,7 +15,8 @@ def add_parser(verbs: Any) -> None:
         'design',
         help='design an exciting motion under limits',
         description='Searches a periodic motion within the limits of the configuration that '
-        'brings the condition number down or the information up, and writes it.',
+        'brings the condition number down or the information up, and writes it. For the car: '
+        'which steering sine, speed and duration bring standard deviations below wanted ones.',
     )
     parser.add_argument('system', choices=('car', 'humanoid', 'parallel'))
     parser.add_argument(
@@ -29,8 +32,55 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         '--time-limit', type=float, default=120.0, metavar='S', help='seconds for the whole search'
     )
-    parser.add_argument('--out', metavar='FILE', required=True, help='trajectory, YAML or JSON')
+    parser.add_argument(
+        '--out',
+        metavar='PATH',
+        required=True,
+        help='trajectory, YAML or JSON; for the car a folder',
+    )
+    _add_car(parser)
     parser.set_defaults(run=run)
+
+
+#: Options of the manoeuvre advisor: name, metavar, help. Those of LISTS may be given again.
+LISTS = (
+    ('want', 'NAME=SIGMA', 'standard deviation to reach, in percent (ZZc=3%%) or in its unit'),
+    ('speed', 'KMH', 'speed of the candidates'),
+    ('frequency', 'HZ', 'frequency of the steering sine'),
+    ('lateral', 'M/S2', 'lateral acceleration that the candidates aim at'),
+)
+NUMBERS = (
+    ('max-lateral', 'M/S2', 'largest lateral acceleration (default: 5)'),
+    ('max-steering-rate', 'RAD/S', 'largest rate of the front wheels (default: 0.5)'),
+    ('track-length', 'M', 'length of one pass (default: no limit)'),
+    ('max-duration', 'S', 'longest drive in all (default: 600)'),
+    ('noise', 'X', 'factor on all sensor noise and disturbances (default: 1)'),
+    ('roughness', 'M3', 'road roughness G(n0) of ISO 8608 (default: 24e-6)'),
+)
+
+
+def _add_car(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group('car', 'the manoeuvre advisor: steering sine and duration')
+    for name, metavar, text in LISTS:
+        kind = str if name == 'want' else float
+        group.add_argument(
+            f'--{name}', metavar=metavar, type=kind, action='append', help=f'{text}; repeatable'
+        )
+    for name, metavar, text in NUMBERS:
+        group.add_argument(f'--{name}', metavar=metavar, type=float, help=text)
+    group.add_argument('--dof', type=int, choices=(20, 38), help='model (default: 38)')
+    group.add_argument(
+        '--check', action='store_true', default=None, help='identify a simulated drive of it'
+    )
+
+
+def _car_options(options: argparse.Namespace) -> dict[str, Any]:
+    names = [name.replace('-', '_') for name, *_ in (*LISTS, *NUMBERS)]
+    return {
+        name: getattr(options, name)
+        for name in (*names, 'dof', 'check')
+        if getattr(options, name) is not None
+    }
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,6 +89,10 @@ def run(options: argparse.Namespace) -> int:
     from veh_identification.systems.registry import DESIGN, load
 
     design = load(DESIGN, 'design', options.system)
+    if options.system == 'car':
+        return _run_car(options, design)
+    if given := sorted(_car_options(options)):
+        raise UsageError(f'design {options.system} has no option --{given[0].replace("_", "-")}')
     print(
         design(
             criterion=options.criterion,
@@ -50,4 +104,23 @@ def run(options: argparse.Namespace) -> int:
             out=Path(options.out),
         )
     )
+    return 0
+
+
+def _run_car(options: argparse.Namespace, design: Any) -> int:
+    from veh_identification.runtime.bags import Progress
+    from veh_identification.runtime.graph import find_config
+
+    if options.urdf:
+        raise UsageError('design car takes no URDF: the geometry stands in --config')
+    with Progress('driving candidates', unit='candidates') as progress:
+        text = design(
+            config=find_config(options.config) if options.config else None,
+            seed=options.seed,
+            time_limit=options.time_limit,
+            out=Path(options.out),
+            progress=progress,
+            **_car_options(options),
+        )
+    print(text, end='')
     return 0

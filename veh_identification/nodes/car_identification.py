@@ -29,6 +29,7 @@ from veh_identification.identification.live import Solution
 from veh_identification.nodes import car_chunks as chunks
 from veh_identification.nodes.car_advice import advice
 from veh_identification.nodes.car_live import CarLive
+from veh_identification.nodes.car_warm_up import RECONSTRUCTION_HZ, warm_up
 from veh_identification.nodes.live_report import (
     ERROR,
     OK,
@@ -58,7 +59,6 @@ from veh_identification.systems.car.samples import CarSamples
 Array = NDArray[np.float64]
 #: A chunk takes about half a second to treat; no message may be lost meanwhile.
 QUEUE = 2000
-RECONSTRUCTION_HZ = 3.0
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,9 @@ class CarIdentification(LiveServices):
             self.live.watched,
         )  # fmt: skip
         self._create_outputs()
+        # Before subscribing: messages that come while kernels are compiled would be lost.
+        seconds = warm_up(self.options.dof, self.options.bias_correction)
+        node.get_logger().debug(f'compiled in {seconds:.1f} s, subscribing now')
         self._create_inputs()
         node.create_timer(1.0, self._on_timer)
         self.create_services(node)

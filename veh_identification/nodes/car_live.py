@@ -5,9 +5,7 @@ and adds its Gram matrices per band to those before: memory stays flat, and the 
 drive is that of `veh-id identify car` but for the edges of the chunks.
 
 The newest chunk joins the long-term matrices only when the next one comes. Before, it is compared
-with them where a load acts: with H and b the normal equations of the chunk under the long-term
-weights and x the long-term estimate, d = H_ss^-1 (b_s - H_s x) is the change of mass and first
-moments. A chunk that shows a change is held back.
+with them where a load acts (`car_change`). A chunk that shows a change is held back.
 """
 
 from __future__ import annotations
@@ -20,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError, InputError
-from veh_identification.identification.change import change_test
 from veh_identification.identification.live import Change, Solution
+from veh_identification.nodes.car_change import WATCHED, LoadEstimate
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.cutoffs import Cutoffs
-from veh_identification.systems.car.estimation import CarProblem, Fit
+from veh_identification.systems.car.estimation import Fit
 from veh_identification.systems.car.identify import (
     CarOptions,
     Gathered,
@@ -39,7 +37,6 @@ from veh_identification.systems.car.samples import CarSamples
 from veh_identification.systems.car.spectral import SpectralInformation
 
 Array = NDArray[np.float64]
-WATCHED = ('Mc', 'MXc', 'MYc', 'MZc')
 STATE_VERSION = 1
 #: Seconds of driving before changes are looked for.
 CALIBRATION_SECONDS = 30.0
@@ -77,6 +74,7 @@ class CarLive:
         self.significance = significance
         self.names = list(options.names)
         self.watched = [self.names.index(name) for name in WATCHED]
+        self.load = LoadEstimate(self.watched, significance)
         self.reset()
 
     def reset(self) -> None:
@@ -90,6 +88,8 @@ class CarLive:
         self.latest: CarSamples | None = None  # the longest stretch of the latest chunk
         self.held_chunks = self.chunks = 0
         self._statistics: list[float] = []
+        self._joints: frozenset[str] | None = None  # those that every chunk must hold
+        self.load.forget()
 
     @property
     def samples(self) -> int:
@@ -113,6 +113,10 @@ class CarLive:
         options = self.options
         if self.model is not None:
             options = replace(options, dof=self.model.dof)
+        joints = _used_joints(recording)
+        if self._joints is not None and self._joints - joints:
+            # A wheel wrench would not be turned by its steering, or a track taken as nominal.
+            return f'sensors are missing: {" ".join(sorted(self._joints - joints))}'
         try:
             chunk = gather_recordings([recording], self.configuration, options)
         except InputError as error:
@@ -121,8 +125,10 @@ class CarLive:
             lost = _lost(self.known.gathered, chunk)
             if lost:
                 return lost
-            if _lost(chunk, self.known.gathered):  # a sensor that was missing has come: start over
-                self.reset()
+            late = self._joints is not None and joints - self._joints
+            if late or _lost(chunk, self.known.gathered):
+                self.reset()  # a sensor that was missing has come: start over
+        self._joints = joints
         self.chunks += 1
         self.latest = chunk.first
         self._take(chunk)
@@ -186,30 +192,17 @@ class CarLive:
         if not self.reference.excited[self.watched].all():
             return
         level = self.level
-        change = self._compare(chunk, self.reference, self._fit, level)
+        change = self.load.compare(chunk, self.reference, self._fit, level)
         ready = self.known.gathered.information.seconds >= CALIBRATION_SECONDS
-        if not ready or not change.test.changed:
+        changed = ready and change.test.changed
+        if changed:
+            change = self.load.add(chunk, change, self.reference, self._fit, level)
+        else:
             limited = level * min(change.test.statistic, change.test.threshold)
             self._statistics = [*self._statistics, limited][-REMEMBERED:]
+            self.load.forget()
         if ready:
-            self.change, self.changed = change, change.test.changed
-
-    def _compare(self, chunk: Gathered, reference: Solution, fit: Fit, level: float) -> Change:
-        problem = CarProblem(chunk.model, chunk.information)
-        bands = min(len(fit.weights), len(chunk.information.rows))
-        if bands < len(chunk.information.rows):
-            problem = CarProblem(chunk.model, _shortened(chunk.information, bands))
-        weights, power = fit.weights[:bands], fit.power[:bands]
-        H, b = problem.normal(weights)
-        meat = problem.normal(weights @ power @ weights)[0]
-        s = self.watched
-        inverse = np.linalg.inv(H[np.ix_(s, s)])
-        d = inverse @ (b[s] - H[s] @ np.nan_to_num(reference.value))
-        noise = level * inverse @ meat[np.ix_(s, s)] @ inverse
-        through = inverse @ H[s]
-        known = level * (through @ np.nan_to_num(reference.covariance) @ through.T)
-        test = change_test(d, noise, np.zeros(len(d)), known, list(WATCHED), self.significance)
-        return Change(test, d, np.sqrt(np.diag(noise + known)))
+            self.change, self.changed = change, changed
 
     # Storage ------------------------------------------------------------------------------------
 
@@ -227,6 +220,7 @@ class CarLive:
             'usable': g.usable, 'has_speed': g.has_speed,
             'hertz': np.array([[one[name] for name in EQUATIONS] for one in known.hertz]),
             'statistics': np.array(self._statistics),
+            'joints': np.array(sorted(self._joints or ()), dtype=np.str_),
         }  # fmt: skip
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -260,11 +254,14 @@ class CarLive:
                      has_speed, [], None, {'recordings': ['stored']}), hertz,
         )  # fmt: skip
         self._statistics = statistics
+        stored = [str(name) for name in state.get('joints', ())]
+        self._joints = frozenset(stored) if stored else None
         self._solve_reference()
 
 
-def _shortened(information: SpectralInformation, bands: int) -> SpectralInformation:
-    return replace(information, grams=information.grams[:bands], rows=information.rows[:bands])
+def _used_joints(recording: CarRecording) -> frozenset[str]:
+    """Joints of a recording that the equations use."""
+    return frozenset(name for name in recording.joints if not name.startswith(('wheel_', 'tyre')))
 
 
 def _lost(before: Gathered, now: Gathered) -> str:

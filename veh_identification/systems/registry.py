@@ -18,6 +18,8 @@ IDENTIFY: dict[str, str] = {
     'parallel': 'veh_identification.systems.hexapod.command:identify',
 }
 DESIGN: dict[str, str] = {
+    'humanoid': 'veh_identification.systems.humanoid.design:design',
+    'car': 'veh_identification.systems.car.advisor_command:design',
     'parallel': 'veh_identification.systems.hexapod.command:design',
 }
 OBSERVE: dict[str, str] = {

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import UsageError
+from veh_identification.systems.car.braking_2002_command import identify_2002_bags
+from veh_identification.systems.car.compare import compare_models
+from veh_identification.systems.car.compare_filters import filter_study
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
 from veh_identification.systems.car.findings import Finding
 from veh_identification.systems.car.identify import CarOptions, identify_recordings
@@ -19,6 +22,8 @@ from veh_identification.systems.car.recording import CarRecording, read_recordin
 Progress = Callable[[int, int], None]
 OPTIONS = {'dof', 'rate', 'chassis_cutoff', 'suspension_cutoff', 'paper_rule', 'gauss_markov',
            'bias_correction', 'aerodynamics'}
+#: What `identify` does beside the identification itself.
+STUDIES = {'compare_models', 'filter_study'}
 
 
 def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Path | None = None,
@@ -28,12 +33,20 @@ def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Pat
 
     Options: dof (20, 38), rate (Hz of the common grid), chassis_cutoff and suspension_cutoff
     (Hz), paper_rule (the unequal filtering of document 000), gauss_markov, bias_correction,
-    aerodynamics (names among Cy Cz Cl Cm Cn to identify beside Cx).
+    aerodynamics (names among Cy Cz Cl Cm Cn to identify beside Cx); compare_models (38 and 20 dof
+    side by side), filter_study (estimates over cut-offs); model ('2006', or '2002' for the
+    Lagrange car of document 001, which takes bags, validate and config only).
     """
     if urdf is not None:
         raise UsageError('identify car takes no URDF: the geometry stands in --config')
     if not bags:
         raise UsageError('identify car needs at least one --bag')
+    if str(options.pop('model', '2006')) == '2002':
+        if options:
+            raise UsageError(f'identify car --model 2002 has no option {sorted(options)[0]!r}')
+        return identify_2002_bags(bags=bags, out=out, validate=validate, config=config,
+                                  progress=progress)
+    studies = {name for name in STUDIES if options.pop(name, False)}
     chosen = make_options(options)
     configuration = CarConfiguration() if config is None else load_configuration(config)
     opened = _Recordings(bags, configuration, progress)
@@ -51,8 +64,15 @@ def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Pat
     shown = validation or opened.last
     model = CarModel(configuration, int(result.input['dof']), tuple(result.names))
     pieces = prepare(shown, configuration, chosen.processing).pieces
+    text = ''
+    if 'compare_models' in studies:
+        compared = compare_models(opened, configuration, chosen)
+        result.extra['model_comparison'], text = compared.as_dict(), text + compared.text()
+    if 'filter_study' in studies:
+        studied = filter_study(opened, configuration, chosen)
+        result.extra['filter_study'], text = studied.as_dict(), text + studied.text()
     write_results(out, result, model, pieces)
-    return result_text(result)
+    return result_text(result) + text
 
 
 class _Recordings:

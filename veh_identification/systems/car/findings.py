@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import lsq_linear
 
+from veh_identification.systems.car.configuration import Sensor
 from veh_identification.systems.car.estimation import (
     CarProblem,
     Fit,
@@ -53,8 +54,8 @@ class Finding:
         return {'name': self.name, 'text': self.text, 'serious': self.serious}
 
 
-def suspicious(problem: CarProblem, fit: Fit, selection: Selection) -> bool:
-    """Whether the plain fit looks as if signals were wrong."""
+def suspicious(problem: CarProblem, fit: Fit, selection: Selection, constant: int) -> bool:
+    """Whether the plain fit looks as if signals were wrong; `constant`: the column of ones."""
     moving = selection.bands.copy()
     moving[:, :2] = False  # without the mean and the slowest drift
     residual, measured = problem.squares(fit.value, moving)
@@ -63,22 +64,29 @@ def suspicious(problem: CarProblem, fit: Fit, selection: Selection) -> bool:
     least = problem.information.samples * WITNESS**2
     if np.any(np.sqrt(residual[used] / np.maximum(measured[used], least)) > SUSPICIOUS):
         return True
+    # A wheel force of the wrong sign may hardly move, but it pulls to one side all the time.
+    means = np.abs(problem.residual_means(fit.value, constant)[:6])
+    if np.any(means[used[:6]] > WITNESS):
+        return True
     std = np.sqrt(np.diag(fit.covariance))
     names = problem.model.names
     return any(fit.value[names.index(name)] < -3.0 * std[names.index(name)] for name in POSITIVE
                if selection.parameters[names.index(name)])
 
 
-def explain(model: CarModel, piece: CarSamples, selection: Selection,
-            imu_position: Array) -> Finding | None:
-    """The change of the signals that explains the recording, if one does so convincingly."""
+def explain(model: CarModel, piece: CarSamples, selection: Selection, imu: Sensor,
+            top_hz: float = TEST_HZ) -> Finding | None:
+    """The change of the signals that explains the recording, if one does so convincingly.
+
+    `piece` holds measured motion only; `imu` is the inertial unit's pose that was assumed.
+    """
     # Every few samples do: what folds back above TEST_HZ is small beside a wrong sign.
     step = max(1, int(piece.rate / (4.0 * TEST_HZ)))
     short = replace(piece[:int(TEST_SECONDS * piece.rate):step], rate=piece.rate / step)
-    plain = _score(model, short, selection)
+    plain = _score(model, short, selection, top_hz)
     best_score, best = np.inf, ('', '')
-    for name, text, change in hypotheses(imu_position):
-        score = _score(model, change(short), selection)
+    for name, text, change in hypotheses(imu):
+        score = _score(model, change(short), selection, top_hz)
         if score < best_score:
             best_score, best = score, (name, text)
     if plain - best_score > CONVINCING:
@@ -87,9 +95,9 @@ def explain(model: CarModel, piece: CarSamples, selection: Selection,
     return None
 
 
-def _score(model: CarModel, piece: CarSamples, selection: Selection) -> float:
+def _score(model: CarModel, piece: CarSamples, selection: Selection, top_hz: float) -> float:
     """Mean log power per line of the residuals of the best physically possible car."""
-    problem = CarProblem(model, one_band(model.signals(piece), piece.rate, TEST_HZ))
+    problem = CarProblem(model, one_band(model.signals(piece), piece.rate, min(top_hz, TEST_HZ)))
     usable = np.asarray(selection.bands.any(axis=1))
     bands = np.asarray(usable).reshape(-1, 1)
     lines = float(problem.information.rows[0])
@@ -116,7 +124,7 @@ def _bounded(left: Array, right: Array, lower: Array) -> Array:
     return np.asarray(lsq_linear(matrix, target, bounds=(lower, np.inf), method='bvls').x / scale)
 
 
-def hypotheses(imu_position: Array) -> Iterator[tuple[str, str, Change]]:
+def hypotheses(imu: Sensor) -> Iterator[tuple[str, str, Change]]:
     """Name, sentence and the change that would put the signals right."""
     for a, b in combinations(range(4), 2):
         pair = f'wheel_{CORNERS[a]}/wrench and wheel_{CORNERS[b]}/wrench'
@@ -142,19 +150,19 @@ def hypotheses(imu_position: Array) -> Iterator[tuple[str, str, Change]]:
         what = 'mounted upside down' if about in 'xy' else 'mounted back to front'
         yield ('imu_turned', f'the inertial unit (imu/data) is {what}: turned by 180 degrees '
                f'about its {about} axis against the pose given',
-               _turn_imu(imu_position, angle, angle))
+               _turn_imu(imu, angle, angle))
     for axis in range(3):
         flip = [1.0, 1.0, 1.0]
         flip[axis] = -1.0
         sign = (flip[0], flip[1], flip[2])
         one = (1.0, 1.0, 1.0)
         yield ('gyro_sign', f'imu/data: angular_velocity.{"xyz"[axis]} has the wrong sign',
-               _turn_imu(imu_position, sign, one))
+               _turn_imu(imu, sign, one))
         yield ('accelerometer_sign', f'imu/data: linear_acceleration.{"xyz"[axis]} has the wrong '
-               'sign', _turn_imu(imu_position, one, sign))
+               'sign', _turn_imu(imu, one, sign))
     minus = (-1.0, -1.0, -1.0)
     yield ('accelerometer_sign', 'imu/data: linear_acceleration has the wrong sign (it must show '
-           '+9.81 m/s^2 upwards at rest)', _turn_imu(imu_position, (1.0, 1.0, 1.0), minus))
+           '+9.81 m/s^2 upwards at rest)', _turn_imu(imu, (1.0, 1.0, 1.0), minus))
 
 
 def _swap_wrenches(a: int, b: int) -> Change:
@@ -209,14 +217,18 @@ def _flip_steering() -> Change:
         s, joints={**s.joints, 'steering': _scaled(s.joints['steering'], -np.ones(4))})
 
 
-def _turn_imu(position: Array, gyro: tuple[float, float, float],
+def _turn_imu(imu: Sensor, gyro: tuple[float, float, float],
               accelerometer: tuple[float, float, float]) -> Change:
-    """Signs on the inertial unit's axes, applied where the unit sits."""
+    """Signs on the inertial unit's own axes, applied where the unit sits."""
+    position, turn = np.array(imu.position), imu.matrix
+    turn_gyro = (turn * np.array(gyro)) @ turn.T  # R diag(signs) R^T, symmetric
+    turn_felt = (turn * np.array(accelerometer)) @ turn.T
+
     def change(s: CarSamples) -> CarSamples:
         omega, alpha = s.angular_velocity, s.angular_acceleration
         felt = s.specific_force + _carried(omega, alpha, position)
-        omega, alpha = omega * np.array(gyro), alpha * np.array(gyro)
-        moved = felt * np.array(accelerometer) - _carried(omega, alpha, position)
+        omega, alpha = omega @ turn_gyro, alpha @ turn_gyro
+        moved = felt @ turn_felt - _carried(omega, alpha, position)
         return replace(s, angular_velocity=omega, angular_acceleration=alpha, specific_force=moved)
 
     return change

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,7 @@ from numpy.typing import NDArray
 from veh_identification.errors import EstimationError
 from veh_identification.identification import IdentificationResult, Removal, Validation
 from veh_identification.identification.statistics import correlation_condition
-from veh_identification.systems.car import bias
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.cutoffs import Cutoffs, choose_cutoffs, fixed_cutoffs, widest
 from veh_identification.systems.car.estimation import (
     CarProblem,
     Fit,
@@ -31,130 +28,18 @@ from veh_identification.systems.car.findings import (
     lost_equations,
     suspicious,
 )
-from veh_identification.systems.car.model import EQUATIONS, CarModel
+from veh_identification.systems.car.gathering import CarOptions, Gathered, gather_recordings
+from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.offsets import offset_covariance
-from veh_identification.systems.car.parameters import NAMES, unit
-from veh_identification.systems.car.processing import Prepared, Processing, prepare
+from veh_identification.systems.car.parameters import unit
+from veh_identification.systems.car.processing import prepare
 from veh_identification.systems.car.recording import CarRecording
-from veh_identification.systems.car.samples import CarSamples
-from veh_identification.systems.car.spectral import SpectralInformation, gather
-from veh_identification.systems.car.static import StaticLoads, static_loads
+from veh_identification.systems.car.spectral import gather
+
+__all__ = ['CarOptions', 'Gathered', 'compare_models', 'fit_gathered', 'gather_recordings',
+           'identify_recordings', 'select', 'validate_recording']
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class CarOptions:
-    """How to identify; the defaults are for any recording of the contract's format."""
-
-    dof: int | None = None  # 20 or 38; by default 38 where its extra dofs are known
-    names: tuple[str, ...] = NAMES
-    processing: Processing = field(default_factory=Processing)
-    chassis_cutoff_hz: float | None = None
-    suspension_cutoff_hz: float | None = None
-    gauss_markov: bool = False
-    spectral_weights: bool = True
-    bias_correction: bool = True
-    check: bool = True  # look for swapped, turned and wrongly signed sensors
-
-
-@dataclass
-class Gathered:
-    """What remains of recordings after reading: flat in their length."""
-
-    model: CarModel
-    information: SpectralInformation
-    mirrored: list[SpectralInformation]  # with added noise, for the bias
-    cutoffs: Cutoffs
-    first: CarSamples
-    usable: NDArray[np.bool_]
-    has_speed: bool
-    findings: list[Finding]
-    static: StaticLoads | None
-    details: dict[str, Any]
-
-
-def gather_recordings(recordings: Iterable[CarRecording], configuration: CarConfiguration,
-                      options: CarOptions) -> Gathered:
-    """Read recordings one by one (never two at a time) and keep their Gram matrices."""
-    total: Gathered | None = None
-    cutoffs: list[Cutoffs] = []
-    for seed, recording in enumerate(recordings):
-        one = _gather_one(recording, configuration, options, seed)
-        cutoffs.append(one.cutoffs)
-        total = one if total is None else _joined(total, one)
-    if total is None:
-        raise EstimationError('no recording was given')
-    total.cutoffs = widest(cutoffs)
-    return total
-
-
-def _gather_one(recording: CarRecording, configuration: CarConfiguration, options: CarOptions,
-                seed: int) -> Gathered:
-    noise = bias.sensor_noise(recording, configuration)
-    processing = replace(options.processing, travel_noise=bias.travel_noise(noise))
-    prepared = prepare(recording, configuration, processing)
-    usable, findings = lost_equations(prepared.missing_wrenches, prepared.missing_travels)
-    findings += [Finding('note', note, serious=False) for note in prepared.notes]
-    findings += [Finding('samples', sentence, serious=False)
-                 for report in recording.reports for sentence in report.sentences()]
-    static = static_loads(prepared.pieces, configuration) if usable[:6].all() else None
-    _require_motion(recording, prepared, static)
-    model = CarModel(configuration, _dof(options, prepared, configuration), options.names)
-    if options.chassis_cutoff_hz is not None or options.suspension_cutoff_hz is not None:
-        top = 0.75 * prepared.cutoff_hz
-        cutoffs = fixed_cutoffs(options.chassis_cutoff_hz or top,
-                                options.suspension_cutoff_hz or top, configuration.disturbances)
-    else:
-        cutoffs = choose_cutoffs(prepared, recording, noise, configuration)
-    top_hz = prepared.cutoff_hz
-    information = gather(model, prepared.pieces, top_hz)
-    mirrored = []
-    if options.bias_correction and any(np.any(sigma > 0.0) for sigma in noise.values()):
-        louder = replace(processing, travel_noise=bias.travel_noise(
-            {name: np.sqrt(2.0) * sigma for name, sigma in noise.items()}))
-        for sign in (1.0, -1.0):
-            noisy = prepare(bias.perturbed(recording, noise, sign, seed), configuration, louder,
-                            prepared)
-            mirrored.append(gather(model, noisy.pieces, top_hz))
-    details = {'recordings': [recording.label], **prepared.details, 'dof': model.dof,
-               'noise': {name: sigma.tolist() for name, sigma in noise.items()}}
-    return Gathered(model, information, mirrored, cutoffs, max(prepared.pieces, key=len), usable,
-                    prepared.has_speed, findings, static, details)
-
-
-def _joined(a: Gathered, b: Gathered) -> Gathered:
-    """Two recordings of one car; equations count only where both have them."""
-    mirrored = [x + y for x, y in zip(a.mirrored, b.mirrored, strict=True)] \
-        if a.mirrored and b.mirrored else []
-    details = {**a.details, 'recordings': a.details['recordings'] + b.details['recordings']}
-    return Gathered(a.model, a.information + b.information, mirrored, a.cutoffs, a.first,
-                    a.usable & b.usable, a.has_speed and b.has_speed, a.findings + b.findings,
-                    a.static or b.static, details)
-
-
-def _dof(options: CarOptions, prepared: Prepared, configuration: CarConfiguration) -> int:
-    if options.dof is not None:
-        if options.dof not in (20, 38):
-            raise EstimationError(f'there are models with 20 and 38 dof, not {options.dof}')
-        return options.dof
-    return 38 if prepared.measured_extra or configuration.axle_tables else 20
-
-
-def _require_motion(recording: CarRecording, prepared: Prepared,
-                    static: StaticLoads | None) -> None:
-    """Refuse a recording in which nothing moves, with the little that it says."""
-    turning = max(float(piece.angular_velocity.std(axis=0).max()) for piece in prepared.pieces)
-    travel = max(float(piece.joints['suspension'].position.std(axis=0).max())
-                 for piece in prepared.pieces)
-    speed = max(float(np.sqrt(piece.air_speed_squared).max()) for piece in prepared.pieces)
-    if turning < 0.005 and travel < 0.001 and (speed < 0.5 or not prepared.has_speed):
-        mass = '' if static is None else \
-            f'; the wheel loads say {static.mass:.1f} kg for chassis and M1 to M4 together'
-        raise EstimationError(
-            f'{recording.label}: the car stands still in the whole recording (turning below '
-            f'{max(turning, 1e-4):.2g} rad/s, travel below {max(1e3 * travel, 0.01):.2g} mm): no '
-            f'parameter of its dynamics can be identified{mass}')
 
 
 def select(gathered: Gathered) -> tuple[Selection, list[Removal]]:
@@ -189,9 +74,9 @@ def fit_gathered(gathered: Gathered, options: CarOptions, selection: Selection,
                    spectral_weights=options.spectral_weights)
     correction = np.zeros(len(fit.value))
     if gathered.mirrored:
-        plain = solve(problem, fit.weights, selection.parameters)[0]
-        noisy = [solve(CarProblem(gathered.model, one), fit.weights, selection.parameters)[0]
-                 for one in gathered.mirrored]
+        plain, *noisy = (
+            solve(CarProblem(gathered.model, one), fit.weights[:len(one.rows)],
+                  selection.parameters)[0] for one in gathered.mirrored)
         correction = np.mean(noisy, axis=0) - plain
     fit = replace(fit, value=fit.value - correction)
     inverse = solve(problem, fit.weights, selection.parameters)[1]
@@ -212,10 +97,11 @@ def identify_recordings(recordings: Iterable[CarRecording], configuration: CarCo
     problem = CarProblem(gathered.model, gathered.information)
     findings = list(gathered.findings)
     if options.check:
-        findings += check_gravity(gathered.first) + check_steering(gathered.first)
-    if options.check and suspicious(problem, fit, selection):
-        culprit = explain(gathered.model, gathered.first, selection,
-                          np.array(configuration.sensors.imu.position))
+        # The yaw rate of a turned inertial unit says nothing about the steering.
+        findings += check_gravity(gathered.first) or check_steering(gathered.first)
+    if options.check and suspicious(problem, fit, selection, gathered.model.constant_column):
+        band = gathered.details.get('sensor_band_hz', {'imu': np.inf})['imu']
+        culprit = explain(gathered.model, gathered.first, selection, gathered.imu, band)
         findings.append(culprit or Finding(
             'poor_fit', 'the equations fit badly or a mass, spring or damper comes out negative; '
             'no single swapped, turned or wrongly signed sensor explains it'))

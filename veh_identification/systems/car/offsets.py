@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from veh_identification.systems.car.configuration import CarConfiguration, Sensor
 from veh_identification.systems.car.estimation import CarProblem, Fit, Selection
@@ -85,7 +84,7 @@ def _given(configuration: CarConfiguration) -> tuple[float, float, float, float]
 
 def _observed_scale(problem: CarProblem, fit: Fit, selection: Selection, cause: Array,
                     response: Array, constant_column: int) -> float:
-    """Most likely size of the offsets from the means of the residuals."""
+    """Root mean square size of the offsets that the means of the residuals leave possible."""
     information: SpectralInformation = problem.information
     used = selection.bands[:, 0]
     means = problem.residual_means(fit.value, constant_column)[used]
@@ -99,6 +98,9 @@ def _observed_scale(problem: CarProblem, fit: Fit, selection: Selection, cause: 
         total = noise + scale**2 * shown
         return float(np.linalg.slogdet(total)[1] + means @ np.linalg.solve(total, means))
 
-    best = minimize_scalar(cost, bounds=(0.0, LARGEST_SCALE), method='bounded')
-    # Only what is clearly better than no offset at all counts.
-    return float(best.x) if cost(0.0) - float(best.fun) > 4.0 else 0.0
+    scales = np.linspace(0.0, LARGEST_SCALE, 201)
+    costs = np.array([cost(one) for one in scales])
+    # A few means are all there is to judge by: the mean square over what they leave possible,
+    # with typical offsets as likely to be too small as too large.
+    likely = np.exp(-0.5 * (costs - costs.min())) / (1.0 + scales**2)
+    return float(np.sqrt(likely @ scales**2 / likely.sum()))

@@ -31,7 +31,7 @@ _SCALES = {
 }
 _SUSPENSION_SCALES = {'k': 2.5e4, 'fs': 50.0, 'h': 3e3, 'off': 4e3, 'M': 25.0}
 #: Parameters that cannot be negative in any car.
-POSITIVE = ('Mc', 'XXc', 'YYc', 'ZZc', *UNSPRUNG, *ANTI_ROLL,
+POSITIVE = ('Mc', 'XXc', 'YYc', 'ZZc', 'Cx', *UNSPRUNG, *ANTI_ROLL,
             *(name for name in SUSPENSION if name.rstrip('1234') in ('k', 'h')))
 
 

@@ -7,7 +7,7 @@ low-pass behaviour is taken out first where the configuration tells it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,12 +22,13 @@ from veh_identification.signals import (
 )
 from veh_identification.systems.car.configuration import CarConfiguration, Sensor
 from veh_identification.systems.car.equalise import equalise
+from veh_identification.systems.car.extension import Extension, HighBand, Reconstruction, low_band
 from veh_identification.systems.car.extra_joints import extra_joints
-from veh_identification.systems.car.friction import friction_sign
+from veh_identification.systems.car.friction import friction_sign, sign_lines
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording import CarRecording, CarRecordingError, sensor_pose
 from veh_identification.systems.car.resampling import on_grid
-from veh_identification.systems.car.samples import CarSamples, JointMotion
+from veh_identification.systems.car.samples import CarSamples, JointMotion, wheel_loads
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -48,6 +49,7 @@ class Processing:
     paper_rule: bool = False  # 3.125 Hz on everything but suspension travel (section VI.B)
     paper_cutoff_hz: float = 3.125
     travel_noise: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    extension: Extension | None = None  # motion beyond the sensors' bands from the wheel forces
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Prepared:
     grid: Array = field(default_factory=lambda: np.zeros(0))  # all stamps, and which were known
     valid: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     details: dict[str, Any] = field(default_factory=dict)
+    beyond: tuple[HighBand, ...] = ()  # of every stretch, with an extension
+    imu: Sensor = field(default_factory=Sensor)  # with the pose that was used
 
 
 class _Grid:
@@ -161,16 +165,26 @@ def prepare(recording: CarRecording, configuration: CarConfiguration,
     margin = wide.transient
     notes: list[str] = []
     pieces: list[CarSamples] = []
+    beyond: list[HighBand] = []
     for segment in contiguous_segments(grid.valid, wide.minimum_length + 16):
         values = {name: _equalised(values[segment], grid, name)
                   for name, values in grid.values.items()}
-        piece = _piece(values, grid, configuration, options, wide, segment, notes)
+        piece, travel = _piece(values, grid, configuration, options, wide, segment, notes)
+        told = None
+        if options.extension is not None:
+            told = same.beyond[len(pieces)] if same is not None else \
+                _told(piece, travel, values, wide, configuration, options, grid.travel_rate)
+            piece = _extended(piece, told, options.extension)
+        piece = replace(piece, friction_sign=friction_sign(
+            travel, options.travel_noise, wide, grid.travel_rate, configuration.geometry,
+            options.extension, told))
         kept = piece[margin:len(piece) - margin]
         if len(kept) < int(0.5 * MINIMUM_SECONDS * grid.rate):
             continue
         if same is not None:
             kept = replace(kept, wrench=same.pieces[len(pieces)].wrench)
         pieces.append(kept)
+        beyond += [] if told is None else [told]
     if not pieces:
         raise CarRecordingError(
             f'{recording.label}: every stretch is shorter than the filter transients '
@@ -183,7 +197,32 @@ def prepare(recording: CarRecording, configuration: CarConfiguration,
         tuple(corner for corner in CORNERS if f'suspension_{corner}' not in grid.values),
         'speed' in grid.values, extra, tuple(dict.fromkeys(notes)), grid.grid, grid.valid,
         {'grid_rate_hz': grid.rate, 'wide_cutoff_hz': grid.cutoff,
-         'slowest_sensor_hz': grid.slowest, 'pose_from': grid.pose_sources})
+         'slowest_sensor_hz': grid.slowest, 'pose_from': grid.pose_sources}, tuple(beyond),
+        grid.imu)
+
+
+def _told(piece: CarSamples, travel: Array, values: Mapping[str, Array], wide: ZeroPhaseFilter,
+          configuration: CarConfiguration, options: Processing, travel_rate: float) -> HighBand:
+    """Motion beyond the sensors' bands from the wheel forces as recorded, not yet filtered."""
+    assert options.extension is not None
+    wrench = np.stack([values[f'wrench_{corner}'] for corner in CORNERS], axis=1)
+    geometry, shape = configuration.geometry, (len(piece), 4)
+    total, vertical = wheel_loads(replace(piece, wrench=wrench),
+                                  np.broadcast_to(geometry.wheel_x, shape),
+                                  np.broadcast_to(geometry.wheel_y, shape))
+    reconstruction = Reconstruction(np.concatenate([total, vertical], axis=1), wide, geometry,
+                                    options.extension)
+    # The friction's jumps stand in the loads as well; a first sign without them takes them out.
+    sign = sign_lines(travel, options.travel_noise, wide, travel_rate, geometry,
+                      options.extension, reconstruction.band())
+    return reconstruction.band(sign)
+
+
+def _extended(piece: CarSamples, told: HighBand, extension: Extension) -> CarSamples:
+    """The chassis' motion measured below the inertial unit's band end, told above it."""
+    measured = np.concatenate([piece.specific_force, piece.angular_acceleration], axis=1)
+    motion = low_band(measured, piece.rate, extension.imu_hz) + told.motion
+    return replace(piece, specific_force=motion[:, :3], angular_acceleration=motion[:, 3:])
 
 
 def _equalised(values: Array, grid: _Grid, name: str) -> Array:
@@ -195,7 +234,8 @@ def _equalised(values: Array, grid: _Grid, name: str) -> Array:
 
 def _piece(values: dict[str, Array], grid: _Grid, configuration: CarConfiguration,
            options: Processing, wide: ZeroPhaseFilter, segment: slice,
-           notes: list[str]) -> CarSamples:
+           notes: list[str]) -> tuple[CarSamples, Array]:
+    """One stretch without its friction sign, and the travel as recorded."""
     slow = wide
     if options.paper_rule:
         slow = replace(wide, cutoff_hz=min(options.paper_cutoff_hz, wide.cutoff_hz))
@@ -222,8 +262,7 @@ def _piece(values: dict[str, Array], grid: _Grid, configuration: CarConfiguratio
     travel, joints = _joints(values, count, wide, slow, configuration, notes)
     return CarSamples(
         grid.rate, grid.columns[0][1].epoch_ns, grid.grid[segment], specific, omega, alpha,
-        velocity, friction_sign(travel, options.travel_noise, wide, grid.travel_rate),
-        joints, wrench)
+        velocity, np.zeros((count, 4)), joints, wrench), travel
 
 
 def _joints(values: dict[str, Array], count: int, wide: ZeroPhaseFilter, slow: ZeroPhaseFilter,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -75,11 +76,34 @@ def wheel_loads(samples: CarSamples, wheel_x: Array, wheel_y: Array) -> tuple[Ar
     (x, y, q), its centre.
     """
     joints = samples.joints
-    rotation = hub_rotation(joints['steering'].position, joints['camber'].position,
-                            joints['kingpin'].position)
-    force = np.einsum('njab,njb->nja', rotation, samples.wrench[:, :, :3])
-    moment = np.einsum('njab,njb->nja', rotation, samples.wrench[:, :, 3:])
-    centre = np.stack([wheel_x, wheel_y, joints['suspension'].position], axis=2)
-    total = np.concatenate([force.sum(axis=1), (moment + np.cross(centre, force)).sum(axis=1)],
-                           axis=1)
-    return total, force[:, :, 2]
+    total, vertical = np.zeros((len(samples), 6)), np.empty((len(samples), 4))
+    _add_wheels(joints['steering'].position, joints['camber'].position,
+                joints['kingpin'].position, np.asarray(wheel_x, dtype=float),
+                np.asarray(wheel_y, dtype=float), joints['suspension'].position, samples.wrench,
+                total, vertical)
+    return total, vertical
+
+
+@njit(cache=True, nogil=True)
+def _add_wheels(steering: Array, camber: Array, kingpin: Array, x: Array, y: Array, z: Array,
+                wrench: Array, total: Array, vertical: Array) -> None:  # pragma: no cover
+    """Compiled sums of `wheel_loads`: Rz(beta) Rx(gamma) Ry(zeta) on every force and moment."""
+    turned = np.empty(6)
+    for n in range(wrench.shape[0]):
+        for j in range(4):
+            cs, ss = np.cos(steering[n, j]), np.sin(steering[n, j])
+            cc, sc = np.cos(camber[n, j]), np.sin(camber[n, j])
+            ck, sk = np.cos(kingpin[n, j]), np.sin(kingpin[n, j])
+            for part in (0, 3):
+                a, b, c = wrench[n, j, part], wrench[n, j, part + 1], wrench[n, j, part + 2]
+                along, up = ck * a + sk * c, -sk * a + ck * c
+                left, up = cc * b - sc * up, sc * b + cc * up
+                turned[part] = cs * along - ss * left
+                turned[part + 1] = ss * along + cs * left
+                turned[part + 2] = up
+            vertical[n, j] = turned[2]
+            for k in range(3):
+                total[n, k] += turned[k]
+            total[n, 3] += turned[3] + y[n, j] * turned[2] - z[n, j] * turned[1]
+            total[n, 4] += turned[4] + z[n, j] * turned[0] - x[n, j] * turned[2]
+            total[n, 5] += turned[5] + x[n, j] * turned[1] - y[n, j] * turned[0]

@@ -1,0 +1,181 @@
+"""car_identification while the load changes, sensors fail, or nothing is excited; its warm-up."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from live_harness import Item, run
+
+from veh_identification.nodes.car_advice import SINE
+from veh_identification.nodes.car_chunks import OVERLAP
+from veh_identification.nodes.car_identification import CarIdentification
+from veh_identification.nodes.car_live import CarLive
+from veh_identification.simulation.car_manoeuvres import KMH, Manoeuvre
+from veh_identification.simulation.car_messages import readings, static_transforms
+from veh_identification.simulation.car_scenarios import (
+    car_recording,
+    default_configuration,
+    run_sensors,
+    sine_steer,
+)
+from veh_identification.simulation.car_vehicle import Vehicle
+from veh_identification.simulation.sensors import EPOCH_NS
+from veh_identification.systems.car.identify import CarOptions
+
+NAME = 'car_identification'
+CHUNK = 10.0
+OPTIONS = CarOptions(bias_correction=False)
+
+
+def loaded(mass: float, place: tuple[float, float, float] = (0.9, 0.3, 0.35)) -> Vehicle:
+    """The example car with a load; its suspension is set so that it stands level again."""
+    vehicle, i = Vehicle(), Vehicle().inertia
+    centre = (i.mass * np.array(i.centre) + mass * np.array(place)) / (i.mass + mass)
+    return replace(vehicle, inertia=replace(i, mass=i.mass + mass, centre=tuple(centre)))
+
+
+def chunks(seconds: float, seed: int, vehicle: Vehicle | None = None):
+    """A drive in chunks as the node cuts it."""
+    recording, _ = car_recording(default_configuration(), sine_steer(1), seconds, seed,
+                                 vehicle=vehicle)
+
+    def cut(series, a):
+        return series.take((series.stamps >= a) & (series.stamps < a + CHUNK))
+
+    for a in np.arange(0.0, seconds - CHUNK + 1e-9, CHUNK - OVERLAP):
+        yield replace(
+            recording, imu=cut(recording.imu, a), speed=cut(recording.speed, a),
+            joints={n: cut(s, a) for n, s in recording.joints.items()},
+            wrenches={n: cut(s, a) for n, s in recording.wrenches.items()},
+        )  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def live() -> CarLive:
+    core = CarLive(default_configuration(), OPTIONS, 1e-5)
+    for chunk in chunks(40.0, 3):
+        assert core.add(chunk) == ''
+    assert not core.changed
+    return core
+
+
+def test_chunks_with_the_load_add_up_and_unloading_shows_at_once(live: CarLive) -> None:
+    core = copy.deepcopy(live)
+    values, spreads = [], []
+    for chunk in chunks(30.0, 5, loaded(30.0)):
+        assert core.add(chunk) == '' and core.changed
+        values.append(core.change.value[0])
+        spreads.append(core.change.std[0])
+    print('load 30 kg:', np.round(values, 2), '+-', np.round(spreads, 2))
+    assert core.load.chunks == len(values) >= 3
+    assert spreads[-1] <= spreads[0]
+    # Each run draws constant errors of its own, which the deviation holds.
+    assert abs(values[-1] - 30.0) < 3.0 * spreads[-1] < 6.0
+    empty = next(chunks(CHUNK, 3))
+    assert core.add(empty) == ''
+    assert not core.changed and core.load.information is None
+
+
+def test_another_load_starts_the_second_estimate_anew(live: CarLive) -> None:
+    core = copy.deepcopy(live)
+    for mass in (60.0, 150.0):
+        assert core.add(next(chunks(CHUNK, 5, loaded(mass)))) == ''
+        assert core.changed and core.load.chunks == 1
+        assert core.change.value[0] == pytest.approx(mass, abs=6.0)
+    before, after = live.solve().value[0], core.solve().value[0]
+    assert after == pytest.approx(before, abs=1.0)  # held meanwhile
+
+
+def test_a_lost_steering_sensor_is_not_taken_as_straight_wheels(live: CarLive) -> None:
+    core = copy.deepcopy(live)
+    chunk = next(chunks(CHUNK, 7))
+    blind = replace(chunk, joints={n: s for n, s in chunk.joints.items() if n != 'steering_fl'})
+    assert core.add(blind) == 'sensors are missing: steering_fl'
+    assert core.add(chunk) == ''
+    other = CarLive(default_configuration(), OPTIONS, 1e-5)
+    other.restore(live.state())
+    assert other.add(blind) == 'sensors are missing: steering_fl'
+
+
+def messages_of(manoeuvre: Manoeuvre, seconds: float, seed: int,
+                vehicle: Vehicle | None = None) -> list[Item]:
+    car = default_configuration()
+    _, streams, _ = run_sensors(car, manoeuvre, seconds, seed, vehicle=vehicle)
+    used = [one for one in streams if not one.topic.startswith('ride')]
+    first = Item(EPOCH_NS, '/tf_static', static_transforms(car))
+    return [first, *(Item(r.log_ns, r.topic, r.message) for r in readings(used))]
+
+
+def test_the_node_tells_a_payload(live: CarLive, tmp_path: Path) -> None:
+    """The estimate of the empty car is loaded; then somebody gets in."""
+    file = tmp_path / 'empty.npz'
+    np.savez(file, **live.state())
+    source = messages_of(sine_steer(1), 8.0, 4, loaded(75.0))
+    node, sink = run(CarIdentification, NAME, source, chunk=7.0, bias_correction=False,
+                     reconstruction=False, file=str(file), calls=[(0.1, '/load', {})])
+    assert node.live.changed and node.live.held_chunks == 1
+    text = sink.statuses(NAME)[-1].message
+    assert 'the load has changed by +7' in text and 'kg at x 0.9' in text
+    last = {p.name: p for p in sink.of(f'/{NAME}/parameters')[-1].parameters}
+    assert last['change.Mc'].value == pytest.approx(75.0, abs=5.0)
+    assert last['Mc'].value == pytest.approx(Vehicle().parameters()['Mc'], rel=0.005)
+
+
+def test_straight_driving_is_told_to_steer() -> None:
+    """Neither yaw nor lateral force without steering: the node says what would help."""
+    straight = Manoeuvre('sine', 100.0 * KMH, frequency=0.5, lateral=1e-3)
+    node, sink = run(CarIdentification, NAME, messages_of(straight, 8.0, 3), chunk=6.0,
+                     bias_correction=False, reconstruction=False)
+    assert node.live.chunks == 1
+    text = sink.statuses(NAME)[-1].message
+    weak = next(part for part in text.split('; ') if part.endswith(SINE)).split(':')[0].split()
+    print(text)
+    assert 'ZZc' in weak and 'Mc' not in weak
+    found = sink.of(f'/{NAME}/parameters')[-1]
+    assert SINE in found.advice
+    assert next(p for p in found.parameters if p.name == 'Mc').excited
+
+
+WARM = '''
+import sys
+import numba.core.dispatcher as dispatcher
+import numpy as np
+from veh_identification.nodes.live_rows import row_filter
+from veh_identification.signals import decimate
+from veh_identification.nodes.car_live import CarLive
+from veh_identification.nodes.car_warm_up import warm_up
+from veh_identification.simulation.car_scenarios import car_recording, default_configuration
+from veh_identification.simulation.car_scenarios import sine_steer
+from veh_identification.systems.car.identify import CarOptions
+
+def compiled():
+    return {f'{name}.{key}': len(value.overloads)
+            for name, module in list(sys.modules.items()) if name.startswith('veh_identification')
+            and not name.startswith('veh_identification.simulation')
+            for key, value in vars(module).items() if isinstance(value, dispatcher.Dispatcher)}
+
+car = default_configuration()
+recording, _ = car_recording(car, sine_steer(1), 8.0, 3)
+warm_up(0, True)
+before = compiled()
+assert sum(before.values()) >= 3, before
+live = CarLive(car, CarOptions(), 1e-5)
+assert live.add(recording) == ''
+live.solve()
+W, Y = live.model.matrices(live.latest)
+decimate(np.ascontiguousarray(Y), row_filter(live.latest.rate, 3.0))
+print({key: n for key, n in compiled().items() if n != before.get(key)})
+'''
+
+
+def test_after_the_warm_up_nothing_is_compiled_any_more() -> None:
+    done = subprocess.run([sys.executable, '-c', WARM], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == '{}'

@@ -1,0 +1,142 @@
+"""Document 001 on the realistic car: ramps, validation by braking, mass by weighing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from car_cases import CONFIG, configuration, recording
+
+from veh_identification.errors import EstimationError, UsageError
+from veh_identification.identification import IdentificationResult
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.simulation.car_exact import EXACT_TRUTH
+from veh_identification.simulation.car_exact_bag import write_recording
+from veh_identification.simulation.car_scenarios import braking, car_recording, ramp_steer
+from veh_identification.systems.car.braking_2002 import (
+    Options2002,
+    a_priori_2002,
+    identify_car_2002,
+    names_of_2006,
+)
+from veh_identification.systems.car.braking_2002_command import identify_2002_bags, text_2002
+from veh_identification.systems.car.identify import identify_recordings
+from veh_identification.systems.car.lagrange_2002 import EQUATIONS_2002
+from veh_identification.systems.car.output import result_text
+from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.recording import CarRecording
+
+MOVED = ('x', 'z', 'phi', *(f'suspension_{corner}' for corner in ('fl', 'fr', 'rl', 'rr')))
+
+
+@pytest.fixture(scope='module')
+def runs() -> tuple[list[CarRecording], CarRecording, dict[str, float]]:
+    ramps = [car_recording(configuration(), ramp_steer(seed), 24.0, seed)[0] for seed in (0, 1)]
+    brake, truth = car_recording(configuration(), braking(1), 28.0, 2)
+    return ramps, brake, truth
+
+
+@pytest.fixture(scope='module')
+def result(runs: tuple[list[CarRecording], CarRecording, dict[str, float]]
+           ) -> IdentificationResult:
+    return identify_car_2002(runs[0], configuration(), None, runs[1])
+
+
+def test_every_parameter_has_its_name_of_2006() -> None:
+    table = names_of_2006()
+    assert sorted(name for name, _ in table.values()) == sorted(NAMES)
+    priors = a_priori_2002(configuration(), ('m6', 'my6', 'xx6', 'yz6', 'ks7', 'fs7'))
+    np.testing.assert_allclose(priors, [1508.5, 15.01, 5898.0, -44.12, 22000.0, np.nan])
+
+
+def test_ramps_find_mass_springs_and_dampers(
+        result: IdentificationResult,
+        runs: tuple[list[CarRecording], CarRecording, dict[str, float]]) -> None:
+    table, truth = names_of_2006(), runs[2]
+    asked = {'m6': 0.005, 'mz6': 0.005, 'my6': 0.01, 'xx6': 0.05, 'yy6': 0.1, 'zz6': 0.05}
+    asked |= {name: 0.05 for name in result.names if name.startswith(('ks', 'h', 'kar'))}
+    asked |= {name: 0.01 for name in result.names if name.startswith('off')}
+    for name, limit in asked.items():
+        other, sign = table[name]
+        found = result.value[result.index(name)]
+        assert found == pytest.approx(sign * truth[other], rel=limit), name
+    expected = np.array([table[name][1] * truth[table[name][0]] for name in result.names])
+    inside = np.abs(result.value - expected) < 3.0 * result.std
+    print(f'{inside.sum()} of {len(inside)} inside 3 deviations')
+    assert inside.sum() >= 0.8 * len(inside)
+
+
+def test_braking_is_reconstructed(result: IdentificationResult) -> None:
+    assert result.validation is not None
+    rows = dict(zip(EQUATIONS_2002, result.validation.rms_relative, strict=True))
+    print({name: round(float(value), 4) for name, value in rows.items()})
+    for name in MOVED:
+        assert rows[name] < 0.02, name
+    assert result.extra['validation_excited']['x']
+    # A straight braking says nothing about lateral force and yaw.
+    assert not result.extra['validation_excited']['y']
+    assert not result.extra['validation_excited']['psi']
+    assert 'does not move these equations' in text_2002(result)
+    assert result.validation.a_priori_rms is not None
+    place = EQUATIONS_2002.index('z')
+    assert result.validation.a_priori_rms[place] > 2.0 * result.validation.rms[place]
+
+
+def test_the_mass_is_that_of_the_standing_car(result: IdentificationResult) -> None:
+    """The document finds 6.5 % between the two; braking runs here stand still at both ends."""
+    static = result.extra['static_mass']
+    assert static['seconds'] > 3.0
+    assert abs(static['difference_percent']) < 0.5
+    assert 'static mass of the chassis from wheel loads' in text_2002(result)
+
+
+def test_the_2006_model_is_weighed_as_well(
+        runs: tuple[list[CarRecording], CarRecording, dict[str, float]]) -> None:
+    found = identify_recordings([runs[1]], configuration())
+    static = found.extra['static_mass']
+    assert abs(static['difference_percent']) < 0.5
+    total = runs[2]['Mc'] + sum(runs[2][f'M{j}'] for j in range(1, 5))
+    assert static['total'] == pytest.approx(total, rel=0.005)
+    assert f'identified {static["chassis_identified"]:.1f} kg' in result_text(found)
+
+
+def test_without_camber_the_lateral_force_misleads_the_mass(
+        runs: tuple[list[CarRecording], CarRecording, dict[str, float]]) -> None:
+    found = identify_car_2002(runs[0], configuration(), Options2002(camber=False))
+    error = found.value[found.index('m6')] / runs[2]['Mc'] - 1.0
+    assert -0.04 < error < -0.005
+    assert 'static_mass' not in found.extra  # ramps never stand still
+
+
+def test_from_bags_to_files(tmp_path: Path) -> None:
+    for name, seed in (('a', 0), ('b', 3)):
+        with BagWriter(tmp_path / name) as writer:
+            write_recording(writer, recording(20.0, seed=seed), configuration())
+    out = tmp_path / 'result'
+    text = identify_2002_bags(bags=[tmp_path / 'a'], validate=tmp_path / 'b', config=CONFIG,
+                              out=out)
+    content = json.loads((out / 'parameters.json').read_text())
+    values = {one['name']: one['value'] for one in content['parameters']}
+    assert values['m6'] == pytest.approx(EXACT_TRUTH['Mc'], rel=1e-3)
+    assert values['ks17'] == pytest.approx(EXACT_TRUTH['k2'], rel=5e-3)
+    assert content['input']['model'] == '2002' and list(content['validation']) == list(
+        EQUATIONS_2002)
+    assert (out / 'parameters.csv').exists() and 'm6' in text
+    with pytest.raises(UsageError, match='at least one'):
+        identify_2002_bags(bags=[], out=tmp_path / 'x')
+    with pytest.raises(UsageError, match='must be positive'):
+        identify_2002_bags(bags=[tmp_path / 'a'], out=tmp_path / 'x', cutoff_hz=-1.0)
+
+
+def test_a_missing_wheel_and_a_short_recording_are_named() -> None:
+    blind = replace(recording(20.0), wrenches={
+        corner: one for corner, one in recording(20.0).wrenches.items() if corner != 'rl'})
+    with pytest.raises(EstimationError, match=r'needs all ten equations.*rl'):
+        identify_car_2002([blind], configuration())
+    with pytest.raises(EstimationError, match='no recording'):
+        identify_car_2002([], configuration())
+    with pytest.raises(EstimationError, match='record 20 s or more'):
+        identify_car_2002([recording(10.0)], configuration())
