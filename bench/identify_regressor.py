@@ -53,14 +53,15 @@ def make_motion(samples: int, joints: int, seed: int = 0
     return motion, twin
 
 
-def best_time(work: Callable[[], object], repeats: int = 3) -> float:
-    """Shortest of a few runs, in seconds."""
-    times = []
+def best_times(works: dict[str, Callable[[], object]], repeats: int = 5) -> dict[str, float]:
+    """Shortest of a few runs of each, in seconds; they take turns."""
+    times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+        for name, work in works.items():
+            start = time.perf_counter()
+            work()
+            times[name].append(time.perf_counter() - start)
+    return {name: min(found) for name, found in times.items()}
 
 
 def run(samples: int = 10_000) -> dict[str, Any]:
@@ -92,10 +93,9 @@ def run(samples: int = 10_000) -> dict[str, Any]:
         for k in range(samples):
             stacked[k] = pin.computeJointTorqueRegressor(twin, data, q[k], v[k], a[k])[:6]
 
-    seconds = {'ours_blocks': best_time(stream),
-               'ours_stacked': best_time(lambda: regressor.fill(motion, out)),
-               'pinocchio_calls': best_time(plain_calls),
-               'pinocchio_stacked': best_time(plain_stack)}
+    seconds = best_times({
+        'ours_blocks': stream, 'ours_stacked': lambda: regressor.fill(motion, out),
+        'pinocchio_calls': plain_calls, 'pinocchio_stacked': plain_stack})
     micro = {f'{name}_us': 1e6 * value / samples for name, value in seconds.items()}
     bodies = [twin.getJointId(name) - 1 if name else 0 for name in model.joint_names]
     columns = np.concatenate([10 * body + PINOCCHIO_ORDER for body in bodies])

@@ -43,7 +43,8 @@ def test_any_arrival_within_the_lag_gives_the_same_sequence(seed: int, twins: bo
     runs, counts = [], []
     for order in (sorted(samples, key=lambda s: s[1]), shuffled_within(samples, 50 * MS, seed)):
         merge = FixedLagMerge(options)
-        out = feed(merge, [*order, ('imu', START + 900 * MS, (0.0,))])
+        end = START + 900 * MS  # two streams: one alone that runs ahead would be doubted
+        out = feed(merge, [*order, ('imu', end, (0.0,)), ('gnss', end, (0.0,))])
         runs.append(out)
         counts.append({k: (c.late, c.duplicate) for k, c in merge.counters.items()})
     assert runs[0] == runs[1]

@@ -184,3 +184,21 @@ def test_errors_are_one_sentence():
         design_excitation(
             DesignProblem(doubled, LIMITS, 2, harmonics=3), 0.3, starts=1, max_evaluations=100
         )
+
+
+def test_coordinates_without_a_velocity_limit():
+    free = MotionLimits([-1.5, -2.0], [1.5, 1.0], np.inf, [12.0, np.inf])
+    open_problem = DesignProblem(two_link_arm, free, 2, harmonics=3, samples=40)
+    design = design_excitation(open_problem, 0.3, starts=2, seed=1, max_evaluations=800)
+    assert design.limits_hold and np.isfinite(design.log_det)
+    limited = design_excitation(problem(), 0.3, starts=2, seed=1, max_evaluations=800)
+    assert design.log_det > limited.log_det
+
+
+@pytest.mark.parametrize('end', ['position_min', 'position_max'])
+def test_a_position_without_limit_is_refused(end):
+    values = {'position_min': -1.0, 'position_max': 1.0, 'velocity_max': 1.0,
+              'acceleration_max': 1.0}  # fmt: skip
+    values[end] = -np.inf if end == 'position_min' else np.inf
+    with pytest.raises(UsageError, match=f'{end} must be finite'):
+        MotionLimits(**values).arrays(2)

@@ -22,6 +22,8 @@ from fusion_harness import (
     steady_imu,
 )
 
+from veh_identification.errors import ParameterError
+
 ONLY_IMU = {'joints.topic': '', 'rate': 50.0}
 MS = 1_000_000
 
@@ -262,3 +264,18 @@ def test_joint_messages_that_do_not_fit() -> None:
     assert list(last.joint_names) == ['a', 'b']
     assert np.allclose(last.joint_positions, [2.0, 1.0])
     assert is_counted(result.sensor('joints'), 15)
+
+
+@pytest.mark.parametrize(
+    ('datum', 'message'),
+    [
+        ([91.0, 0.0, 0.0], 'latitude must be within -90 and 90 degrees, got 91'),
+        ([0.0, -181.0, 0.0], 'longitude must be within -180 and 180 degrees, got -181'),
+        ([0.0, 0.0, math.inf], 'altitude must be finite, got inf'),
+        ([math.nan, 0.0, 0.0], ''),
+        ([48.0, 9.0], ''),
+    ],
+)
+def test_datum_that_is_no_place_on_earth(datum: list[float], message: str) -> None:
+    with pytest.raises(ParameterError, match=f'gnss.datum.*{message}'):
+        run({'gnss.topic': 'gps/fix', 'gnss.fixed_datum': True, 'gnss.datum': datum}, [])

@@ -44,12 +44,20 @@ def fuse_without(topics: set[str], drive: Path, folder: Path):
     return at, np.hypot(*errors), state['pose_valid'].astype(bool)
 
 
-def test_imu_silent(drive: Path, tmp_path: Path) -> None:
-    """Without the IMU the pose is not valid; afterwards the attitude is found anew first."""
+@pytest.mark.parametrize('seed', [0, 3])
+def test_imu_silent(drive: Path, tmp_path: Path, seed: int) -> None:
+    """Without the IMU the pose is not valid; afterwards the attitude is found anew first.
+
+    The heading is found by comparing tracks: pairs of the track before the silence, kept by
+    mistake, once turned it wrongly and made valid poses 6 m wrong (not with every seed).
+    """
+    if seed:
+        drive = tmp_path / 'drive'
+        simulate('drive', drive, duration=DURATION, seed=seed)
     at, error, valid = fuse_without({'/imu/data'}, drive, tmp_path)
     assert not valid[(at > SILENCE[0] + 1.0) & (at < SILENCE[1])].any()
-    assert error[valid & (at > 5.0)].max() < 2.0
-    assert valid[at > SILENCE[1] + 15.0].mean() > 0.9
+    assert error[valid & (at > 5.0)].max() < 0.4
+    assert valid[at > SILENCE[1] + 4.0].all()
 
 
 def test_satellites_and_speed_sensor_silent(drive: Path, tmp_path: Path) -> None:

@@ -101,3 +101,9 @@ def test_errors_are_one_sentence():
         decimator.push(np.zeros((5, 3)))
     with pytest.raises(SignalError, match='4 rows of W and 5 rows of Y'):
         list(decimate_equations([(np.zeros((4, 1)), np.zeros(5))], FILTER))
+
+
+@pytest.mark.parametrize('factor', [1.5, -2, 0.5, float('nan')])
+def test_factor_that_is_no_whole_number(factor):
+    with pytest.raises(SignalError, match='factor must be a whole number'):
+        design_decimation(100.0, 10.0, factor=factor)

@@ -52,9 +52,14 @@ class StateAssembly:
         navigator, mocap, odometry = self._navigator, self._mocap, self._odometry
         snapshot = navigator.snapshot(time)
         turning = odometry is not None and odometry.active_at(time)
+        velocity = False
+        for record in self._velocities:
+            if time - record.last_used <= record.timeout:
+                velocity = True
+                break
         return snapshot, Support(
             self._imu.active_at(time),
-            any(record.active_at(time) for record in self._velocities),
+            velocity,
             navigator.position_known or (mocap is not None and mocap.active_at(time)),
             navigator.heading_known and time >= navigator.distrusted_until,
             navigator.filter.gravity_removed,

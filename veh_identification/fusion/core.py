@@ -11,7 +11,7 @@ those up to `latency` to both sides of t.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from veh_identification.fusion.base_motion import Support
 from veh_identification.fusion.frames import StaticFrames, Transform
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
-from veh_identification.fusion.merge import EPOCH, NANOSECONDS, FixedLagMerge
+from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
 from veh_identification.fusion.navigator import Navigator
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.pose_track import PoseTrack
@@ -36,8 +36,6 @@ from veh_identification.signals.local_polynomial import half_width_for_cutoff
 FloatArray = NDArray[np.float64]
 #: Core time counts from a multiple of this, so that float seconds keep their digits.
 TIME_BASE = 1000 * NANOSECONDS
-#: So many merged samples may wait for the next output before they are used.
-MOST_WAITING = 64
 
 
 class FusionCore:
@@ -84,7 +82,8 @@ class FusionCore:
         self._imu_record = self.records['imu']
         self._mount_version = -1
         self._origin: int | None = None
-        self._handlers = {
+        self._handlers: dict[str, Callable[[float, tuple[float, ...]], None]] = {
+            **{name: self._instrument(name) for name in self.instruments.tracks},
             'imu': self._imu,
             'gnss': self.satellites.fix,
             'gnss_velocity': self.satellites.velocity,
@@ -107,6 +106,24 @@ class FusionCore:
         track = self._track(channels, self.options.joints.timeout)
         group = JointGroup(names, has_position, has_velocity, track, self._unwrap)
         self.joints.add_group(key, group)
+        record = self.records['joints']
+
+        def handle(time: float, values: tuple[float, ...]) -> None:
+            group.add(time, values)
+            record.used += 1
+            record.last_used = time
+
+        self._handlers[key] = handle
+
+    def _instrument(self, name: str) -> Callable[[float, tuple[float, ...]], None]:
+        instruments, record = self.instruments, self.records[name]
+
+        def handle(time: float, values: tuple[float, ...]) -> None:
+            instruments.add(name, time, values)
+            record.used += 1
+            record.last_used = time
+
+        return handle
 
     def set_frame_id(self, name: str, frame_id: str) -> None:
         """The frame that a sensor's messages name; its pose is looked up again."""
@@ -117,9 +134,13 @@ class FusionCore:
 
     def push(
         self, name: str, stamp_ns: int, values: tuple[float, ...], key: str | None = None
-    ) -> None:
-        """Take one checked sample of a sensor; `key` tells streams of one sensor apart."""
-        self.merge.push(key or name, stamp_ns - self.delays[name], values)
+    ) -> bool:
+        """Take one checked sample of a sensor; `key` tells streams of one sensor apart.
+
+        Returns whether `poll` may find a state, or so many samples that they should not wait: to
+        poll only then saves most of its work, and the states are the same.
+        """
+        return self.merge.push(key or name, stamp_ns - self.delays[name], values)
 
     def reset(self) -> None:
         """Start over; counters, biases and datum stay."""
@@ -129,7 +150,8 @@ class FusionCore:
     def _restart(self) -> None:
         self._snapshots: deque[tuple[int, FloatArray | None, Support]] = deque()
         self._next_stamp: int | None = None
-        self._next_event = 0
+        #: The first stamp at which a snapshot is taken or a state can leave.
+        self._next_event = self.merge.due = LONG_AGO
         self._last_stamp = 0
         self.navigator.reset()
         self.satellites.reset()
@@ -140,24 +162,10 @@ class FusionCore:
         for record in self.records.values():
             record.forget_time()
 
-    def is_due(self) -> bool:
-        """Whether `poll` would find a state, or so many samples that they should not wait.
-
-        To ask before each `poll` saves most of its work; the states are the same.
-        """
-        merge = self.merge
-        watermark = merge.watermark
-        return (
-            self._next_stamp is None
-            or watermark is None
-            or watermark >= self._next_event
-            or len(merge.waiting) > MOST_WAITING
-            or merge.has_moved
-        )
-
     def poll(self) -> list[FusedState]:
         """Everything that can leave now, in order of stamps."""
         states: list[FusedState] = []
+        handlers, frames = self._handlers, self.frames
         for stamp, key, values in self.merge.drain():
             if key == EPOCH:
                 self._outputs(self._last_stamp, states)
@@ -169,7 +177,9 @@ class FusionCore:
             elif stamp > self._next_event:
                 self._outputs(stamp - 1, states)
             self._last_stamp = stamp
-            self._process(stamp, key, values)
+            if self._mount_version != frames.version:
+                self.refresh_mounts()
+            handlers[key]((stamp - self._origin) * 1e-9, values)  # type: ignore[operator]
         watermark = self.merge.watermark
         started = watermark is not None and self._next_stamp is not None
         if started and watermark >= self._next_event:  # type: ignore[operator]
@@ -180,30 +190,11 @@ class FusionCore:
         if self._origin is None or abs(stamp - self._origin) > 100 * TIME_BASE:
             self._origin = stamp // TIME_BASE * TIME_BASE
         self._next_stamp = -(-stamp // self._period_ns) * self._period_ns
-        self._next_event = self._next_stamp
+        self._next_event = self.merge.due = self._next_stamp
 
     def _seconds(self, stamp: int) -> float:
         assert self._origin is not None
         return (stamp - self._origin) * 1e-9
-
-    def _process(self, stamp: int, key: str, values: tuple[float, ...]) -> None:
-        if self._mount_version != self.frames.version:
-            self.refresh_mounts()
-        time = self._seconds(stamp)
-        handler = self._handlers.get(key)
-        if handler is not None:
-            handler(time, values)
-        elif key in self.joints.groups:
-            self.joints.groups[key].add(time, values)
-            self._note('joints', time)
-        else:
-            self.instruments.add(key, time, values)
-            self._note(key, time)
-
-    def _note(self, name: str, time: float) -> None:
-        record = self.records[name]
-        record.used += 1
-        record.last_used = time
 
     def refresh_mounts(self) -> None:
         """Take over static transforms that arrived; a sensor that moves restarts the attitude."""
@@ -245,9 +236,9 @@ class FusionCore:
     # Sensors ------------------------------------------------------------------------------------
 
     def _imu(self, time: float, values: tuple[float, ...]) -> None:
-        self._imu_record.used += 1
         if self.navigator.imu_directly(time, values, self._imu_track):
             return
+        self._imu_record.used += 1
         sample = self.navigator.to_base(values)
         self._imu_track.add(time, sample)
         measured = None if len(values) == 6 else (values[6], values[7], values[8], values[9])
@@ -264,7 +255,9 @@ class FusionCore:
         if self.options.imu.topic:
             self.navigator.mocap(time, np.array(pose.translation), pose.rotation)
         else:
-            self._note('mocap', time)
+            record = self.records['mocap']
+            record.used += 1
+            record.last_used = time
 
     # Output -------------------------------------------------------------------------------------
 
@@ -283,6 +276,6 @@ class FusionCore:
                 time = self._seconds(stamp)
                 states.append(self._assembly.state(stamp, time, snapshot, support))
             else:
-                # The first stamp at which a snapshot is taken or a state can leave.
-                self._next_event = self._next_stamp if due is None else min(self._next_stamp, due)
+                event = self._next_stamp if due is None else min(self._next_stamp, due)
+                self._next_event = self.merge.due = event
                 return

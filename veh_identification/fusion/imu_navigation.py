@@ -31,6 +31,8 @@ CONSTRAINT_PERIOD = 0.1
 AIDING_PAUSE = 2.0
 #: The first attitude may be wrong by more than its covariance says: no gates for so long.
 SETTLING = 5.0
+#: An attitude that began in full motion is not relied on for so long (seconds).
+DISTRUST = 3.0
 #: What the attitude may be off (rad) after the IMU was silent for longer than its timeout.
 SILENCE_SIGMA = 0.3
 #: After a longer silence of the IMU roll, pitch and heading are found anew (seconds).
@@ -64,11 +66,14 @@ class ImuNavigation:
         self._velocity_records = [records[n] for n in VELOCITY_SOURCES if n in records]
         self.recoveries = 0
         self.restarts = 0
+        #: Counts the beginnings of a dead-reckoned track.
+        self.starts = 0
         self.mean_start_force = np.zeros(3)
         self.reset()
 
     def reset(self) -> None:
         """Start over with attitude and position; biases stay."""
+        self.starts += 1
         self.filter.time = math.nan
         self.filter.navigating = False
         self._starter.reset()
@@ -83,7 +88,7 @@ class ImuNavigation:
         self._still_since = math.inf
         self._settled_at = -math.inf
         self._surrenders: list[float] = []
-        #: An attitude that began in full motion needs time before anyone should rely on it.
+        #: Until when (see DISTRUST) the pose does not count as valid.
         self.distrusted_until = -math.inf
 
     def set_imu_mount(self, mount: Transform) -> None:
@@ -129,22 +134,28 @@ class ImuNavigation:
         """`Track.add` and `imu` of a usual sample in one step; False if this one is not usual:
         the first ones, after a gap, of a turned IMU, or with an orientation field.
         """
-        state = self.filter
         if not (
             self._mount_is_straight
             and len(values) == 6
-            and track.continues(time)
-            and state.continues(time, self._imu_timeout)
+            and time - track.newest <= track.half_width
+            and self.filter.imu_with(track.smoother, time, values, self._imu_timeout)
         ):
             return False
-        state.imu_with(track.smoother, time, values)
         track.add_beside(time, values)
-        self._after_imu(time, None)
-        self._imu_record.last_used = time
+        self._level_count += 1
+        if time >= self._next_level or time >= self._next_constraint:
+            self._support(time, None)
+        record = self._imu_record
+        record.last_used = time
+        record.used += 1
         return True
 
     def _after_imu(self, time: float, measured: Quaternion | None) -> None:
         self._level_count += 1
+        self._support(time, measured)
+
+    def _support(self, time: float, measured: Quaternion | None) -> None:
+        """What keeps the filter upright between the aiding sensors, when it is due."""
         if time >= self._next_level:
             self._level(time, measured)
         if time >= self._next_constraint and self._constrained and self.filter.navigating:
@@ -180,7 +191,7 @@ class ImuNavigation:
         self._settled_at = time + SETTLING
         if time - self._imu_record.last_used > LONGEST_SILENCE:
             self.reset()
-            self.distrusted_until = time + 2.0 * SETTLING
+            self.distrusted_until = time + DISTRUST
 
     def _level(self, time: float, measured: Quaternion | None) -> None:
         """Gravity levels the attitude while nothing else does; the orientation field may help."""

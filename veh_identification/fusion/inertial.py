@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.fusion import inertial_kernels as kernels
-from veh_identification.fusion import output_kernels, rotation
+from veh_identification.fusion import measurement_kernels, output_kernels, rotation
 from veh_identification.fusion.rotation import Quaternion
 from veh_identification.signals.causal import CausalDerivativeFilter
 
@@ -87,11 +87,12 @@ class InertialFilter:
         kernels.hold(self.memory, 0.0, 0.0, False, self._measured)
         smoother = CausalDerivativeFilter(6, 1.0)
         kernels.imu_sample(
-            self.memory, smoother.times, smoother.values, smoother.ring, 1.0, 0.0, (0.0,) * 6,
-            0.0, 0.0, 0.0, False, self._measured,
+            self.memory, *smoother.buffers, 1.0, 0.0, (0.0,) * 6, 0.0, 0.0, 0.0, False,
+            self._measured,
         )  # fmt: skip
         self.snapshot(0.0, 0.0)
         self.correct(np.zeros(1), np.zeros((1, 15)), np.eye(1), math.inf)
+        self.correct_body_velocity((0.0, 0.0, 0.0), np.zeros(3), slice(0, 1), 1.0, 0.0)
         self.x[:] = before
 
     @property
@@ -196,24 +197,27 @@ class InertialFilter:
             self.force_sum += sample[3:]
         self._last_imu = time
 
-    def continues(self, time: float, max_gap: float) -> bool:
-        """Whether an IMU sample at `time` completes a trapezoid."""
-        return self.time < time and 0.0 < time - self._last_imu <= max_gap
-
     def imu_with(
-        self, smoother: CausalDerivativeFilter, time: float, values: tuple[float, ...]
-    ) -> None:
-        """`imu` of a sample that continues, which goes into a smoother as well: one call."""
-        done = False
-        while not done:
-            done = kernels.imu_sample(
-                self.memory, smoother.times, smoother.values, smoother.ring, smoother.keep, time,
-                values, time - self._last_imu, time - self.time, self._fall(), self.navigating,
-                self._measured,
-            )  # fmt: skip
-            if not done:
-                smoother.grow()
+        self,
+        smoother: CausalDerivativeFilter,
+        time: float,
+        values: tuple[float, ...],
+        max_gap: float,
+    ) -> bool:
+        """`imu` of a sample that goes into a smoother as well: one call. False, with nothing
+        done, when it does not complete a trapezoid.
+        """
+        dt, step = time - self._last_imu, time - self.time
+        if not (step > 0.0 and 0.0 < dt <= max_gap):
+            return False
+        fall = 0.0 if self.gravity_removed else self.gravity
+        while not kernels.imu_sample(
+            self.memory, *smoother.buffers, smoother.keep, time, values, dt, step, fall,
+            self.navigating, self._measured,
+        ):  # fmt: skip
+            smoother.grow()
         self.time = self._last_imu = time
+        return True
 
     def _fall(self) -> float:
         """Gravity that the accelerometer shows."""
@@ -268,7 +272,22 @@ class InertialFilter:
     ) -> Update:
         """One Kalman update with a chi-square gate on the innovation."""
         whitened = np.empty(len(residual))
-        nis = kernels.correct(self.memory, residual, H, R, threshold, whitened)
+        nis = measurement_kernels.correct(self.memory, residual, H, R, threshold, whitened)
+        return Update(nis <= threshold, nis, whitened)
+
+    def correct_body_velocity(
+        self,
+        measured: tuple[float, float, float],
+        lever: FloatArray,
+        axes: slice,
+        variance: float,
+        threshold: float,
+    ) -> Update:
+        """`correct` with the velocity of a point along some base-link axes: one call."""
+        whitened = np.empty(axes.stop - axes.start)
+        nis = measurement_kernels.correct_body_velocity(
+            self.memory, measured, lever, axes.start, axes.stop, variance, threshold, whitened
+        )
         return Update(nis <= threshold, nis, whitened)
 
     @property

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from veh_identification.fusion import inertial_kernels as kernels
+from veh_identification.fusion import measurement_kernels as kernels
 from veh_identification.fusion import rotation
 from veh_identification.fusion.inertial import (
     ACCEL_BIAS,

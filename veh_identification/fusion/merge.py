@@ -9,6 +9,8 @@ A sample whose stamp lies further than `max_step` from the rest does not move th
 waits in a `Cluster` of its own. If the sensors that agree on the new time outnumber those that
 still deliver the old one, the whole merge moves there (a clock jump or a pause of all); otherwise
 the odd sensor stays out and its samples count as invalid.
+
+Smaller steps of single sensors: `fusion.clock_steps`.
 """
 
 from __future__ import annotations
@@ -16,51 +18,23 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
-NANOSECONDS = 1_000_000_000
+from veh_identification.fusion.clock_steps import StepWatch
+from veh_identification.fusion.merge_records import (
+    NANOSECONDS,
+    Cluster,
+    Item,
+    MergeOptions,
+    StreamCounters,
+)
+
+__all__ = ['EPOCH', 'LONG_AGO', 'NANOSECONDS', 'FixedLagMerge', 'MergeOptions', 'StreamCounters']
+
 #: Stream key of the marker that the merge moved to another time.
 EPOCH = ''
-
-Item = tuple[int, str, Any]
-
-
-@dataclass
-class StreamCounters:
-    """What happened to the samples of one stream inside the merge."""
-
-    late: int = 0
-    duplicate: int = 0
-    invalid: int = 0
-    clock_jumps: int = 0
-    reordered: int = 0
-    delivered: int = 0
-    last_stamp: int | None = None
-    newest: int | None = None
-
-
-@dataclass
-class Cluster:
-    """Samples that agree with each other about the time, but not with the merge."""
-
-    newest: int
-    samples: deque[Item] = field(default_factory=deque)
-    members: set[str] = field(default_factory=set)
-    #: For streams that still deliver the old time: where this cluster stood at their last sample.
-    opposed: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class MergeOptions:
-    """Times in nanoseconds of stamp time."""
-
-    lag: int = 50_000_000
-    in_order: bool = False
-    max_step: int = 2 * NANOSECONDS
-    max_pause: int = 60 * NANOSECONDS
-    confirm: int = 2 * NANOSECONDS
-    max_clusters: int = 4
+#: Before every stamp.
+LONG_AGO = -(2**63)
 
 
 class FixedLagMerge:
@@ -72,42 +46,61 @@ class FixedLagMerge:
         self._in_order = options.in_order
         self.counters: dict[str, StreamCounters] = {}
         self.epochs = 0
+        self.watch = StepWatch(options, self.counters, self._accept)
+        #: A watermark that someone waits for, and how many samples may wait until then.
+        self.due = LONG_AGO
+        self.most_waiting = 64
         self.reset()
 
     def reset(self) -> None:
         """Forget all samples and the present time; counters stay."""
-        self._heap: list[Item] = []
-        self._ready: deque[Item] = deque()
+        #: Samples that `drain` has not handed on.
+        self.heap: list[Item] = []
+        #: What `drain` hands on before them, after a move to another time.
+        self.ready: deque[Item] = deque()
         self._clusters: list[Cluster] = []
+        self.watch.doubt = None
+        self._look_closely()
         self.newest: int | None = None
         self.watermark: int | None = None
         for counters in self.counters.values():
-            counters.last_stamp = counters.newest = None
+            counters.start_anew()
 
-    @property
-    def waiting(self) -> list[Item]:
-        """Samples that `drain` has not handed on, as a heap."""
-        return self._heap
-
-    @property
-    def has_moved(self) -> bool:
-        """Whether `drain` will tell of a move to another time."""
-        return bool(self._ready)
+    def _look_closely(self) -> None:
+        """Samples take the short way through `push` unless something is under observation."""
+        observing = bool(self._clusters) or self.watch.doubt is not None or self._in_order
+        self._direct_step = 0 if observing else min(self._lag, self._max_step)
 
     def add_stream(self, key: str) -> StreamCounters:
         """Make a stream known before its first sample, so that the merge waits for it."""
         return self.counters.setdefault(key, StreamCounters())
 
-    def push(self, key: str, stamp: int, payload: tuple[Any, ...]) -> None:
-        """Take one sample. `payload` must be comparable: it decides between equal stamps."""
+    def push(self, key: str, stamp: int, payload: tuple[Any, ...]) -> bool:
+        """Take one sample; returns whether it is time to `drain` (see `due` and `most_waiting`).
+
+        `payload` must be comparable: it decides between equal stamps.
+        """
         counters = self.counters.get(key) or self.add_stream(key)
         newest = self.newest
+        # The usual sample, the newest of all, without the detours.
+        if newest is not None and 0 < stamp - newest <= self._direct_step:
+            counters.newest = self.newest = stamp
+            heap = self.heap
+            heapq.heappush(heap, (stamp, key, payload))
+            self.watermark = watermark = stamp - self._lag
+            return watermark >= self.due or len(heap) > self.most_waiting
         if newest is not None and abs(stamp - newest) > self._max_step:
             self._set_aside(key, stamp, payload, counters)
-            return
+            return True
         if self._clusters:
             self._oppose(key)
+        if newest is not None and (stamp - newest > self._lag or self.watch.doubt is not None):
+            held = self.watch.holds(key, stamp, payload, newest)
+            self._look_closely()
+            if held:
+                return True
         self._accept(key, stamp, payload, counters)
+        return True
 
     def _accept(
         self, key: str, stamp: int, payload: tuple[Any, ...], counters: StreamCounters
@@ -116,14 +109,17 @@ class FixedLagMerge:
         if watermark is not None and stamp <= watermark:
             if stamp == counters.last_stamp:
                 counters.duplicate += 1
-            else:
-                counters.late += 1
+                return
+            assert self.newest is not None
+            step = counters.note_late(stamp, self.newest)
+            if step is not None:
+                self.watch.note(key, step)
             return
         if counters.newest is None or stamp > counters.newest:
             counters.newest = stamp
         elif stamp < counters.newest:
             counters.reordered += 1
-        heapq.heappush(self._heap, (stamp, key, payload))
+        heapq.heappush(self.heap, (stamp, key, payload))
         if self.newest is None or stamp > self.newest:
             self.newest = stamp
             if not self._in_order:
@@ -156,16 +152,19 @@ class FixedLagMerge:
         An item with the key EPOCH says that the samples after it belong to another time; its
         stamp is the first of them and its payload tells by how much the time moved.
         """
-        while self._ready:
-            yield self._ready.popleft()
-        heap = self._heap
+        while self.ready:
+            yield self.ready.popleft()
+        heap = self.heap
         watermark = self.watermark
+        pop, all_counters = heapq.heappop, self.counters
         while heap and watermark is not None and heap[0][0] <= watermark:
-            item = heapq.heappop(heap)
-            counters = self.counters[item[1]]
+            item = pop(heap)
+            counters = all_counters[item[1]]
             if item[0] == counters.last_stamp:
                 counters.duplicate += 1
                 continue
+            if counters.began is None:
+                counters.began, counters.before = item[0], counters.delivered
             counters.last_stamp = item[0]
             counters.delivered += 1
             yield item
@@ -210,6 +209,7 @@ class FixedLagMerge:
             self._dissolve(self._clusters.pop(0))
         cluster = Cluster(newest=stamp)
         self._clusters.append(cluster)
+        self._look_closely()
         return cluster
 
     def _count_jump(self, stamp: int, counters: StreamCounters) -> None:
@@ -228,6 +228,7 @@ class FixedLagMerge:
                     # All its sensors have come back: it was a glitch.
                     self._clusters.remove(cluster)
                     self._dissolve(cluster)
+                    self._look_closely()
                     continue
             cluster.opposed[key] = cluster.newest
 
@@ -241,16 +242,18 @@ class FixedLagMerge:
         first = min(item[0] for item in cluster.samples)
         step = first - self.newest
         self.watermark = self.newest
-        self._ready.extend(list(self.drain()))
-        self._ready.append((first, EPOCH, (step,)))
+        self.ready.extend(list(self.drain()))
+        self.ready.append((first, EPOCH, (step,)))
         self._clusters.remove(cluster)
         # Clusters are measured against the time they oppose, which is gone.
         for other in self._clusters:
             self._dissolve(other)
         self._clusters.clear()
+        self.watch.end(release=False)
+        self._look_closely()
         self.newest = self.watermark = None
         self.epochs += 1
         for counters in self.counters.values():
-            counters.last_stamp = counters.newest = None
+            counters.start_anew()
         for stamp, key, payload in sorted(cluster.samples):
             self._accept(key, stamp, payload, self.counters[key])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.fusion import measurements, rotation
-from veh_identification.fusion.imu_navigation import AXES, ImuNavigation
+from veh_identification.fusion.imu_navigation import AXES, DISTRUST, ImuNavigation
 from veh_identification.fusion.inertial import (
     POSITION,
     ROTATION,
@@ -21,7 +21,7 @@ from veh_identification.fusion.inertial import (
 )
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.rotation import Quaternion
-from veh_identification.fusion.statistics import gate_threshold
+from veh_identification.fusion.statistics import SensorRecord, gate_threshold
 
 FloatArray = NDArray[np.float64]
 #: So many surrenders to sensors within so many seconds mean that the attitude itself is wrong.
@@ -55,18 +55,26 @@ class Navigator(ImuNavigation):
             return
         state = self.filter
         arm = self._lever(name, lever)
-        measured = np.array(velocity[:3])
+        rows = AXES[axes]
         if not state.navigating:
+            measured = np.array(velocity[:3])
             start = np.zeros(3)
-            start[AXES[axes]] = (measured - rotation.cross_array(state.rate, arm))[AXES[axes]]
+            start[rows] = (measured - rotation.cross_array(state.rate, arm))[rows]
             state.start_navigation(np.zeros(3), 0.01, state.R @ start, 1.0)
             # The base link starts at the origin, the filter follows the IMU.
             state.position[:] = state.R @ self._imu_point
-        residual, H = measurements.body_velocity(state, measured, arm)
-        rows = AXES[axes]
-        residual, H = residual[rows], H[rows]
-        covariance = measurements.noise(sigma**2, len(residual))
-        self.update(name, time, (residual, H), covariance, gate, VELOCITY)
+        record = self.records[name]
+        if record.rejections_in_a_row.get('', 0) >= self.options.recover_after:
+            residual, H = measurements.body_velocity(state, np.array(velocity[:3]), arm)
+            covariance = measurements.noise(sigma**2, rows.stop - rows.start)
+            self.update(name, time, (residual[rows], H[rows]), covariance, gate, VELOCITY)
+            return
+        threshold = gate_threshold(
+            gate if time >= self._settled_at else 1.0, rows.stop - rows.start
+        )
+        values = (velocity[0], velocity[1], velocity[2])
+        update = state.correct_body_velocity(values, arm, rows, sigma**2, threshold)
+        self._note(record, time, update, '')
 
     def odometry(self, time: float, twist: tuple[float, ...]) -> None:
         """Twist (vx, vy, vz, wz) of the wheel odometry."""
@@ -122,6 +130,16 @@ class Navigator(ImuNavigation):
             self._surrenders = [t for t in self._surrenders if time - t < SURRENDER_SPAN]
             self._surrenders.append(time)
         update = self.filter.correct(residual, H, covariance, threshold)
+        self._note(record, time, update, part)
+        if len(self._surrenders) >= SURRENDERS:
+            self.restarts += 1
+            self.filter.forget_biases()
+            self.reset()
+            self.distrusted_until = time + DISTRUST  # it begins in full motion
+        return update
+
+    def _note(self, record: SensorRecord, time: float, update: Update, part: str) -> None:
+        """Count a sample that was offered to the filter."""
         record.innovations.add(update.whitened)
         if update.accepted:
             record.rejections_in_a_row[part] = 0
@@ -132,8 +150,3 @@ class Navigator(ImuNavigation):
             record.rejected += int(not part)
             if part:
                 record.reasons[f'{part} gated'] = record.reasons.get(f'{part} gated', 0) + 1
-        if len(self._surrenders) >= SURRENDERS:
-            self.restarts += 1
-            self.filter.forget_biases()
-            self.reset()
-        return update

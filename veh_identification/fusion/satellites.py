@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veh_identification.errors import ParameterError
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.alignment import TrackAligner
 from veh_identification.fusion.geodesy import Datum, LocalFrame
@@ -15,6 +17,26 @@ from veh_identification.fusion.inertial import POSITION, VELOCITY
 from veh_identification.fusion.navigator import Navigator
 
 FloatArray = NDArray[np.float64]
+
+
+def checked_datum(values: Sequence[float]) -> Datum:
+    """The datum of the parameter `gnss.datum`; ParameterError when it is no place on earth."""
+    if len(values) != 3:
+        raise ParameterError(
+            'parameter gnss.datum: expected latitude, longitude [deg] and altitude [m], '
+            f'got {len(values)} numbers'
+        )
+    for name, value, limit in (
+        ('latitude', values[0], 90.0),
+        ('longitude', values[1], 180.0),
+        ('altitude', values[2], math.inf),
+    ):
+        if not (math.isfinite(value) and abs(value) <= limit):
+            wanted = f'within {-limit:g} and {limit:g} degrees' if limit < math.inf else 'finite'
+            raise ParameterError(
+                f'parameter gnss.datum: the {name} must be {wanted}, got {value:g}'
+            )
+    return Datum(*values)
 
 
 class SatelliteAiding:
@@ -32,9 +54,10 @@ class SatelliteAiding:
         self._aligner = TrackAligner(self.options.align_distance)
         self.local_frame: LocalFrame | None = None
         if self.options.fixed_datum:
-            self.local_frame = LocalFrame(Datum(*self.options.datum))
+            self.local_frame = LocalFrame(checked_datum(self.options.datum))
         self.antenna = np.array(self.options.position)
         self.datum_requested = False
+        self._track = -1
 
     def reset(self) -> None:
         """Forget the track; the datum stays."""
@@ -89,7 +112,8 @@ class SatelliteAiding:
         record = self.navigator.records['gnss']
         record.used += 1
         record.last_used = time
-        if not self._velocity_source_active(time):
+        if self._track != self.navigator.starts or not self._velocity_source_active(time):
+            self._track = self.navigator.starts  # pairs of another track would mislead
             self._aligner.reset()
             return
         local = state.position + state.R @ lever

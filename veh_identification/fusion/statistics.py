@@ -6,6 +6,7 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +47,14 @@ class InnovationStatistics:
         """Mean, standard deviation, NIS per degree of freedom and its 95 % band."""
         if not self._whitened:
             return (math.nan,) * 5  # type: ignore[return-value]
-        values = np.array([value for entry in self._whitened for value in entry])
+        values = np.array(list(chain.from_iterable(self._whitened)))
         lower, upper = nis_band(len(values))
-        nis = float(np.mean(values**2))
-        return float(np.mean(values)), float(np.std(values)), nis, lower, upper
+        count = len(values)
+        mean = float(np.add.reduce(values)) / count
+        deviations = values - mean
+        std = math.sqrt(float(np.add.reduce(deviations * deviations)) / count)
+        nis = float(np.add.reduce(values * values)) / count
+        return mean, std, nis, lower, upper
 
 
 @dataclass

@@ -26,7 +26,7 @@ class Track:
             channels, cutoff_hz=1.0, order=order, max_gap=half_width, half_width=half_width
         )
         self._channels = channels
-        self._half_width = half_width
+        self.half_width = half_width
         # A window that is less than half filled on one side would extrapolate.
         self._margin = 0.5 * half_width
         self._timeout = timeout
@@ -47,19 +47,21 @@ class Track:
         self.smoother.append(time, values)
         self._note(time, values)
 
-    def continues(self, time: float) -> bool:
-        """Whether a sample at `time` follows without a gap."""
-        return time - self.newest <= self._half_width
-
     def add_beside(self, time: float, values: tuple[float, ...]) -> None:
-        """`add` of a sample that continues and that the caller puts into `smoother` itself."""
+        """`add` of a sample without a gap that the caller puts into `smoother` itself."""
         gate = self.smoother.gate
         gate.accepted += 1
         gate.last_stamp = time
-        self._note(time, values)
+        self._wide_gaps = 0
+        self.newest = time
+        recent = self._recent
+        recent.append((time, values))
+        horizon = time - self._memory
+        while len(recent) > 2 and recent[1][0] < horizon:
+            recent.popleft()
 
     def _note(self, time: float, values: tuple[float, ...] | FloatArray) -> None:
-        if time - self.newest > self._half_width:
+        if time - self.newest > self.half_width:
             self._unbroken_since = time
             self._wide_gaps += 1
         else:

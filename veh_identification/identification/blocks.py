@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
+from veh_identification.identification.parallel import for_each
 
 Array = NDArray[np.float64]
 Selection = NDArray[np.intp] | NDArray[np.bool_]  # indices or mask
@@ -22,6 +23,8 @@ Block = tuple[Array, Array]
 BlockSource = Iterable[Block]
 
 DEFAULT_BLOCK = 2048
+#: Blocks with more numbers are worth several threads.
+LARGE = 100_000
 
 
 class ArrayBlocks:
@@ -64,7 +67,12 @@ class CleanBlock:
     W: Array
     Y: Array
     valid: NDArray[np.bool_]
-    used: NDArray[np.bool_]  # (equations, columns): columns that are not zero throughout
+    sizes: Array | None = None  # (equations, columns): sums of magnitudes, if already known
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """(equations, columns): columns that are not zero throughout."""
+        return (column_sizes(self.W) if self.sizes is None else self.sizes) > 0.0
 
     @property
     def excluded(self) -> int:
@@ -98,10 +106,10 @@ def require_reiterable(source: BlockSource, purpose: str) -> None:
         )
 
 
-def clean_blocks(
+def checked_blocks(
     source: BlockSource, shape: tuple[int, int] | None = None
-) -> Iterator[CleanBlock]:
-    """Check every block's shape against `shape` (equations, columns) and zero its bad samples."""
+) -> Iterator[Block]:
+    """Blocks that hold samples, their shapes checked against `shape` (equations, columns)."""
     for index, (W_raw, Y_raw) in enumerate(source):
         W, Y = np.asarray(W_raw, float), np.asarray(Y_raw, float)
         check_shapes(W, Y, f'block {index}')
@@ -112,7 +120,15 @@ def clean_blocks(
                 f'found {W.shape[1]} and {W.shape[2]}'
             )
         if len(Y):
-            yield _clean(W, Y)
+            yield W, Y
+
+
+def clean_blocks(
+    source: BlockSource, shape: tuple[int, int] | None = None
+) -> Iterator[CleanBlock]:
+    """Check every block's shape against `shape` (equations, columns) and zero its bad samples."""
+    for W, Y in checked_blocks(source, shape):
+        yield clean(W, Y)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -127,12 +143,15 @@ def column_sizes(W: Array) -> Array:  # pragma: no cover (compiled)
     return sizes
 
 
-def _clean(W: Array, Y: Array) -> CleanBlock:
+def clean(W: Array, Y: Array) -> CleanBlock:
+    """Zero the samples that hold a value that is not finite."""
     # A sum of magnitudes is finite only if every term is, and zero only if every term is.
-    sizes = column_sizes(W)
+    half = len(Y) // 2
+    first, second = for_each(column_sizes, (W[:half], W[half:]), worth_it=W.size > LARGE)
+    sizes = first + second
     if np.isfinite(sizes).all() and np.isfinite(Y.sum()):
-        return CleanBlock(W, Y, np.ones(len(Y), bool), sizes > 0.0)
+        return CleanBlock(W, Y, np.ones(len(Y), bool), sizes)
     finite = np.isfinite(W).reshape(len(Y), -1)
     valid = np.asarray(np.isfinite(Y).all(axis=1) & finite.all(axis=1))
     W, Y = np.where(valid[:, None, None], W, 0.0), np.where(valid[:, None], Y, 0.0)
-    return CleanBlock(W, Y, valid, column_sizes(W) > 0.0)
+    return CleanBlock(W, Y, valid)

@@ -100,6 +100,9 @@ class _Search:
     def __post_init__(self) -> None:
         low, high, velocity, _ = self.problem.limits.arrays(self.problem.channels)
         count = self.problem.harmonics
+        # Without a limit the velocity of the widest swing at the fundamental serves as its unit.
+        swing = 0.5 * (high - low) * 2.0 * np.pi * self.fundamental_hz
+        velocity = np.where(np.isfinite(velocity), velocity, swing)
         self.scale = np.stack([0.5 * (high - low)] + [velocity] * (2 * count)).T.ravel()
 
     def trajectory(self, z: FloatArray) -> FourierTrajectory:

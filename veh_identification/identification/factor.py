@@ -104,21 +104,23 @@ def column_norms(R: Array) -> Array:
     return np.where(norms > 0.0, norms, 1.0)
 
 
-def scaled_singular_values(R: Array) -> tuple[Array, Array]:
-    """Singular values and right vectors (as rows) of the factor with unit columns."""
-    _, values, vectors = np.linalg.svd(R / column_norms(R))
-    return values, vectors
+def scaled_singular_values(R: Array) -> Array:
+    """Singular values of the factor with unit columns."""
+    return np.asarray(np.linalg.svd(R / column_norms(R), compute_uv=False))
 
 
 def deficient_columns(R: Array, tolerance: float = RANK_TOLERANCE) -> tuple[int, NDArray[np.intp]]:
     """Numeric rank and the indices of the unknowns that the data do not determine."""
-    values, vectors = scaled_singular_values(R)
+    values = scaled_singular_values(R)
     rank = int(np.count_nonzero(values > tolerance * max(values[0], 1e-300)))
+    if rank == len(values):  # as mostly; the vectors cost three times as much as the values
+        return rank, np.empty(0, np.intp)
+    vectors = np.linalg.svd(R / column_norms(R))[2]
     participation = np.linalg.norm(vectors[rank:], axis=0)
     return rank, np.flatnonzero(participation > NULL_PARTICIPATION)
 
 
 def scaled_condition(R: Array) -> float:
     """Condition number of the observation matrix with unit columns; inf when singular."""
-    values, _ = scaled_singular_values(R)
+    values = scaled_singular_values(R)
     return float(values[0] / values[-1]) if values[-1] > 0.0 else float('inf')

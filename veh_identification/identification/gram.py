@@ -14,12 +14,19 @@ from scipy.linalg import lapack
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Information, accumulate
-from veh_identification.identification.blocks import Array, BlockSource, clean_blocks
+from veh_identification.identification.blocks import (
+    LARGE,
+    Array,
+    BlockSource,
+    CleanBlock,
+    clean_blocks,
+)
 from veh_identification.identification.factor import (
     column_norms,
     scaled_condition,
     triangular_factor,
 )
+from veh_identification.identification.parallel import for_each
 
 # Squared, times the rounding of a double and the size of the problem: 1e-6. One refinement step
 # multiplies the error of the solution by that.
@@ -66,8 +73,7 @@ def accumulate_gram(source: BlockSource) -> Information:
     for block in clean_blocks(source):
         if not equations:
             equations = [_EquationGram(block.W.shape[2]) for _ in range(block.W.shape[1])]
-        for j, equation in enumerate(equations):
-            equation.add(block.W[:, j], block.Y[:, j], block.used[j])
+        _add(equations, block)
         samples += len(block.Y) - block.excluded
         excluded += block.excluded
     if not equations:
@@ -77,6 +83,15 @@ def accumulate_gram(source: BlockSource) -> Information:
     squares = np.array([equation.sums[-1, -1] for equation in equations])
     factors = np.stack([equation.triangle() for equation in equations])
     return Information(factors, samples, excluded, squares)
+
+
+def _add(equations: list[_EquationGram], block: CleanBlock) -> None:
+    used = block.used
+    for_each(
+        lambda j: equations[j].add(block.W[:, j], block.Y[:, j], used[j]),
+        range(len(equations)),
+        worth_it=block.W.size > LARGE,
+    )
 
 
 def trustworthy(information: Information) -> bool:

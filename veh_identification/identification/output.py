@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import tempfile
 from pathlib import Path
 
-from veh_identification.errors import InputError
+from veh_identification.atomic import write_text
 from veh_identification.identification.result import IdentificationResult, json_safe
 
 _COLUMNS = (
@@ -69,28 +67,7 @@ def to_table(result: IdentificationResult) -> str:
 
 def write_whole(path: Path | str, text: str) -> None:
     """Write a text file under a temporary name, then rename: readers see all of it or nothing."""
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f'.{target.name}.')
-    except OSError as error:
-        raise InputError(f'{target} cannot be written: {error.strerror}') from None
-    try:
-        with os.fdopen(handle, 'w', encoding='utf-8') as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        # mkstemp makes private files; results are meant to be read by others.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(target)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise InputError(f'{target} cannot be written: {error.strerror}') from None
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_text(path, text)
 
 
 def save(result: IdentificationResult, folder: Path | str) -> list[Path]:

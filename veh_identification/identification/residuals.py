@@ -9,7 +9,15 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.blocks import Array, BlockSource, CleanBlock, clean_blocks
+from veh_identification.identification.blocks import (
+    LARGE,
+    Array,
+    BlockSource,
+    CleanBlock,
+    checked_blocks,
+    clean,
+)
+from veh_identification.identification.parallel import for_each
 
 MAXIMUM_LAG = 2000
 _CHUNK = 4096
@@ -43,12 +51,19 @@ def predicted(W: Array, X: Array) -> Array:
 
 def residual_blocks(source: BlockSource, X: Array) -> Iterator[tuple[Array, CleanBlock]]:
     """Residuals Y - W X of every block; excluded samples have residual zero."""
-    for block in clean_blocks(source):
-        if block.W.shape[2] != len(X):
+    for W, Y in checked_blocks(source):
+        if W.shape[2] != len(X):
             raise EstimationError(
-                f'W has {block.W.shape[2]} columns, but {len(X)} parameters were given'
+                f'W has {W.shape[2]} columns, but {len(X)} parameters were given'
             )
-        yield block.Y - predicted(block.W, X), block
+        with np.errstate(invalid='ignore', over='ignore'):
+            residuals = Y - predicted(W, X)
+        # Whatever is not finite in a sample shows in its residual: no pass over W for that.
+        if np.isfinite(residuals).all():
+            yield residuals, CleanBlock(W, Y, np.ones(len(Y), bool))
+        else:
+            block = clean(W, Y)
+            yield block.Y - predicted(block.W, X), block
 
 
 class _AutoCovariance:
@@ -90,7 +105,10 @@ class _AutoCovariance:
 
 
 def _products(residuals: Array, W: Array) -> Array:
-    return np.stack([residuals[:, j] @ W[:, j] for j in range(W.shape[1])])
+    rows = for_each(
+        lambda j: residuals[:, j] @ W[:, j], range(W.shape[1]), worth_it=W.size > LARGE
+    )
+    return np.stack(rows)
 
 
 def residual_statistics(

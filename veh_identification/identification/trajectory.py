@@ -188,7 +188,9 @@ class FourierTrajectory:
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """Limits per coordinate (C,) or one for all; velocity and acceleration are symmetric."""
+    """Limits per coordinate (C,) or one for all; velocity and acceleration are symmetric, and
+    infinite where there is no limit.
+    """
 
     position_min: ArrayLike
     position_max: ArrayLike
@@ -203,6 +205,12 @@ class MotionLimits:
                 self.position_min, self.position_max, self.velocity_max, self.acceleration_max
             )
         )
+        for name, values in (('position_min', low), ('position_max', high)):
+            if not np.isfinite(values).all():
+                raise UsageError(
+                    f'excitation limit {name} must be finite, found {values}: a trajectory is '
+                    'sized by its range of positions'
+                )
         if not (low < high).all() or not (velocity > 0).all() or not (acceleration > 0).all():
             raise UsageError(
                 'excitation limits need position_min < position_max and positive velocity and '

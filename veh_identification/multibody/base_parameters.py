@@ -53,7 +53,8 @@ class BaseParameters:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns that carry the base parameters."""
-        return tuple(self.columns.names[k] for k in self.base)
+        names = self.columns.names
+        return tuple(names[k] for k in self.base)
 
     @property
     def base_to_full(self) -> Array:
@@ -173,16 +174,16 @@ def _rank(spectrum: Array, tolerance: float | None) -> tuple[int, float, float]:
 
 def _first_independent(scaled: Array, border: float) -> Integers:
     """Columns that lie further than `border` from the span of the columns kept before them."""
-    basis = np.zeros((scaled.shape[0], 0))
+    basis = np.zeros(scaled.shape[::-1])  # vectors in rows; the first len(kept) are filled
     kept: list[int] = []
     for k in range(scaled.shape[1]):
-        rest = scaled[:, k]
+        rest, found = scaled[:, k], basis[:len(kept)]
         for _ in range(2):
             # Twice is enough for orthogonality to rounding.
-            rest = rest - basis @ (basis.T @ rest)
-        distance = float(np.linalg.norm(rest))
-        if distance > border:
-            basis = np.column_stack([basis, rest / distance])
+            rest = rest - (found @ rest) @ found
+        distance = float(np.sqrt(rest @ rest))
+        if distance > border and len(kept) < len(rest):
+            basis[len(kept)] = rest / distance
             kept.append(k)
     return np.array(kept, dtype=np.int64)
 

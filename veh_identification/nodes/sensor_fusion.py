@@ -22,6 +22,7 @@ from veh_identification.nodes.sensor_fusion_output import (
     transform_message,
 )
 from veh_identification.nodes.sensor_fusion_report import FusionReport
+from veh_identification.runtime.fields import FieldCallback
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class, service_class
 from veh_identification.runtime.parameters import declare, refuse_unknown
@@ -91,38 +92,30 @@ class SensorFusion:
         pressures: dict[str, ChannelOptions],
     ) -> None:
         o = self.options
-        self._subscribe('imu', o.imu.topic, 'sensor_msgs/msg/Imu', inputs.imu_parser(o.imu))
-        self._subscribe(
-            'gnss', o.gnss.topic, 'sensor_msgs/msg/NavSatFix', inputs.gnss_parser(o.gnss)
-        )
-        twist, pose = 'geometry_msgs/msg/TwistStamped', 'geometry_msgs/msg/PoseStamped'
-        self._subscribe('gnss_velocity', o.gnss_velocity.topic, twist, inputs.parse_twist)
-        self._subscribe('speed', o.speed.topic, twist, inputs.parse_twist)
-        self._subscribe(
-            'odometry', o.odometry.topic, 'nav_msgs/msg/Odometry', inputs.parse_odometry
-        )
-        self._subscribe('mocap', o.mocap.topic, pose, inputs.parse_pose)
+        self._subscribe('imu', o.imu.topic, inputs.imu_input(o.imu))
+        self._subscribe('gnss', o.gnss.topic, inputs.gnss_input(o.gnss))
+        self._subscribe('gnss_velocity', o.gnss_velocity.topic, inputs.TWIST)
+        self._subscribe('speed', o.speed.topic, inputs.TWIST)
+        self._subscribe('odometry', o.odometry.topic, inputs.ODOMETRY)
+        self._subscribe('mocap', o.mocap.topic, inputs.POSE)
         for name, wrench in wrenches.items():
-            self._subscribe(
-                name, wrench.topic, 'geometry_msgs/msg/WrenchStamped', inputs.parse_wrench
-            )
+            self._subscribe(name, wrench.topic, inputs.WRENCH)
         for name, sensor in ranges.items():
-            self._subscribe(name, sensor.topic, 'sensor_msgs/msg/Range', inputs.parse_range)
+            self._subscribe(name, sensor.topic, inputs.RANGE)
         for name, sensor in pressures.items():
-            self._subscribe(
-                name, sensor.topic, 'sensor_msgs/msg/FluidPressure', inputs.parse_pressure
-            )
+            self._subscribe(name, sensor.topic, inputs.PRESSURE)
         create = self._node.create_subscription
         if o.joints.topic:
-            kind = message_class('sensor_msgs/msg/JointState')
-            create(kind, o.joints.topic, self._on_joints, self._qos)
+            callback = FieldCallback(inputs.JOINT_FIELDS, self._on_joints)
+            create(message_class(inputs.JOINTS), o.joints.topic, callback, self._qos)
         kind = message_class('tf2_msgs/msg/TFMessage')
         create(kind, '/tf_static', self._on_static_transforms, STATIC_TF)
 
-    def _subscribe(self, name: str, topic: str, kind: str, parse: inputs.Parser) -> None:
+    def _subscribe(self, name: str, topic: str, kind: inputs.Input) -> None:
         if topic:
-            callback = self._receiver(name, parse)
-            self._node.create_subscription(message_class(kind), topic, callback, self._qos)
+            callback = FieldCallback(kind.fields, self._receiver(name, kind.parse))
+            cls = message_class(kind.typename)
+            self._node.create_subscription(cls, topic, callback, self._qos)
 
     def _create_services(self) -> None:
         trigger = service_class('std_srvs/srv/Trigger')
@@ -133,30 +126,28 @@ class SensorFusion:
 
     # Input --------------------------------------------------------------------------------------
 
-    def _receiver(self, name: str, parse: inputs.Parser) -> Callable[[Any], None]:
+    def _receiver(self, name: str, parse: inputs.Parser) -> Callable[[tuple[Any, ...]], None]:
         core = self.core
         record = core.records[name]
         frame_ids = self._frame_ids
         # Straight to the merge: this runs for every sample of every sensor.
-        push, delay, is_due = core.merge.push, core.delays[name], core.is_due
+        push, delay = core.merge.push, core.delays[name]
 
-        def receive(msg: Any) -> None:
+        def receive(fields: tuple[Any, ...]) -> None:
             if not self.enabled:
                 return
             record.received += 1
-            header = msg.header
-            stamp_ns = header.stamp.sec * NANOSECONDS + header.stamp.nanosec
+            stamp_ns = fields[0] * NANOSECONDS + fields[1]
             if stamp_ns <= 0:
                 record.refuse('zero stamp')
                 return
-            values = parse(msg)
+            values = parse(fields)
             if type(values) is str:
                 record.refuse(values)
                 return
-            if frame_ids.get(name) != header.frame_id:
-                self._set_frame(name, header.frame_id)
-            push(name, stamp_ns - delay, values)  # type: ignore[arg-type]
-            if is_due():
+            if frame_ids.get(name) != fields[2]:
+                self._set_frame(name, fields[2])
+            if push(name, stamp_ns - delay, values):  # type: ignore[arg-type]
                 self._publish_ready()
 
         return receive
@@ -174,22 +165,22 @@ class SensorFusion:
                 once=True,
             )
 
-    def _on_joints(self, msg: Any) -> None:
+    def _on_joints(self, fields: tuple[Any, ...]) -> None:
         if not self.enabled:
             return
         core = self.core
         record = core.records['joints']
         record.received += 1
-        stamp = msg.header.stamp
-        stamp_ns = stamp.sec * NANOSECONDS + stamp.nanosec
+        sec, nanosec, names, positions, velocities = fields
+        stamp_ns = sec * NANOSECONDS + nanosec
         if stamp_ns <= 0:
             record.refuse('zero stamp')
             return
-        layout = self._joint_parser.layout(msg)
+        layout = self._joint_parser.layout(names, len(positions), len(velocities))
         if isinstance(layout, str):
             record.skip(layout) if layout == 'no wanted joint' else record.refuse(layout)
             return
-        values = layout.values(msg)
+        values = layout.values(positions, velocities)
         if isinstance(values, str):
             record.refuse(values)
             return
@@ -197,8 +188,7 @@ class SensorFusion:
         if key not in core.joints.groups:
             self._publish_ready()
             core.add_joint_group(key, layout.names, layout.has_position, layout.has_velocity)
-        core.push('joints', stamp_ns, values, key)
-        if core.is_due():
+        if core.push('joints', stamp_ns, values, key):
             self._publish_ready()
 
     def _on_static_transforms(self, msg: Any) -> None:
@@ -232,6 +222,8 @@ class SensorFusion:
         self._publish_ready()
         now_ns = self._node.get_clock().now().nanoseconds
         self.report.update(now_ns, self.enabled)
+        for sentence in self.report.new_clock_steps():
+            self._node.get_logger().warning(sentence)
         name = self._node.get_name()
         self._diagnostics_publisher.publish(self.report.diagnostics(now_ns, name))
         self._status_publisher.publish(self.report.status(now_ns, self.options.world_frame))

@@ -1,51 +1,62 @@
 """From sensor messages to checked tuples of floats; a sentence part says why a sample is refused.
 
-Each parser returns a tuple for `FusionCore.push` or the reason (a string) for which the sample
-cannot be used.
+Each parser takes the fields of a message that stand beside it (see `runtime.fields`; the three of
+the header come first) and returns a tuple for `FusionCore.push` or the reason (a string) for which
+the sample cannot be used.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.fusion.rotation import is_unit
 from veh_identification.fusion.sensor_options import GnssOptions, ImuOptions
 
 Parsed = tuple[float, ...] | str
-Parser = Callable[[Any], Parsed]
+Parser = Callable[[tuple[Any, ...]], Parsed]
 
 NOT_FINITE = 'NaN or infinite'
 NOT_UNIT = 'quaternion is not of unit length'
+HEADER = ('header.stamp.sec', 'header.stamp.nanosec', 'header.frame_id')
 
 
-def imu_parser(options: ImuOptions) -> Parser:
+def _vector(path: str, axes: str = 'xyz') -> tuple[str, ...]:
+    return tuple(f'{path}.{axis}' for axis in axes)
+
+
+class Input(NamedTuple):
+    """What is read of a kind of message, and how."""
+
+    typename: str
+    fields: tuple[str, ...]
+    parse: Parser
+
+
+def imu_input(options: ImuOptions) -> Input:
     """sensor_msgs/Imu: angular velocity, linear acceleration, and the orientation if known."""
     max_rate, max_acceleration = options.max_rate, options.max_acceleration
 
-    def parse(msg: Any) -> Parsed:
-        w, a = msg.angular_velocity, msg.linear_acceleration
-        wx, wy, wz, ax, ay, az = w.x, w.y, w.z, a.x, a.y, a.z
+    def parse(values: tuple[Any, ...]) -> Parsed:
+        (
+            _, _, _, wx, wy, wz, ax, ay, az, rate_known, force_known, turn_known, qx, qy, qz, qw,
+        ) = values  # fmt: skip
         # A sum is finite only if every term is.
         if not math.isfinite(wx + wy + wz + ax + ay + az):
             return NOT_FINITE
-        if max(abs(wx), abs(wy), abs(wz)) > max_rate:
+        if max(wx, wy, wz) > max_rate or min(wx, wy, wz) < -max_rate:
             return 'angular velocity out of range'
-        if max(abs(ax), abs(ay), abs(az)) > max_acceleration:
+        if max(ax, ay, az) > max_acceleration or min(ax, ay, az) < -max_acceleration:
             return 'acceleration out of range'
         # REP-145: -1 in the first covariance entry marks a quantity that is not measured.
-        if msg.angular_velocity_covariance[0] == -1.0 or (
-            msg.linear_acceleration_covariance[0] == -1.0
-        ):
+        if rate_known == -1.0 or force_known == -1.0:
             return 'angular velocity or acceleration not measured'
-        if msg.orientation_covariance[0] == -1.0:
+        if turn_known == -1.0:
             return (wx, wy, wz, ax, ay, az)
-        o = msg.orientation
-        q = (o.x, o.y, o.z, o.w)
+        q = (qx, qy, qz, qw)
         if is_unit(q):
             return (wx, wy, wz, ax, ay, az, *q)
         if options.use_orientation or not math.isfinite(sum(q)):
@@ -53,25 +64,29 @@ def imu_parser(options: ImuOptions) -> Parser:
         # Drivers without orientation often leave it all zero; the rest of the sample is good.
         return (wx, wy, wz, ax, ay, az) if not any(q) else NOT_UNIT
 
-    return parse
+    fields = (
+        *HEADER, *_vector('angular_velocity'), *_vector('linear_acceleration'),
+        'angular_velocity_covariance[0]', 'linear_acceleration_covariance[0]',
+        'orientation_covariance[0]', *_vector('orientation', 'xyzw'),
+    )  # fmt: skip
+    return Input('sensor_msgs/msg/Imu', fields, parse)
 
 
-def gnss_parser(options: GnssOptions) -> Parser:
+def gnss_input(options: GnssOptions) -> Input:
     """sensor_msgs/NavSatFix: latitude, longitude, altitude, horizontal and vertical variance."""
 
-    def parse(msg: Any) -> Parsed:
-        if msg.status.status < 0:
+    def parse(values: tuple[Any, ...]) -> Parsed:
+        _, _, _, status, latitude, longitude, altitude, kind, east, north, up = values
+        if status < 0:
             return 'no fix'
-        latitude, longitude, altitude = msg.latitude, msg.longitude, msg.altitude
         if not options.use_altitude and not math.isfinite(altitude):
             altitude = 0.0
         if not is_plausible_fix(latitude, longitude, altitude):
             finite = math.isfinite(latitude + longitude + altitude)
             return 'impossible position' if finite else NOT_FINITE
         horizontal, vertical = options.std**2, options.std_up**2
-        if msg.position_covariance_type > 0:
-            c = msg.position_covariance
-            known = max(float(c[0]), float(c[4])), float(c[8])
+        if kind > 0:
+            known = max(float(east), float(north)), float(up)
             scale = options.std_scale**2
             if math.isfinite(known[0]) and known[0] > 0.0:
                 horizontal = max(known[0] * scale, 1e-6)
@@ -79,54 +94,67 @@ def gnss_parser(options: GnssOptions) -> Parser:
                 vertical = max(known[1] * scale, 1e-6)
         return (latitude, longitude, altitude, horizontal, vertical)
 
-    return parse
+    covariance = tuple(f'position_covariance[{index}]' for index in (0, 4, 8))
+    fields = (
+        *HEADER, 'status.status', 'latitude', 'longitude', 'altitude', 'position_covariance_type',
+        *covariance,
+    )  # fmt: skip
+    return Input('sensor_msgs/msg/NavSatFix', fields, parse)
 
 
-def parse_twist(msg: Any) -> Parsed:
-    """geometry_msgs/TwistStamped: linear velocity."""
-    v = msg.twist.linear
+def _parse_twist(values: tuple[Any, ...]) -> Parsed:
+    x, y, z = values[3:]
     # Receivers without vertical velocity leave it NaN.
-    z = v.z if math.isfinite(v.z) else 0.0
-    return (v.x, v.y, z) if math.isfinite(v.x + v.y) else NOT_FINITE
+    z = z if math.isfinite(z) else 0.0
+    return (x, y, z) if math.isfinite(x + y) else NOT_FINITE
 
 
-def parse_odometry(msg: Any) -> Parsed:
-    """nav_msgs/Odometry: linear velocity and turn rate of its twist."""
-    v, w = msg.twist.twist.linear, msg.twist.twist.angular
-    values = (v.x, v.y, v.z, w.z)
-    return values if math.isfinite(sum(values)) else NOT_FINITE
+def _parse_numbers(values: tuple[Any, ...]) -> Parsed:
+    numbers = values[3:]
+    return numbers if math.isfinite(sum(numbers)) else NOT_FINITE
 
 
-def parse_pose(msg: Any) -> Parsed:
-    """geometry_msgs/PoseStamped."""
-    p, o = msg.pose.position, msg.pose.orientation
-    if not math.isfinite(p.x + p.y + p.z + o.x + o.y + o.z + o.w):
+def _parse_pose(values: tuple[Any, ...]) -> Parsed:
+    numbers = values[3:]
+    if not math.isfinite(sum(numbers)):
         return NOT_FINITE
-    q = (o.x, o.y, o.z, o.w)
-    return (p.x, p.y, p.z, *q) if is_unit(q) else NOT_UNIT
+    return numbers if is_unit((numbers[3], numbers[4], numbers[5], numbers[6])) else NOT_UNIT
 
 
-def parse_wrench(msg: Any) -> Parsed:
-    """geometry_msgs/WrenchStamped."""
-    f, t = msg.wrench.force, msg.wrench.torque
-    values = (f.x, f.y, f.z, t.x, t.y, t.z)
-    return values if math.isfinite(sum(values)) else NOT_FINITE
-
-
-def parse_range(msg: Any) -> Parsed:
-    """sensor_msgs/Range; REP-117: infinite or outside its limits means nothing was measured."""
-    value = float(msg.range)
+def _parse_range(values: tuple[Any, ...]) -> Parsed:
+    # REP-117: infinite or outside its limits means nothing was measured.
+    value, least, most = float(values[3]), values[4], values[5]
     if not math.isfinite(value):
         return NOT_FINITE
-    if msg.max_range > msg.min_range and not msg.min_range <= value <= msg.max_range:
+    if most > least and not least <= value <= most:
         return 'outside the sensor range'
     return (value,)
 
 
-def parse_pressure(msg: Any) -> Parsed:
-    """sensor_msgs/FluidPressure."""
-    value = float(msg.fluid_pressure)
-    return (value,) if math.isfinite(value) else NOT_FINITE
+TWIST = Input(
+    'geometry_msgs/msg/TwistStamped', (*HEADER, *_vector('twist.linear')), _parse_twist
+)
+ODOMETRY = Input(
+    'nav_msgs/msg/Odometry',
+    (*HEADER, *_vector('twist.twist.linear'), 'twist.twist.angular.z'),
+    _parse_numbers,
+)
+POSE = Input(
+    'geometry_msgs/msg/PoseStamped',
+    (*HEADER, *_vector('pose.position'), *_vector('pose.orientation', 'xyzw')),
+    _parse_pose,
+)
+WRENCH = Input(
+    'geometry_msgs/msg/WrenchStamped',
+    (*HEADER, *_vector('wrench.force'), *_vector('wrench.torque')),
+    _parse_numbers,
+)
+RANGE = Input(
+    'sensor_msgs/msg/Range', (*HEADER, 'range', 'min_range', 'max_range'), _parse_range
+)
+PRESSURE = Input('sensor_msgs/msg/FluidPressure', (*HEADER, 'fluid_pressure'), _parse_numbers)
+JOINTS = 'sensor_msgs/msg/JointState'
+JOINT_FIELDS = ('header.stamp.sec', 'header.stamp.nanosec', 'name', 'position[]', 'velocity[]')
 
 
 class JointLayout:
@@ -141,18 +169,18 @@ class JointLayout:
         self.has_velocity = has_velocity
         flags = f'{int(not has_position)}{int(not has_velocity)}'
         self.key = f'joints:{flags}:' + ','.join(self.names)
-        self._chosen = chosen
+        count = len(chosen)
+        self._everything = chosen == list(range(len(names)))
+        self._choose = itemgetter(*chosen) if count > 1 else lambda x: tuple(x[i] for i in chosen)
 
-    def values(self, msg: Any) -> Parsed:
+    def values(self, positions: tuple[float, ...], velocities: tuple[float, ...]) -> Parsed:
         """Positions then velocities of the wanted joints."""
-        values: list[float] = []
+        values: tuple[float, ...] = ()
         if self.has_position:
-            numbers = np.asarray(msg.position).tolist()
-            values = [numbers[i] for i in self._chosen]
+            values = positions if self._everything else self._choose(positions)
         if self.has_velocity:
-            numbers = np.asarray(msg.velocity).tolist()
-            values += [numbers[i] for i in self._chosen]
-        return tuple(values) if math.isfinite(sum(values)) else NOT_FINITE
+            values += velocities if self._everything else self._choose(velocities)
+        return values if math.isfinite(sum(values)) else NOT_FINITE
 
 
 class JointParser:
@@ -162,11 +190,22 @@ class JointParser:
         self._wanted = frozenset(wanted)
         self._use_velocity = use_velocity
         self._layouts: dict[tuple[Any, ...], JointLayout] = {}
+        self._last: tuple[Any, int, int] = (None, -1, -1)
+        self._last_layout: JointLayout | str = ''
 
-    def layout(self, msg: Any) -> JointLayout | str:
-        """What to take of a message, or why nothing."""
-        names = tuple(msg.name)
-        n, positions, velocities = len(names), len(msg.position), len(msg.velocity)
+    def layout(self, names: Sequence[str], positions: int, velocities: int) -> JointLayout | str:
+        """What to take of a message with so many positions and velocities, or why nothing."""
+        last = self._last
+        # Messages of one structure share their list of names.
+        if names is not last[0] or positions != last[1] or velocities != last[2]:
+            self._last_layout = self._find(tuple(names), positions, velocities)
+            self._last = (names, positions, velocities)
+        return self._last_layout
+
+    def _find(
+        self, names: tuple[str, ...], positions: int, velocities: int
+    ) -> JointLayout | str:
+        n = len(names)
         if positions not in (0, n) or velocities not in (0, n):
             return 'arrays of unequal length'
         has_velocity = velocities == n and (self._use_velocity or positions == 0)

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from veh_identification.fusion.output_kernels import MOTION_SIZE
 from veh_identification.fusion.state import FusedState
-from veh_identification.runtime.messages import NANOSECONDS, backend_name, header, new
+from veh_identification.runtime.messages import (
+    NANOSECONDS,
+    backend_name,
+    header,
+    new,
+    rosbags_backend,
+    serialize,
+)
 
-ZERO = (0.0, 0.0, 0.0)
+FloatArray = NDArray[np.float64]
+TYPE = 'veh_identification/msg/FusedState'
+PACK_STAMP, PACK_FLAGS = struct.Struct('<iI').pack_into, struct.Struct('<4?').pack_into
 
 
 class FusedStateWriter:
-    """Fills one veh_identification/msg/FusedState again and again.
+    """From states to what is published: the message under ROS, elsewhere its serialised form.
 
-    Only numbers change from state to state; to make all the nested messages anew would cost more
-    than the estimation. Publishers serialise before they return, so one message serves them all.
+    Only numbers change from state to state. To fill all the nested messages and to serialise them
+    would cost more than the estimation, so the numbers go straight to their places in the bytes of
+    a message before, as long as the structure (names of the joints) stays.
     """
 
     def __init__(self, world_frame: str, base_frame: str) -> None:
-        self._message = new(
-            'veh_identification/msg/FusedState',
-            header=header(0, world_frame),
-            child_frame_id=base_frame,
-        )
+        self._message = new(TYPE, header=header(0, world_frame), child_frame_id=base_frame)
         # rosidl's setters take lists (and make an array.array of numbers themselves), rosbags'
         # dataclasses hold numpy arrays.
         self._plain = backend_name() == 'ros'
@@ -34,12 +44,22 @@ class FusedStateWriter:
             pose.position, twist.linear, twist.angular, acceleration.linear, acceleration.angular,
             m.gravity,
         )  # fmt: skip
-        # What the message holds of the instruments: of those that never spoke it stays the same.
-        self._wrenches: Any = None
-        self._channels: Any = None
+        self._bytes: StateBytes | None = None
+        self._names: list[str] | None = None
 
     def __call__(self, state: FusedState) -> Any:
-        """The message of a state; it stays valid until the next call."""
+        """What to publish of a state; a message stays valid until the next call."""
+        if self._bytes is not None and state.joints.names is self._names:
+            return self._bytes.fill(state)
+        message = self._fill(state)
+        if self._plain:
+            return message
+        payload = serialize(message)
+        self._names = state.joints.names
+        self._bytes = StateBytes.of(payload)
+        return payload
+
+    def _fill(self, state: FusedState) -> Any:
         m, base, joints = self._message, state.base, state.joints
         stamp = m.header.stamp
         stamp.sec, stamp.nanosec = divmod(state.stamp_ns, NANOSECONDS)
@@ -62,12 +82,10 @@ class FusedStateWriter:
         m.joint_velocities = values[1]
         m.joint_accelerations = values[2]
         m.joint_valid = flags
-        if state.wrenches is not self._wrenches or state.channel_values is not self._channels:
-            self._set_instruments(m, state)
+        self._fill_instruments(m, state)
         return m
 
-    def _set_instruments(self, m: Any, state: FusedState) -> None:
-        self._wrenches, self._channels = state.wrenches, state.channel_values
+    def _fill_instruments(self, m: Any, state: FusedState) -> None:
         m.wrench_names, m.channel_names = state.wrench_names, state.channel_names
         if len(m.wrenches) != len(state.wrenches):
             m.wrenches = [new('geometry_msgs/msg/Wrench') for _ in state.wrenches]
@@ -82,6 +100,65 @@ class FusedStateWriter:
             m.wrench_valid = np.array(state.wrench_valid, np.bool_)
             m.channel_valid = np.array(state.channel_valid, np.bool_)
             m.channel_values = state.channel_values
+
+
+class StateBytes:
+    """A serialised veh_identification/msg/FusedState and the places of its numbers."""
+
+    def __init__(self, payload: bytes, leaves: Mapping[str, Any]) -> None:
+        self._buffer = buffer = bytearray(payload)
+        self._stamp = leaves['header.stamp.sec'].begin
+        self._flags = leaves['pose_valid'].begin
+
+        def numbers(first: str, count: int) -> FloatArray:
+            return np.frombuffer(buffer, '<f8', count, leaves[first].begin)
+
+        def flags(name: str) -> NDArray[np.bool_]:
+            piece = leaves[name]
+            return np.frombuffer(buffer, np.bool_, piece.length, piece.begin)
+
+        self._base = numbers('pose.position.x', MOTION_SIZE)
+        places = [leaves[f'joint_{name}'] for name in ('positions', 'velocities', 'accelerations')]
+        self._joints = [np.frombuffer(buffer, '<f8', p.length, p.begin) for p in places]
+        self._joint_flags = flags('joint_valid')
+        self._wrench_flags, self._channel_flags = flags('wrench_valid'), flags('channel_valid')
+        self._channels = numbers('channel_values', len(self._channel_flags))
+        count = len(self._wrench_flags)
+        first = 'wrenches[0].force.x' if count else 'channel_values'
+        self._wrenches = numbers(first, 6 * count).reshape(count, 2, 3)
+        # What the bytes hold of the instruments: of those that never spoke it stays the same.
+        self._last_wrenches: Any = None
+        self._last_channels: Any = None
+
+    @classmethod
+    def of(cls, payload: bytes) -> StateBytes | None:
+        """None for a message that is too long for it."""
+        plan = rosbags_backend().templates(TYPE).plan(payload)
+        return None if plan is None else cls(payload, plan.leaves)
+
+    def fill(self, state: FusedState) -> bytes:
+        """The message of a state with the same names."""
+        buffer, base, joints = self._buffer, state.base, state.joints
+        PACK_STAMP(buffer, self._stamp, *divmod(state.stamp_ns, NANOSECONDS))
+        PACK_FLAGS(
+            buffer, self._flags, base.pose_valid, base.orientation_valid, base.twist_valid,
+            base.acceleration_valid,
+        )  # fmt: skip
+        self._base[:] = base.row
+        positions, velocities, accelerations = self._joints
+        positions[:], velocities[:], accelerations[:] = joints.values
+        self._joint_flags[:] = joints.flags
+        if (
+            state.wrenches is not self._last_wrenches
+            or state.channel_values is not self._last_channels
+        ):
+            self._last_wrenches, self._last_channels = state.wrenches, state.channel_values
+            if state.wrenches:
+                self._wrenches[:] = state.wrenches
+            self._wrench_flags[:] = state.wrench_valid
+            self._channels[:] = state.channel_values
+            self._channel_flags[:] = state.channel_valid
+        return bytes(buffer)
 
 
 def odometry_message(state: FusedState, world_frame: str, base_frame: str) -> Any:

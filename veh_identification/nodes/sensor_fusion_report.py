@@ -1,7 +1,8 @@
 """Diagnostics and observer status of the sensor fusion.
 
 Reasons for WARN (per sensor): silent for longer than its timeout; never received; more than 5 % of
-the last second's samples invalid, late or rejected; set aside because its clock differs; slower
+the last second's samples invalid, late or rejected; set aside because its clock differs or has
+stepped; everything of it late; slower
 than the smoothing window; frame unknown; for the whole: no IMU (coasting on the other sensors),
 a clock jump in the last 10 s, an attitude that suggests a turned IMU, the filter gave in to a
 sensor.
@@ -11,13 +12,14 @@ the last two seconds, or no state can be estimated at all.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import SensorRecord
-from veh_identification.runtime.messages import header, message_class, new
+from veh_identification.nodes.sensor_fusion_messages import DiagnosticWriter, StatusWriter
 
 OK, WARN, ERROR = 0, 1, 2
 BAD_SHARE = 0.05
@@ -52,33 +54,44 @@ class FusionReport:
         self._recoveries = 0
         self._periods_since_jump = JUMP_MEMORY
         self._silent_periods = 0
+        self._steps_told = 0
+        self._diagnostics = DiagnosticWriter()
+        self._status = StatusWriter()
 
     def update(self, now_ns: int, enabled: bool) -> None:
         """Look at all counters; call about once a second."""
         elapsed = 1.0 if self._last_ns is None else (now_ns - self._last_ns) / NANOSECONDS
         self._last_ns = now_ns
         received = 0
+        streams: dict[str, list[str]] = {}
+        for key in self.core.merge.counters:
+            streams.setdefault(key.partition(':')[0], []).append(key)
         for record in self.core.records.values():
             if not record.topic:
                 continue
-            report = self._sensor(record, max(elapsed, 1e-3))
+            report = self._sensor(record, max(elapsed, 1e-3), streams.get(record.name, []))
             received += record.received - self._before.get(record.name, (0, 0, 0))[0]
             self.sensors[record.name] = report
             self._before[record.name] = (record.received, record.used, _bad(report))
         self._silent_periods = 0 if received else self._silent_periods + 1
         self._overall(enabled)
 
-    def _sensor(self, record: SensorRecord, elapsed: float) -> SensorReport:
-        merge = self._merged_counters(record.name)
+    def _sensor(
+        self, record: SensorRecord, elapsed: float, streams: list[str]
+    ) -> SensorReport:
+        merge = self._merged_counters(streams)
         report = SensorReport(record, merge)
         received, used, bad = self._before.get(record.name, (0, 0, 0))
         new_received = record.received - received
         report.rate = (record.used - used) / elapsed
         report.active = self.core.is_active(record.name)
         bad_share = (_bad(report) - bad) / new_received if new_received else 0.0
-        reasons = '; '.join(f'{text}: {count}' for text, count in sorted(record.reasons.items()))
+        reasons = '; '.join([f'{text}: {n}' for text, n in sorted(record.reasons.items())])
         note = self.core.mounts.notes.get(record.name, '')
-        offset = self._offset(record.name)
+        merged = self.core.merge
+        offset = _first(merged.offset_of, streams)
+        step = _first(merged.watch.step_of, streams)
+        behind = _first(merged.watch.lag_of, streams)
         if record.received == 0:
             report.level, report.message = WARN, f'nothing received on {record.topic}'
         elif record.used == 0 and _bad(report) >= record.received:
@@ -86,6 +99,11 @@ class FusionReport:
         elif offset is not None:
             text = f'its stamps are {offset:+.1f} s off the others: set aside'
             report.level, report.message = WARN, text
+        elif step is not None:
+            text = f'its clock stepped by {step:+.3f} s against the others: set aside'
+            report.level, report.message = WARN, text
+        elif behind is not None:
+            report.level, report.message = WARN, self._behind(streams, behind)
         elif not report.active:
             report.level, report.message = WARN, f'silent for more than {record.timeout:g} s'
         elif bad_share > BAD_SHARE:
@@ -98,19 +116,30 @@ class FusionReport:
             report.message = 'too slow for the smoothing window: lower filter.cutoff'
         return report
 
-    def _offset(self, name: str) -> float | None:
-        merge = self.core.merge
-        offsets = [merge.offset_of(k) for k in merge.counters if k.partition(':')[0] == name]
-        return next((offset for offset in offsets if offset is not None), None)
+    def _behind(self, streams: list[str], behind: float) -> str:
+        text = f'its stamps lie {behind:.3f} s behind the others: all late'
+        back = [step for key, step in self.core.merge.watch.steps if key in streams and step < 0.0]
+        return f'{text}, after its clock stepped by {back[-1]:+.3f} s' if back else text
 
-    def _merged_counters(self, name: str) -> StreamCounters:
+    def new_clock_steps(self) -> list[str]:
+        """Sentences about steps of single sensors' clocks since the last call."""
+        steps = self.core.merge.watch.steps[self._steps_told :]
+        self._steps_told += len(steps)
+        return [
+            f'{key.partition(":")[0]}: its clock stepped by {step:+.3f} s against the other '
+            f'sensors; its samples {"are set aside" if step > 0.0 else "come too late"} until '
+            'its stamps agree again'
+            for key, step in steps
+        ]
+
+    def _merged_counters(self, streams: list[str]) -> StreamCounters:
         total = StreamCounters()
-        for key, counters in self.core.merge.counters.items():
-            if key.partition(':')[0] == name:
-                total.late += counters.late
-                total.duplicate += counters.duplicate
-                total.invalid += counters.invalid
-                total.clock_jumps += counters.clock_jumps
+        for key in streams:
+            counters = self.core.merge.counters[key]
+            total.late += counters.late
+            total.duplicate += counters.duplicate
+            total.invalid += counters.invalid
+            total.clock_jumps += counters.clock_jumps
         return total
 
     def _overall(self, enabled: bool) -> None:
@@ -164,7 +193,8 @@ class FusionReport:
             'recoveries': str(self.core.navigator.recoveries),
         }
         text = '; '.join(self.messages) or self.mode
-        statuses = [_status(node_name, self.level, text, whole)]
+        line = self._diagnostics.line
+        statuses = [line(node_name, self.level, text, whole)]
         for report in self.sensors.values():
             record, merge = report.record, report.merge
             values = {
@@ -177,61 +207,27 @@ class FusionReport:
                 'duplicate': str(merge.duplicate),
                 'invalid': str(record.invalid + merge.invalid),
                 'clock jumps': str(merge.clock_jumps),
-                **{f'count: {reason}': str(n) for reason, n in sorted(record.reasons.items())},
             }
+            for reason, count in sorted(record.reasons.items()):
+                values[f'count: {reason}'] = str(count)
             name = f'{node_name}: {record.name}'
-            statuses.append(_status(name, report.level, report.message, values))
-        return new(
-            'diagnostic_msgs/msg/DiagnosticArray', header=header(now_ns), status=statuses
-        )
+            statuses.append(line(name, report.level, report.message, values))
+        return self._diagnostics.array(now_ns, statuses)
 
     def status(self, now_ns: int, frame: str) -> Any:
         """veh_identification/msg/ObserverStatus."""
-        return new(
-            'veh_identification/msg/ObserverStatus',
-            header=header(now_ns, frame),
-            mode=self.mode,
-            sensors=[_sensor_status(report) for report in self.sensors.values()],
-            messages=self.messages,
+        return self._status.fill(
+            now_ns, frame, self.mode, self.sensors.values(), self.messages
         )
+
+
+def _first(
+    question: Callable[[str], float | None], streams: list[str]
+) -> float | None:
+    answers = (question(key) for key in streams)
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def _bad(report: SensorReport) -> int:
     record, merge = report.record, report.merge
     return record.invalid + record.rejected + merge.invalid + merge.late + merge.duplicate
-
-
-def _status(name: str, level: int, message: str, values: dict[str, str]) -> Any:
-    pair = message_class('diagnostic_msgs/msg/KeyValue')
-    return new(
-        'diagnostic_msgs/msg/DiagnosticStatus',
-        level=level,
-        name=name,
-        message=message,
-        hardware_id='',
-        values=[pair(key=key, value=value) for key, value in values.items()],
-    )
-
-
-def _sensor_status(report: SensorReport) -> Any:
-    record, merge = report.record, report.merge
-    mean, std, nis, lower, upper = record.innovations.summary()
-    return new(
-        'veh_identification/msg/SensorStatus',
-        name=record.name,
-        topic=record.topic,
-        active=report.active,
-        rate=report.rate,
-        received=record.received,
-        accepted=record.used,
-        rejected=record.rejected,
-        late=merge.late,
-        duplicate=merge.duplicate,
-        invalid=record.invalid + merge.invalid,
-        clock_jumps=merge.clock_jumps,
-        innovation_mean=mean,
-        innovation_std=std,
-        nis_mean=nis,
-        nis_lower=lower,
-        nis_upper=upper,
-    )

@@ -77,6 +77,7 @@ CONTACT_IDENTIFICATION = NodeDescription(
 CAR_IDENTIFICATION = NodeDescription(
     'car_identification', 'veh_identification.nodes.car_identification:CarIdentification'
 )
+ERROR_EKF = NodeDescription('error_ekf', 'veh_identification.nodes.error_ekf:ErrorEkf')
 
 GRAPHS = {
     graph.name: graph
@@ -107,6 +108,13 @@ GRAPHS = {
             (CAR_IDENTIFICATION,),
             'car_identification.yaml',
             ('imu', 'can'),
+        ),
+        Graph(
+            'error_ekf',
+            'observes a car with its multibody model: motion, tyre forces, sideslip',
+            (ERROR_EKF,),
+            'error_ekf_buggy.yaml',
+            ('imu', 'gnss', 'can'),
         ),
     )
 }

@@ -57,7 +57,7 @@ class Publisher(Protocol):
     """Publishes messages of one type on one topic."""
 
     def publish(self, msg: Any) -> None:
-        """Send one message."""
+        """Send one message, or, as with rclpy, the bytes of a serialised one."""
         ...
 
     def get_subscription_count(self) -> int:

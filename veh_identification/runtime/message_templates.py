@@ -84,7 +84,7 @@ class TypeTemplates:
 
     def _add_decoder(self, data: bytes) -> int:
         """Make a template; returns what it takes off the budget."""
-        plan = self._plan(data)
+        plan = self.plan(data)
         if plan is None:
             return MAXIMUM_TEMPLATES
         self._decoders.setdefault(len(data), []).append(plan.decoder())
@@ -105,7 +105,7 @@ class TypeTemplates:
 
     def _add_encoder(self, message: Any, payload: bytes) -> int:
         """Make a template; returns what it takes off the budget."""
-        plan = self._plan(payload)
+        plan = self.plan(payload)
         if plan is None:
             return MAXIMUM_TEMPLATES
         template = plan.encoder()
@@ -118,7 +118,8 @@ class TypeTemplates:
             self._encoders.append(template)
         return _cost(plan, self._encode_hits)
 
-    def _plan(self, data: bytes) -> MessagePlan | None:
+    def plan(self, data: bytes) -> MessagePlan | None:
+        """Where the pieces of a message are; None when no template can be made of it."""
         try:
             return make_plan(self.store, self.type_name, data)
         except (UnsuitableError, struct.error, UnicodeDecodeError):

@@ -12,6 +12,7 @@ from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typest
 from rosbags.typesys.store import Typestore
 
 from veh_identification.errors import MessageError
+from veh_identification.runtime.diagnostic_cdr import DIAGNOSTICS, DiagnosticTemplates
 from veh_identification.runtime.message_builders import BuilderCache
 from veh_identification.runtime.message_templates import TypeTemplates
 from veh_identification.runtime.share import PACKAGE, share_directory
@@ -150,7 +151,8 @@ class RosbagsBackend:
     def templates(self, type_name: str) -> TypeTemplates:
         """What has been learnt about the messages of a type; KeyError for an unknown type."""
         if type_name not in self._templates:
-            self._templates[type_name] = TypeTemplates(self.store, type_name)
+            kind = DiagnosticTemplates if type_name == DIAGNOSTICS else TypeTemplates
+            self._templates[type_name] = kind(self.store, type_name)
         return self._templates[type_name]
 
     def serialize(self, message: Any, type_name: str) -> bytes:

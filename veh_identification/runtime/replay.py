@@ -29,6 +29,13 @@ from veh_identification.runtime.replay_node import (
     ReplayTimer,
     Subscription,
 )
+from veh_identification.runtime.replay_routes import (
+    Recorded,
+    RecordedChannel,
+    Route,
+    as_items,
+    make_route,
+)
 
 #: A silence longer than this is a clock jump: timers start anew instead of firing for years.
 LONGEST_GAP_NS = 3600 * NANOSECONDS
@@ -41,18 +48,6 @@ class Sink(Protocol):
         self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: QoS
     ) -> None:
         """Store one serialised message."""
-        ...
-
-
-class Recorded(Protocol):
-    """One message of the source; decoded only when a node wants it."""
-
-    time_ns: int
-    topic: str
-    typename: str
-
-    def decode(self) -> Any:
-        """The message object."""
         ...
 
 
@@ -79,7 +74,7 @@ class ReplayEngine:
         self._pending: deque[tuple[list[Subscription], str, bytes]] = deque()
         self._agenda: list[tuple[int, int, Any]] = []
         self._sequence = 0
-        self._checked: set[str] = set()
+        self._routes: dict[RecordedChannel, Route] = {}
         self._log = NodeLogger(
             'replay', lambda: self.now_ns, level=log_level, stream=log_stream
         )
@@ -109,6 +104,7 @@ class ReplayEngine:
     def add_subscription(self, subscription: Subscription) -> None:
         """Register a subscription; latched messages reach it at once."""
         self._subscriptions.setdefault(subscription.topic, []).append(subscription)
+        self._routes.clear()
         for publisher in self._publishers.get(subscription.topic, ()):
             self._check_match(publisher, subscription)
             if subscription.qos.transient_local:
@@ -193,23 +189,34 @@ class ReplayEngine:
         self._push(time_ns, lambda: self.call_service(name, **request_fields))
 
     def run(self, source: Iterable[Recorded]) -> None:
-        """Play the whole source."""
+        """Play a whole source of message objects."""
+        self.play(as_items(source))
+
+    def play(self, items: Iterable[tuple[int, RecordedChannel, Any]]) -> None:
+        """Play a whole source of (log time, channel, data)."""
         self._deliver_pending()
-        subscriptions, checked, delivered = self._subscriptions, self._checked, self.delivered
-        for item in source:
-            if item.time_ns != self.now_ns:
-                self._advance(item.time_ns)
-            topic = item.topic
-            receivers = subscriptions.get(topic)
+        routes, delivered, pending = self._routes, self.delivered, self._pending
+        for time_ns, channel, data in items:
+            agenda = self._agenda
+            if time_ns - self.now_ns > LONGEST_GAP_NS or (agenda and agenda[0][0] < time_ns):
+                self._advance(time_ns)
+            self.now_ns = time_ns
+            route = routes.get(channel)
+            if route is None:
+                route = routes[channel] = make_route(
+                    channel, self._subscriptions.get(channel.topic, ())
+                )
+            topic, read, receivers = route
             if not receivers:
                 continue
-            if topic not in checked:
-                self._check_type(item)
-            delivered[topic] = delivered.get(topic, 0) + 1
-            message = item.decode()
-            for subscription in receivers:
-                subscription.callback(message)
-                if self._pending:
+            delivered[topic] = count = delivered.get(topic, 0) + 1
+            try:
+                message = read(data)
+            except MessageError as error:
+                raise channel.located(error, count - 1, time_ns) from error
+            for receive in receivers:
+                receive(message)
+                if pending:
                     self._deliver_pending()
         self._fire_until(self.now_ns + 1)
 
@@ -223,9 +230,8 @@ class ReplayEngine:
         """Bring the clock to the next message, firing timers on the way."""
         if time_ns - self.now_ns > LONGEST_GAP_NS:
             self._jump(time_ns)
-        elif self._agenda and self._agenda[0][0] < time_ns:
+        else:
             self._fire_until(time_ns)
-        self.now_ns = time_ns
 
     def _fire_until(self, limit_ns: int) -> None:
         """Fire everything due before `limit_ns`, each at its own time."""
@@ -262,15 +268,6 @@ class ReplayEngine:
             message = messages.deserialize(payload, typename)
             for subscription in receivers:
                 subscription.callback(message)
-
-    def _check_type(self, item: Recorded) -> None:
-        for subscription in self._subscriptions[item.topic]:
-            if subscription.typename != item.typename:
-                raise MessageError(
-                    f'topic {item.topic}: the recording holds {item.typename}, '
-                    f'node {subscription.node_name} expects {subscription.typename}'
-                )
-        self._checked.add(item.topic)
 
     def _check_match(self, publisher: ReplayPublisher, subscription: Subscription) -> None:
         reason = incompatibility(publisher.qos, subscription.qos)

@@ -11,6 +11,7 @@ from typing import Any
 from veh_identification.errors import BagError
 from veh_identification.runtime.atomic import refuse_inputs
 from veh_identification.runtime.bags import BagReader, BagWriter
+from veh_identification.runtime.bags.records import Item, RawMessage
 from veh_identification.runtime.graph import create_graph, find_graph
 from veh_identification.runtime.replay import ReplayEngine
 
@@ -68,10 +69,10 @@ def replay_graph(
         )
         choice = _choose_topics(engine, reader, graph_name)
         selected = choice.kept if keep_inputs else choice.used
-        source: Iterable[Any] = reader.raw(selected)
+        source: Iterable[Item] = reader.items(selected)
         if keep_inputs and writer is not None:
-            source = _recording(source, reader, writer)
-        engine.run(source)
+            source = _recording(source, writer)
+        engine.play(source)
         return ReplaySummary(
             (stop - start) * 1e-9,
             engine.delivered,
@@ -110,11 +111,11 @@ def _choose_topics(engine: ReplayEngine, reader: BagReader, graph_name: str) -> 
     )
 
 
-def _recording(source: Iterable[Any], reader: BagReader, writer: BagWriter) -> Iterable[Any]:
+def _recording(source: Iterable[Item], writer: BagWriter) -> Iterable[Item]:
     """Pass messages through and write them into the output as well."""
-    profiles = {topic: info.qos for topic, info in reader.topics.items()}
-    for item in source:
-        writer.write(
-            item.topic, item.typename, item.payload, item.time_ns, qos=profiles[item.topic]
-        )
-        yield item
+    seen: dict[str, int] = {}
+    for time_ns, channel, data in source:
+        index = seen[channel.topic] = seen.get(channel.topic, -1) + 1
+        payload = RawMessage(time_ns, channel, data, index).payload
+        writer.write(channel.topic, channel.typename, payload, time_ns, qos=channel.qos)
+        yield time_ns, channel, data

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from veh_identification.errors import MessageError, UsageError
+from veh_identification.errors import MessageError
 from veh_identification.runtime import messages
-from veh_identification.runtime.interface import NANOSECONDS
 from veh_identification.runtime.logger import NodeLogger
 from veh_identification.runtime.names import Remapper
-from veh_identification.runtime.parameter_store import ParameterStore, StoredParameter
-from veh_identification.runtime.parameters import ParameterDescriptor
+from veh_identification.runtime.node_base import NodeBase, period_ns
+from veh_identification.runtime.parameter_store import ParameterStore
 from veh_identification.runtime.qos import QoS, as_qos
 
 if TYPE_CHECKING:
@@ -44,7 +43,10 @@ class ReplayPublisher:
     latched: deque[bytes] = field(default_factory=deque)
 
     def publish(self, msg: Any) -> None:
-        """Send one message."""
+        """Send one message, or, as with rclpy, the bytes of a serialised one."""
+        if type(msg) is bytes:
+            self.engine.publish(self, msg)
+            return
         if not isinstance(msg, self.message_class):
             raise MessageError(
                 f'node {self.node_name}: {self.topic} takes {self.typename}, '
@@ -96,17 +98,14 @@ class ReplayClock:
         return ReplayTime(self.engine.now_ns)
 
 
-class ReplayNode:
+class ReplayNode(NodeBase[ReplayClock]):
     """The node object that the replay engine hands to a node class."""
 
     def __init__(
         self, engine: ReplayEngine, names: Remapper, parameters: ParameterStore, logger: NodeLogger
     ) -> None:
+        super().__init__(names, parameters, logger, ReplayClock(engine))
         self._engine = engine
-        self._names = names
-        self._parameters = parameters
-        self._logger = logger
-        self._clock = ReplayClock(engine)
 
     def create_subscription(
         self, msg_type: type, topic: str, callback: Callable[[Any], None], qos_profile: QoS | int
@@ -139,9 +138,7 @@ class ReplayNode:
 
     def create_timer(self, timer_period_sec: float, callback: Callable[[], None]) -> ReplayTimer:
         """Call `callback()` every `timer_period_sec` of node time."""
-        if not timer_period_sec > 0:
-            raise UsageError(f'a timer period must be positive, got {timer_period_sec}')
-        timer = ReplayTimer(self._engine, round(timer_period_sec * NANOSECONDS), callback)
+        timer = ReplayTimer(self._engine, period_ns(timer_period_sec), callback)
         timer.reset()
         return timer
 
@@ -152,36 +149,6 @@ class ReplayNode:
         name = self._names(srv_name)
         self._engine.add_service(name, srv_type, callback)
         return name
-
-    def declare_parameter(
-        self, name: str, value: Any = None, descriptor: ParameterDescriptor | None = None
-    ) -> StoredParameter:
-        """Declare a parameter; an override from a YAML file or the command line wins."""
-        return self._parameters.declare(name, value, descriptor)
-
-    def get_parameter(self, name: str) -> StoredParameter:
-        """A declared parameter."""
-        return self._parameters.get(name)
-
-    def undeclared_overrides(self) -> list[str]:
-        """Names given from outside that the node did not declare."""
-        return self._parameters.undeclared()
-
-    def get_clock(self) -> ReplayClock:
-        """The node clock."""
-        return self._clock
-
-    def get_logger(self) -> NodeLogger:
-        """The node's logger."""
-        return self._logger
-
-    def get_name(self) -> str:
-        """The node's name."""
-        return self._names.node_name
-
-    def get_namespace(self) -> str:
-        """The node's namespace, with a leading slash."""
-        return self._names.namespace
 
     def destroy_node(self) -> None:
         """Nothing to free: the engine ends with its run."""

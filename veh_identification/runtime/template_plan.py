@@ -55,6 +55,8 @@ class MessagePlan:
         self.expression = ''
         self.locals = 0
         self.constants: dict[str, Any] = {}
+        #: By dotted name: the piece of a number or an array, or the text (or list of texts).
+        self.leaves: dict[str, Piece | str | list[str]] = {}
         self._names: dict[int, str] = {}
 
     def constant(self, value: Any) -> str:
@@ -65,21 +67,17 @@ class MessagePlan:
             self.constants[name] = value  # also keeps it alive, so that its id stays its own
         return name
 
-    def variable(self, index: int) -> str:
-        """Variable that holds the number of a piece after unpacking."""
-        return f'v{index}'
-
     # Decoding -----------------------------------------------------------------------------------
 
     def decoder(self) -> Callable[[bytes | memoryview], Any]:
         """Function of the bytes of a message of this length; None if the structure differs."""
         form, names, tests = ['<'], [], []
         position = 0
-        for begin, end, index in self._merged():
+        for begin, end, index in self.structure():
             form.append(f'{begin - position}x')
             if index >= 0:
                 form.append(self.pieces[index].code)
-                names.append(self.variable(index))
+                names.append(f'v{index}')
             else:
                 form.append(f'{end - begin}s')
                 names.append(f's{begin}')
@@ -98,7 +96,7 @@ class MessagePlan:
             f'    return {self.expression}\n'
         )
 
-    def _merged(self) -> list[tuple[int, int, int]]:
+    def structure(self) -> list[tuple[int, int, int]]:
         """(begin, end, index) of what is unpacked; neighbouring structure with its padding is
         one item (index -1).
         """
@@ -186,6 +184,7 @@ class _Walk:
         self.data = data
         self.plan = MessagePlan(data)
         self.position = ENCAPSULATION
+        self._trail: list[str] = []  # names of the fields down to the present one
         self._frombuffer = self.plan.constant(np.frombuffer)
 
     def message(self, type_name: str, path: str) -> str:
@@ -205,7 +204,9 @@ class _Walk:
         for name, description in self.store.get_msgdef(type_name).fields:
             if not name.isidentifier():
                 raise UnsuitableError(name)
+            self._trail.append(name)
             sets.append(f'{own}.{name} = {self.field(description, f"{own}.{name}")}')
+            self._trail.pop()
         new = plan.constant(object.__new__)
         plan.builds.append(f'{own} = {new}({plan.constant(cls)})')
         plan.builds += sets
@@ -229,15 +230,18 @@ class _Walk:
         if count > MAXIMUM_PIECES:
             raise UnsuitableError('a long list of messages')
         self.plan.reads.append(f'if len({path}) != {count}: return None')
-        items = [self.message(inner, f'{path}[{index}]') for index in range(count)]
+        items, name = [], self._trail[-1]
+        for index in range(count):
+            self._trail[-1] = f'{name}[{index}]'
+            items.append(self.message(inner, f'{path}[{index}]'))
         return f'[{", ".join(items)}]'
 
     def number(self, kind: str, path: str) -> str:
         code = self.code(kind)
         size = struct.calcsize('<' + code)
         self.align(size)
-        self.add(Piece(self.position, self.position + size, path, code=code))
-        return self.plan.variable(len(self.plan.pieces) - 1)
+        self.add(Piece(self.position, self.position + size, path, code=code), leaf=True)
+        return f'v{len(self.plan.pieces) - 1}'
 
     def array(self, kind: str, count: int, path: str) -> str:
         size = struct.calcsize('<' + self.code(kind))
@@ -245,19 +249,20 @@ class _Walk:
             self.align(size)
         dtype = np.dtype(DTYPES.get(kind, kind))
         begin = self.position
-        self.add(Piece(begin, begin + count * size, path, dtype=dtype.str, length=count))
+        end = begin + count * size
+        self.add(Piece(begin, end, path, dtype=dtype.str, length=count), leaf=True)
         offset = begin - ENCAPSULATION
         return f'{self._frombuffer}(body, {self.plan.constant(dtype)}, {count}, {offset})'
 
     def text(self, path: str) -> str:
-        value = self.plan.constant(self.read_text())
+        value = self.plan.constant(self.remember(self.read_text()))
         self.plan.reads.append(f'if {path} != {value}: return None')
         return value
 
     def texts(self, count: int, path: str) -> str:
         if count > MAXIMUM_PIECES:
             raise UnsuitableError('a long list of texts')
-        value = self.plan.constant([self.read_text() for _ in range(count)])
+        value = self.plan.constant(self.remember([self.read_text() for _ in range(count)]))
         self.plan.reads.append(f'if {path} != {value}: return None')
         return f'[*{value}]'
 
@@ -281,8 +286,14 @@ class _Walk:
     def align(self, size: int) -> None:
         self.position += -(self.position - ENCAPSULATION) % size
 
-    def add(self, piece: Piece) -> None:
+    def remember(self, leaf: Any) -> Any:
+        self.plan.leaves['.'.join(self._trail)] = leaf
+        return leaf
+
+    def add(self, piece: Piece, *, leaf: bool = False) -> None:
         self.plan.pieces.append(piece)
+        if leaf:
+            self.remember(piece)
         self.position = piece.end
         if self.position > len(self.data) or len(self.plan.pieces) > MAXIMUM_PIECES:
             raise UnsuitableError('too long')

@@ -114,8 +114,10 @@ class CausalDerivativeFilter:
         #: `evaluate` may ask for stamps up to `delay` behind the last result: keep three widths.
         self.keep = 3.0 * self.delay
         self._times = np.zeros(64)
-        self.values = np.zeros((64, channels))
+        self._values = np.zeros((64, channels))
         self.ring = np.zeros(2, np.int64)  # place of the first sample, how many
+        #: Ring buffer of the stamps, of the samples, and its state.
+        self.buffers = (self._times, self._values, self.ring)
         self._result = np.full((3, channels), np.nan)
         self.stamp = math.nan
         # Compile (or load from the cache) now, not on the first sample of a running system.
@@ -123,11 +125,6 @@ class CausalDerivativeFilter:
         self.evaluate(0.0)
         self.gate.accepted = 0
         self.reset()
-
-    @property
-    def times(self) -> FloatArray:
-        """Buffer of the stamps."""
-        return self._times
 
     @property
     def channels(self) -> int:
@@ -202,9 +199,7 @@ class CausalDerivativeFilter:
         """The same as one array (3, channels)."""
         result = np.empty(self._result.shape)
         if self._start <= stamp <= self.gate.last_stamp:
-            _evaluate(
-                self._times, self.values, self.ring, stamp, self.delay, self.order, result
-            )
+            _evaluate(*self.buffers, stamp, self.delay, self.order, result)
         else:
             result[:] = np.nan
         return result
@@ -220,18 +215,17 @@ class CausalDerivativeFilter:
         if index < 0:
             self.grow()
             index = ring_slot(self._times, self.ring, stamp, self.keep)
-        self.values[index] = sample
+        self._values[index] = sample
 
     def grow(self) -> None:
         """Double the buffer."""
         capacity = len(self._times)
         order = (self.ring[0] + np.arange(capacity)) % capacity
         self._times = np.concatenate([self._times[order], np.zeros(capacity)])
-        self.values = np.concatenate([self.values[order], np.zeros_like(self.values)])
+        self._values = np.concatenate([self._values[order], np.zeros_like(self._values)])
         self.ring[0] = 0
+        self.buffers = (self._times, self._values, self.ring)
 
     def _set_result(self, centre: float) -> None:
-        _evaluate(
-            self._times, self.values, self.ring, centre, self.delay, self.order, self._result
-        )
+        _evaluate(*self.buffers, centre, self.delay, self.order, self._result)
         self.stamp = centre if math.isfinite(self._result[0, 0]) else math.nan

@@ -104,11 +104,15 @@ def design_decimation(
     not use it for signals that are differentiated afterwards.
     """
     check_cutoff(cutoff_hz, rate, 'decimation')
+    if factor is not None and (factor < 1 or factor % 1 != 0):
+        raise SignalError(
+            f'decimation: the factor must be a whole number of at least 1, found {factor}'
+        )
     if not 0.0 < transition <= 1.0:
         raise SignalError(f'decimation: transition must lie in (0, 1], found {transition}')
     stop = (1.0 + 0.5 * transition) * cutoff_hz
     largest = max(1, int(rate / (2.0 * (cutoff_hz if folding else stop))))
-    candidates = [factor] if factor else list(range(max(1, int(0.87 * largest)), largest + 1))
+    candidates = [int(factor)] if factor else list(range(max(1, int(0.87 * largest)), largest + 1))
     if min(candidates) < 1 or (max(candidates) > 1 and cutoff_hz > 0.5 * rate / max(candidates)):
         raise SignalError(
             f'decimation by {factor} has its Nyquist frequency at {0.5 * rate / max(candidates):g}'

@@ -8,6 +8,7 @@ when we know the type by name, such a message is copied into our class, so that 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from rosbags.typesys import Stores, TypesysError, get_types_from_idl, get_typest
 
 from veh_identification.errors import MessageError
 from veh_identification.runtime.bags.source import Connection, Definition
+from veh_identification.runtime.fields import Field, FieldReader, message_reader
 from veh_identification.runtime.message_templates import TypeTemplates
 from veh_identification.runtime.messages_rosbags import RosbagsBackend, parse_definitions
 
@@ -70,6 +72,13 @@ class Decoder:
         message = self.types.deserialize(self.to_cdr(data), self.typename)
         return message if self.builder is None else self.builder.convert(message)
 
+    def field_reader(self, fields: Sequence[Field]) -> Callable[[bytes], tuple[Any, ...]]:
+        """Function from recorded bytes to some fields of the message."""
+        if self._templates is not None:
+            return FieldReader(self._templates, fields, self.decode)
+        read = message_reader(fields)
+        return lambda data: read(self.decode(data))
+
 
 class UnknownType:
     """Stands for the decoder of a type that nobody defines; every use says so."""
@@ -86,6 +95,10 @@ class UnknownType:
     def decode(self, data: bytes) -> Any:
         """Always fails."""
         raise MessageError(self.reason)
+
+    def field_reader(self, fields: Sequence[Field]) -> Callable[[bytes], Any]:
+        """Function that always fails."""
+        return self.decode
 
 
 def make_decoder(

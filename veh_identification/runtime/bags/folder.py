@@ -19,6 +19,7 @@ from veh_identification.runtime.bags.mcap_source import McapSource
 from veh_identification.runtime.bags.ros1_source import Ros1Source
 from veh_identification.runtime.bags.source import Item, Problems, Source
 from veh_identification.runtime.bags.sqlite_source import SqliteSource
+from veh_identification.runtime.bags.yaml_text import load_yaml
 
 ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'
 NEWEST_VERSION = 9
@@ -104,7 +105,7 @@ def _read_metadata(path: Path) -> dict[str, Any]:
     """Checked content of metadata.yaml."""
     file = path / 'metadata.yaml'
     try:
-        content = yaml.safe_load(file.read_text('utf-8'))
+        content = load_yaml(file.read_text('utf-8'))
     except OSError as error:
         raise BagError(f'{file} cannot be opened: {reason(error)}.') from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:

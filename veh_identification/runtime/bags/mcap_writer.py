@@ -6,6 +6,7 @@ rosbags' own MCAP storage writes none, so that damage to its files cannot be not
 from __future__ import annotations
 
 import os
+import struct
 import zlib
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from veh_identification.runtime.bags import mcap_format as mcap
 
 CHUNK_BYTES = 2**20
 NEVER = 2**63 - 1
+PACK_MESSAGE = struct.Struct('<BQHIQQ').pack  # a whole message record up to its payload
+HEAD_SIZE = mcap.MESSAGE_HEAD.size
 
 
 class McapStorage:
@@ -85,12 +88,16 @@ class McapStorage:
     def write(self, connection: Connection, timestamp: int, data: bytes | memoryview) -> None:
         """Store a message."""
         channel, chunk = connection.id, self.chunk
-        self.offsets.setdefault(channel, []).extend((timestamp, len(chunk)))
-        sequence = self.counts[channel] & 0xFFFFFFFF
-        chunk += mcap.RECORD.pack(mcap.MESSAGE, mcap.MESSAGE_HEAD.size + len(data))
-        chunk += mcap.MESSAGE_HEAD.pack(channel, sequence, timestamp, timestamp)
+        offsets = self.offsets.get(channel)
+        if offsets is None:
+            offsets = self.offsets[channel] = []
+        offsets += (timestamp, len(chunk))
+        count = self.counts[channel]
+        chunk += PACK_MESSAGE(
+            mcap.MESSAGE, HEAD_SIZE + len(data), channel, count & 0xFFFFFFFF, timestamp, timestamp
+        )
         chunk += data
-        self.counts[channel] += 1
+        self.counts[channel] = count + 1
         if timestamp < self.chunk_first_ns:
             self.chunk_first_ns = timestamp
         if timestamp > self.chunk_last_ns:
@@ -118,7 +125,7 @@ class McapStorage:
         places = []
         for channel, pairs in self.offsets.items():
             places.append(mcap.U16.pack(channel) + mcap.U64.pack(self.position))
-            entries = b''.join(mcap.U64.pack(value) for value in pairs)
+            entries = struct.pack(f'<{len(pairs)}Q', *pairs)
             head = mcap.U16.pack(channel)
             self._put(mcap.pack_record(mcap.MESSAGE_INDEX, head, mcap.pack_bytes(entries)))
         self.chunk_indexes.append(

@@ -14,6 +14,7 @@ from rosbags.interfaces import (
     QosTime,
 )
 
+from veh_identification.runtime.bags.yaml_text import load_yaml
 from veh_identification.runtime.qos import QoS
 
 #: What rmw writes for "no limit".
@@ -26,7 +27,7 @@ KEEP_ALL = (2, 'keep_all')
 def parse_qos(profiles: str | list[dict[str, Any]]) -> QoS:
     """Profile of a topic; of several publishers the most demanding offer that all make."""
     try:
-        entries = yaml.safe_load(profiles) if isinstance(profiles, str) else profiles
+        entries = load_yaml(profiles) if isinstance(profiles, str) else profiles
     except yaml.YAMLError:
         entries = None
     entries = [entry for entry in entries or [] if isinstance(entry, dict)]

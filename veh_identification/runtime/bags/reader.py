@@ -174,19 +174,33 @@ class BagReader:
         stop_ns: int | None = None,
     ) -> Iterator[RawMessage]:
         """Messages of the given topics (or all) with start <= log time < stop, not decoded."""
-        selection = self._select(topics, start_ns, stop_ns)
-        total, done = self._total(selection), 0
-        progress, message = self.progress, RawMessage
         seen: dict[str, int] = {}
-        for time_ns, channel, data in self._merged(selection, in_order=True):
+        for time_ns, channel, data in self.items(topics, start_ns=start_ns, stop_ns=stop_ns):
             topic = channel.topic
             seen[topic] = index = seen.get(topic, -1) + 1
+            yield RawMessage(time_ns, channel, data, index)
+
+    def items(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+    ) -> Iterator[Item]:
+        """The same as (log time, channel, data), with nothing made for each message."""
+        selection = self._select(topics, start_ns, stop_ns)
+        stream = self._merged(selection, in_order=True)
+        return stream if self.progress is None else self._counted(stream, self._total(selection))
+
+    def _counted(self, stream: Stream, total: int) -> Iterator[Item]:
+        assert self.progress is not None
+        done = 0
+        for item in stream:
             done += 1
-            if progress is not None and done % BLOCK == 0:
-                progress(done, max(total, done))
-            yield message(time_ns, channel, data, index)
-        if progress is not None:
-            progress(done, done)  # a time window may have left some out
+            if done % BLOCK == 0:
+                self.progress(done, max(total, done))
+            yield item
+        self.progress(done, done)  # a time window may have left some out
 
     def blocks(
         self,

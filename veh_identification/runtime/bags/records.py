@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from veh_identification.errors import BagError, MessageError
 from veh_identification.runtime.bags.definitions import Decoder, UnknownType
+from veh_identification.runtime.fields import Field
 from veh_identification.runtime.qos import QoS
 
 
@@ -25,6 +26,20 @@ class Channel:
         self.qos = qos
         self.count = 0
         self.rank = 0
+
+    def reader(self) -> Callable[[bytes], Any]:
+        """Function from recorded bytes to the message."""
+        return self.decoder.decode
+
+    def field_reader(self, fields: Sequence[Field]) -> Callable[[bytes], tuple[Any, ...]]:
+        """Function from recorded bytes to some fields of the message."""
+        return self.decoder.field_reader(fields)
+
+    def located(self, error: MessageError, index: int, time_ns: int) -> BagError:
+        """The error with recording, topic, number and log time of the message before it."""
+        return BagError(
+            f'{self.bag}, topic {self.topic}, message {index} at log time {time_ns} ns: {error}'
+        )
 
 
 class RawMessage:
@@ -58,10 +73,7 @@ class RawMessage:
 
     def located(self, error: MessageError) -> BagError:
         """The error with recording, topic, number and log time before it."""
-        return BagError(
-            f'{self.channel.bag}, topic {self.topic}, message {self.index} at log time '
-            f'{self.time_ns} ns: {error}'
-        )
+        return self.channel.located(error, self.index, self.time_ns)
 
 
 class DecodedMessage(NamedTuple):

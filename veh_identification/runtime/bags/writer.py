@@ -10,14 +10,12 @@ from types import TracebackType
 from typing import Any
 
 from rosbags.interfaces import Connection
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer, WriterError
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, WriterError
 
 from veh_identification.errors import BagError, MessageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.atomic import partial_name, prepare_target, publish, reason, remove
-from veh_identification.runtime.bags.mcap_writer import McapStorage
-from veh_identification.runtime.bags.qos_text import rosbags_qos
-from veh_identification.runtime.bags.sqlite_writer import SqliteStorage
+from veh_identification.runtime.bags.rosbag2_writer import Rosbag2Writer
 from veh_identification.runtime.bags.topics import full_topic
 from veh_identification.runtime.qos import STATIC_TF, QoS
 
@@ -28,18 +26,7 @@ COMPRESSIONS = {
     'file': CompressionMode.FILE,
     'message': CompressionMode.MESSAGE,
 }
-#: Version 9 of metadata.yaml cannot be read by Humble.
-METADATA_VERSION = 8
 LARGEST_TIME = 2**63 - 1
-
-
-class _Writer(Writer):
-    """rosbags' writer with our storages."""
-
-    STORAGE_PLUGINS = {  # noqa: RUF012 (declared as an instance variable there)
-        StoragePlugin.MCAP: McapStorage,
-        StoragePlugin.SQLITE3: SqliteStorage,
-    }
 
 
 class BagWriter:
@@ -79,7 +66,7 @@ class BagWriter:
         self.custom_data = dict(custom_data or {})
         self.counts: dict[str, int] = {}
         self._connections: dict[str, Connection] = {}
-        self._writer: _Writer | None = None
+        self._writer: Rosbag2Writer | None = None
         self._partial: Path | None = None
 
     def __enter__(self) -> BagWriter:
@@ -95,10 +82,8 @@ class BagWriter:
         self._partial = partial_name(self.path)
         # The storage file carries the folder's name, so the folder has its final name already
         # and stands inside one with the temporary name.
-        writer = _Writer(
-            self._partial / self.path.name,
-            version=METADATA_VERSION,  # type: ignore[arg-type]
-            storage_plugin=STORAGES[self.storage],
+        writer = Rosbag2Writer(
+            self._partial / self.path.name, STORAGES[self.storage]
         )
         writer.set_compression(COMPRESSIONS[self.compression], CompressionFormat.ZSTD)
         for key, value in self.custom_data.items():
@@ -137,12 +122,8 @@ class BagWriter:
             backend = messages.rosbags_backend()
             definition, type_hash = backend.definition(typename), backend.type_hash(typename)
         try:
-            self._connections[topic] = self._open_writer().add_connection(
-                topic,
-                typename,
-                msgdef=definition,
-                rihs01=type_hash,
-                offered_qos_profiles=[rosbags_qos(qos)],
+            self._connections[topic] = self._open_writer().add_topic(
+                topic, typename, definition=definition, type_hash=type_hash, qos=qos
             )
         except (OSError, sqlite3.Error, WriterError) as error:
             raise self._failed(error) from error
@@ -207,7 +188,7 @@ class BagWriter:
                 writer.abort()
             remove(self._partial)
 
-    def _open_writer(self) -> _Writer:
+    def _open_writer(self) -> Rosbag2Writer:
         if self._writer is None:
             raise BagError(f'{self.path} is not open for writing.')
         return self._writer

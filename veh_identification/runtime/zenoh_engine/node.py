@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from veh_identification.errors import UsageError
 from veh_identification.runtime import messages
-from veh_identification.runtime.interface import NANOSECONDS
 from veh_identification.runtime.logger import NodeLogger
 from veh_identification.runtime.names import Remapper
-from veh_identification.runtime.parameter_store import ParameterStore, StoredParameter
-from veh_identification.runtime.parameters import ParameterDescriptor
+from veh_identification.runtime.node_base import NodeBase, period_ns
+from veh_identification.runtime.parameter_store import ParameterStore
 from veh_identification.runtime.qos import QoS, as_qos
 from veh_identification.runtime.zenoh_engine import wire
 from veh_identification.runtime.zenoh_engine.clock import NodeClock, ZenohTimer
@@ -47,7 +45,7 @@ class Host(Protocol):
         ...
 
 
-class ZenohNode:
+class ZenohNode(NodeBase[NodeClock]):
     """rclpy's node methods over zenoh."""
 
     def __init__(
@@ -59,12 +57,9 @@ class ZenohNode:
         logger: NodeLogger,
         clock: NodeClock,
     ) -> None:
+        super().__init__(names, parameters, logger, clock)
         self._host = host
         self._entity = entity
-        self._names = names
-        self._parameters = parameters
-        self._logger = logger
-        self._clock = clock
         self._timers: list[ZenohTimer] = []
         self._endpoints: list[ZenohPublisher | ZenohSubscription | ZenohService | ZenohClient] = []
         self._token = host.session.liveliness().declare_token(entity.token)
@@ -123,9 +118,7 @@ class ZenohNode:
 
     def create_timer(self, timer_period_sec: float, callback: Callable[[], None]) -> ZenohTimer:
         """Call `callback()` every `timer_period_sec` of node time."""
-        if not timer_period_sec > 0:
-            raise UsageError(f'a timer period must be positive, got {timer_period_sec}')
-        timer = ZenohTimer(self._clock, round(timer_period_sec * NANOSECONDS), callback)
+        timer = ZenohTimer(self._clock, period_ns(timer_period_sec), callback)
         self._timers.append(timer)
         self._host.executor.add_timer(timer)
         return timer
@@ -163,36 +156,6 @@ class ZenohNode:
             messages.type_hash(type_name),
             qos,
         )
-
-    def declare_parameter(
-        self, name: str, value: Any = None, descriptor: ParameterDescriptor | None = None
-    ) -> StoredParameter:
-        """Declare a parameter; an override from a YAML file or the command line wins."""
-        return self._parameters.declare(name, value, descriptor)
-
-    def get_parameter(self, name: str) -> StoredParameter:
-        """A declared parameter."""
-        return self._parameters.get(name)
-
-    def undeclared_overrides(self) -> list[str]:
-        """Names given from outside that the node did not declare."""
-        return self._parameters.undeclared()
-
-    def get_clock(self) -> NodeClock:
-        """The node clock."""
-        return self._clock
-
-    def get_logger(self) -> NodeLogger:
-        """The node's logger."""
-        return self._logger
-
-    def get_name(self) -> str:
-        """The node's name."""
-        return self._names.node_name
-
-    def get_namespace(self) -> str:
-        """The node's namespace, with a leading slash."""
-        return self._names.namespace
 
     def destroy_node(self) -> None:
         """Free everything the node created and leave the graph."""

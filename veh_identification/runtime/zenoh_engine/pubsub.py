@@ -69,7 +69,10 @@ class ZenohPublisher:
         return self.endpoint.name
 
     def publish(self, msg: Any) -> None:
-        """Send one message."""
+        """Send one message, or, as with rclpy, the bytes of a serialised one."""
+        if type(msg) is bytes:
+            self.publish_serialized(msg)
+            return
         if not isinstance(msg, self._message_class):
             raise MessageError(
                 f'node {self.endpoint.node.name}: {self.topic} takes {self.endpoint.type_name}, '

@@ -1,0 +1,215 @@
+"""Navigation with satellites, odometry and speed sensor: heading, position, outages, gates."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from fusion_truth import Motion
+from inertial_runs import (
+    ANTENNA,
+    DATUM,
+    MOUNT,
+    POINT,
+    RPY,
+    START,
+    Car,
+    fixes,
+    gnss,
+    ns,
+    options,
+    run,
+)
+
+from veh_identification.fusion import rotation
+from veh_identification.fusion.core import FusionCore
+from veh_identification.fusion.geodesy import LocalFrame
+from veh_identification.fusion.sensor_options import (
+    GnssVelocityOptions,
+    ImuOptions,
+    NonholonomicOptions,
+    OdometryOptions,
+    SpeedOptions,
+)
+
+
+@pytest.mark.parametrize('source', ['odometry', 'course'])
+def test_navigation_finds_heading_position_and_biases(source: str) -> None:
+    car = Car(heading=2.0)
+    rng = np.random.default_rng(7)
+    duration = 60.0
+    extra = fixes(car, duration, 0.2, rng)
+    changes: dict[str, object] = {'gnss': gnss()}
+    if source == 'odometry':
+        changes['odometry'] = OdometryOptions(topic='odom', std=0.05)
+        extra += [
+            ('odometry', k / 20, (car.v + 0.05 * rng.normal(), 0.05 * rng.normal(), 0.0, 0.25))
+            for k in range(int(duration * 20))
+        ]
+    else:
+        # On a steady circle a wrong heading looks like a forward accelerometer bias; that the rear
+        # axle does not slide tells them apart.
+        changes['nonholonomic'] = NonholonomicOptions(axes='yz', std=0.1)
+        changes['gnss_velocity'] = GnssVelocityOptions(topic='vel', std=0.05)
+        for k in range(int(duration * 10)):
+            t = k / 10
+            v = car.velocity(t) + car.R(t) @ np.cross(car.omega(t), ANTENNA)
+            extra.append(('gnss_velocity', t, tuple(v + 0.05 * rng.normal(size=3))))
+    bias = np.array([0.01, -0.008, 0.012, 0.05, -0.04, 0.03])
+    core = FusionCore(options(**changes))
+    states = run(core, car, duration, imu_rate=100.0, bias=bias, noise=(2e-3, 2e-2), extra=extra)
+    late = [s for s in states if s.stamp_ns > ns(30.0)]
+    position, heading, speed = [], [], []
+    for s in late:
+        t, b = (s.stamp_ns - START) * 1e-9, s.base
+        assert b.pose_valid and b.twist_valid
+        position.append(math.dist(b.position[:2], car.position(t)[:2]))
+        heading.append(
+            math.remainder(rotation.yaw_of(b.orientation) - car.psi(t), 2 * math.pi)
+        )
+        speed.append(b.velocity - car.body_velocity(t))
+    print(source, np.sqrt(np.mean(np.square(position))), np.degrees(np.std(heading)))
+    assert np.sqrt(np.mean(np.square(position))) < 0.2
+    assert math.degrees(np.max(np.abs(heading))) < 1.5
+    assert np.sqrt(np.mean(np.square(speed))) < 0.06
+    gyro = core.navigator.filter.gyro_bias
+    assert np.allclose(gyro, MOUNT @ bias[:3], atol=3e-3)
+
+
+def test_optical_speed_sensor_off_centre() -> None:
+    """Known position: errors below the sensor's own sigma; position left out: far above."""
+    motion = Motion(amplitude=np.array([3.0, 2.0, 0.0]))
+    position, std = [-1.0, 0.6, 0.1], 0.01
+    extra = []
+    for k in range(2000):
+        t = k / 50
+        v = motion.body_velocity(t) + np.cross(motion.omega(t), position)
+        extra.append(('speed', t, tuple(v.tolist())))
+    worst = {}
+    for known in (True, False):
+        point = position if known else [0.0, 0.0, 0.0]
+        speed = SpeedOptions(topic='speed', position=point, axes='xyz', std=std)
+        states = run(FusionCore(options(speed=speed)), motion, 40.0, imu_rate=100.0, extra=extra)
+        # The start in full motion leaves a tilt of ten degrees that takes its time to die out.
+        late = [s for s in states if s.stamp_ns > ns(30.0)]
+        errors = [
+            s.base.velocity - motion.body_velocity((s.stamp_ns - START) * 1e-9) for s in late
+        ]
+        worst[known] = float(np.max(np.abs(errors)))
+        # no satellites: the world is where the vehicle started
+        assert not known or all(s.base.pose_valid for s in late)
+    print('speed', worst)
+    assert worst[True] < std
+    assert worst[False] > 10 * std
+
+
+def test_orientation_field_gives_heading_and_tilt() -> None:
+    """The device knows its attitude; gravity is removed, so nothing else tells roll and pitch."""
+    motion = Motion(amplitude=np.zeros(3), angles=np.array([0.3, 0.2, 0.8]))
+    imu = ImuOptions(orientation_rpy=RPY, use_orientation=True, orientation_std=0.01)
+    core = FusionCore(options(imu=imu))
+    mount = rotation.from_rpy(*RPY)
+    states = []
+    for k in range(1000):
+        t = k / 100
+        q = rotation.multiply(motion.orientation(t), mount)
+        values = motion.imu(t, np.zeros(3), MOUNT, gravity=False)
+        core.push('imu', ns(t), (*values.tolist(), *q))
+        states.extend(core.poll())
+    assert core.navigator.filter.gravity_removed
+    last = states[-1]
+    truth = motion.orientation((last.stamp_ns - START) * 1e-9)
+    error = rotation.multiply(rotation.conjugate(truth), last.base.orientation)
+    assert np.linalg.norm(rotation.to_rotation_vector(error)) < 0.01
+
+
+def test_a_remounted_imu_leads_to_a_restart_not_to_nonsense() -> None:
+    """Somebody turns the IMU over while driving: the filter gives up its attitude."""
+    car = Car(heading=0.0)
+    core = FusionCore(options(odometry=OdometryOptions(topic='odom')))
+    samples = [('odometry', k / 20, (car.v, 0.0, 0.0, 0.25)) for k in range(1200)]
+    for k in range(6000):
+        t = k / 100
+        values = car.imu(t, np.array(POINT), MOUNT)
+        if t > 20.0:
+            values = values * [1, -1, -1, 1, -1, -1]
+        samples.append(('imu', t, tuple(values.tolist())))
+    states = []
+    for name, t, values in sorted(samples, key=lambda s: s[1]):
+        core.push(name, ns(t), values)
+        states.extend(core.poll())
+    assert core.navigator.restarts >= 1
+    assert all(np.all(np.isfinite(s.base.velocity)) for s in states)
+    assert all(
+        np.allclose(s.base.velocity[:2], [5.0, 0.0], atol=1.0)
+        for s in states
+        if s.stamp_ns > ns(40.0) and s.base.twist_valid
+    )
+
+
+def test_imu_without_gravity_is_noticed() -> None:
+    car = Car(heading=0.0)
+    core = FusionCore(options(speed=SpeedOptions(topic='speed')))
+    extra = [('speed', k / 50, (car.v, 0.0, 0.0)) for k in range(500)]
+    states = run(core, car, 10.0, imu_rate=100.0, extra=extra, gravity=False)
+    assert core.navigator.filter.gravity_removed
+    b = states[-1].base
+    t = (states[-1].stamp_ns - START) * 1e-9
+    assert np.allclose(b.acceleration, car.body_acceleration(t), atol=0.02)
+    assert b.acceleration_valid
+
+
+def test_imu_silence_coasts_on_odometry_and_recovers() -> None:
+    car = Car(heading=0.0)
+    imu = ImuOptions(position=POINT, orientation_rpy=RPY, gyro_bias=1e-3)
+    core = FusionCore(options(imu=imu, odometry=OdometryOptions(topic='odom')))
+    extra = [('odometry', k / 20, (car.v, 0.0, 0.0, 0.25)) for k in range(600)]
+    rng = np.random.default_rng(0)
+    samples = [*extra]
+    for k in range(3000):
+        t = k / 100
+        if not 10.0 < t < 20.0:
+            values = car.imu(t, np.array(POINT), MOUNT) + rng.normal(size=6) * 1e-3
+            samples.append(('imu', t, tuple(values.tolist())))
+    states = []
+    for name, t, values in sorted(samples, key=lambda s: s[1]):
+        core.push(name, ns(t), values)
+        states.extend(core.poll())
+    gap = [s.base for s in states if ns(10.5) < s.stamp_ns < ns(19.5)]
+    assert not any(b.acceleration_valid for b in gap)
+    assert all(b.twist_valid for b in gap)
+    assert all(np.allclose(b.velocity[:2], [5.0, 0.0], atol=0.1) for b in gap)
+    after = [s.base for s in states if s.stamp_ns > ns(21.0)]
+    assert all(b.acceleration_valid and b.twist_valid for b in after)
+    # Dead reckoning has no absolute heading: compare the way from the pose at 2 s on.
+    at_2 = next(s for s in states if s.stamp_ns >= ns(2.0))
+    t0, t1 = (at_2.stamp_ns - START) * 1e-9, (states[-1].stamp_ns - START) * 1e-9
+    truth = car.R(t0).T @ (car.position(t1) - car.position(t0))
+    way = np.subtract(after[-1].position, at_2.base.position)
+    way = rotation.matrix(at_2.base.orientation).T @ way
+    print('coasting', way - truth)
+    assert np.linalg.norm((way - truth)[:2]) < 1.0
+
+
+def test_outlying_fixes_are_gated_and_a_lasting_shift_is_accepted() -> None:
+    car = Car(heading=1.0)
+    rng = np.random.default_rng(5)
+    extra = []
+    frame = LocalFrame(DATUM)
+    for name, t, values in fixes(car, 60.0, 0.1, rng):
+        if abs(t - 20.0) < 0.01 or t > 40.0:
+            p = np.array(frame.from_geodetic(*values[:3])) + [50.0, 0.0, 0.0]
+            values = (*frame.to_geodetic(*p), *values[3:])
+        extra.append((name, t, values))
+    extra += [('odometry', k / 20, (car.v, 0.0, 0.0, 0.25)) for k in range(1200)]
+    changes = {'gnss': gnss(), 'odometry': OdometryOptions(topic='odom')}
+    core = FusionCore(options(recover_after=15, **changes))
+    states = run(core, car, 60.0, imu_rate=100.0, extra=extra)
+    record = core.records['gnss']
+    assert 1 + 15 <= record.rejected <= 20
+    assert core.navigator.recoveries == 1
+    at_22 = next(s for s in states if s.stamp_ns >= ns(22.0))
+    assert math.dist(at_22.base.position[:2], car.position(22.0)[:2]) < 0.5
+    t = (states[-1].stamp_ns - START) * 1e-9
+    assert math.dist(states[-1].base.position[:2], car.position(t)[:2] + [50.0, 0.0]) < 1.0
