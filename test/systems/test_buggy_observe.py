@@ -69,7 +69,7 @@ def test_circle_metrics_and_bag(circle, tmp_path):
     assert metrics['notes'] == []
     with BagReader(tmp_path / 'out' / 'observed') as reader:
         assert {'/odometry/observed', '/tf', '/joint_states/observed',
-                '/error_ekf/virtual_sensors/tyre_fl'} <= set(reader.topics)
+                '/error_ekf/virtual_sensors'} <= set(reader.topics)
     found = read_columns(tmp_path / 'out' / 'observed', {'odometry/observed': None})
     truth = read_columns(circle, {'truth/odom': None})['truth/odom']
     odometry = found['odometry/observed']

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veh_identification.errors import ParameterError
-from veh_identification.observation.protocols import Counts, Reading, Sensor, reading_views
+from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.observation.protocols import (
+    Counts,
+    Measurement,
+    Reading,
+    Sensor,
+    reading_views,
+)
 
 Array = NDArray[np.float64]
 
@@ -25,6 +32,10 @@ class Channel:
     counts: Counts
     number: int
     last_time: float | None = None
+    receive: Any = None  # the sensor's own view of a message, see `Sensor`
+
+    def __post_init__(self) -> None:
+        self.size, self.order = self.sensor.size, self.sensor.order  # asked for at every message
 
 
 @dataclass
@@ -39,6 +50,16 @@ class Stack:
     innovation: Array
     total: Array
     groups: NDArray[np.int64]  # per sensor: first row, rows, wrap, rejected too often
+
+
+def refusal(measurement: Measurement, channels: dict[str, Channel]) -> EstimationError:
+    """Why a measurement cannot be of any of these sensors."""
+    channel = channels.get(measurement.sensor)
+    if channel is None:
+        return EstimationError(f'there is no sensor {measurement.sensor!r} in this observer; it '
+                               f'has {", ".join(channels)}')
+    return EstimationError(f'sensor {measurement.sensor!r} needs {channel.size} values, found '
+                           f'{measurement.value.size}')
 
 
 def connect(sensors: Sequence[Sensor], coordinates: int, orders: int, states: int
@@ -61,6 +82,7 @@ def connect(sensors: Sequence[Sensor], coordinates: int, orders: int, states: in
                                 slice(first + own.start, first + own.stop))
         number = len(channels)
         stack.groups[number, :3] = row, sensor.size, sensor.wrap
-        channels[sensor.name] = Channel(sensor, reading, rows, own, Counts(), number)
+        channels[sensor.name] = Channel(sensor, reading, rows, own, Counts(), number,
+                                        receive=getattr(sensor, 'receive', None))
         row, place = rows.stop, own.stop
     return stack, channels

@@ -13,8 +13,9 @@ from scipy.stats import chi2
 
 from veh_identification.errors import EstimationError
 from veh_identification.observation.adaptive import AdaptiveNoise
-from veh_identification.observation.channels import Channel, connect
+from veh_identification.observation.channels import Channel, connect, refusal
 from veh_identification.observation.noise import integrator_noise
+from veh_identification.observation.parameters import ParameterProcess
 from veh_identification.observation.protocols import (
     Counts,
     Innovation,
@@ -40,6 +41,7 @@ class Snapshot:
     factors: dict[str, Array]
     counts: dict[str, tuple[Counts, float | None]]
     failed_corrections: int
+    more: Any = None  # of a filter that adds to this one
 
 
 class ErrorEKF:
@@ -60,7 +62,7 @@ class ErrorEKF:
         parameters = [p for sensor in sensors for p in sensor.parameters]
         self.parameter_names = [f'{s.name}.{p.name}' for s in sensors for p in s.parameters]
         self.parameters = np.array([p.initial for p in parameters], dtype=float)
-        self._walk = np.array([p.walk for p in parameters], dtype=float)
+        self._process = ParameterProcess(parameters)
         self.P = np.diag(np.concatenate([*variances,
                                          np.array([p.deviation**2 for p in parameters])]))
         self.size = self.P.shape[0]
@@ -96,11 +98,26 @@ class ErrorEKF:
         """Present value of a sensor parameter (`sensor.parameter`)."""
         return float(self.parameters[self.parameter_names.index(name)])
 
+    def set_parameter(self, name: str, value: float, deviation: float) -> None:
+        """Say what is known of a sensor parameter before the first update."""
+        index = self.parameter_names.index(name)
+        state = self.orders * self.model.size + index
+        self.parameters[index] = value
+        self.P[state, :] = self.P[:, state] = 0.0
+        self.P[state, state] = deviation**2
+
+    def retune(self, settings: ErrorEKFSettings) -> None:
+        """Other noise densities for a running filter; the rest of its settings stays."""
+        n = self.model.size
+        self._acceleration = np.full(n, np.asarray(settings.acceleration_noise, dtype=float))
+        self._force = np.full(n, np.asarray(settings.force_noise, dtype=float))
+        self._plant = None
+
     # -- prediction -----------------------------------------------------------------------------
 
     def transition(self, dt: float) -> tuple[Array, Array]:
         """Transition F of the error state and plant noise W for a step of dt."""
-        dt = round(dt, 9)  # stamps make the same step differ in its last bits
+        dt = round(float(dt), 9)  # stamps make the same step differ in its last bits
         if self._plant is not None and self._plant[0] == dt and self.adaptive is None:
             return self._plant[1], self._plant[2]
         own = self.orders * self.model.size
@@ -111,7 +128,7 @@ class ErrorEKF:
             acceleration, force = ((acceleration, self.adaptive.density) if self.orders == 3
                                    else (self.adaptive.density, force))
         W[:own, :own] = integrator_noise(dt, acceleration, force if self.orders == 3 else None)
-        W[own:, own:] = np.diag(self._walk * dt)
+        self._process.fill(dt, F[own:, own:], W[own:, own:])
         self._plant = (dt, F, W)
         return F, W
 
@@ -120,6 +137,7 @@ class ErrorEKF:
         self.model.predict(dt, inputs)
         F, W = self.transition(dt)
         self.P = predict_covariance(F, self.P, W)
+        self._process.decay(dt, self.parameters)
         self.time += dt
 
     # -- update ---------------------------------------------------------------------------------
@@ -151,36 +169,34 @@ class ErrorEKF:
         taken: dict[str, int] = {}
         order = 0
         for measurement in measurements:
-            channel = self._channel(measurement)
-            number = taken.get(measurement.sensor, 0)
-            taken[measurement.sensor] = number + 1
+            name = measurement.sensor
+            channel = self._channels.get(name)
+            if channel is None or measurement.value.size != channel.size:
+                raise refusal(measurement, self._channels)
+            number = taken.get(name, 0)
+            taken[name] = number + 1
             if number == len(rounds):
                 rounds.append([])
             rounds[number].append((channel, measurement))
-            if channel.sensor.order > order:
-                order = channel.sensor.order
+            if channel.order > order:
+                order = channel.order
         return rounds, order
-
-    def _channel(self, measurement: Measurement) -> Channel:
-        channel = self._channels.get(measurement.sensor)
-        if channel is None:
-            raise EstimationError(f'there is no sensor {measurement.sensor!r} in this observer; '
-                                  f'it has {", ".join(self._channels)}')
-        if measurement.value.size != channel.sensor.size:
-            raise EstimationError(f'sensor {measurement.sensor!r} needs {channel.sensor.size} '
-                                  f'values, found {measurement.value.size}')
-        return channel
 
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
         """Gate and sequential scalar updates of one message of each of some sensors."""
         stack, outcome = self._stack, np.empty((len(pairs), 4))
-        groups = stack.groups[[channel.number for channel, _ in pairs]]
+        first = pairs[0][0].number
+        groups = (stack.groups[first:first + 1] if len(pairs) == 1
+                  else stack.groups[[channel.number for channel, _ in pairs]])
         for channel, measurement in pairs:
             sensor, rows = channel.sensor, channel.rows
             sensor.linearise(self.model, self.parameters[channel.own], channel.reading)
-            stack.measured[rows] = measurement.value
-            if measurement.variance is not None:
-                stack.variance[rows] = measurement.variance
+            value, variance = measurement.value, measurement.variance
+            if channel.receive is not None:
+                value, variance = channel.receive(value, variance)
+            stack.measured[rows] = value
+            if variance is not None:
+                stack.variance[rows] = variance
             if self.adaptive is not None and self.adaptive.settings.measurement:
                 stack.variance[rows] *= self.adaptive.factor(sensor.name, sensor.size)
         update_groups(self.P, self._x, stack.H, stack.predicted, stack.measured, stack.variance,
@@ -216,7 +232,8 @@ class ErrorEKF:
         if counts.consecutive_rejections:
             counts.consecutive_rejections = 0
             self._mark(channel)
-        counts.last_used = max(counts.last_used, message.time)
+        if message.time > counts.last_used:
+            counts.last_used = message.time
         if self.adaptive is not None and channel.last_time is not None:
             rows, stack = channel.rows, self._stack
             self.adaptive.measured(channel.sensor.name, stack.innovation[rows],

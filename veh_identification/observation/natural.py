@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import ModelError
+from veh_identification.multibody.natural.fused import shift_independent, step_with_r
 from veh_identification.multibody.natural.model import NaturalModel
 from veh_identification.multibody.natural.model_state import State
 from veh_identification.multibody.natural.views import body_motion
@@ -63,11 +64,11 @@ class ObservedModel:
         self.coordinates = np.array([model.independent[k] for k in self.columns],
                                     dtype=np.int64)
         self.size = len(chosen)
-        self._all = chosen == names
+        self._still = np.zeros(self.size)
         self.apply_inputs = apply_inputs
         self.position_problem = position_problem
-        empty = np.zeros((model.q.size, self.size))
-        self._jacobians = _Jacobians(-1, empty, empty, empty)
+        self._jacobians = _Jacobians(-1, *np.zeros((3, model.q.size, self.size)))
+        self._wanted = 0
         self._bodies: dict[str, _BodyCache] = {}
         self._version = 0
 
@@ -81,32 +82,39 @@ class ObservedModel:
         """One step of the model with these inputs."""
         if self.apply_inputs is not None:
             self.apply_inputs(self.model, inputs)
-        self.model.step(dt)
+        cache = self._jacobians
         self._changed()
+        # R up to what the last update wanted comes with the step
+        if step_with_r(self.model, dt, self.columns, self._wanted, cache.R, cache.Rd, cache.Rdd):
+            cache.order = self._wanted
+        else:
+            self.model.step(dt)
 
     def correct(self, delta_z: Array, delta_zd: Array, delta_zdd: Array | None = None) -> None:
         """Add errors to the observed coordinates and solve for all others."""
         model = self.model
+        force = None if delta_zdd is None else self._effective_mass() @ delta_zdd
+        seconds = self._still if delta_zdd is None else delta_zdd
+        if not (self.position_problem
+                and shift_independent(model, self.columns, delta_z, delta_zd, seconds)):
+            self._correct_slowly(delta_z, delta_zd, seconds)
+        if force is not None:
+            model.force_error[self.coordinates] += force
+        self._changed()
+
+    def _correct_slowly(self, delta_z: Array, delta_zd: Array, delta_zdd: Array) -> None:
+        """The correction in steps that can say what fails, or without the position problem."""
+        model = self.model
         z, zd, zdd = model.z, model.zd, model.zdd
-        if self._all:
-            z += delta_z
-            zd += delta_zd
-        else:
-            z[self.columns] += delta_z
-            zd[self.columns] += delta_zd
-        force = None
-        if delta_zdd is not None:
-            zdd[self.columns] += delta_zdd
-            force = self._effective_mass() @ delta_zdd
+        z[self.columns] += delta_z
+        zd[self.columns] += delta_zd
+        zdd[self.columns] += delta_zdd
         if self.position_problem:
             model.set_independent(z, zd, zdd)
         else:
             # equation (58): errors of all coordinates by the linear velocity problem; the
             # integrator's next step removes the second-order gap in the constraints
             model.shift_positions(self._need(0).R @ delta_z, zd, zdd)
-        if force is not None:
-            model.force_error[self.coordinates] += force
-        self._changed()
 
     def _effective_mass(self) -> Array:
         """Mass (126) that forces on the observed coordinates have to move.
@@ -137,6 +145,7 @@ class ObservedModel:
     def _need(self, order: int) -> _Jacobians:
         cache = self._jacobians
         if order > cache.order:
+            self._wanted = max(self._wanted, order)
             cache.R, cache.Rd, cache.Rdd = self.model.r_matrices(self.columns, order)
             cache.order = order
         return cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -59,12 +60,17 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Parameter:
-    """An extra error state of a sensor: a bias or a radius, a random walk around its value."""
+    """An extra error state of a sensor: a bias or a radius, a random walk around its value.
+
+    With a finite `correlation_time` it is a Gauss-Markov process that always returns to `initial`
+    and keeps its deviation (the slow error of satellite positions), whatever `walk` says.
+    """
 
     name: str
     initial: float
     deviation: float
     walk: float = 0.0  # spectral density of the random walk [unit^2 / s]
+    correlation_time: float = math.inf  # [s]
 
 
 @dataclass
@@ -81,7 +87,11 @@ class Reading:
 
 
 class Sensor(Protocol):
-    """A sensor model with analytic Jacobians with respect to z, z', z'' and its parameters."""
+    """A sensor model with analytic Jacobians with respect to z, z', z'' and its parameters.
+
+    A sensor may also have a method `receive(value, variance)` that returns both as the filter
+    shall use them (rotated into body axes, the variance without what parameters explain).
+    """
 
     name: str
     size: int

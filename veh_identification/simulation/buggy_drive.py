@@ -104,7 +104,7 @@ class Truth:
 def true_car(car: Configuration, errors: bool, seed: int = 0) -> Configuration:
     """The car as it really is: what the model does not know is added (Table 4)."""
     if not errors:
-        return car
+        return replace(car, simulation=replace(car.simulation, wind=0.0))
     simulation = car.simulation
     tyre = replace(car.tyre,
                    rolling_resistance=car.tyre.rolling_resistance
@@ -126,6 +126,7 @@ def simulate_truth(car: Configuration, manoeuvre: Manoeuvre, duration: float,
                    progress: Progress = lambda done, total: None) -> Truth:
     """Drive the true car; samples at 500 Hz, the first one step after the start."""
     vehicle = Vehicle(car)
+    vehicle.model.force_error[0] = -car.simulation.wind
     inside = max(1, round(1.0 / (SAMPLE_RATE * car.simulation.step)))
     dt = 1.0 / (SAMPLE_RATE * inside)
     count = max(1, round(duration * SAMPLE_RATE))

@@ -6,7 +6,7 @@ import json
 import math
 import time as clock
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,73 +15,93 @@ from numpy.typing import NDArray
 
 from veh_identification import __version__
 from veh_identification.errors import BagError
-from veh_identification.observation import (
-    ErrorEKF,
-    Measurement,
-    average_band,
-    cumulative_periodogram,
-)
+from veh_identification.observation import ErrorEKF, average_band, cumulative_periodogram
 from veh_identification.runtime.atomic import atomic_folder
 from veh_identification.runtime.bags import BagReader, BagWriter, columns_of
 from veh_identification.runtime.messages import header, new
-from veh_identification.systems.buggy.command import check_out
-from veh_identification.systems.four_bar import COORDINATES, Setup, load
-from veh_identification.systems.four_bar_run import make_filter
+from veh_identification.systems.buggy.command import WINDOW, check_out
+from veh_identification.systems.four_bar import COORDINATES, load
+from veh_identification.systems.four_bar_online import FourBarSession, FourBarSystem
+from veh_identification.systems.observing import Item, OnlineObserver, OnlineOptions, Session
 
 Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 TRUTH = tuple(f'{kind}[{name}]' for kind in ('position', 'velocity') for name in COORDINATES)
 
 
-def _series(bag: Path) -> tuple[int, Array, Array, dict[str, Array]]:
-    """Start stamp, times and crank angles, and the truth."""
+def _samples(bag: Path) -> tuple[list[Item], int, dict[str, Array]]:
+    """Samples in the order of arrival, how many messages were unusable, and the truth."""
     with BagReader(bag, on_error='skip') as reader:
-        wanted: dict[str, list[str] | None] = {'joint_states': ['position[crank]']}
+        wanted: dict[str, list[str] | None] = {'joint_states': ['position[crank]',
+                                                                'effort[crank]']}
         if '/truth/joint_states' in reader.topics:
             wanted['truth/joint_states'] = list(TRUTH)
         if '/joint_states' not in reader.topics:
             raise BagError(f'{bag}: there is no topic joint_states with the joint crank')
         columns = columns_of(reader, wanted)
     joint = columns['joint_states']
-    angle = joint.values.get('position[crank]', np.full(len(joint), np.nan))
-    good = np.isfinite(angle)
+    nothing = np.full(len(joint), np.nan)
+    angle = joint.values.get('position[crank]', nothing)
+    good = np.isfinite(angle) & (joint.stamps_ns > 0)
     if not good.any():
         raise BagError(f'{bag}, topic joint_states: no message gives the position of crank')
-    stamps, angle = joint.stamps_ns[good], angle[good]
-    order = np.argsort(stamps, kind='stable')
-    stamps, angle = stamps[order], angle[order]
-    keep = np.append(True, np.diff(stamps) > 0)
-    start = int(stamps[0])
+    items = []
+    for stamp, value, torque in zip(joint.stamps_ns[good].tolist(), angle[good].tolist(),
+                                    joint.values.get('effort[crank]', nothing)[good].tolist(),
+                                    strict=True):
+        items.append(Item(stamp, 'crank', (value,)))
+        if math.isfinite(torque):
+            items.append(Item(stamp, 'torque', (torque,)))
     truth: dict[str, Array] = {}
     if 'truth/joint_states' in columns:
         source = columns['truth/joint_states']
-        truth = {'time': (source.stamps_ns - start) * 1e-9,
+        truth = {'stamps': source.stamps_ns,
                  **{p: source.values[p] for p in TRUTH if p in source.values}}
-    return start, (stamps[keep] - start) * 1e-9, angle[keep], truth
+    return items, int(np.sum(~good)) + joint.undecodable, truth
 
 
-def _run(setup: Setup, filter_: ErrorEKF, times: Array, angle: Array, progress: Progress | None
-         ) -> tuple[Array, Array, list[Any], Array]:
-    """States (N, 5) of the filter's model at the times, rates, innovations, covariances."""
-    model: Any = filter_.model
-    q, qd = np.empty((times.size, 5)), np.empty((times.size, 5))
-    covariance = np.empty((times.size, 2, 2))
-    innovations = []
-    previous = times[0] - setup.step
-    watched = 'encoder' in filter_.sensors
-    for k, time in enumerate(times):
-        rest = time - previous
-        # a gap in the recording is bridged by the model in steps of its own
-        parts = max(1, math.ceil(rest / setup.step - 1e-6))
-        for _ in range(parts):
-            filter_.predict(rest / parts, None)
-        if watched:
-            innovations += filter_.update([Measurement('encoder', time, angle[k:k + 1])])
-        q[k], qd[k], covariance[k] = model.model.q, model.model.qd, filter_.P[:2, :2]
-        previous = time
-        if progress is not None and k % 500 == 0:
-            progress(k, times.size)
-    return q, qd, innovations, covariance
+@dataclass
+class _Run:
+    """Steps of an observer, or of the model alone."""
+
+    stamps: list[int]
+    q: Array
+    qd: Array
+    innovations: list[Any]
+    seconds: float
+    observer: OnlineObserver
+
+    @property
+    def filter(self) -> ErrorEKF:
+        assert self.observer.session is not None
+        return self.observer.session.filter
+
+
+def _run(system: FourBarSystem, items: list[Item], progress: Progress | None) -> _Run:
+    """All samples through the online observer."""
+    stamps: list[int] = []
+    q: list[Array] = []
+    qd: list[Array] = []
+    innovations: list[Any] = []
+
+    def made(session: Session, end_ns: int, found: list[Any]) -> None:
+        assert isinstance(session, FourBarSession)
+        stamps.append(end_ns)
+        q.append(session.model.q.copy())
+        qd.append(session.model.qd.copy())
+        innovations.extend(found)
+        if progress is not None and len(stamps) % 500 == 0:
+            progress(min(len(stamps), len(items)), len(items))
+
+    observer = OnlineObserver(system, OnlineOptions(lag=WINDOW, window=WINDOW), made)
+    for item in items:
+        observer.push(item.key, item.time_ns, item.payload)
+    ordered = list(observer.arrivals.flush())
+    begin = clock.perf_counter()
+    observer.take(ordered)
+    observer.finish()
+    return _Run(stamps, np.array(q), np.array(qd), innovations, clock.perf_counter() - begin,
+                observer)
 
 
 def _table(times: Array, truth: dict[str, Array], observer: tuple[Array, Array],
@@ -121,14 +141,17 @@ def _judge(innovations: list[Any]) -> dict[str, Any]:
     return result
 
 
-def _write_bag(path: Path, start: int, times: Array, q: Array, qd: Array) -> None:
-    names = [*COORDINATES, 'crank']
+def joints_message(stamp_ns: int, q: Array, qd: Array) -> Any:
+    """sensor_msgs/msg/JointState: points 1 and 2 and the crank angle."""
+    return new('sensor_msgs/msg/JointState', header=header(stamp_ns, ''),
+               name=[*COORDINATES, 'crank'], position=q, velocity=qd)
+
+
+def _write_bag(path: Path, run: _Run) -> None:
     with BagWriter(path) as writer:
-        for k, time in enumerate(times):
-            stamp = start + round(time * 1e9)
-            writer.write_message('joint_states/observed', new(
-                'sensor_msgs/msg/JointState', header=header(stamp, ''), name=names,
-                position=q[k], velocity=qd[k]), stamp)
+        for k, stamp in enumerate(run.stamps):
+            writer.write_message('joint_states/observed',
+                                 joints_message(stamp, run.q[k], run.qd[k]), stamp)
 
 
 def _text(metrics: dict[str, Any]) -> str:
@@ -144,9 +167,19 @@ def _text(metrics: dict[str, Any]) -> str:
     if white:
         lines.append(f'innovation {"white" if white["white"] else "not white"} '
                      f'({white["statistic"]:.4f}, 5 % band {white["band"]:.4f})')
+    lines += [f'note: {note}' for note in metrics['notes']]
     lines.append(f'{metrics["duration"]:.1f} s in {metrics["real_time_factor"]:.1f} times real '
                  'time')
     return '\n'.join(lines) + '\n'
+
+
+def _stream_counts(observer: OnlineObserver) -> dict[str, dict[str, int]]:
+    found = {}
+    for name in observer.arrivals.records:
+        record = observer.arrivals.summary(name)
+        found[name] = {'received': record.received, 'late': record.late,
+                       'duplicate': record.duplicate, 'invalid': record.invalid}
+    return found
 
 
 def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = None,
@@ -154,23 +187,29 @@ def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = Non
     """Observe a recording; writes OUT/metrics.json and OUT/observed, returns the table."""
     check_out(Path(out))
     setup = load(config)
-    start, times, angle, truth = _series(Path(bag))
-    filter_ = make_filter(setup, ['encoder'])
-    begin = clock.perf_counter()
-    q, qd, innovations, _ = _run(setup, filter_, times, angle, progress)
-    seconds = clock.perf_counter() - begin
-    duration = float(times[-1] - times[0])
+    items, unusable, truth = _samples(Path(bag))
+    notes: list[str] = []
+    run = _run(FourBarSystem(setup, say=notes.append), items, progress)
+    if not run.stamps:
+        raise BagError(f'{bag}: no step of the observer could be made of its messages')
+    start = run.stamps[0]
+    times = (np.array(run.stamps) - start) * 1e-9
+    duration = float(times[-1])
     metrics: dict[str, Any] = {'system': 'four-bar'}
-    if truth:
-        alone = _run(setup, make_filter(setup, []), times, angle, progress)
-        metrics |= _table(times, truth, (q, qd), alone[:2])
-    metrics |= _judge(innovations)
+    if truth and run.observer.starts == 1:
+        alone = _run(FourBarSystem(setup, (), say=lambda text: None), items, progress)
+        truth['time'] = (truth.pop('stamps') - start) * 1e-9
+        metrics |= _table(times, truth, (run.q, run.qd), (alone.q, alone.qd))
+    metrics |= _judge(run.innovations)
     metrics |= {'sensors': {name: {k: v for k, v in asdict(c).items() if k != 'last_used'}
-                            for name, c in filter_.counts.items()},
-                'duration': duration, 'real_time_factor': duration / seconds, 'bag': str(bag),
+                            for name, c in run.filter.counts.items()},
+                'streams': _stream_counts(run.observer),
+                'unusable_messages': {'joint_states': unusable} if unusable else {},
+                'notes': notes + run.observer.events, 'duration': duration,
+                'real_time_factor': duration / run.seconds, 'bag': str(bag),
                 'version': __version__}
     with atomic_folder(Path(out), overwrite=True) as folder:
         (folder / 'metrics.json').write_text(json.dumps(metrics, indent=2) + '\n',
                                              encoding='utf-8')
-        _write_bag(folder / 'observed', start, times, q, qd)
+        _write_bag(folder / 'observed', run)
     return _text(metrics)

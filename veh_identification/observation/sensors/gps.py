@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from veh_identification.observation.protocols import Model, Parameter, Reading
 from veh_identification.observation.sensors.base import variances, weights
 from veh_identification.observation.sensors.kernels import (
     course_rows,
+    point,
     position_rows,
     speed_of,
     velocity_rows,
@@ -19,6 +21,12 @@ from veh_identification.observation.sensors.kernels import (
 )
 
 Array = NDArray[np.float64]
+UNKNOWN_HEIGHT = 1000.0  # of a road above the datum, before the first fix [m]
+
+
+def drift_process(drift: tuple[float, float]) -> tuple[float, float, float]:
+    """Deviation, walk and correlation time of a receiver's slow error."""
+    return drift[0], 0.0, drift[1]
 
 
 class GpsPosition:
@@ -26,6 +34,9 @@ class GpsPosition:
 
     `rotate` True uses the whole Jacobian (86)-(87), so the antenna is put in its place; False
     neglects the lever arm's derivatives (89), so the body is moved without turning it.
+    `drift` (deviation [m], time [s]): slow error of the receiver in x and y as error states; the
+    variance of a message then counts for its fast part only. `climb` [m^2/s]: height of a road
+    that no map gives, a random walk on top of the model's own height.
     """
 
     wrap = False
@@ -33,31 +44,58 @@ class GpsPosition:
 
     def __init__(self, name: str, body: str, antenna: Sequence[float], deviation: float
                  | Sequence[float], *, components: int = 3, rotate: bool = True,
-                 delay: float = 0.0) -> None:
+                 delay: float = 0.0, drift: tuple[float, float] = (0.0, math.inf),
+                 climb: float = 0.0) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
         self.rotate = rotate
-        self.parameters: tuple[Parameter, ...] = ()
         self._w = weights(name, antenna)
-        self._variance = variances(name, deviation, components)
+        self._drift = drift[0]
+        self._variance = self._fast(variances(name, deviation, components))
+        own = [Parameter(f'drift_{axis}', 0.0, *drift_process(drift)) for axis in 'xy'
+               if self._drift > 0.0]
+        self._columns = np.eye(components)[:, :len(own)]
+        if climb > 0.0 and components == 3:
+            own.append(Parameter('height', 0.0, UNKNOWN_HEIGHT, climb))
+            self._columns = np.column_stack([self._columns, [0.0, 0.0, 1.0]])
+        self.parameters: tuple[Parameter, ...] = tuple(own)
+
+    def _fast(self, variance: Array) -> Array:
+        """What the drift leaves of a variance, never less than a tenth of it."""
+        result = variance.copy()
+        result[:2] = np.maximum(0.1 * variance[:2], variance[:2] - self._drift**2)
+        return result
+
+    def receive(self, value: Array, variance: Array | None) -> tuple[Array, Array | None]:
+        """The variance that a receiver states holds its slow error too."""
+        return value, None if variance is None else self._fast(variance)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, 0)
         position_rows(view.values, view.derivatives, self._w, self.rotate, reading.value,
                       reading.z)
+        if self.parameters:
+            reading.value += self._columns @ parameters
+            reading.parameters[:] = self._columns
         reading.variance[:] = self._variance
 
 
 class GpsVelocity:
-    """Antenna velocity in world axes (90)-(94); two components unless three are asked for."""
+    """Antenna velocity in world axes (90)-(94); two components unless three are asked for.
+
+    With `delay_deviation` [s] the delay is an error state: v(t - d) = v(t) - d a(t), to first
+    order. Its value is what must be added to `delay`.
+    """
 
     wrap = False
     order = 1
 
     def __init__(self, name: str, body: str, antenna: Sequence[float], deviation: float
-                 | Sequence[float], *, components: int = 2, delay: float = 0.0) -> None:
+                 | Sequence[float], *, components: int = 2, delay: float = 0.0,
+                 delay_deviation: float = 0.0) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
-        self.parameters: tuple[Parameter, ...] = ()
+        self.parameters: tuple[Parameter, ...] = (
+            (Parameter('delay', 0.0, delay_deviation),) if delay_deviation > 0.0 else ())
         self._w = weights(name, antenna)
         self._variance = variances(name, deviation, components)
 
@@ -66,6 +104,11 @@ class GpsVelocity:
         view = model.body(self.body, 1)
         velocity_rows(view.values, view.derivatives, self._w, reading.value, reading.z,
                       reading.zd)
+        if self.parameters:
+            for axis in range(self.size):
+                acceleration = point(view.values[2], self._w, axis)
+                reading.value[axis] -= parameters[0] * acceleration
+                reading.parameters[axis, 0] = -acceleration
         reading.variance[:] = self._variance
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import Model, Reading
 from veh_identification.observation.sensors.base import (
     bias_parameters,
@@ -17,21 +18,40 @@ from veh_identification.observation.sensors.base import (
 from veh_identification.observation.sensors.kernels import accelerometer_rows, gyroscope_rows
 
 Array = NDArray[np.float64]
+Receive = Callable[[Array, Array | None], tuple[Array, Array | None]]
+
+
+def turned_by(name: str, mounting: Array, size: int) -> Receive:
+    """A `receive` that turns messages of three axes from the sensor's axes to the body's."""
+    if size != 3:
+        raise ParameterError(f'sensor {name!r}: only all three axes can be turned to body axes')
+
+    def receive(value: Array, variance: Array | None) -> tuple[Array, Array | None]:
+        return mounting @ value, None if variance is None else mounting**2 @ variance
+
+    return receive
 
 
 class Gyroscope:
-    """Angular rates of a body in sensor axes; `axes` picks components (2: about z, the plane)."""
+    """Angular rates of a body in sensor axes; `axes` picks components (2: about z, the plane).
+
+    `in_body_axes`: messages of all three axes are turned into body axes first, so deviations and
+    biases belong to the axes of the body, however the sensor is mounted.
+    """
 
     wrap = False
     order = 1
 
     def __init__(self, name: str, body: str, deviation: float | Sequence[float], *,
                  mounting: Array | None = None, axes: Sequence[int] = (0, 1, 2),
-                 bias_deviation: float = 0.0, bias_walk: float = 0.0, delay: float = 0.0
-                 ) -> None:
+                 bias_deviation: float = 0.0, bias_walk: float = 0.0, delay: float = 0.0,
+                 in_body_axes: bool = False) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self._axes = np.array(axes, dtype=np.int64)
         self._mounting = rotation(name, mounting)
+        if in_body_axes:
+            self.receive = turned_by(name, self._mounting, self.size)
+            self._mounting = np.eye(3)
         self._variance = variances(name, deviation, self.size)
         self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
 
@@ -50,7 +70,7 @@ class Accelerometer:
     """Specific force of a body point in sensor axes (+g upwards at rest).
 
     `orientation_only` keeps just the terms of equation (116); otherwise the Jacobian is complete,
-    with the acceleration errors z'' that errorEKF-FE estimates.
+    with the acceleration errors z'' that errorEKF-FE estimates. `in_body_axes` as for gyroscopes.
     """
 
     wrap = False
@@ -59,12 +79,16 @@ class Accelerometer:
                  deviation: float | Sequence[float], gravity: Sequence[float], *,
                  mounting: Array | None = None, axes: Sequence[int] = (0, 1, 2),
                  orientation_only: bool = False, bias_deviation: float = 0.0,
-                 bias_walk: float = 0.0, delay: float = 0.0) -> None:
+                 bias_walk: float = 0.0, delay: float = 0.0, in_body_axes: bool = False
+                 ) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self.orientation_only = orientation_only
         self.order = 0 if orientation_only else 2
         self._axes = np.array(axes, dtype=np.int64)
         self._mounting = rotation(name, mounting)
+        if in_body_axes:
+            self.receive = turned_by(name, self._mounting, self.size)
+            self._mounting = np.eye(3)
         self._w = weights(name, position)
         self._gravity = np.concatenate([np.asarray(gravity, dtype=float), np.zeros(3)])[:3]
         self._variance = variances(name, deviation, self.size)

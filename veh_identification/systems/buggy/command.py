@@ -9,19 +9,25 @@ from pathlib import Path
 from veh_identification import __version__
 from veh_identification.errors import BagError, EstimationError
 from veh_identification.runtime.atomic import OutputError, atomic_folder
-from veh_identification.systems.buggy import result_bag
+from veh_identification.runtime.bags import BagWriter
 from veh_identification.systems.buggy.loading import load
-from veh_identification.systems.buggy.metrics import summary, text
-from veh_identification.systems.buggy.observed import ObservedVehicle
-from veh_identification.systems.buggy.observer import find_start, make_filter, place
-from veh_identification.systems.buggy.recording import read
-from veh_identification.systems.buggy.run import Run, model_alone
-from veh_identification.systems.buggy.run import observe as run_observer
+from veh_identification.systems.buggy.metrics import counts_of, summary, text
+from veh_identification.systems.buggy.mounting import given_poses
+from veh_identification.systems.buggy.observer import place
+from veh_identification.systems.buggy.online import BuggySystem
+from veh_identification.systems.buggy.recording import Recording, read
+from veh_identification.systems.buggy.result_bag import ObservedBag
+from veh_identification.systems.buggy.run import Observed, Run, model_alone, observe_arrivals
 from veh_identification.systems.buggy.vehicle import Vehicle
+from veh_identification.systems.observing import OnlineOptions
 
 Progress = Callable[[int, int], None]
 #: What an earlier run may have left in the output folder.
 RESULTS = ('metrics.json', 'observed', 'report.html')
+#: How old a message may be when it arrives [s]; a file has time to wait for it.
+WINDOW = 1.0
+#: Data that is looked at before the start [s]; live there is less patience.
+SETTLE = 10.0
 
 
 def check_out(out: Path) -> None:
@@ -44,29 +50,56 @@ def _model_alone(run: Callable[[], Run], notes: list[str]) -> Run | None:
         return None
 
 
+def make_system(recording: Recording, config: str | Path | None) -> BuggySystem:
+    """The car of a configuration, with what the recording says about its sensors' places."""
+    system = BuggySystem(load(config), given=given_poses(config), say=recording.notes.append)
+    system.frames, system.frame_ids = recording.frames, recording.frame_ids
+    return system
+
+
+def offline_options(system: BuggySystem) -> OnlineOptions:
+    """Everything waits as long as any message may be late."""
+    wait = WINDOW + max(system.delays_ns.values()) * 1e-9
+    return OnlineOptions(lag=wait, window=wait, settle=SETTLE)
+
+
+def _compare(found: Observed, recording: Recording, progress: Progress | None) -> Run | None:
+    """The uncorrected model beside a truth."""
+    if not recording.truth:
+        return None
+    if found.observer.starts > 1:
+        recording.notes.append('the observer started anew on the way: no comparison with the '
+                               'model')
+        return None
+    vehicle = Vehicle(found.session.car)
+    place(vehicle, found.session.start)
+    return _model_alone(lambda: model_alone(found.session.car, recording, vehicle, progress,
+                                            float(found.run.time[-1])), recording.notes)
+
+
 def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = None,
             progress: Progress | None = None) -> str:
     """Observe a recording; writes OUT/metrics.json and OUT/observed, returns the table."""
     check_out(Path(out))
     car = load(config)
-    vehicle = Vehicle(car)
-    recording = read(Path(bag), car, vehicle.rack_per_angle())
+    recording = read(Path(bag), car, Vehicle(car).rack_per_angle())
     if recording.duration < car.observer.step:
         raise BagError(f'{bag}: its sensors last {recording.duration:g} s, too short to observe')
-    start = find_start(car, recording)
-    filter_ = make_filter(car, recording, start)
-    observed = filter_.model
-    assert isinstance(observed, ObservedVehicle)
-    run = run_observer(car, recording, filter_, progress)
-    model = None
-    if recording.truth:
-        place(vehicle, start)
-        model = _model_alone(lambda: model_alone(car, recording, vehicle, progress),
-                             recording.notes)
-    metrics = summary(recording, run, model, filter_, observed.repeated_steps)
-    metrics |= {'config': car.name, 'bag': str(bag), 'version': __version__}
+    system = make_system(recording, config)
     with atomic_folder(Path(out), overwrite=True) as folder:
+        with BagWriter(folder / 'observed') as writer:
+            found = observe_arrivals(system, recording, offline_options(system), progress,
+                                     ObservedBag(writer).step)
+        if found is None:
+            raise BagError(f'{bag}: no step of the observer could be made of its messages')
+        recording.notes.extend(found.observer.events)
+        model = _compare(found, recording, progress)
+        session = found.session
+        recording.datum = system.places.datum
+        metrics = summary(recording, found.run, model, session.filter,
+                          session.observed.repeated_steps)
+        metrics |= {'streams': counts_of(found.observer, system), 'config': car.name,
+                    'bag': str(bag), 'version': __version__}
         (folder / 'metrics.json').write_text(json.dumps(metrics, indent=2) + '\n',
                                              encoding='utf-8')
-        result_bag.write(folder / 'observed', run, recording.start_ns)
     return text(metrics)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from veh_identification.errors import InputError
 from veh_identification.systems.buggy.road import RoadMap
 
 CORNERS = ('fl', 'fr', 'rl', 'rr')
@@ -141,7 +142,11 @@ class Imu:
 
 @dataclass(frozen=True)
 class Gps:
-    """Antenna position, noise and delays of the receiver."""
+    """Antenna position, noise and delays of the receiver.
+
+    `drift` [m] over `drift_time` [s] is a slow error of the position as error states (0: none);
+    `velocity_delay_deviation` > 0 makes the delay of `gps/vel` an error state.
+    """
 
     position: Vector = (0.50, 0.0, 0.95)
     rate: float = 50.0
@@ -149,13 +154,19 @@ class Gps:
     velocity: float = 0.1
     delay: float = 0.0
     velocity_delay: float = 0.0
+    velocity_delay_deviation: float = 0.0
+    drift: float = 0.0
+    drift_time: float = 60.0
 
 
 @dataclass(frozen=True)
 class Wheels:
     """Hall counters: resolution of a hole and further noise [rad]; speed noise [rad/s].
 
-    `radius_deviation` > 0 makes one common wheel radius error a state (cars without torque).
+    `radius_deviation` [m] > 0: the wheels roll (cars without torque); their speeds measure the
+    speed of the car, every wheel radius is an error state, and so is the slip by which drive and
+    brakes change its speed (deviation `slip`; less for the wheels of an axle not `driven`: front,
+    rear or all).
     """
 
     rate: float = 500.0
@@ -163,7 +174,19 @@ class Wheels:
     deviation: float = 0.17
     speed: float = 0.2
     radius_deviation: float = 0.0
+    slip: float = 0.004
+    driven: str = 'all'
     delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.driven not in ('front', 'rear', 'all'):
+            raise InputError('sensors.wheels.driven must be front, rear or all, found '
+                             f'{self.driven!r}')
+
+    def slip_of(self, corner: str) -> float:
+        """Deviation of a wheel's slip: an axle without drive slips when braking only."""
+        axle = 'front' if corner[0] == 'f' else 'rear'
+        return self.slip * (1.0 if self.driven in (axle, 'all') else 0.4)
 
 
 @dataclass(frozen=True)
@@ -176,10 +199,17 @@ class Simple:
 
 @dataclass(frozen=True)
 class Steering:
-    """Rack sensor, or a steering wheel: rack travel over its angle [m/rad]."""
+    """Rack sensor, or a steering wheel: its angle over the road wheels', or rack over angle.
+
+    `steering_ratio` [-] steering wheel over road wheel angle, negative when the sensor counts to
+    the right; or `wheel_ratio` [m/rad] rack travel over steering wheel angle; `offset` [rad] is
+    what the steering wheel shows when the car goes straight.
+    """
 
     deviation: float = 0.0002
     wheel_ratio: float = 0.0
+    steering_ratio: float = 0.0
+    offset: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -202,6 +232,7 @@ class Simulation:
     rolling_resistance_error: float = 0.015
     friction_error: float = 0.0
     unevenness: float = 0.0  # amplitude of bumps that no survey holds [m]
+    wind: float = 0.0  # constant force on the car towards -x of odom [N]
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from veh_identification.systems.buggy.road import road_height
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Memory = tuple[Any, ...]
-# Columns of the tyre table (4, 8) and of the suspension table (4, 8).
+# Columns of the tyre table (4, 9) and of the suspension table (4, 8).
 RADIUS, VERTICAL, VERTICAL_DAMPING, FRICTION, LONGITUDINAL, CORNERING, RELAXATION, SLOW = range(8)
+ROLLING_RADIUS = 8  # effective rolling radius over the height of the wheel centre
 STROKE, PRELOAD, SPRING, DAMPER, BUMP, REBOUND, STOP, ANTIROLL = range(8)
 # Columns of what the kernel reports for each wheel.
 FORCE_X, FORCE_Y, LOAD, SLIP_X, SLIP_Y, ROLLING = range(6)
@@ -95,7 +96,8 @@ def _dot(a: Array, b: Array) -> float:
 
 @njit(cache=True, nogil=True)
 def wheel_load(frame: Array, road: Array, tyre: Array, rolling_resistance: float, torque: float,
-               tread: Array, trial: Array, dt: float, load: Array, report: Array) -> None:
+               spin: float, tread: Array, trial: Array, dt: float, load: Array, report: Array
+               ) -> None:
     """Tyre force, rolling resistance and drive torque of one wheel as a load row (27)."""
     n, t, side, arm = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     velocity = np.empty(3)
@@ -114,7 +116,8 @@ def wheel_load(frame: Array, road: Array, tyre: Array, rolling_resistance: float
         trial[0], trial[1] = 0.0, 0.0
         return
     _point_velocity(frame, arm, velocity)
-    slip_x, slip_y = _dot(velocity, t), _dot(velocity, side)
+    slip_x = _dot(velocity, t) - (tyre[ROLLING_RADIUS] - 1.0) * distance * spin
+    slip_y = _dot(velocity, side)
     rolling = abs(forward)
     trial[0] = _tread(tread[0], slip_x, rolling, tyre[RELAXATION], dt)
     trial[1] = _tread(tread[1], slip_y, rolling, tyre[RELAXATION], dt)
@@ -196,8 +199,8 @@ def all_forces(memory: Memory, q: Array, qd: Array, bodies: IntArray, spins: Int
         chassis[3 + k] = scalars[2 + k]
     for i in range(4):
         body_values(memory, bodies[i], q, qd, qd, frame)
-        wheel_load(frame, road, tyres[i], scalars[0], inputs[i], tread[i], trial[i], dt, loads[i],
-                   report[i])
+        wheel_load(frame, road, tyres[i], scalars[0], inputs[i], qd[spins[i]], tread[i], trial[i],
+                   dt, loads[i], report[i])
         for k in range(3):
             chassis[6 + k] -= inputs[i] * frame[0, 6 + k]  # the shaft leans on the chassis
         spin = spins[i]

@@ -18,9 +18,11 @@ T = TypeVar('T')
 NOT_NEGATIVE = {
     'antiroll', 'drag', 'rolling_resistance', 'front', 'rear', 'deviation', 'resolution', 'delay',
     'velocity_delay', 'gyroscope_bias', 'accelerometer_bias', 'rolling_resistance_error',
-    'unevenness', 'wheel_ratio', 'slow_damping', 'damping', 'radius_deviation', 'height',
+    'unevenness', 'slow_damping', 'damping', 'radius_deviation', 'height', 'drift', 'slip',
+    'velocity_delay_deviation', 'wind', 'climb', 'slope_walk', 'tilt_rate', 'shake',
 }
-SIGNED = {'friction_error', 'initial_yaw', 'direction', 'phase'}
+SIGNED = {'friction_error', 'initial_yaw', 'direction', 'phase', 'wheel_ratio', 'steering_ratio',
+          'offset'}
 
 
 def _number(value: Any, where: str, name: str) -> float:

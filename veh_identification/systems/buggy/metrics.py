@@ -15,8 +15,10 @@ from veh_identification.observation import (
     cumulative_periodogram,
 )
 from veh_identification.systems.buggy.configuration import CORNERS
+from veh_identification.systems.buggy.online import BuggySystem
 from veh_identification.systems.buggy.recording import Recording
 from veh_identification.systems.buggy.run import Run
+from veh_identification.systems.observing import OnlineObserver
 
 Array = NDArray[np.float64]
 COORDINATES = ('x', 'y', 'z', 'vx', 'vy', 'yaw', 'yaw_rate', *(f'theta_{c}' for c in CORNERS),
@@ -91,6 +93,20 @@ def judge_sensor(innovations: list[Innovation]) -> dict[str, Any]:
             'nis_lower': low / degrees, 'nis_upper': high / degrees, 'whiteness': white}
 
 
+def counts_of(observer: OnlineObserver, system: BuggySystem) -> dict[str, dict[str, Any]]:
+    """What happened to the samples of every stream before the filter saw them."""
+    found = {}
+    for name in observer.arrivals.records:
+        record = observer.arrivals.summary(name)
+        if name == 'gps':
+            record.invalid += system.refused.invalid
+            record.reasons = {**record.reasons, **system.refused.reasons}
+        found[name] = {'received': record.received, 'late': record.late,
+                       'duplicate': record.duplicate, 'invalid': record.invalid,
+                       'clock_jumps': record.clock_jumps, 'reasons': record.reasons}
+    return found
+
+
 def summary(recording: Recording, run: Run, model: Run | None, filter_: ErrorEKF,
             repeated_steps: int) -> dict[str, Any]:
     """Everything of metrics.json but the version."""
@@ -131,6 +147,13 @@ def text(metrics: dict[str, Any]) -> str:
     for name, counts in metrics['sensors'].items():
         nis = metrics['consistency']['nis'].get(name, {}).get('nis', float('nan'))
         lines.append(f'{name:<16}{counts["used"]:>8}{counts["rejected"]:>10}{nis:>10.3f}')
+    for name, stream in metrics.get('streams', {}).items():
+        lost = [f'{stream[word]} {word}' for word in ('late', 'duplicate', 'invalid')
+                if stream[word]]
+        if lost:
+            lines.append(f'{name}: {", ".join(lost)} of {stream["received"]} samples')
+    lines += [f'{topic}: {count} messages unusable'
+              for topic, count in metrics['unusable_messages'].items()]
     lines += [f'note: {note}' for note in metrics['notes']]
     lines.append(f'{metrics["duration"]:.1f} s in {metrics["real_time_factor"]:.2f} times real '
                  f'time ({metrics["real_time_factor_processor"]:.2f} by processor time)')

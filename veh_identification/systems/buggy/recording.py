@@ -11,37 +11,45 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from veh_identification.errors import BagError, InputError
+from veh_identification.errors import InputError
+from veh_identification.fusion.frames import StaticFrames
 from veh_identification.fusion.geodesy import Datum, LocalFrame, is_plausible_fix
-from veh_identification.runtime.bags import BagReader, columns_of
-from veh_identification.runtime.bags.columns import Columns
+from veh_identification.systems.buggy.bag_tables import (
+    FIX_PATHS,
+    STEERING,
+    BagTables,
+    vector,
+    wheels,
+)
 from veh_identification.systems.buggy.configuration import CORNERS, Configuration
+from veh_identification.systems.buggy.series import Series
+from veh_identification.systems.buggy.steering import rack_per_wheel_angle
+from veh_identification.systems.buggy.wheel_speeds import wheel_series
 
+__all__ = ['FARTHEST', 'Recording', 'Series', 'Stream', 'hold', 'rack_travel', 'read']
 Array = NDArray[np.float64]
-TOPICS = ('imu/data', 'gps/fix', 'gps/vel', 'joint_states', 'brake/pressure', 'truth/odom',
-          'truth/joint_states')
+Stamps = NDArray[np.int64]
 #: A first fix further from the configured datum than this is a mistake, not a drive [m].
 FARTHEST = 200e3
-NOTHING = np.zeros(0)
-FIX_PATHS = ['latitude', 'longitude', 'altitude', 'status.status', 'position_covariance_type',
-             *(f'position_covariance[{k}]' for k in (0, 4, 8))]
+NOT_MEASURED = -1.0  # REP-145: first covariance entry of a quantity that is not measured
 
 
 @dataclass(frozen=True)
-class Series:
-    """Times [s] since the start of the recording and one row of values each."""
+class Stream:
+    """Samples of one stream as they stand in the recording, not sorted."""
 
-    time: Array = field(default_factory=lambda: NOTHING)
-    value: Array = field(default_factory=lambda: np.zeros((0, 0)))
-    variance: Array | None = None
-
-    def __len__(self) -> int:
-        return int(self.time.size)
+    name: str
+    stamps_ns: Stamps
+    arrived_ns: Stamps
+    values: Array  # (N, width)
 
 
 @dataclass
 class Recording:
-    """All that the observer uses; `invalid` counts what could not be used, by topic."""
+    """All that the observer uses; `invalid` counts what could not be used, by topic.
+
+    The series are sorted by stamp; `streams` are the same samples as they arrived.
+    """
 
     start_ns: int
     datum: Datum | None
@@ -57,6 +65,9 @@ class Recording:
     truth: dict[str, Array]
     invalid: dict[str, int]
     notes: list[str]
+    streams: list[Stream] = field(default_factory=list)
+    frames: StaticFrames = field(default_factory=StaticFrames)
+    frame_ids: dict[str, str] = field(default_factory=dict)
 
     @property
     def duration(self) -> float:
@@ -65,103 +76,131 @@ class Recording:
                                          self.wheel_rate) if len(s)), default=0.0)
 
 
-def _paths(topic: str) -> list[str] | None:
-    if topic == 'joint_states':
-        joints = [*(f'wheel_{c}' for c in CORNERS), 'steering_rack', 'steering_fl', 'steering_fr',
-                  'steering_wheel']
-        return ([f'position[{j}]' for j in joints] + [f'velocity[wheel_{c}]' for c in CORNERS]
-                + [f'effort[wheel_{c}]' for c in CORNERS])
-    if topic == 'gps/fix':
-        return FIX_PATHS
-    if topic == 'truth/joint_states':
-        return [f'{kind}[wheel_{c}]' for kind in ('position', 'velocity') for c in CORNERS]
-    return None
+class _Collector:
+    """Streams of a bag, and series of them."""
 
+    def __init__(self, bag: BagTables) -> None:
+        self.bag = bag
+        self.streams: dict[str, Stream] = {}
 
-class _Bag:
-    """Columns of the topics that are there, sorted by stamp."""
+    def add(self, name: str, topic: str, values: Array) -> int:
+        """Make a stream of the rows that hold a number; returns how many."""
+        columns = self.bag.columns.get(topic)
+        if columns is None or not len(values):
+            return 0
+        good = np.isfinite(values).any(axis=1)
+        if good.any():
+            self.streams[name] = Stream(name, columns.stamps_ns[good], columns.log_times_ns[good],
+                                        values[good])
+        return int(good.sum())
 
-    def __init__(self, bag: Path, progress: Callable[[int, int], None] | None) -> None:
-        with BagReader(bag, on_error='skip', progress=progress) as reader:
-            present = {t: _paths(t) for t in TOPICS
-                       if f'/{t}' in reader.topics and reader.topics[f'/{t}'].count}
-            self.columns: dict[str, Columns] = columns_of(reader, present) if present else {}
-        self.invalid: dict[str, int] = {}
-        stamps = [c.stamps_ns for t, c in self.columns.items() if not t.startswith('truth')]
-        if not stamps:
-            raise BagError(f'{bag}: it holds none of the topics {", ".join(TOPICS[:4])}')
-        self.start_ns = int(min(s.min() for s in stamps))
-
-    def table(self, topic: str, paths: list[str], need_all: bool = True) -> tuple[Array, Array]:
-        """Times and values of the rows that hold numbers; the others are counted."""
-        columns = self.columns.get(topic)
-        if columns is None:
-            return NOTHING, np.zeros((0, len(paths)))
-        missing = np.full(len(columns), np.nan)
-        values = np.column_stack([columns.values.get(p, missing) for p in paths]).astype(float)
+    def series(self, name: str, columns: slice = slice(None), complete: bool = False) -> Series:
+        """The stream (or some columns of it) sorted by stamp."""
+        stream = self.streams.get(name)
+        if stream is None:
+            return Series()
+        values = stream.values[:, columns]
         finite = np.isfinite(values)
-        good = finite.all(axis=1) if need_all else finite.any(axis=1)
-        time = (columns.stamps_ns - self.start_ns) * 1e-9
-        order = np.argsort(time[good], kind='stable')
-        return time[good][order], values[good][order]
-
-    def series(self, topic: str, paths: list[str], need_all: bool = True) -> Series:
-        """The same as a series."""
-        return Series(*self.table(topic, paths, need_all))
-
-    def count_invalid(self, topic: str, used: int) -> None:
-        """Remember how many messages of a topic could not be used."""
-        if topic in self.columns:
-            lost = len(self.columns[topic]) - used + self.columns[topic].undecodable
-            if lost:
-                self.invalid[topic] = lost
+        good = np.flatnonzero(finite.all(axis=1) if complete else finite.any(axis=1))
+        good = good[np.argsort(stream.stamps_ns[good], kind='stable')]
+        time = np.asarray((stream.stamps_ns[good] - self.bag.start_ns) * 1e-9, dtype=float)
+        return Series(time, values[good])
 
 
-def _vector(name: str, axes: str = 'xyz') -> list[str]:
-    return [f'{name}.{axis}' for axis in axes]
+def _imu(source: _Collector) -> None:
+    """Rates and specific forces; a triple that is incomplete or not measured is left out."""
+    bag = source.bag
+    values = bag.values('imu/data', vector('angular_velocity') + vector('linear_acceleration'))
+    for part, name in ((slice(0, 3), 'angular_velocity'), (slice(3, 6), 'linear_acceleration')):
+        covariance = bag.values('imu/data', [f'{name}_covariance'])[:, 0] if (
+            f'{name}_covariance' in _names(bag, 'imu/data')) else np.zeros(len(values))
+        bad = ~np.isfinite(values[:, part]).all(axis=1) | (covariance == NOT_MEASURED)
+        values[bad, part] = np.nan
+    source.add('imu', 'imu/data', values)
+    bag.count_invalid('imu/data', int(np.isfinite(values).all(axis=1).sum()))
 
 
-def _fixes(bag: _Bag, car: Configuration, where: Path) -> tuple[Series, Datum | None]:
-    time, table = bag.table('gps/fix', FIX_PATHS)
+def _names(bag: BagTables, topic: str) -> set[str]:
+    return set(bag.columns[topic].values) if topic in bag.columns else set()
+
+
+def _fixes(source: _Collector, car: Configuration, where: Path) -> tuple[Series, Datum | None]:
+    bag = source.bag
+    table = bag.values('gps/fix', FIX_PATHS)
     good = np.array([row[3] >= 0 and is_plausible_fix(*row[:3]) for row in table], dtype=bool)
-    bag.count_invalid('gps/fix', int(good.sum()) if good.size else 0)
-    if not good.any():
-        return Series(), None if car.datum is None else Datum(*car.datum)
-    time, table = time[good], table[good]
-    datum = Datum(*(car.datum if car.datum is not None else table[0, :3]))
+    table = np.where(good[:, None], table, np.nan) if len(table) else table
+    known = np.column_stack([table[:, 4] > 0, table[:, 5:8] > 0]).all(axis=1, keepdims=True)
+    fixes = np.column_stack([table[:, :3], np.where(known, table[:, 5:8], np.nan)])
+    bag.count_invalid('gps/fix', source.add('gps', 'gps/fix', fixes))
+    series = source.series('gps')
+    if not len(series):
+        return series, None if car.datum is None else Datum(*car.datum)
+    datum = Datum(*(car.datum if car.datum is not None else series.value[0, :3]))
     frame = LocalFrame(datum)
-    place = np.array([frame.from_geodetic(*row[:3]) for row in table])
+    place = np.array([frame.from_geodetic(*row[:3]) for row in series.value])
     far = float(np.linalg.norm(place[0]))
     if far > FARTHEST:
         raise InputError(f'{where}, topic gps/fix: the first fix is {far / 1000:.0f} km from the '
                          f'datum {datum.latitude:g}, {datum.longitude:g} of the configuration')
-    known = (table[:, 4] > 0) & (table[:, 5:8] > 0).all(axis=1)
-    fallback = np.full((len(table), 3), car.sensors.gps.deviation**2)
-    variance = np.where(known[:, None], table[:, 5:8], fallback)
-    return Series(time, place, variance), datum
+    own = series.value[:, 3:6]
+    variance = np.where(np.isnan(own), car.sensors.gps.deviation**2, own)
+    return Series(series.time, place, variance), datum
 
 
-def _rack(bag: _Bag, car: Configuration, rack_per_angle: float, notes: list[str]) -> Series:
-    """Rack travel from the rack, the road wheels or the steering wheel."""
-    for joints, factor, words in (
-            (['steering_rack'], 1.0, ''),
-            (['steering_fl', 'steering_fr'], rack_per_angle, 'the road wheel angles'),
-            (['steering_wheel'], car.sensors.rack.wheel_ratio, 'the steering wheel')):
-        series = bag.series('joint_states', [f'position[{j}]' for j in joints], need_all=False)
-        if len(series) and factor != 0.0:
-            if words:
-                notes.append(f'steering comes from {words}')
-            return Series(series.time, factor * np.nanmean(series.value, axis=1))
-    notes.append('no steering in the recording: the rack stays in the middle and the yaw moment '
-                 'is estimated')
-    return Series()
+def rack_travel(car: Configuration, rack_per_angle: float, angles: Array) -> tuple[Array, str]:
+    """Rack travel (N,) of steering columns (N, 4) and which of them it comes from.
+
+    The rack itself is best, then the road wheels, then the steering wheel with its ratio.
+    """
+    ratio = rack_per_wheel_angle(car, rack_per_angle)
+    offset = car.sensors.rack.offset
+    road = np.where(np.isnan(angles[:, 1]), angles[:, 2], np.where(
+        np.isnan(angles[:, 2]), angles[:, 1], 0.5 * (angles[:, 1] + angles[:, 2])))
+    for travel, words in ((angles[:, 0], 'the rack'),
+                          (rack_per_angle * road, 'the road wheel angles'),
+                          (ratio * (angles[:, 3] - offset), 'the steering wheel')):
+        if np.isfinite(travel).any() and (words != 'the steering wheel' or ratio != 0.0):
+            return travel, words
+    return np.full(len(angles), np.nan), ''
 
 
-def _truth(bag: _Bag) -> dict[str, Array]:
+def _joints(source: _Collector, car: Configuration, rack_per_angle: float, notes: list[str]
+            ) -> None:
+    bag, topic = source.bag, 'joint_states'
+    used = np.zeros(len(bag.columns[topic]) if topic in bag.columns else 0, dtype=bool)
+    travel, words = rack_travel(car, rack_per_angle,
+                                bag.values(topic, [f'position[{j}]' for j in STEERING]))
+    for name, values in (('wheel_angle', bag.values(topic, wheels('position'))),
+                         ('wheel_rate', bag.values(topic, wheels('velocity'))),
+                         ('torque', bag.values(topic, wheels('effort'))),
+                         ('rack', travel[:, None])):
+        source.add(name, topic, values)
+        used |= np.isfinite(values).any(axis=1)
+    bag.count_invalid(topic, int(used.sum()))
+    if words not in ('', 'the rack'):
+        notes.append(f'steering comes from {words}')
+
+
+def _pressure(source: _Collector, notes: list[str]) -> None:
+    bag = source.bag
+    pressure = bag.values('brake/pressure', ['fluid_pressure'])
+    negative = int(np.sum(pressure < 0.0))
+    bag.count_invalid('brake/pressure', source.add('pressure', 'brake/pressure',
+                                                   np.maximum(pressure, 0.0)) - negative)
+    if negative:
+        notes.append(f'{negative} negative brake pressures are taken as zero')
+
+
+def _truth(bag: BagTables, notes: list[str]) -> dict[str, Array]:
     """Columns of the thesis' tables at the truth's stamps."""
-    time, pose = bag.table('truth/odom', _vector('pose.pose.position')
-                           + _vector('pose.pose.orientation', 'xyzw')
-                           + _vector('twist.twist.linear') + _vector('twist.twist.angular'))
+    time, pose = bag.table('truth/odom', vector('pose.pose.position')
+                           + vector('pose.pose.orientation', 'xyzw')
+                           + vector('twist.twist.linear') + vector('twist.twist.angular'))
+    good = np.linalg.norm(pose[:, 3:7], axis=1) > 0.5 if time.size else np.zeros(0, dtype=bool)
+    if time.size and not good.all():
+        notes.append(f'{int(np.sum(~good))} messages on truth/odom have a quaternion that is no '
+                     'rotation: they are left out')
+        time, pose = time[good], pose[good]
     if not time.size:
         return {}
     rotation = Rotation.from_quat(pose[:, 3:7])
@@ -170,7 +209,7 @@ def _truth(bag: _Bag) -> dict[str, Array]:
     truth = {'time': time, 'x': pose[:, 0], 'y': pose[:, 1], 'z': pose[:, 2],
              'vx': velocity[:, 0], 'vy': velocity[:, 1],
              'yaw': np.unwrap(np.arctan2(forward[:, 1], forward[:, 0])), 'yaw_rate': pose[:, 12]}
-    joint_time, joints = bag.table('truth/joint_states', _paths('truth/joint_states') or [])
+    joint_time, joints = bag.table('truth/joint_states', wheels('position') + wheels('velocity'))
     if joint_time.size:
         for k, corner in enumerate(CORNERS):
             truth[f'theta_{corner}'] = np.interp(time, joint_time, joints[:, k])
@@ -180,35 +219,25 @@ def _truth(bag: _Bag) -> dict[str, Array]:
 
 def read(bag: Path, car: Configuration, rack_per_angle: float,
          progress: Callable[[int, int], None] | None = None) -> Recording:
-    """Read a recording; what is missing is noted in words."""
-    source = _Bag(bag, progress)
-    notes: list[str] = []
+    """Read a recording; what is unusable is counted and noted in words."""
+    tables = BagTables(bag, progress)
+    source = _Collector(tables)
+    notes: list[str] = [*tables.problems]
     fix, datum = _fixes(source, car, bag)
-    gyro = source.series('imu/data', _vector('angular_velocity'))
-    accelerometer = source.series('imu/data', _vector('linear_acceleration'))
-    source.count_invalid('imu/data', min(len(gyro), len(accelerometer)))
-    velocity = source.series('gps/vel', _vector('twist.linear', 'xy'))
-    source.count_invalid('gps/vel', len(velocity))
-    angle = source.series('joint_states', [f'position[wheel_{c}]' for c in CORNERS], False)
-    rate = source.series('joint_states', [f'velocity[wheel_{c}]' for c in CORNERS], False)
-    torque = source.series('joint_states', [f'effort[wheel_{c}]' for c in CORNERS], False)
-    rack = _rack(source, car, rack_per_angle, notes)
-    pressure = source.series('brake/pressure', ['fluid_pressure'])
-    negative = int(np.sum(pressure.value < 0.0)) if len(pressure) else 0
-    if negative:
-        source.invalid['brake/pressure'] = negative
-        notes.append(f'{negative} negative brake pressures are taken as zero')
-    for series, words in ((gyro, 'IMU: rates follow the model'),
-                          (fix, 'satellite position: the position drifts'),
-                          (velocity, 'satellite velocity: it follows from the positions'),
-                          (torque, 'drive torque: the unknown force is estimated instead'),
-                          (pressure, 'brake pressure: the unknown force is estimated instead')):
-        if not len(series):
-            notes.append(f'no {words}')
-    if not len(angle) and not len(rate):
-        notes.append('no wheel angles or speeds: the wheels follow the model')
-    return Recording(source.start_ns, datum, gyro, accelerometer, fix, velocity, angle, rate, rack,
-                     torque, pressure, _truth(source), source.invalid, notes)
+    _imu(source)
+    velocity = tables.values('gps/vel', vector('twist.linear', 'xy'))
+    velocity[np.isnan(velocity).any(axis=1)] = np.nan
+    tables.count_invalid('gps/vel', source.add('gps_velocity', 'gps/vel', velocity))
+    _joints(source, car, rack_per_angle, notes)
+    _pressure(source, notes)
+    angle, rate = wheel_series(car, source.series('wheel_angle'), source.series('wheel_rate'))
+    rack = source.series('rack')
+    return Recording(
+        tables.start_ns, datum, source.series('imu', slice(0, 3)),
+        source.series('imu', slice(3, 6)), fix, source.series('gps_velocity'), angle, rate,
+        Series(rack.time, rack.value[:, 0]) if len(rack) else rack, source.series('torque'),
+        source.series('pressure'), _truth(tables, notes), tables.invalid, notes,
+        list(source.streams.values()), tables.frames, tables.frame_ids)
 
 
 def hold(series: Series, times: Array, default: Any = 0.0) -> Array:

@@ -25,7 +25,11 @@ def slip_angle(lateral_acceleration: float, gravity: float, cornering: float, fr
 
 
 class RearSlip:
-    """Lateral speed of the rear axle beyond what cornering explains; its measured value is 0."""
+    """Lateral speed of the rear axle beyond what cornering explains; its measured value is 0.
+
+    Estimated forces can cancel the tyre forces that keep a slow car from sliding sideways, so
+    cars that estimate them want this at every speed (`minimum_speed` 0).
+    """
 
     wrap = False
     size = 1
@@ -52,4 +56,4 @@ class RearSlip:
         reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
         reading.zd[0] = side @ D[0, 0:3]
         reading.variance[0] = self.deviation**2 + (0.3 * expected) ** 2
-        reading.available[0] = abs(forward) > self.minimum_speed
+        reading.available[0] = abs(forward) >= self.minimum_speed

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError, ModelError
 from veh_identification.multibody.natural import Loads, NaturalModel, State
+from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.buggy import forces
 from veh_identification.systems.buggy.assembly import (
     RACK,
@@ -24,6 +25,7 @@ Array = NDArray[np.float64]
 # Newton stops when no coordinate moved by more than this [m, rad] in its last step; what is left
 # after that step is a hundred times smaller.
 TOLERANCE = 1e-8
+LARGEST_TURN = 0.3  # between two position problems [rad]
 ITERATIONS = 30
 
 
@@ -67,6 +69,7 @@ class Vehicle:
         self.tread, self._trial = np.zeros((4, 3)), np.zeros((4, 3))
         self.report = np.zeros((4, 6))
         self._frame = np.empty((3, 12))
+        self.elevation = 0.0  # of an unknown road above odom [m]; the model itself stays at zero
         self._dt = car.observer.step
         self._tables(*self._equilibrium())
         self.model.force_hook = self._forces
@@ -100,7 +103,7 @@ class Vehicle:
         self.static_loads = wheel_loads
         self._tyres = np.array([[car.geometry.wheel_radius + load / tyre.stiffness,
                                  tyre.stiffness, tyre.damping, tyre.friction, tyre.longitudinal,
-                                 tyre.cornering, tyre.relaxation, tyre.slow_damping]
+                                 tyre.cornering, tyre.relaxation, tyre.slow_damping, 1.0]
                                 for load in wheel_loads])
         axles = [car.suspension.front] * 2 + [car.suspension.rear] * 2
         self._suspension = np.array([
@@ -152,7 +155,15 @@ class Vehicle:
         """Put the car somewhere on the road, level, rolling with a speed."""
         self.model.drive[:, self._rack_row] = rack, 0.0, 0.0
         z, zd = self.model.z, np.zeros(14)
-        z[0:3], z[3], z[4:6] = position, yaw, 0.0
+        z[0:3], z[4:6] = position, 0.0
+        # the position problem has a second solution that looks backwards: go there in small turns
+        turn = float(wrap_angle(yaw - z[3]))
+        parts = int(np.ceil(abs(turn) / LARGEST_TURN))
+        for part in range(1, parts):
+            halfway = z.copy()
+            halfway[3] += turn * part / parts
+            self.model.assemble(halfway, zd)
+        z[3] += turn
         zd[0:2] = ([speed * np.cos(yaw), speed * np.sin(yaw)] if velocity is None
                    else velocity[:2])
         zd[3] = yaw_rate
@@ -165,6 +176,16 @@ class Vehicle:
         values = np.empty((3, 12))
         self.model.body_view(self.chassis, values)
         return values
+
+    def world_frame(self) -> Array:
+        """`frame` with the estimated height of a road that no map gives."""
+        values = self.frame()
+        values[0, 2] += self.elevation
+        return values
+
+    def set_rolling_radius(self, corner: int, radius: float) -> None:
+        """Effective rolling radius [m] of a wheel, as estimated."""
+        self._tyres[corner, forces.ROLLING_RADIUS] = radius / self.car.geometry.wheel_radius
 
     def rack_per_angle(self) -> float:
         """Rack travel for a mean road wheel angle [m/rad] around the middle."""

@@ -1,0 +1,88 @@
+"""A step and what an observer needs after it in one compiled call: small models want few calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from veh_identification.multibody.natural import packing as pk
+from veh_identification.multibody.natural.dynamics import advance
+from veh_identification.multibody.natural.kinematics import set_independent
+from veh_identification.multibody.natural.model import POSITION_TOLERANCE, NaturalModel
+from veh_identification.multibody.natural.packing import integers_of
+from veh_identification.multibody.natural.r_matrix import fresh_r_matrices
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Memory = tuple[Any, ...]
+
+
+@njit(cache=True, nogil=True)
+def _advance_with_r(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array,
+                    multipliers: Array, force: Array, force_error: Array, tangents: Array,
+                    loads: Array, load_body: IntArray, dt: float, penalty: float,
+                    tolerance: float, maximum: int, chosen: IntArray, order: int, R: Array,
+                    Rd: Array, Rdd: Array) -> bool:
+    """`advance` and `fresh_r_matrices`; False, and the state as it was, when either fails."""
+    old = q.copy(), qd.copy(), qdd.copy(), multipliers.copy()
+    count = advance(memory, drive, q, qd, qdd, multipliers, force + force_error, tangents, loads,
+                    load_body, dt, penalty, tolerance, maximum)
+    if count > 0 and fresh_r_matrices(memory, drive, q, qd, qdd, chosen, order, R, Rd, Rdd) < 0:
+        return True
+    q[:], qd[:], qdd[:], multipliers[:] = old[0], old[1], old[2], old[3]
+    return False
+
+
+def step_with_r(model: NaturalModel, dt: float, chosen: IntArray, order: int, R: Array, Rd: Array,
+                Rdd: Array) -> bool:
+    """Advance a model and fill R and its derivatives up to `order`.
+
+    False when it cannot be done at once: the model's own `step` then says why.
+    """
+    if model.force_hook is not None or not (np.isfinite(dt) and dt > 0.0):
+        return False
+    loads, solver = model.loads, model.solver
+    done: bool = _advance_with_r(
+        model.memory, model.drive, model.q, model.qd, model.qdd, model.multipliers,
+        loads.coordinate_force, model.force_error, loads.tangents, loads.wrenches, loads.bodies,
+        dt, model.penalty(dt), solver.tolerance, solver.iterations, chosen, order, R, Rd, Rdd)
+    model._factor = 'exact' if done else ''
+    return done
+
+
+@njit(cache=True, nogil=True)
+def _shift(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, columns: IntArray,
+           delta_z: Array, delta_zd: Array, delta_zdd: Array, tolerance: float, reuse: bool
+           ) -> int:
+    """`set_independent` for changes of some independent coordinates; -1: the state as it was."""
+    independent = integers_of(memory[0], pk.INDEPENDENT)
+    old = q.copy(), qd.copy(), qdd.copy()
+    z, zd, zdd = np.empty((3, independent.size))
+    for i in range(independent.size):
+        z[i], zd[i], zdd[i] = q[independent[i]], qd[independent[i]], qdd[independent[i]]
+    for k in range(columns.size):
+        z[columns[k]] += delta_z[k]
+        zd[columns[k]] += delta_zd[k]
+        zdd[columns[k]] += delta_zdd[k]
+    status = set_independent(memory, drive, q, qd, qdd, z, zd, zdd, tolerance, 60, reuse)
+    if status < 0:
+        q[:], qd[:], qdd[:] = old[0], old[1], old[2]
+    return status
+
+
+def shift_independent(model: NaturalModel, columns: IntArray, delta_z: Array, delta_zd: Array,
+                      delta_zdd: Array) -> bool:
+    """Change some independent coordinates and solve for all others; False: it cannot be done.
+
+    The model's own `set_independent` then says why.
+    """
+    status = _shift(model.memory, model.drive, model.q, model.qd, model.qdd, columns, delta_z,
+                    delta_zd, delta_zdd, POSITION_TOLERANCE, model._factor != '')
+    if status < 0:
+        model._factor = ''
+        return False
+    model._factor = 'exact' if status == 0 and model._factor != 'near' else 'near'
+    return True

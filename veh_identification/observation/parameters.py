@@ -1,0 +1,40 @@
+"""How the extra error states of sensors move: random walks and Gauss-Markov processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import ParameterError
+from veh_identification.observation.protocols import Parameter
+
+Array = NDArray[np.float64]
+
+
+class ParameterProcess:
+    """Transition and noise of all parameters of a filter, in the order of its sensors."""
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        for p in parameters:
+            if not p.correlation_time > 0.0:
+                raise ParameterError(f'parameter {p.name!r}: its correlation time must be '
+                                     f'positive, found {p.correlation_time}')
+        self._walk = np.array([p.walk for p in parameters], dtype=float)
+        self._variance = np.array([p.deviation**2 for p in parameters], dtype=float)
+        self._initial = np.array([p.initial for p in parameters], dtype=float)
+        self._rate = np.array([1.0 / p.correlation_time for p in parameters], dtype=float)
+        self._returning = self._rate > 0.0
+        self._any = bool(self._returning.any())
+
+    def fill(self, dt: float, F: Array, W: Array) -> None:
+        """Write their blocks of the transition and of the plant noise for a step of dt."""
+        keep = np.exp(-self._rate * dt)
+        noise = np.where(self._returning, self._variance * (1.0 - keep**2), self._walk * dt)
+        F[:], W[:] = np.diag(keep), np.diag(noise)
+
+    def decay(self, dt: float, values: Array) -> None:
+        """Let Gauss-Markov parameters return towards their initial values."""
+        if self._any:
+            values[:] = self._initial + np.exp(-self._rate * dt) * (values - self._initial)

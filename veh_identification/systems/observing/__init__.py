@@ -1,0 +1,13 @@
+"""One observer for files, replay and live streams: samples in, estimates out, stamps only."""
+
+from veh_identification.systems.observing.arrivals import Arrivals, Item
+from veh_identification.systems.observing.online import (
+    ObservedSystem,
+    OnlineObserver,
+    OnlineOptions,
+    Session,
+)
+from veh_identification.systems.observing.steps import Stepper
+
+__all__ = ['Arrivals', 'Item', 'ObservedSystem', 'OnlineObserver', 'OnlineOptions', 'Session',
+           'Stepper']
