@@ -222,11 +222,11 @@ def test_missing_topic_is_named(tmp_path, topic) -> None:
         setup_of(bag)
 
 
-def test_plates_without_base_pose_are_refused(tmp_path) -> None:
-    bag = record(tmp_path / 'bag', kind='bend', change=lambda r: None if r.topic in (
-        '/base/pose', '/l_foot/wrench', '/r_foot/wrench') else r)
-    with pytest.raises(InputError, match=r'force plates need the base pose \(base/pose\)'):
-        setup_of(bag)
+def test_plates_and_sensors_without_base_pose_need_a_choice(tmp_path) -> None:
+    bag = record(tmp_path / 'bag', kind='bend',
+                 change=lambda r: None if r.topic == '/base/pose' else r)
+    with pytest.raises(InputError, match=r'together need the base pose \(base/pose\)'):
+        setup_of(bag, contacts='both')
 
 
 def test_nothing_usable_says_why(tmp_path) -> None:

@@ -13,7 +13,7 @@ from veh_identification.simulation.humanoid_sensors import HumanoidSensors
 from veh_identification.simulation.sensors import EPOCH_NS, Reading
 from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.configuration import Configuration
-from veh_identification.systems.humanoid.cutoff import white_noise
+from veh_identification.systems.humanoid.joint_rest import white_noise
 from veh_identification.systems.humanoid.prior import links_to_base
 from veh_identification.systems.humanoid.recording import read_recording
 from veh_identification.systems.humanoid.robot import load_robot
@@ -64,7 +64,7 @@ def test_white_noise_is_measured_beside_motion(tmp_path) -> None:
     bag = record(tmp_path / 'bag', sensors=HumanoidSensors(position_noise=0.0004,
                                                            lost_share=0.0))
     recording = read_recording(bag, true_robot().moving_joints(), Configuration())
-    noise = white_noise(recording.base)[:3]
+    noise = white_noise(recording.base.values)[:3]
     np.testing.assert_allclose(noise, 0.0004, rtol=0.25)
 
 

@@ -102,6 +102,10 @@ class ContactIdentification(LiveNode):
         self._start: list[tuple[Stamps, Array]] = []
         self._free: set[str] = set()  # joints that have moved once
         self._posture = np.zeros(len(self.states.joints))
+        for text in tree.warnings:
+            node.get_logger().warning(text)
+        # Before subscribing: states that arrive while it compiles would be lost.
+        self._contact_model({}, np.zeros(3), True).warm_up(self.states.width)
         super().__init__(node, self.options, self.options.cutoff)
 
     def _load_robot(self) -> Robot:
@@ -178,14 +182,18 @@ class ContactIdentification(LiveNode):
             )
         return bool(woken)
 
-    def _make_model(self, locked: dict[str, float], centre: Array, plates: bool) -> None:
+    def _contact_model(
+        self, locked: dict[str, float], centre: Array, plates: bool
+    ) -> ContactModel:
         configuration = live_configuration(self.options.gravity, self.options.prior_percent)
         weight = self.robot.total_mass * self.options.gravity
-        model = ContactModel(
+        return ContactModel(
             self.robot, self.states.joints, locked, self._frames, plates,
             0.01 * self.options.offset_percent * weight, configuration, centre,
         )  # fmt: skip
-        self.model = model
+
+    def _make_model(self, locked: dict[str, float], centre: Array, plates: bool) -> None:
+        model = self.model = self._contact_model(locked, centre, plates)
         self.start(Equations(
             'humanoid', model.names, model.units, list(BASE_ROWS), ['N'] * 3 + ['N m'] * 3,
             model.a_priori, model.watched,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification import Information, Prior
+from veh_identification.identification import ArrayBlocks, Information, Prior
+from veh_identification.identification.accumulator import accumulate
 from veh_identification.identification.live import Solution
 from veh_identification.multibody.kinematics import body_motion
 from veh_identification.multibody.motion import Motion, floating_base_motion
@@ -32,6 +33,8 @@ EXCITED_SHARE = 0.5
 SMALLEST_SHARE = 1e-12
 #: Lever at which the offset of a force counts as that of a moment.
 OFFSET_LEVER = 0.3
+#: Bounds of the factor on how large offsets may be, which the estimate itself shows.
+OFFSET_SCALES = (0.5, 3.0)
 
 
 class ContactModel:
@@ -59,7 +62,9 @@ class ContactModel:
                                              if self.offsets else [])]  # fmt: skip
         size = [offset] * 3 + [OFFSET_LEVER * offset] * 3
         further = np.array(size * len(labels) if self.offsets else [])
-        self.prior: Prior = base_prior(self.problem.prior, self.problem.to_base, further)
+        self.prior: Prior = base_prior(self.problem.prior, self.problem.to_base,
+                                       np.diag(further**2))  # fmt: skip
+        self.offset_scale = 1.0
         self.watched = self._load_columns()
         self.mass_weights = self.mass_and_moments(np.zeros(self._joints))[0]
 
@@ -119,7 +124,7 @@ class ContactModel:
                 f'{information.samples} rows so far, {FEWEST_ROWS} are needed'
             )
         rank = self.problem.base.rank
-        found = weigh(information, self.prior, rank, CORRELATION)
+        found = weigh(information, self._scaled_prior(), rank, CORRELATION)
         data, (rows, right) = found.factor, found.prior.rows()
         information_matrix = data.R.T @ data.R / CORRELATION + rows.T @ rows
         noise = self._acceleration_noise(found.value, information.samples) / CORRELATION
@@ -131,11 +136,38 @@ class ContactModel:
         covariance = (vectors / values) @ vectors.T / np.outer(scale, scale)
         value = covariance @ (data.R.T @ data.z / CORRELATION + rows.T @ right)
         before = np.sqrt(np.diag(found.prior.covariance))
+        self._learn_offsets(value, covariance)
         return Solution(
             value, covariance, found.sigma,
             np.sqrt(np.diag(covariance)) < EXCITED_SHARE * before,
             float(np.sqrt(values[-1] / values[0])),
         )  # fmt: skip
+
+    def _scaled_prior(self) -> Prior:
+        """The prior with offsets as large as they have turned out to be."""
+        rank, covariance = self.problem.base.rank, self.prior.covariance.copy()
+        covariance[rank:, rank:] *= self.offset_scale**2
+        return Prior(self.prior.value, covariance)
+
+    def _learn_offsets(self, value: Array, covariance: Array) -> None:
+        """One step to the most likely size of all offsets; the next estimate uses it.
+
+        Horizontal offsets show well. Without them a motion that hardly accelerates the robot
+        leaves its weight and the vertical offset to be told apart by noise.
+        """
+        rank = self.problem.base.rank
+        if len(value) == rank:
+            return
+        second = np.square(value[rank:]) + np.diag(covariance)[rank:]
+        share = np.mean(second / np.diag(self.prior.covariance)[rank:])
+        self.offset_scale = float(np.clip(np.sqrt(share), *OFFSET_SCALES))
+
+    def warm_up(self, width: int) -> None:
+        """Compile and load everything that the first rows would have to wait for."""
+        values = np.random.default_rng(0).normal(size=(2 * FEWEST_ROWS, width))
+        values[:, 15:19] = (0.0, 0.0, 0.0, 1.0)
+        self.solve(accumulate(ArrayBlocks(*self.rows(values))))
+        self.offset_scale = 1.0
 
     def _acceleration_noise(self, value: Array, samples: int) -> Array:
         """What noise of the base's acceleration adds to the weighted W'W of the forces.

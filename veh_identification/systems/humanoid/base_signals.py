@@ -14,6 +14,11 @@ from veh_identification.fusion.frames import StaticFrames
 from veh_identification.runtime.bags import Columns
 from veh_identification.signals import TimeSeries, clean, unwrap_quaternions
 from veh_identification.systems.humanoid.configuration import Pose
+from veh_identification.systems.humanoid.outliers import (
+    SMALLEST_ANGLE,
+    SMALLEST_LENGTH,
+    excursions,
+)
 
 Array = NDArray[np.float64]
 
@@ -70,7 +75,12 @@ def read_poses(columns: Columns, epoch: int, notes: list[str]) -> TimeSeries:
     if len(tidy) < 16:
         raise RecordingError(f'{columns.topic}: {len(tidy)} usable poses are not enough')
     tidy.values[:, 3:] = unwrap_quaternions(tidy.values[:, 3:])
-    return tidy
+    wrong = excursions(tidy.stamps, tidy.values, np.array([SMALLEST_LENGTH] * 3
+                                                          + [0.5 * SMALLEST_ANGLE] * 4))
+    if wrong.any():
+        notes.append(f'{columns.topic.lstrip("/")}: {int(wrong.sum())} poses taken out that leave '
+                     'the motion for a few frames (markers taken for each other?)')
+    return tidy.take(np.flatnonzero(~wrong))
 
 
 def _frozen(stamps: NDArray[np.int64], values: Array) -> NDArray[np.bool_]:

@@ -71,17 +71,29 @@ def run(bags: Sequence[str | Path], urdf: str | Path, validate: str | Path | Non
     found = estimate(setup.problem, setup.raws, setup.recordings)
     fit = fit_links(found)
     recordings = tuple(reconstruct(found, one, fit.base_value) for one in found.prepared)
-    validation = None
-    if setup.validation is not None:
-        validation = reconstruct(found, validation_rows(found, setup.validation), fit.base_value)
-    notes = [*setup.notes, *found.notes]
+    notes = [*setup.problem.model.warnings, *setup.notes, *found.notes]
     for one in found.prepared:
         notes.extend(one.selection.sentences(one.raw.label))
+    validation = _validated(found, setup, fit, notes)
     notes.extend(_poor(recordings))
     outcome = Outcome(setup, found, fit, _base_only(found), recordings, validation,
                       identified_urdf(found.problem.robot, fit.as_dict()), notes)
     _complete(outcome, [str(bag) for bag in bags], str(urdf), config)
     return outcome
+
+
+def _validated(found: Estimate, setup: Setup, fit: LinkFit, notes: list[str]
+               ) -> Reconstruction | None:
+    """The recording given for validation, if any of it can be used."""
+    if setup.validation is None:
+        return None
+    rows = validation_rows(found, setup.validation)
+    notes.extend(rows.selection.sentences(rows.raw.label))
+    made = reconstruct(found, rows, fit.base_value)
+    if len(made.measured):
+        return made
+    notes.append(f'{made.label}: no sample can be used for validation')
+    return None
 
 
 def _base_only(found: Estimate) -> IdentificationResult:
@@ -101,7 +113,7 @@ def _complete(outcome: Outcome, bags: list[str], urdf: str, config: Any) -> None
     result, found, setup = outcome.result, outcome.estimate, outcome.setup
     problem = found.problem
     mass, std = found.total_mass
-    beyond = problem.robot.mass_beyond
+    beyond, beyond_std = problem.robot.mass_beyond, _beyond_deviation(found)
     result.system = 'humanoid'
     if outcome.validation is not None:
         result.validation = outcome.validation.validation(outcome.validation.identified)
@@ -119,8 +131,9 @@ def _complete(outcome: Outcome, bags: list[str], urdf: str, config: Any) -> None
         'sigma': found.evidence.sigma, 'notes': outcome.notes,
     }
     result.extra = {
-        'total_mass': {'value': mass + beyond, 'std': std, 'identified': mass,
-                       'beyond_sensors': beyond, 'a_priori': problem.robot.total_mass},
+        'total_mass': {'value': mass + beyond, 'std': float(np.hypot(std, beyond_std)),
+                       'identified': mass, 'identified_std': std, 'beyond_sensors': beyond,
+                       'a_priori': problem.robot.total_mass},
         'base_relations': dict(zip(problem.base.names, problem.base.relations(), strict=True)),
         'sensor_unknowns': unknowns_table(problem.unknowns, found.result, problem.base.rank),
         'residuals_urdf': _pooled(outcome.recordings),
@@ -132,6 +145,17 @@ def _complete(outcome: Outcome, bags: list[str], urdf: str, config: Any) -> None
         'link_parameters': outcome.fit.as_dict(),
     }
     result.unexcited = sorted(_unexcited(found))
+
+
+def _beyond_deviation(found: Estimate) -> float:
+    """How far the CAD mass beyond the sensors may be off: no recording says anything of it."""
+    problem = found.problem
+    typical = 0.01 * problem.configuration.prior_percent
+    common = abs(problem.prior.load - 1.0)
+    robot = problem.robot
+    masses = np.array([robot.parameters[name][0] for name in robot.beyond
+                       if name in robot.parameters])
+    return float(np.hypot(typical * np.linalg.norm(masses), common * masses.sum()))
 
 
 def _pooled(recordings: Sequence[Reconstruction]) -> dict[str, Any]:

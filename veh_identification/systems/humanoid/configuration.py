@@ -53,6 +53,8 @@ class Configuration:
     base_pose: str = 'base/pose'
     imu: str = 'imu/data'
     base: str = 'auto'  # pose, imu, or the pose if the recording holds it
+    feet: tuple[str, ...] = ()  # soles for leg odometry; empty: by their usual names
+    ground: float = 0.0  # height of the floor in the world
     world_frame: str = ''  # '' takes the frame of base/pose
     contacts: str = 'auto'  # plates before sensors when a recording holds both
     plates: Mapping[str, Pose] = field(default_factory=dict)  # by topic or frame
@@ -65,6 +67,7 @@ class Configuration:
     sigma: tuple[float, ...] = ()  # per axis FX FY FZ NX NY NZ, for the weights
     prior_percent: float = 40.0  # how far from the truth a-priori values may be
     wrench_offset: str = 'auto'  # on, off, or on unless they turn out implausible
+    tare: bool = True  # plates, while nobody stands on them
     plate_pose: bool = False
     locked_joints: Mapping[str, float] = field(default_factory=dict)
     lock_below: float = 0.01  # rad (or a tenth of it in m) of travel that counts as rest
@@ -127,6 +130,8 @@ def _checked(name: str, value: Any, default: Any, where: str) -> Any:
     if name in ('delays', 'locked_joints'):
         return {str(k).lstrip('/'): _number(v, f'{where}: {name}.{k}') for k, v in _mapping(
             value, f'{where}: {name}').items()}
+    if name == 'feet':
+        return tuple(str(one) for one in (value or ()))
     if name == 'sigma':
         return tuple(_number(one, f'{where}: sigma') for one in (value or ()))
     if isinstance(default, bool):

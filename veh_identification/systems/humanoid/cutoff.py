@@ -3,9 +3,9 @@
 Noise of poses and joints makes the regressor noisy, which shrinks the estimates (the total mass
 first of all), and the more of it the higher the cut-off. For every candidate the estimate is made
 twice: as it is, and with noise of the measured size added once more. The difference shows what
-the noise that is already there has done. A low cut-off loses excitation instead, which the
-estimate's deviations show. The cut-off with the smallest sum of both wins, unless the total mass
-has already dropped below what low cut-offs say.
+the noise that is already there has done, to the estimate and to what looks like excitation. A low
+cut-off loses excitation instead, which the estimate's deviations show. The lowest cut-off wins
+whose sum of both is nearly the smallest, among those at which the total mass has not dropped.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import comb
 
 from veh_identification.errors import EstimationError, SignalError
+from veh_identification.identification import Prior
 from veh_identification.identification.gram import accumulate_fast
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.humanoid.evidence import Evidence, weigh
+from veh_identification.systems.humanoid.joint_rest import white_noise
 from veh_identification.systems.humanoid.problem import Problem, prepare, source_of
 from veh_identification.systems.humanoid.processing import Raw
 from veh_identification.systems.humanoid.recording import Recording
@@ -34,9 +35,13 @@ LARGEST_SHARE = 0.2
 SAMPLES = 20_000  # per recording, enough to see noise and excitation
 # Drop of the total mass below that of lower cut-offs that counts as bias.
 MASS_DROP = 0.004
+# Effect of the noise on it that rules a cut-off out.
+MASS_BIAS = 0.001
+# Noise in the regressor grows with the cut-off, and not all of it shows: a higher one must pay.
+NEARLY = 1.05
+FEWEST_ROWS = 3.0  # per unknown
 # Neighbouring rows (three per period of the cut-off) are correlated.
 CORRELATION = 1.5
-DIFFERENCE = 4
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class CutoffTrial:
     total_mass: float
     mass_bias: float  # estimated effect of the noise on it, relative
     expected_error: float  # mean of (variance + bias^2) over the prior's variance
+    rows_per_unknown: float
 
 
 @dataclass(frozen=True)
@@ -56,15 +62,6 @@ class CutoffFound:
     cutoff_hz: float
     reason: str
     trials: tuple[CutoffTrial, ...] = ()
-
-
-def white_noise(series: TimeSeries) -> Array:
-    """Deviation of each channel's white noise, from differences that leave motion out."""
-    if len(series) < 4 * DIFFERENCE:
-        return np.zeros(series.values.shape[1])
-    change = np.diff(series.values, n=DIFFERENCE, axis=0)
-    gain = np.sqrt(float(comb(2 * DIFFERENCE, DIFFERENCE)))
-    return np.asarray(1.4826 * np.median(np.abs(change), axis=0) / gain)
 
 
 def kinematic_rate(recordings: Sequence[Recording]) -> float:
@@ -100,17 +97,23 @@ def choose_cutoff(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Re
 
 
 def _best(trials: Sequence[CutoffTrial]) -> CutoffFound:
-    best = min(trials, key=lambda trial: trial.expected_error)
+    """The lowest of the nearly best cut-offs among those that leave the total mass alone."""
+    # A low cut-off leaves few rows of a short recording, which then say little of their noise.
+    most = max(trial.rows_per_unknown for trial in trials)
+    trials = [t for t in trials if t.rows_per_unknown >= min(FEWEST_ROWS, most)]
     plateau = float(np.median([t.total_mass for t in trials if t.cutoff_hz <= 6.0]
                               or [trials[0].total_mass]))
-    text = (f'smallest expected error of {len(trials)} cut-offs; noise in pose and joints changes '
-            f'the total mass by {100 * best.mass_bias:.2g} %')
-    if best.total_mass < (1.0 - MASS_DROP) * plateau:
-        lower = [t for t in trials if t.total_mass >= (1.0 - MASS_DROP) * plateau]
-        found = min(lower, key=lambda trial: trial.expected_error)
-        text = (f'the total mass drops from {plateau:.4g} to {best.total_mass:.4g} kg at '
-                f'{best.cutoff_hz:g} Hz (noise in the regressor), hence the best lower cut-off')
-        best = found
+    honest = [t for t in trials if t.total_mass >= (1.0 - MASS_DROP) * plateau
+              and abs(t.mass_bias) <= MASS_BIAS]
+    allowed = honest or [min(trials, key=lambda trial: abs(trial.mass_bias))]
+    least = min(trial.expected_error for trial in allowed)
+    best = next(trial for trial in allowed if trial.expected_error <= NEARLY * least)
+    text = (f'the lowest of {len(trials)} cut-offs with nearly the smallest expected error; noise '
+            f'in pose and joints changes the total mass by {100 * best.mass_bias:.2g} %')
+    worst = min(trials, key=lambda trial: trial.total_mass)
+    if worst not in honest:
+        text += (f' (at {worst.cutoff_hz:g} Hz it would drop to {worst.total_mass:.4g} kg: noise '
+                 'in the regressor)')
     return CutoffFound(best.cutoff_hz, text, tuple(trials))
 
 
@@ -125,15 +128,29 @@ def _trial(problem: Problem, raws: Sequence[Raw], noisy: Sequence[Raw],
         sigma = found[0].sigma if found else None
         found.append(weigh(information, problem.full_prior, problem.base.rank, CORRELATION,
                            sigma))
-    covariance, prior = found[0].covariance, problem.full_prior
     values = [one.value for one in found]
-    spread = CORRELATION * np.diag(covariance)
-    size = np.diag(prior.covariance)
     bias = values[1] - values[0]
-    error = float(np.mean(np.minimum((spread + bias**2) / size, 1.0)))
+    shares = (_variance_shares(found, problem.full_prior)
+              + bias**2 / np.diag(problem.full_prior.covariance))
     weights = problem.mass_weights
     mass = float(weights @ values[0][: len(weights)])
-    return CutoffTrial(cutoff, mass, float(weights @ bias[: len(weights)]) / mass, error)
+    rows_per_unknown = information.samples * information.equations / information.columns
+    return CutoffTrial(cutoff, mass, float(weights @ bias[: len(weights)]) / mass,
+                       float(np.mean(np.minimum(shares, 1.0))), rows_per_unknown)
+
+
+def _variance_shares(found: Sequence[Evidence], prior: Prior) -> Array:
+    """Variance of every unknown over that of the prior, from the excitation that is motion.
+
+    Noise looks like excitation. What the second helping of it adds to the information, the first
+    one has added already, so that much is taken off.
+    """
+    root = np.linalg.cholesky(prior.covariance)
+    seen = [one.factor.R @ root / np.sqrt(CORRELATION) for one in found]
+    once, twice = (one.T @ one for one in seen)
+    size, axes = np.linalg.eigh(2.0 * once - twice)
+    spread = root @ axes / np.sqrt(1.0 + np.maximum(size, 0.0))
+    return np.asarray(np.square(spread).sum(axis=1) / np.diag(prior.covariance))
 
 
 def _first_rows(raw: Raw) -> slice:
@@ -144,7 +161,8 @@ def _first_rows(raw: Raw) -> slice:
 
 def _shortened(raw: Raw, rows: slice) -> Raw:
     return replace(raw, stamps=raw.stamps[rows], joints=raw.joints[rows], pose=raw.pose[rows],
-                   wrenches=raw.wrenches[rows], world=raw.world[rows], valid=raw.valid[rows])
+                   wrenches=raw.wrenches[rows], world=raw.world[rows], valid=raw.valid[rows],
+                   inertial=None if raw.inertial is None else raw.inertial[rows])
 
 
 def _noisier(raw: Raw, recording: Recording, problem: Problem, seed: int) -> Raw:
@@ -154,7 +172,7 @@ def _noisier(raw: Raw, recording: Recording, problem: Problem, seed: int) -> Raw
     def like(series: TimeSeries, shape: tuple[int, ...]) -> Array:
         # The same density over a grid of another rate.
         scale = np.sqrt(raw.rate * series.median_period)
-        return np.asarray(scale * white_noise(series) * rng.standard_normal(shape))
+        return np.asarray(scale * white_noise(series.values) * rng.standard_normal(shape))
 
     joints = raw.joints.copy()
     for series in recording.joints:
@@ -162,5 +180,7 @@ def _noisier(raw: Raw, recording: Recording, problem: Problem, seed: int) -> Raw
         if used:
             where = [problem.model.coordinate_index(name) for name in used]
             joints[:, where] += like(series.select(used), (len(joints), len(used)))
-    pose = raw.pose + like(recording.base, raw.pose.shape)
-    return replace(raw, joints=joints, pose=pose)
+    if raw.inertial is not None:
+        inertial = raw.inertial + like(recording.base, raw.inertial.shape)
+        return replace(raw, joints=joints, inertial=inertial)
+    return replace(raw, joints=joints, pose=raw.pose + like(recording.base, raw.pose.shape))

@@ -19,13 +19,14 @@ from veh_identification.identification.gram import accumulate_fast
 from veh_identification.signals.segments import contiguous_segments
 from veh_identification.systems.humanoid.cutoff import CORRELATION
 from veh_identification.systems.humanoid.evidence import weigh
+from veh_identification.systems.humanoid.odometry import gridded
 from veh_identification.systems.humanoid.problem import (
     Problem,
     choose_samples,
     prepare,
     source_of,
 )
-from veh_identification.systems.humanoid.processing import Raw, to_grid, with_wrenches
+from veh_identification.systems.humanoid.processing import Raw, with_wrenches
 from veh_identification.systems.humanoid.recording import Recording
 
 Array = NDArray[np.float64]
@@ -55,7 +56,8 @@ def corrected(problem: Problem, recordings: Sequence[Recording], raws: Sequence[
     new_recordings, new_raws = list(recordings), list(raws)
     for k, (recording, raw) in enumerate(zip(recordings, raws, strict=True)):
         total = dict.fromkeys(GROUPS, 0.0)
-        for turn in range(ROUNDS):
+        # Leg odometry depends on the joints' clock itself.
+        for turn in range(ROUNDS if raw.inertial is None else 0):
             try:
                 measured = measure(problem, raw)
             except (EstimationError, SignalError):
@@ -70,7 +72,7 @@ def corrected(problem: Problem, recordings: Sequence[Recording], raws: Sequence[
                 recording, raw = recordings[k], raws[k]
                 break
             recording = _shifted(recordings[k], total)
-            raw = to_grid(recording, problem.model, problem.configuration.rate_hz)
+            raw = gridded(recording, problem.model, problem.configuration)
         new_recordings[k], new_raws[k] = recording, raw
         notes.extend(
             f'{recording.label}: the stamps of {group} are {1e3 * value:.3g} ms late against the '
@@ -88,9 +90,13 @@ def measure(problem: Problem, raw: Raw) -> list[Delay]:
     first = weigh(information, problem.full_prior, problem.base.rank, CORRELATION)
     columns = []
     for group in GROUPS:
-        other = with_wrenches(_stepped(raw, group), problem.model, raw.wrenches)
-        W1, Y1 = _joined(source_of([prepare(problem, other, cutoff, selection)]))
-        columns.append(((Y1 - W1 @ first.value) - (Y - W @ first.value)) * raw.rate)
+        residuals = []
+        for steps in (1, -1):
+            other = with_wrenches(_stepped(raw, group, steps), problem.model, raw.wrenches)
+            W1, Y1 = _joined(source_of([prepare(problem, other, cutoff, selection)]))
+            residuals.append(Y1 - W1 @ first.value)
+        # To both sides, so that noise of the signal is not correlated with its own shift.
+        columns.append((residuals[0] - residuals[1]) * (0.5 * raw.rate))
     wide = np.concatenate([W, np.stack(columns, axis=2)], axis=2)
     information, _ = accumulate_fast(ArrayBlocks(wide, Y))
     prior = problem.full_prior
@@ -112,11 +118,14 @@ def _joined(source: BlockSource) -> tuple[Array, Array]:
     return (np.concatenate([W for W, _ in blocks]), np.concatenate([Y for _, Y in blocks]))
 
 
-def _stepped(raw: Raw, group: str) -> Raw:
-    """The recording with one group of signals one grid step later."""
+def _stepped(raw: Raw, group: str, steps: int) -> Raw:
+    """The recording with one group of signals one grid step later (1) or earlier (-1)."""
     values = (raw.pose if group == 'base' else raw.joints).copy()
     for segment in contiguous_segments(raw.valid, 2):
-        values[segment.start + 1 : segment.stop] = values[segment.start : segment.stop - 1].copy()
+        late = slice(segment.start + 1, segment.stop)
+        early = slice(segment.start, segment.stop - 1)
+        target, source = (late, early) if steps > 0 else (early, late)
+        values[target] = values[source].copy()
     return replace(raw, pose=values) if group == 'base' else replace(raw, joints=values)
 
 

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, BlockSource, FactoryBlocks
+from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.multibody.kinematics import body_motion
+from veh_identification.multibody.motion import Motion, floating_base_motion
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import BASE_ROWS, skew
 from veh_identification.signals import BlockDecimator, DecimationFilter, design_decimation
@@ -32,8 +35,18 @@ ROWS_PER_CUTOFF = 3.0
 # Recordings whose rows fit into this are kept in memory, longer ones are made anew on each pass.
 KEPT_BYTES = 400e6
 SEPARATOR_ROWS = 8  # unusable rows between stretches, so that noise is not correlated across
+# Offsets of wrench sensors over the load: of a tared one somebody trusts, and of one whose zero
+# was read off in the recording itself.
+OFFSET = 0.003
+TARED_OFFSET = 0.0002
 POSE_NAMES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
+BIAS_NAMES = ('imu.bias.x', 'imu.bias.y', 'imu.bias.z')
 POSE_UNITS = ('m',) * 3 + ('rad',) * 3
+
+
+def source_label(source: Wrench) -> str:
+    """Name of a wrench topic in names of unknowns."""
+    return source.topic.removesuffix('/wrench').replace('/', '_')
 
 
 @dataclass(frozen=True)
@@ -43,18 +56,21 @@ class Unknowns:
     sources: tuple[Wrench, ...] = ()
     offset: bool = False
     pose: bool = False
+    offset_scale: float = 1.0  # on how large offsets may be
+    accelerometer: Array | None = None  # (3, 3) covariance of the bias of an IMU on the base
+    parameters: Array | None = None  # (bodies, 10) a-priori ones, for that bias's columns
 
     @property
     def names(self) -> list[str]:
         """Names of the further columns, e.g. force_plate.offset.FZ, force_plate.pose.x."""
         names = []
         for source in self.sources:
-            label = source.topic.removesuffix('/wrench').replace('/', '_')
+            label = source_label(source)
             if self.offset:
                 names += [f'{label}.offset.{row}' for row in BASE_ROWS]
             if self.pose and source.is_plate:
                 names += [f'{label}.pose.{name}' for name in POSE_NAMES]
-        return names
+        return names if self.accelerometer is None else names + list(BIAS_NAMES)
 
     @property
     def units(self) -> list[str]:
@@ -65,14 +81,21 @@ class Unknowns:
                 units += ['N'] * 3 + ['N m'] * 3
             if self.pose and source.is_plate:
                 units += list(POSE_UNITS)
-        return units
+        return units if self.accelerometer is None else units + ['m/s^2'] * 3
 
-    def deviations(self, load: float) -> Array:
+    def covariance(self, load: float) -> Array:
+        """A-priori covariance of the further columns; `load` [N] is the weight."""
+        sensors = np.diag(np.square(self._deviations(load)))
+        return sensors if self.accelerometer is None else np.asarray(
+            block_diag(sensors, self.accelerometer))
+
+    def _deviations(self, load: float) -> Array:
         """How large each may be: 0.3 % of the load, that at 0.1 m for moments; 20 mm, 2 deg."""
         size: list[float] = []
         for source in self.sources:
+            share = TARED_OFFSET if source.tared else OFFSET * self.offset_scale
             if self.offset:
-                size += [0.003 * load] * 3 + [0.0003 * load] * 3
+                size += [share * load] * 3 + [0.1 * share * load] * 3
             if self.pose and source.is_plate:
                 size += [0.02] * 3 + [0.035] * 3
         return np.array(size)
@@ -95,6 +118,9 @@ class Unknowns:
             if self.pose and known.is_plate and wrenches is not None:
                 # A plate that stands a little elsewhere: W x = Y + K (ad F) d, hence the minus.
                 parts.append(-K @ _pose_effect(wrenches[rows, k]))
+        if self.accelerometer is not None:
+            # Y = W(f) x, where the accelerometer shows f + e: W(f + e) x - D e = Y.
+            parts.append(-_unit_accelerations(samples.motion[rows], regressor, self.parameters))
         return np.concatenate(parts, axis=2) if parts else np.zeros((count, 6, 0))
 
 
@@ -114,6 +140,16 @@ def _to_base(samples: Samples, rows: slice, regressor: Regressor, source: Wrench
     K[:, :3, :3] = K[:, 3:, 3:] = R
     K[:, 3:, :3] = skew(arm) @ R
     return K
+
+
+def _unit_accelerations(motion: Motion, regressor: Regressor, parameters: Array | None) -> Array:
+    """D (n, 6, 3): wrenches that unit accelerations of the whole robot in its posture take."""
+    rest, still = np.zeros_like(motion.q), np.zeros_like(motion.base_acceleration)
+    columns = []
+    for axis in np.eye(3):
+        posture = floating_base_motion(motion.q, rest, rest, still + axis, still, still)
+        columns.append(inverse_dynamics(regressor.model, posture, parameters)[:, :6])
+    return np.stack(columns, axis=2)
 
 
 def _pose_effect(wrench: Array) -> Array:

@@ -9,12 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification import IdentificationResult, Options, identify
+from veh_identification.identification import (
+    BlockSource,
+    IdentificationResult,
+    Information,
+    Options,
+    identify,
+)
 from veh_identification.identification.gram import accumulate_fast
 from veh_identification.multibody.tree import BASE_ROWS
 from veh_identification.systems.humanoid.cutoff import CORRELATION, CutoffFound, choose_cutoff
-from veh_identification.systems.humanoid.equations import Unknowns
+from veh_identification.systems.humanoid.equations import Unknowns, source_label
 from veh_identification.systems.humanoid.evidence import Evidence, weigh
+from veh_identification.systems.humanoid.held_out import held_out_scale
 from veh_identification.systems.humanoid.problem import (
     Prepared,
     Problem,
@@ -29,8 +36,12 @@ from veh_identification.systems.humanoid.selection import Selection, vertical_fo
 
 Array = NDArray[np.float64]
 
-# An offset larger than this many of its a-priori deviations is no offset.
+# An offset larger than this many of its usual deviations deserves a word.
 OFFSET_LIMIT = 2.5
+OFFSET_SCALES = (0.5, 3.0)
+OFFSET_ITERATIONS = 20
+# A person may weigh this many times what the model does (or one over it).
+SMALLEST_LOAD = 0.2
 # The second look at the support: at least this share of the weight, at most the first one's.
 TIGHTEST_SUPPORT = 0.06
 
@@ -68,6 +79,7 @@ def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recordi
         why = '; '.join(text for raw, one in zip(raws, selections, strict=True)
                         for text in one.sentences(raw.label))
         raise EstimationError(f'no sample can be used: {why}')
+    problem = _loaded(problem, selections)
     found = choose_cutoff(problem, raws, recordings, selections)
     problem = _with_offsets(problem, raws, selections, found.cutoff_hz, notes)
     first = _solve(problem, raws, selections, found, notes)
@@ -78,6 +90,20 @@ def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recordi
     return _solve(problem, raws, again, found, notes)
 
 
+def _loaded(problem: Problem, selections: Sequence[Selection]) -> Problem:
+    """The CAD values scaled as a whole to the weight that the sensors show.
+
+    Persons and payloads differ from their models by a common factor first of all; links that the
+    motion does not excite follow the others then.
+    """
+    weights = [one.weight for one in selections if one.usable.any()]
+    load = float(np.median(weights)) / (problem.prior.mass.sum() * problem.configuration.gravity)
+    if not SMALLEST_LOAD < load < 1.0 / SMALLEST_LOAD:
+        return problem
+    unknowns = replace(problem.unknowns, parameters=load * problem.model.parameters)
+    return replace(problem, prior=replace(problem.prior, load=load), unknowns=unknowns)
+
+
 def _solve(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection],
            found: CutoffFound, notes: list[str]) -> Estimate:
     c = problem.configuration
@@ -85,39 +111,75 @@ def _solve(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection
         raws, selections, strict=True)]
     rows = source_of(prepared)
     information, _ = accumulate_fast(rows)
-    evidence = weigh(information, problem.full_prior, problem.base.rank, CORRELATION,
-                     np.array(c.sigma) if c.sigma else None)
+    evidence = _weighed(problem, rows, information)
     result = identify(rows, problem.names, BASE_ROWS, problem.units, problem.a_priori, Options(
-        estimator=c.estimator, sigma=evidence.sigma,
+        # Filtered rows are never white, and a short recording cannot tell.
+        estimator=c.estimator, noise='coloured', sigma=evidence.sigma,
         prior=evidence.prior if c.estimator == 'prior' else None))
     return Estimate(problem, result, tuple(prepared), found, evidence, notes)
 
 
+def _weighed(problem: Problem, rows: BlockSource, information: Information) -> Evidence:
+    """Noise and trust in the CAD values, by likelihood and by stretches left out."""
+    prior, rank = problem.full_prior, problem.base.rank
+    sigma = np.array(problem.configuration.sigma) if problem.configuration.sigma else None
+    first = weigh(information, prior, rank, CORRELATION, sigma)
+    scale = held_out_scale(rows, first, prior, rank)
+    if scale == first.scale:
+        return first
+    return weigh(information, prior, rank, CORRELATION, sigma, scale)
+
+
 def _with_offsets(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection],
                   cutoff: float, notes: list[str]) -> Problem:
-    """Add the offsets of the wrench sensors as unknowns, unless they take up other errors.
+    """Add the offsets of the wrench sensors as unknowns.
 
     A tared sensor may be off by a little, and the deviations (of the total mass above all) are
-    honest only if that is allowed for. An offset far beyond its plausible size tells of errors of
-    the model instead; then the weight itself says more about the mass than its accelerations.
+    honest only if that is allowed for. How much, the recording says itself.
     """
     mode = problem.configuration.wrench_offset
     trial = replace(problem, unknowns=replace(problem.unknowns, offset=mode != 'off'))
-    if mode != 'auto':
+    if mode == 'off':
         return trial
     rows = source_of([prepare(trial, raw, cutoff, one) for raw, one in zip(
         raws, selections, strict=True)])
-    found = weigh(accumulate_fast(rows)[0], trial.full_prior, trial.base.rank, CORRELATION)
-    allowed = np.sqrt(np.diag(found.prior.covariance))
+    information, _ = accumulate_fast(rows)
+    trial, found = _offset_size(trial, information)
+    allowed = np.sqrt(np.diag(found.prior.covariance)) / trial.unknowns.offset_scale
     far = [(name, found.value[k]) for k, name in enumerate(trial.names)
            if '.offset.' in name and abs(found.value[k]) > OFFSET_LIMIT * allowed[k]]
-    if not far:
-        return trial
-    what = ', '.join(f'{name} {value:.3g}' for name, value in far)
-    notes.append(f'sensor offsets are not estimated: they would be implausibly large ({what}), '
-                 'which tells of other errors or of a sensor that was not tared (wrench_offset: '
-                 'on estimates them all the same)')
-    return replace(problem, unknowns=replace(problem.unknowns, offset=False))
+    if far:
+        what = ', '.join(f'{name} {value:.3g}' for name, value in far)
+        notes.append(f'sensor offsets seem to be large ({what}): was the sensor tared? Errors of '
+                     'the model can look like that as well; the total mass is less certain then')
+    return trial
+
+
+def _offset_size(problem: Problem, information: Information) -> tuple[Problem, Evidence]:
+    """How large offsets are, from those that the motion shows well (mostly the horizontal ones).
+
+    Fixed-point iteration of the most likely common deviation of all offsets.
+    """
+    found = weigh(information, problem.full_prior, problem.base.rank, CORRELATION)
+    which = np.array([k for k, name in enumerate(problem.names) if '.offset.' in name
+                      and not _is_tared(problem, name)], dtype=int)
+    scale = 1.0
+    for _ in range(OFFSET_ITERATIONS if len(which) else 0):
+        variance = np.diag(found.prior.covariance)[which] / scale**2
+        second = np.square(found.value[which]) + np.diag(found.covariance)[which]
+        new = float(np.clip(np.sqrt(np.mean(second / variance)), *OFFSET_SCALES))
+        if abs(new - scale) < 0.01 * scale:
+            break
+        scale = new
+        problem = replace(problem, unknowns=replace(problem.unknowns, offset_scale=scale))
+        found = weigh(information, problem.full_prior, problem.base.rank, CORRELATION,
+                      found.sigma)
+    return problem, found
+
+
+def _is_tared(problem: Problem, name: str) -> bool:
+    return any(source.tared and name.startswith(f'{source_label(source)}.offset.')
+               for source in problem.unknowns.sources)
 
 
 def _second_look(problem: Problem, raw: Raw, selection: Selection, value: Array) -> Selection:

@@ -21,7 +21,7 @@ from veh_identification.identification.least_squares import floored_sigma
 
 Array = NDArray[np.float64]
 
-SMALLEST, LARGEST = 0.1, 2.0
+SMALLEST, LARGEST = 0.2, 2.0
 ITERATIONS = 40
 
 
@@ -38,8 +38,8 @@ class Evidence:
 
 
 def weigh(information: Information, prior: Prior, scaled_unknowns: int, inflation: float = 1.0,
-          sigma: Array | None = None) -> Evidence:
-    """Find noise and trust; `sigma` fixes the noise, `inflation` is the rows' correlation."""
+          sigma: Array | None = None, fixed_scale: float | None = None) -> Evidence:
+    """Find noise and trust, unless they are given; `inflation` is the rows' correlation."""
     given = sigma is not None
     rms = np.sqrt(information.squares / information.samples)
     level = np.asarray(sigma, float) if sigma is not None else 0.1 * np.maximum(rms, 1e-9)
@@ -49,7 +49,7 @@ def weigh(information: Information, prior: Prior, scaled_unknowns: int, inflatio
     scale, found = 1.0, None
     for _ in range(ITERATIONS):
         factor = information.combined(1.0 / level)
-        scale = prior_scale(factor, prior, scaled_unknowns, inflation)
+        scale = fixed_scale or prior_scale(factor, prior, scaled_unknowns, inflation)
         used = scaled(prior, scale, scaled_unknowns)
         solved = factor.extended(*used.rows())
         inverse = solved.inverse()

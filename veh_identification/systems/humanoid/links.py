@@ -48,12 +48,12 @@ def fit_links(estimate: Estimate) -> LinkFit:
     mass, mass_std = estimate.total_mass
     factor = _held_mass(estimate, to_unknowns, count, mass, mass_std)
     evidence = estimate.evidence
-    std = np.concatenate([evidence.scale * prior.std,
+    std = np.concatenate([evidence.scale * prior.deviations,
                           np.sqrt(np.diag(evidence.prior.covariance)[problem.base.rank :])])
     bodies = [Body(name, np.arange(PARAMETERS_PER_BODY * k, PARAMETERS_PER_BODY * (k + 1)),
-                   float(prior.mass[k]), float(prior.length[k]))
+                   prior.load * float(prior.mass[k]), float(prior.length[k]))
               for k, name in enumerate(prior.links)]
-    fit = consistent_fit(factor, bodies, np.concatenate([prior.value, np.zeros(further)]), std)
+    fit = consistent_fit(factor, bodies, np.concatenate([prior.centre, np.zeros(further)]), std)
     links = fit.value[:count].reshape(-1, PARAMETERS_PER_BODY)
     # The solver meets the total mass to its tolerance; scaling whole links keeps them consistent.
     links = links * (mass / links[:, 0].sum())

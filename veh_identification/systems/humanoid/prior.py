@@ -27,6 +27,17 @@ class LinkPrior:
     std: Array
     mass: Array  # (links,)
     length: Array  # (links,)
+    load: float = 1.0  # measured weight over that of the CAD values
+
+    @property
+    def centre(self) -> Array:
+        """CAD values scaled to the measured weight: the estimate starts from these."""
+        return self.load * self.value
+
+    @property
+    def deviations(self) -> Array:
+        """How far the scaled values may be off."""
+        return self.load * self.std
 
 
 def link_prior(robot: Robot, percent: float) -> LinkPrior:
@@ -57,9 +68,9 @@ def links_to_base(robot: Robot, model: TreeModel, base: BaseParameters) -> Array
 
 
 def base_prior(prior: LinkPrior, to_base: Array, further: Array) -> Prior:
-    """Prior of the base parameters, and zero with the given deviations for further unknowns."""
+    """Prior of the base parameters, and zero with the given covariance for further unknowns."""
     count = len(to_base)
     covariance = np.zeros((count + len(further), count + len(further)))
-    covariance[:count, :count] = (to_base * prior.std**2) @ to_base.T
-    covariance[count:, count:] = np.diag(further**2)
-    return Prior(np.concatenate([to_base @ prior.value, np.zeros(len(further))]), covariance)
+    covariance[:count, :count] = (to_base * prior.deviations**2) @ to_base.T
+    covariance[count:, count:] = further
+    return Prior(np.concatenate([to_base @ prior.centre, np.zeros(len(further))]), covariance)

@@ -36,9 +36,9 @@ from veh_identification.systems.humanoid.processing import (
     filtered,
     signal_filter,
 )
-from veh_identification.systems.humanoid.recording import Wrench
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.humanoid.selection import Selection, select
+from veh_identification.systems.humanoid.tare import common_sources
 
 Array = NDArray[np.float64]
 
@@ -77,8 +77,8 @@ class Problem:
     @property
     def full_prior(self) -> Prior:
         """Prior of all unknowns."""
-        load = float(self.prior.mass.sum()) * self.configuration.gravity
-        return base_prior(self.prior, self.to_base, self.unknowns.deviations(load))
+        weight = self.prior.load * float(self.prior.mass.sum()) * self.configuration.gravity
+        return base_prior(self.prior, self.to_base, self.unknowns.covariance(weight))
 
     @property
     def mass_weights(self) -> Array:
@@ -110,15 +110,20 @@ def make_problem(robot: Robot, model: TreeModel, configuration: Configuration,
     """Base parameters of the structure, CAD values and deviations."""
     base = structural_base_parameters(Regressor(model, rows='base'))
     regressor = Regressor(model, rows='base', enabled=list(base.names))
-    wrenches: dict[str, Wrench] = {}
-    for raw in sources:
-        for source in raw.sources:
-            wrenches.setdefault(source.topic, source)
-    unknowns = Unknowns(tuple(wrenches.values()), configuration.wrench_offset == 'on',
-                        configuration.plate_pose)
+    unknowns = Unknowns(common_sources([raw.sources for raw in sources]),
+                        configuration.wrench_offset == 'on',
+                        # Leg odometry knows the place on the plates only about.
+                        configuration.plate_pose or any(r.inertial is not None for r in sources),
+                        accelerometer=_accelerometer(sources), parameters=model.parameters)
     return Problem(robot, model, base, regressor,
                    link_prior(robot, configuration.prior_percent),
                    links_to_base(robot, model, base), unknowns, configuration)
+
+
+def _accelerometer(sources: Sequence[Raw]) -> Array | None:
+    """Covariance of what is left of an accelerometer's bias, the mean of all recordings."""
+    found = [raw.accelerometer for raw in sources if raw.accelerometer is not None]
+    return np.mean(found, axis=0) if found else None
 
 
 def judging_samples(problem: Problem, raw: Raw) -> Samples:

@@ -8,7 +8,7 @@ away is missing on both sides, and products of signals are filtered as products.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,8 +23,9 @@ from veh_identification.signals import (
     TimeSeries,
     ZeroPhaseFilter,
     base_motion,
+    common_grid,
+    resample,
     rotation_matrix,
-    synchronise,
 )
 from veh_identification.signals.segments import contiguous_segments
 from veh_identification.systems.humanoid.base_signals import Mount
@@ -34,7 +35,9 @@ Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 LARGEST_RATE = 500.0
-LONGEST_BRIDGE = 0.05  # s without samples that interpolation may bridge
+# s without samples that interpolation may bridge: bodies move smoothly, loads change at once.
+LONGEST_BRIDGE = 0.1
+LONGEST_FORCE_BRIDGE = 0.05
 GAP_PERIODS = 4.0  # or so many periods of the slowest signal
 # Share of the impulse response that may reach over the end of a segment: shorter than the
 # library's default, because supports on plates often last a second or two only.
@@ -59,7 +62,14 @@ class Raw:
     centre: Array
     valid: BoolArray
     sources: tuple[Wrench, ...]
-    imu: Frame | None = None  # where it sits on the base; wrenches are then in base axes
+    imu: Frame | None = None  # where it sits on the base
+    inertial: Array | None = None  # (N, 6) of the IMU, when `pose` holds leg odometry
+    accelerometer: Array | None = None  # (3, 3) covariance of what is left of its bias
+
+    @property
+    def in_base(self) -> bool:
+        """True when there is no pose: wrenches are then in base axes."""
+        return self.imu is not None and self.inertial is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,25 +107,40 @@ def to_grid(recording: Recording, model: TreeModel, rate: float = 0.0) -> Raw:
             places.append((len(kinematic) - 1, used))
     if not rate:
         rate = min(max(1.0 / one.median_period for one in kinematic), LARGEST_RATE)
-    series = [*kinematic, *(w.series for w in recording.wrenches)]
-    # What matters is how far the motion goes within a gap, not how many samples it has.
-    gap = max(LONGEST_BRIDGE, GAP_PERIODS * max(one.median_period for one in series))
-    grid = synchronise(series, rate=rate, max_gap=gap)
-    joints = np.full((len(grid.stamps), model.dof), np.nan)
+    stamps, values, valid = _synchronised(recording, kinematic, rate)
+    joints = np.full((len(stamps), model.dof), np.nan)
     for index, names in places:
         for k, name in enumerate(names):
-            joints[:, model.coordinate_index(name)] = grid.values[index][:, k]
-    wrenches = np.stack(grid.values[len(kinematic):], axis=1)
-    valid = grid.all_valid
-    raw = Raw(recording.label, grid.epoch_ns, grid.rate, grid.stamps, joints, grid.values[0],
-              wrenches, np.empty((len(grid.stamps), 6)), np.zeros(3), valid, recording.wrenches,
+            joints[:, model.coordinate_index(name)] = values[index][:, k]
+    wrenches = np.stack(values[len(kinematic):], axis=1)
+    raw = Raw(recording.label, recording.base.epoch_ns, rate, stamps, joints, values[0],
+              wrenches, np.empty((len(stamps), 6)), np.zeros(3), valid, recording.wrenches,
               None if recording.mount is None else imu_frame(model, recording.mount))
     return with_wrenches(raw, model, wrenches)
 
 
+def _synchronised(recording: Recording, kinematic: Sequence[TimeSeries], rate: float
+                  ) -> tuple[Array, list[Array], BoolArray]:
+    """Stamps, values of base, joints and wrenches, and where all of them are known."""
+    forces = [w.series for w in recording.wrenches]
+    stamps, _ = common_grid([*kinematic, *forces], rate)
+    # What matters is how far the motion goes within a gap, not how many samples it has.
+    slowest = GAP_PERIODS * max(one.median_period for one in (*kinematic, *forces))
+    values, known = [], np.ones(len(stamps), dtype=bool)
+    for group, bridge in ((kinematic, LONGEST_BRIDGE), (forces, LONGEST_FORCE_BRIDGE)):
+        for one in group:
+            value, valid = resample(one, stamps, max_gap=max(bridge, slowest))
+            values.append(value)
+            known &= valid
+    if not known.any():
+        raise SignalError(f'{recording.label}: there is no time at which joints, base and '
+                          'wrenches are all known')
+    return stamps, values, known
+
+
 def with_wrenches(raw: Raw, model: TreeModel, wrenches: Array) -> Raw:
     """The same recording with other sensor values (offsets taken off, frames tried out)."""
-    centre = np.zeros(3) if raw.imu else np.nanmean(raw.pose[raw.valid][:, :3], axis=0)
+    centre = np.zeros(3) if raw.in_base else np.nanmean(raw.pose[raw.valid][:, :3], axis=0)
     world = np.zeros((len(raw.stamps), 6))
     for k, source in enumerate(raw.sources):
         rotation, place = sensor_pose(raw, model, source)
@@ -136,7 +161,7 @@ def sensor_pose(raw: Raw, model: TreeModel, source: Wrench) -> tuple[Array, Arra
     bodies = body_motion(model, _posture(np.nan_to_num(raw.joints), still))
     local = bodies.orientation[:, frame.body]
     place = bodies.position[:, frame.body] + local @ frame.translation
-    if raw.imu:
+    if raw.in_base:
         return local @ frame.rotation, place
     quaternion = np.where(raw.valid[:, None], raw.pose[:, 3:], np.array([0.0, 0.0, 0.0, 1.0]))
     base = rotation_matrix(quaternion)
@@ -158,17 +183,21 @@ def filtered(raw: Raw, cutoff_hz: float, gravity: float) -> Samples:
             f'too short for a cut-off of {cutoff_hz:g} Hz '
             f'({low_pass.minimum_length / raw.rate:.3g} s)')
     joints = low_pass.derivatives(raw.joints, raw.valid)
-    if raw.imu:
+    if raw.in_base:
         return _inertial(raw, low_pass, joints)
     base = base_motion(raw.pose[:, :3], raw.pose[:, 3:], low_pass, raw.valid)
     world, _ = low_pass.apply(raw.world, raw.valid)
     valid = joints.valid & base.valid
     rotation = np.where(valid[:, None, None], base.rotation, np.eye(3))
+    if raw.inertial is None:
+        turned = np.einsum('nji,j->ni', rotation, np.array([0.0, 0.0, gravity]))
+        moving = (np.nan_to_num(base.acceleration_body) + turned,
+                  np.nan_to_num(base.angular_velocity), np.nan_to_num(base.angular_acceleration))
+    else:
+        moving = _base_from_imu(raw, raw.inertial, low_pass)[:3]
     motion = floating_base_motion(
         np.nan_to_num(joints.position), np.nan_to_num(joints.velocity),
-        np.nan_to_num(joints.acceleration), np.nan_to_num(base.acceleration_body),
-        np.nan_to_num(base.angular_velocity), np.nan_to_num(base.angular_acceleration),
-        rotation, (0.0, 0.0, -gravity))
+        np.nan_to_num(joints.acceleration), *moving)
     position = np.nan_to_num(base.position)
     wrench = at_base(np.nan_to_num(world), rotation, position - raw.centre)
     return Samples(raw.label, raw.rate,
@@ -178,23 +207,30 @@ def filtered(raw: Raw, cutoff_hz: float, gravity: float) -> Samples:
 
 def _inertial(raw: Raw, low_pass: ZeroPhaseFilter, joints: Derivatives) -> Samples:
     """Motion of the base from an IMU on it; the base frame takes the place of the world."""
+    force, omega, alpha, valid = _base_from_imu(raw, raw.pose, low_pass)
+    motion = floating_base_motion(
+        np.nan_to_num(joints.position), np.nan_to_num(joints.velocity),
+        np.nan_to_num(joints.acceleration), force, omega, alpha)
+    wrench, _ = low_pass.apply(raw.world, raw.valid)
+    count = len(raw.stamps)
+    return Samples(raw.label, raw.rate,
+                   raw.epoch_ns + np.rint(raw.stamps * 1e9).astype(np.int64), motion,
+                   np.nan_to_num(wrench), np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3)),
+                   joints.valid & valid, raw.centre, raw.sources)
+
+
+def _base_from_imu(raw: Raw, values: Array, low_pass: ZeroPhaseFilter
+                   ) -> tuple[Array, Array, Array, BoolArray]:
+    """Specific force at the base origin, angular velocity and acceleration in base axes."""
     assert raw.imu is not None
-    turned = raw.pose.reshape(-1, 2, 3) @ raw.imu.rotation.T
+    turned = values.reshape(-1, 2, 3) @ raw.imu.rotation.T
     rates = low_pass.derivatives(turned[:, 0], raw.valid)
     force, _ = low_pass.apply(turned[:, 1], raw.valid)
     omega, alpha = np.nan_to_num(rates.position), np.nan_to_num(rates.velocity)
     arm = raw.imu.translation
     specific = (np.nan_to_num(force) - np.cross(alpha, arm)
                 - np.cross(omega, np.cross(omega, arm)))
-    motion = floating_base_motion(
-        np.nan_to_num(joints.position), np.nan_to_num(joints.velocity),
-        np.nan_to_num(joints.acceleration), specific, omega, alpha)
-    wrench, _ = low_pass.apply(raw.world, raw.valid)
-    count = len(raw.stamps)
-    return Samples(raw.label, raw.rate,
-                   raw.epoch_ns + np.rint(raw.stamps * 1e9).astype(np.int64), motion,
-                   np.nan_to_num(wrench), np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3)),
-                   joints.valid & rates.valid, raw.centre, raw.sources)
+    return specific, omega, alpha, rates.valid
 
 
 def imu_frame(model: TreeModel, mount: Mount) -> Frame:
@@ -223,27 +259,3 @@ def at_base(world: Array, rotation: Array, arm: Array) -> Array:
     force, moment = world[:, :3], world[:, 3:] - np.cross(arm, world[:, :3])
     return np.hstack([np.einsum('nji,nj->ni', rotation, force),
                       np.einsum('nji,nj->ni', rotation, moment)])
-
-
-def resting_joints(recordings: Sequence[Recording], joints: Sequence[str],
-                   angles: Mapping[str, bool], below: float) -> dict[str, float]:
-    """Joints that never move in any recording, with the position they rest at."""
-    found: dict[str, float] = {}
-    for name in joints:
-        pieces = [piece for recording in recordings
-                  if (piece := recording.joint(name)) is not None]
-        if not pieces:
-            continue
-        smooth = np.concatenate([_smoothed(piece) for piece in pieces])
-        low, high = np.percentile(smooth, [0.5, 99.5])
-        limit = below if angles.get(name, True) else 0.1 * below
-        if high - low < limit:
-            found[name] = float(np.median(smooth))
-    return found
-
-
-def _smoothed(values: Array) -> Array:
-    """Mean over about a fiftieth of the recording, at most 25 samples: noise is not motion."""
-    width = int(np.clip(len(values) // 50, 1, 25))
-    kernel = np.ones(width) / width
-    return np.convolve(values, kernel, mode='valid')

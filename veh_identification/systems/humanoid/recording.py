@@ -26,6 +26,11 @@ from veh_identification.systems.humanoid.base_signals import (
     read_series,
 )
 from veh_identification.systems.humanoid.configuration import Configuration, Pose
+from veh_identification.systems.humanoid.outliers import (
+    SMALLEST_ANGLE,
+    excursions,
+    unwrapped,
+)
 
 Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -45,6 +50,7 @@ class Wrench:
     frame: str
     series: TimeSeries
     pose: Pose | None = None  # of a plate
+    tared: bool = False  # its offset was read off while nobody stood on it
 
     @property
     def is_plate(self) -> bool:
@@ -115,10 +121,12 @@ def _wrench_topics(present: Mapping[str, str], c: Configuration, bag: str,
         if name not in present:
             raise RecordingError(f'{bag}: the configuration names the sensor {name}, which the '
                                  'recording does not hold')
-    if inertial and (c.contacts in ('plates', 'both') or (plates and not sensors)):
-        raise RecordingError(f'{bag}: force plates need the base pose ({c.base_pose}); an IMU '
-                             'does not say where the robot is')
-    chosen = {'auto': (not inertial and plates) or sensors, 'plates': plates, 'sensors': sensors,
+    if inertial and c.contacts == 'both' and plates and sensors:
+        raise RecordingError(f'{bag}: plates and sensors on the robot together need the base pose '
+                             f'({c.base_pose}); with an IMU choose contacts: plates or sensors')
+    # Without a pose the robot's place on plates is known less well than where its sensors are.
+    preferred = (sensors or plates) if inertial else (plates or sensors)
+    chosen = {'auto': preferred, 'plates': plates, 'sensors': sensors,
               'both': plates + sensors}[c.contacts]
     if not chosen:
         raise RecordingError(
@@ -153,7 +161,8 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Sequence[str],
         mount = read_mount(base_columns, frames, notes)
     else:
         base, mount = read_poses(base_columns, epoch, notes), None
-    world = c.world_frame or next((f for f in base_columns.frame_ids if f), 'world')
+    frame_ids = [] if inertial else base_columns.frame_ids
+    world = c.world_frame or next((f for f in frame_ids if f), 'world')
     wrenches = []
     for topic in topics:
         found = columns[topic]
@@ -224,5 +233,17 @@ def _joints(columns: Columns, wanted: Sequence[str], epoch: int, notes: list[str
             epoch_ns=epoch, label=f'{columns.topic.lstrip("/")} ({names[0]} ...)')
         tidy, report = clean(raw)
         notes.extend(report.sentences())
-        series.append(tidy)
+        series.append(_plausible(tidy, notes))
     return series, unknown, missing
+
+
+def _plausible(series: TimeSeries, notes: list[str]) -> TimeSeries:
+    """Joint positions without jumps by whole turns and without excursions of a few frames."""
+    values, turns = unwrapped(series.values)
+    wrong = excursions(series.stamps, values, np.full(values.shape[1], SMALLEST_ANGLE))
+    if turns:
+        notes.append(f'{series.label}: {turns} jumps by a whole turn taken out')
+    if wrong.any():
+        notes.append(f'{series.label}: {int(wrong.sum())} samples taken out that leave the motion '
+                     'for a few frames (markers taken for each other?)')
+    return replace(series, values=values).take(np.flatnonzero(~wrong))

@@ -18,6 +18,8 @@ BoolArray = NDArray[np.bool_]
 UNLOADED = 0.1  # share of the weight below which the sensors count as unloaded
 IMPACT_FACTOR = 8.0  # over the usual high-frequency content
 IMPACT_SHARE = 0.05  # of the weight, at least
+# Below this share of what identified parameters predict, it is not the robot that is light.
+OTHER_ROBOT = 0.5
 SMEARED_SECONDS = 0.1
 MOST_IMPACTS = 0.3  # if more than this looks like impacts, it is simply how the recording is
 
@@ -77,6 +79,8 @@ def select(raw: Raw, samples: Samples, model: TreeModel, tolerance: float, *,
     measured, predicted = vertical_forces(samples, model, parameters)
     valid = samples.valid
     scale = scale_of_load(measured[valid], predicted[valid])
+    if parameters is not None and scale < OTHER_ROBOT:
+        scale = 1.0  # identified parameters: then it is not light, but beside the sensors
     weight = scale * float(np.median(predicted[valid]))
     hits = find_impacts(raw, weight) if impacts else np.zeros(len(valid), dtype=bool)
     left_out = {'a signal is missing': ~valid, 'around impacts': hits & valid}

@@ -11,8 +11,10 @@ from veh_identification.multibody.tree import TreeModel
 from veh_identification.systems.humanoid.configuration import Configuration
 from veh_identification.systems.humanoid.delays import corrected
 from veh_identification.systems.humanoid.findings import check_frames
+from veh_identification.systems.humanoid.joint_rest import resting_joints
+from veh_identification.systems.humanoid.odometry import gridded
 from veh_identification.systems.humanoid.problem import Problem, make_problem
-from veh_identification.systems.humanoid.processing import Raw, resting_joints, to_grid
+from veh_identification.systems.humanoid.processing import Raw
 from veh_identification.systems.humanoid.recording import (
     Progress,
     Recording,
@@ -20,6 +22,7 @@ from veh_identification.systems.humanoid.recording import (
     read_recording,
 )
 from veh_identification.systems.humanoid.robot import Robot, load_robot
+from veh_identification.systems.humanoid.tare import tared
 
 # A joint that no message names is taken as resting at zero if it moves less than this share of
 # the mass (fingers, eyes); any other one would spoil the estimate unseen.
@@ -50,12 +53,18 @@ def set_up(urdf: str | Path, bags: Sequence[str | Path], validate: str | Path | 
     paths = [*bags, *([validate] if validate is not None else [])]
     recordings = [read_recording(bag, robot.moving_joints(), configuration, progress)
                   for bag in paths]
-    for one in recordings:
+    for k, one in enumerate(recordings):
         notes.extend(f'{one.label}: {note}' for note in one.notes)
+        if configuration.tare:
+            recordings[k], found = tared(one)
+            notes.extend(found)
     robot = robot.cut_at(_cuts(robot, recordings, configuration, notes))
     locked = _locked(robot, recordings, configuration, notes)
     model = robot.model(locked)
-    raws = [to_grid(one, model, configuration.rate_hz) for one in recordings]
+    raws = [gridded(one, model, configuration) for one in recordings]
+    notes.extend(f'{raw.label}: the robot\'s place on the plates comes from its IMU and legs; '
+                 'errors of the attitude are not in the standard deviations'
+                 for raw in raws if raw.inertial is not None)
     problem = make_problem(robot, model, configuration, raws[: len(bags)])
     if configuration.check_frames:
         for raw in raws:

@@ -1,0 +1,119 @@
+"""What people's recordings bring along: confused markers, wrapped angles, plates never tared."""
+
+import numpy as np
+import pytest
+from humanoid_cases import CAD, record
+
+from veh_identification.identification import ArrayBlocks, Prior
+from veh_identification.identification.accumulator import accumulate
+from veh_identification.signals import TimeSeries
+from veh_identification.simulation.humanoid_sensors import HumanoidSensors
+from veh_identification.systems.humanoid.command import run
+from veh_identification.systems.humanoid.evidence import weigh
+from veh_identification.systems.humanoid.held_out import held_out_scale
+from veh_identification.systems.humanoid.outliers import excursions, unwrapped
+from veh_identification.systems.humanoid.recording import WRENCH_NAMES, WRENCH_UNITS
+from veh_identification.systems.humanoid.tare import empty_plate
+
+
+def human(seed: int, rate: float = 100.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    t = np.sort(np.arange(0.0, 10.0, 1.0 / rate) + rng.normal(0.0, 0.1 / rate, round(10 * rate)))
+    x = np.column_stack([np.sin(2.0 * np.pi * f * t) for f in (0.7, 1.6, 0.2)])
+    return t, x + rng.normal(0.0, 0.01, x.shape)
+
+
+def test_excursions_are_found_and_nothing_else() -> None:
+    t, x = human(0)
+    assert not excursions(t, x, np.full(3, 0.08)).any()
+    wrong = np.zeros(len(t), dtype=bool)
+    for start, length, channel, size in ((100, 1, 0, 0.5), (300, 6, 1, -0.4), (700, 12, 2, 0.6)):
+        x[start : start + length, channel] += size
+        wrong[start : start + length] = True
+    np.testing.assert_array_equal(excursions(t, x, np.full(3, 0.08)), wrong)
+
+
+def test_lost_frames_of_a_fast_motion_are_no_excursions() -> None:
+    t, x = human(1)
+    kept = np.ones(len(t), dtype=bool)
+    for start in range(50, 950, 60):
+        kept[start : start + 8] = False
+    assert not excursions(t[kept], 3.0 * x[kept], np.full(3, 0.08)).any()
+
+
+def test_a_new_posture_is_no_excursion() -> None:
+    t, x = human(2)
+    x[500:, 0] += 0.5  # stays: nothing says which half is right
+    assert not excursions(t, x, np.full(3, 0.08)).any()
+
+
+def test_wrapped_angles() -> None:
+    true = np.linspace(2.0, 9.0, 50)[:, None]
+    smooth, jumps = unwrapped((true + np.pi) % (2.0 * np.pi) - np.pi)
+    np.testing.assert_allclose(smooth, true)
+    assert jumps == 1  # at pi; 3 pi is beyond
+
+
+def plate(load: np.ndarray, offset: np.ndarray) -> TimeSeries:
+    rng = np.random.default_rng(3)
+    values = np.zeros((len(load), 6)) + offset + rng.normal(0.0, 0.5, (len(load), 6))
+    values[:, 2] += load
+    values[:, 0] += 0.05 * load
+    return TimeSeries(np.arange(len(load)) * 0.001, values, WRENCH_NAMES, WRENCH_UNITS)
+
+
+def test_offset_of_an_empty_plate() -> None:
+    offset = np.array([5.0, -3.0, 12.0, 0.4, -0.2, 0.1])
+    t = np.arange(0.0, 4.0, 0.001)
+    step = 700.0 * np.clip(np.sin(2.0 * np.pi * (t - 1.0) / 1.6), 0.0, 1.0) * (t > 1.0)
+    found = empty_plate(plate(step, offset), 700.0)
+    assert found is not None
+    np.testing.assert_allclose(found.offset, offset, atol=0.06)
+    assert empty_plate(plate(np.full(len(t), 350.0) + 20.0 * np.sin(t), offset), 700.0) is None
+    # A plate that nobody ever steps on is empty all the time.
+    unused = empty_plate(plate(np.zeros(len(t)), offset), 700.0)
+    assert unused is not None and unused.seconds > 3.0
+
+
+def test_plates_that_were_not_tared_are_noticed(tmp_path) -> None:
+    """Two plates with 2.5 % of offset: each is empty while its foot is in the air."""
+    offset = (1.0, -0.8, 2.0, 0.02, -0.03, 0.01)
+    bag = record(tmp_path / 'bag', duration=7.2,
+                 sensors=HumanoidSensors(plates=2, plate_offset=offset))
+    outcome = run([bag], CAD, cutoff_hz=6.0)
+    mass, std = outcome.estimate.total_mass
+    assert any('while it is empty' in note for note in outcome.notes)
+    assert mass == pytest.approx(8.0, rel=0.005)
+    assert abs(mass - 8.0) < 3.0 * std
+
+
+def test_prior_is_trusted_more_when_left_out_stretches_say_so() -> None:
+    """Errors that repeat the motion look like parameters until another stretch is predicted."""
+    rng = np.random.default_rng(4)
+    count, unknowns = 240, 30
+    W = np.cumsum(rng.normal(0.0, 1.0, (count, 6, unknowns)), axis=0) / 10.0
+    truth = 1.0 + 0.05 * rng.normal(size=unknowns)
+    drift = np.cumsum(rng.normal(0.0, 1.0, (count, 6)), axis=0) / 4.0
+    rows = ArrayBlocks(W, W @ truth + drift)
+    prior = Prior(np.ones(unknowns), 0.4**2 * np.eye(unknowns))
+    first = weigh(accumulate(rows), prior, unknowns)
+    scale = held_out_scale(rows, first, prior, unknowns)
+    assert scale < 0.7 * first.scale
+    second = weigh(accumulate(rows), prior, unknowns, fixed_scale=scale)
+    assert np.linalg.norm(second.value - truth) < np.linalg.norm(first.value - truth)
+
+
+def test_validation_beside_the_plates_is_said(tmp_path) -> None:
+    bag = record(tmp_path / 'bag')
+    empty = record(tmp_path / 'empty', change=_unloaded)
+    outcome = run([bag], CAD, empty, cutoff_hz=6.0)
+    assert outcome.validation is None
+    assert any('no sample can be used for validation' in note for note in outcome.notes)
+
+
+def _unloaded(reading):
+    if reading.topic == '/force_plate/wrench':
+        reading.message.wrench.force.x = reading.message.wrench.force.y = 0.0
+        reading.message.wrench.force.z = 0.01
+        reading.message.wrench.torque.x = reading.message.wrench.torque.y = 0.0
+    return reading

@@ -1,0 +1,115 @@
+"""Files of a designed excitation: trajectory as CSV, joint trajectory, coefficients, summary."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.identification.result import json_safe
+from veh_identification.identification.trajectory import FourierTrajectory
+from veh_identification.runtime.atomic import atomic_folder
+from veh_identification.systems.humanoid.design_options import DesignOptions
+from veh_identification.systems.humanoid.design_stage import Stage
+from veh_identification.systems.humanoid.stance import BASE_NAMES, Stance
+
+Array = NDArray[np.float64]
+
+
+def write_design(out: Path, stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory],
+                 summary: dict[str, Any], options: DesignOptions) -> None:
+    """Write the folder whole or not at all."""
+    if out.is_dir() and not any(out.iterdir()):
+        out.rmdir()
+    labels, base, q = sequence(stages, trajectories, options)
+    names = list(stages[0].model.coordinate_names)
+    times = np.arange(len(q)) / options.rate_hz
+    rates = np.gradient(q, times, axis=0)
+    with atomic_folder(out) as folder:
+        (folder / 'trajectory.csv').write_text(_csv(times, labels, base, q, names),
+                                               encoding='utf-8')
+        (folder / 'joint_trajectory.json').write_text(_joint_trajectory(times, q, rates, names),
+                                                      encoding='utf-8')
+        (folder / 'fourier.json').write_text(json.dumps(
+            {stage.label: one.to_dict() for stage, one in zip(stages, trajectories, strict=True)},
+            indent=1) + '\n', encoding='utf-8')
+        (folder / 'summary.json').write_text(
+            json.dumps(json_safe(summary), indent=2, allow_nan=False) + '\n', encoding='utf-8')
+
+
+def sequence(stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory],
+             options: DesignOptions) -> tuple[list[str], Array, Array]:
+    """Stage names, base poses (N, 6) and joints (N, dof) of the whole motion, stages joined."""
+    labels: list[str] = []
+    bases: list[Array] = []
+    joints: list[Array] = []
+
+    def add(label: str, base: Array, q: Array) -> None:
+        labels.extend([label] * len(q))
+        bases.append(base)
+        joints.append(q)
+
+    previous: Stage | None = None
+    for stage, trajectory in zip(stages, trajectories, strict=True):
+        if previous is not None:
+            for label, base, q in _between(previous, stage, options):
+                add(label, base, q)
+        count = round(options.periods * trajectory.period * options.rate_hz)
+        free = trajectory.evaluate(np.arange(count) / options.rate_hz)[0]
+        add(stage.label, free[:, :6], stage.stance.joints(free, stage.start))
+        previous = stage
+    return labels, np.concatenate(bases), np.concatenate(joints)
+
+
+def _between(a: Stage, b: Stage, options: DesignOptions) -> list[tuple[str, Array, Array]]:
+    """Put the foot down, move over on both feet, lift the other: slow enough to be static."""
+    count = round(options.transition * options.rate_hz)
+    s = np.arange(count) / count
+    blend = (s**3 * (10.0 - 15.0 * s + 6.0 * s**2))[:, None]
+    down_a, down_b = _on_both_feet(a), _on_both_feet(b)
+    parts = []
+    if len(a.stance.supports) == 1:
+        parts.append(('foot down', np.tile(a.home[:6], (count, 1)),
+                      a.start + blend * (down_a - a.start)))
+    both = Stance(a.model, a.stance.feet, (0, 1), a.stance.places)
+    base = a.home[:6] + blend * (b.home[:6] - a.home[:6])
+    arms = down_a[both.free] + blend * (down_b[both.free] - down_a[both.free])
+    parts.append(('transition', base, both.joints(np.hstack([base, arms]), down_a)))
+    if len(b.stance.supports) == 1:
+        parts.append(('foot up', np.tile(b.home[:6], (count, 1)),
+                      down_b + blend * (b.start - down_b)))
+    return parts
+
+
+def _on_both_feet(stage: Stage) -> Array:
+    """Joints at home with both feet on the ground."""
+    both = Stance(stage.model, stage.stance.feet, (0, 1), stage.stance.places)
+    free = np.concatenate([stage.home[:6], stage.start[both.free]])
+    return both.joints(free[None], stage.start)[0]
+
+
+def _csv(times: Array, labels: Sequence[str], base: Array, q: Array, names: list[str]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator='\n')
+    writer.writerow(['time', 'stage', *BASE_NAMES, *names])
+    for t, label, pose, row in zip(times, labels, base, q, strict=True):
+        writer.writerow([f'{t:.4f}', label, *(f'{v:.6g}' for v in (*pose, *row))])
+    return text.getvalue()
+
+
+def _joint_trajectory(times: Array, q: Array, rates: Array, names: list[str]) -> str:
+    """A trajectory_msgs/JointTrajectory in the form that `ros2 topic pub` reads."""
+    points = []
+    for t, position, rate in zip(times, q, rates, strict=True):
+        nanoseconds = round(float(t) * 1e9)
+        points.append({
+            'positions': [round(float(v), 6) for v in position],
+            'velocities': [round(float(v), 6) for v in rate],
+            'time_from_start': {'sec': nanoseconds // 10**9, 'nanosec': nanoseconds % 10**9}})
+    return json.dumps({'joint_names': names, 'points': points}) + '\n'
