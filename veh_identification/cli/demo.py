@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,41 +11,51 @@ from typing import Any
 
 def add_parser(verbs: Any) -> None:
     """Describe the verb."""
+    from veh_identification.demo import NAMES
+
     parser = verbs.add_parser(
         'demo',
         help='the main job end to end: simulate, replay through the nodes, compare with the truth',
-        description='Simulates a recording of each system, runs the real nodes and estimators '
-        'over it and prints the result next to the truth.',
+        description='Simulates a recording of each system, replays it through the real nodes, '
+        'runs the estimators and observers, prints the result next to the truth and writes one '
+        'HTML report that links those of the systems.',
     )
-    parser.add_argument('--out', metavar='DIR', default='out/demo', help='folder for the bags')
+    parser.add_argument('--out', metavar='DIR', default='out/demo',
+                        help='folder for recordings, results and reports')
     parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--only', metavar='NAME', action='append', choices=NAMES,
+                        help=f'only this part ({", ".join(NAMES)}); may be given again')
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run all steps."""
-    from veh_identification.demo import fusion, systems, tree
+    """Run all parts, two at a time where the machine has two cores."""
+    from veh_identification.demo import NAMES
+    from veh_identification.demo.overview import NEXT, write_overview
+    from veh_identification.demo.parts import Part, part_text
+    from veh_identification.demo.steps import run_steps
 
     out = Path(options.out)
+    names = [name for name in NAMES if name in (options.only or NAMES)]
     begin = time.perf_counter()
-    _title('Sensor fusion: 60 s drive with IMU, GNSS, optical speed sensor, encoders')
-    print(fusion.text(fusion.run(out, seed=options.seed)))
-    _title('Humanoid: all base parameters from six contact-force rows, no joint torques')
-    print(tree.text(tree.run(seed=options.seed)))
-    _title('Car: 33 parameters from two simulated sine-steer runs (document 000)')
-    car = [('car-sine-steer', options.seed, 40.0), ('car-sine-steer', options.seed + 1, 40.0)]
-    print(systems.text(systems.run(out, 'car', car, 'car_peugeot_406')))
-    _title('Hexapod: 24 parameters by maximum likelihood (document 002)')
-    print(systems.text(systems.run(out, 'parallel', [('hexapod-periodic', options.seed, 25.0)])))
-    _title(f'Done in {time.perf_counter() - begin:.0f} s')
-    print(f'The recordings and results are in {out}; look at them with:')
-    print(f'  veh-id info {out / "drive_fused"}')
-    print(f'  less {out / "car" / "parameters.csv"}')
-    print('Try your own recording with:')
-    print('  veh-id identify car --bag BAG --config config/car_template.yaml --out DIR')
-    print('  veh-id replay BAG --graph sensor_fusion --config FILE --out BAG2')
+    print(f'Simulating, replaying and identifying: {", ".join(names)}. The first run compiles '
+          'for a minute or two.', flush=True)
+    parts: list[Part] = []
+    for part in run_steps(names, out, int(options.seed), min(2, os.cpu_count() or 1)):
+        parts.append(part)
+        title = f'[{len(parts)}/{len(names)}] {part.title} ({part.seconds:.0f} s)'
+        print(f'\n{title}\n{"=" * len(title)}\n{part.what}\n{part_text(part)}', flush=True)
+    seconds = time.perf_counter() - begin
+    parts.sort(key=lambda part: names.index(part.name))
+    page = write_overview(out, parts, seconds)
+    print(f'\nDone in {seconds:.0f} s. Open in a browser:')
+    print(f'  {page}')
+    for part in parts:
+        if part.report is not None:
+            print(f'  {part.report}')
+    print('Recordings for Foxglove, PlotJuggler and `veh-id info`:')
+    print(f'  {" ".join(str(folder) for part in parts for folder in part.folders[:1])}')
+    print('What to try next, on your own recording:')
+    for command in NEXT:
+        print(f'  {command}')
     return 0
-
-
-def _title(text: str) -> None:
-    print(f'\n{text}\n{"=" * len(text)}', flush=True)

@@ -29,6 +29,7 @@ VERBS = (
     'observe',
     'design',
     'run',
+    'parameters',
     'router',
     'bench',
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from veh_identification.demo.parts import ErrorRow, Part
 from veh_identification.runtime.bags.columns import read_columns
 from veh_identification.runtime.replay_bag import replay_graph
 from veh_identification.simulation.scenarios import simulate
@@ -16,17 +16,7 @@ from veh_identification.simulation.scenarios import simulate
 SETTLING = 10.0
 
 
-@dataclass(frozen=True)
-class ErrorRow:
-    """Error of one quantity over the drive."""
-
-    name: str
-    unit: str
-    rms: float
-    largest: float
-
-
-def run(out: Path, duration: float = 60.0, seed: int = 0) -> list[ErrorRow]:
+def run(out: Path, seed: int = 0, duration: float = 60.0) -> Part:
     """Simulate, replay and compare; the two bags stay in `out`."""
     bag, fused = out / 'drive', out / 'drive_fused'
     simulate('drive', bag, duration=duration, seed=seed, overwrite=True)
@@ -38,7 +28,12 @@ def run(out: Path, duration: float = 60.0, seed: int = 0) -> list[ErrorRow]:
         overwrite=True,
         log_level='error',
     )
-    return compare(fused, bag)
+    return Part(
+        'fusion', 'Sensor fusion', 'All sensors of a drive joined to one state at one instant by '
+        f'the node sensor_fusion; errors after the first {SETTLING:g} s.',
+        (f'veh-id simulate drive --duration {duration:g} --out {bag}',
+         f'veh-id replay {bag} --graph sensor_fusion --config sensor_fusion_drive --out {fused}'),
+        errors=tuple(compare(fused, bag)), folders=(bag, fused))
 
 
 def compare(fused: Path, truth: Path) -> list[ErrorRow]:
@@ -99,10 +94,3 @@ def _row(name: str, unit: str, error: np.ndarray) -> ErrorRow:
     return ErrorRow(
         name, unit, float(np.sqrt(np.mean(error**2))), float(np.max(np.abs(error)))
     )
-
-
-def text(rows: list[ErrorRow]) -> str:
-    """The errors as a table."""
-    lines = [f'{"quantity":24} {"rms error":>12} {"largest":>12}']
-    lines += [f'{row.name:24} {row.rms:12.4f} {row.largest:12.4f} {row.unit}' for row in rows]
-    return '\n'.join(lines)

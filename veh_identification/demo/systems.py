@@ -1,4 +1,4 @@
-"""Demo steps: a system simulated, identified as `veh-id identify` does, beside its truth."""
+"""Demo parts: a system simulated, replayed through its node, identified, beside its truth."""
 
 from __future__ import annotations
 
@@ -7,56 +7,121 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from veh_identification.demo.parts import Compared, Part
+from veh_identification.runtime.bags import BagReader
 from veh_identification.runtime.graph import find_config
+from veh_identification.runtime.replay_bag import replay_graph
+from veh_identification.runtime.share import share_directory
 from veh_identification.simulation.scenarios import simulate
 from veh_identification.systems.registry import IDENTIFY, load
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One parameter beside its truth."""
+class Plan:
+    """What to simulate and how to identify it."""
 
-    name: str
-    unit: str
-    truth: float
-    value: float
-    std: float
+    system: str
+    title: str
+    what: str
+    scenario: str
+    seconds: float
+    graph: str
+    validate: tuple[str, float]  # scenario and seconds of the other recording
+    config: str | None = None
+    urdf: str | None = None
+    true_urdf: str | None = None
 
 
-def run(
-    out: Path, system: str, runs: list[tuple[str, int, float]], config: str | None = None
-) -> list[Compared]:
-    """Simulate `runs` (scenario, seed, seconds), identify from all of them, compare."""
-    bags = []
-    for scenario, seed, duration in runs:
-        bags.append(out / f'{scenario}_{seed}')
-        simulate(scenario, bags[-1], seed=seed, duration=duration, overwrite=True)
-    folder = out / system
+CAR = Plan('car', 'Car', 'The 33 parameters of document 000 from one sine-steer recording, judged '
+           'on another one; the node identifies while the recording plays.', 'car-sine-steer',
+           60.0, 'car_identification', ('car-sine-steer', 30.0), 'car_peugeot_406')
+HUMANOID = Plan('humanoid', 'Humanoid', 'All base parameters of a walking humanoid from the force '
+                'plate alone, without joint torques (document 004); the URDF given is wrong on '
+                'purpose.', 'humanoid-walk', 10.0, 'contact_identification',
+                ('humanoid-bend', 12.0), None, 'ut_mu2_like_cad.urdf', 'ut_mu2_like.urdf')
+HEXAPOD = Plan('parallel', 'Parallel robot', 'The parameters of a hexapod and the cut-off by '
+               'maximum likelihood (document 002), judged on a circle it was not made for.',
+               'hexapod-periodic', 25.0, 'parallel_identification', ('hexapod-circle', 10.0))
+
+
+def run(plan: Plan, out: Path, seed: int) -> Part:
+    """Simulate two recordings, replay one through the node, identify it, validate on the other."""
+    bag, other = out / f'{plan.scenario}_{seed}', out / f'{plan.validate[0]}_{seed + 1}'
+    simulate(plan.scenario, bag, seed=seed, duration=plan.seconds, overwrite=True)
+    simulate(plan.validate[0], other, seed=seed + 1, duration=plan.validate[1], overwrite=True)
+    live, folder = out / f'{plan.system}_live', out / plan.system
+    replay_graph([bag], plan.graph, live, overwrite=True, log_level='error')
     shutil.rmtree(folder, ignore_errors=True)
-    load(IDENTIFY, 'identify', system)(
-        bags=bags, out=folder, config=find_config(config) if config else None
-    )
-    truth = json.loads((bags[0] / 'truth.json').read_text('utf-8'))['parameters']
-    found = json.loads((folder / 'parameters.json').read_text('utf-8'))['parameters']
-    return [
-        Compared(one['name'], one['unit'], truth[one['name']], one['value'], one['std'])
-        for one in found
-        if one['name'] in truth and one['std']
-    ]
+    models = share_directory() / 'config' / 'models'
+    load(IDENTIFY, 'identify', plan.system)(
+        bags=[bag], out=folder, validate=other,
+        config=find_config(plan.config) if plan.config else None,
+        urdf=models / plan.urdf if plan.urdf else None)
+    found = json.loads((folder / 'parameters.json').read_text('utf-8'))
+    said, truth = live_values(live), true_parameters(plan, bag)
+    # The node of the humanoid locks other joints, so that the same names mean other sums there.
+    known = said if plan.true_urdf is None else {}
+    rows = tuple(
+        Compared(one['name'], one['unit'], truth[one['name']], one['value'], one['std'],
+                 known.get(one['name'], float('nan')))
+        for one in found['parameters']
+        if one['name'] in truth and one['std'] and one['value'] is not None)
+    report = folder / 'report.html'
+    return Part(plan.system, plan.title, plan.what, commands(plan, bag, other, live, folder), rows,
+                sentences=(*sentences(found), *live_mass(plan, said, truth)),
+                report=report if report.is_file() else None, folders=(bag, other, live, folder))
 
 
-def text(rows: list[Compared]) -> str:
-    """The parameters beside the truth, and how many truths the deviations cover."""
-    lines = [f'{"parameter":10} {"truth":>12} {"estimate":>12} {"sigma":>10} {"error":>9}']
-    for row in rows:
-        error = 100 * abs(row.value - row.truth) / max(abs(row.truth), 1e-12)
-        lines.append(
-            f'{row.name:10} {row.truth:12.4f} {row.value:12.4f} {row.std:10.4f} '
-            f'{error:7.2f} % [{row.unit}]'
-        )
-    inside = [sum(abs(r.value - r.truth) <= k * r.std for r in rows) for k in (2, 3)]
-    lines.append(
-        f'{inside[0]} of {len(rows)} truths within 2 sigma, {inside[1]} within 3 sigma '
-        f'(95 % and 99.7 % expected)'
-    )
-    return '\n'.join(lines)
+def commands(plan: Plan, bag: Path, other: Path, live: Path, folder: Path) -> tuple[str, ...]:
+    """The same by hand."""
+    extra = f' --config {plan.config}' if plan.config else ''
+    extra += f' --urdf config/models/{plan.urdf}' if plan.urdf else ''
+    return (f'veh-id simulate {plan.scenario} --duration {plan.seconds:g} --out {bag}',
+            f'veh-id replay {bag} --graph {plan.graph} --out {live}',
+            f'veh-id identify {plan.system} --bag {bag} --validate {other}{extra} --out {folder}')
+
+
+def live_values(bag: Path) -> dict[str, float]:
+    """What the node published last."""
+    with BagReader(bag) as reader:
+        topic = next(name for name in reader.topics if name.endswith('/parameters'))
+        last = None
+        for item in reader.messages([topic]):
+            last = item.message
+    return {} if last is None else {one.name: float(one.value) for one in last.parameters
+                                    if one.excited}
+
+
+def true_parameters(plan: Plan, bag: Path) -> dict[str, float]:
+    """The truth under the names of parameters.json."""
+    if plan.true_urdf is None:
+        found: dict[str, float] = json.loads(
+            (bag / 'truth.json').read_text('utf-8'))['parameters']
+        return found
+    from veh_identification.systems.humanoid.configuration import load_configuration
+    from veh_identification.systems.humanoid.setup import set_up
+
+    # The same equations with the true URDF: its a-priori base parameters are the truth.
+    true = share_directory() / 'config' / 'models' / plan.true_urdf
+    problem = set_up(true, [bag], None, load_configuration(None)).problem
+    return dict(zip(problem.base.names, (float(v) for v in problem.a_priori), strict=True))
+
+
+def live_mass(plan: Plan, said: dict[str, float], truth: dict[str, float]) -> tuple[str, ...]:
+    """The total mass by the node of the humanoid."""
+    name = 'base_link.M'
+    if plan.true_urdf is None or name not in said:
+        return ()
+    return (f'the node {plan.graph} on the same recording: total mass {said[name]:.4g} kg, truth '
+            f'{truth[name]:.4g} kg',)
+
+
+def sentences(found: dict[str, object]) -> tuple[str, ...]:
+    """What the validation says."""
+    checked = found.get('validation')
+    if not isinstance(checked, dict) or not checked:
+        return ()
+    shares = sorted(row['rms_relative'] for row in checked.values()
+                    if row['rms_relative'] is not None)
+    return (f'on another recording {100 * shares[0]:.2g} to {100 * shares[-1]:.2g} % of the '
+            f'signals stay unexplained (median {100 * shares[len(shares) // 2]:.2g} %)',)

@@ -13,6 +13,7 @@ import yaml
 
 from veh_identification.errors import InputError, UsageError
 from veh_identification.identification import IdentificationResult, to_csv, to_json
+from veh_identification.reporting.hooks import write_identification_report
 from veh_identification.runtime.atomic import OutputError, atomic_folder, write_text
 from veh_identification.systems.hexapod.configuration import Configuration, load_configuration
 from veh_identification.systems.hexapod.estimation import (
@@ -103,9 +104,9 @@ def identify(
 ) -> str:
     """Identify a hexapod from recordings of its periodic excitation.
 
-    Writes OUT/parameters.json, parameters.csv and the bag OUT/result, whole or not at all, and
-    returns the table to print. An earlier result in OUT is replaced; a folder that holds anything
-    else is refused.
+    Writes OUT/parameters.json, parameters.csv, report.html and the bag OUT/result, whole or not
+    at all, and returns the table to print. An earlier result in OUT is replaced; a folder that
+    holds anything else is refused.
     """
     if urdf is not None:
         raise UsageError('identify parallel takes no URDF: the geometry stands in --config')
@@ -135,8 +136,13 @@ def identify(
     )  # fmt: skip
     result.extra = extra_facts(likelihood, candidates, chosen)
     text = table(result, records, candidates, likelihood, validation)
-    _write(Path(out), result, configuration, records, harmonics, options, validation)
-    return text
+    report = _write(
+        Path(out), result, configuration, records, harmonics, options, validation,
+        lambda folder: write_identification_report(
+            folder, result, reconstruction='result', bags=bags, validate=validate,
+            config=config, out=out),
+    )  # fmt: skip
+    return f'{text}{report}\n'
 
 
 def _record(
@@ -189,8 +195,8 @@ def _check_out(out: Path) -> None:
 def _write(
     out: Path, result: IdentificationResult, configuration: Configuration,
     records: list[PeriodicRecord], harmonics: int, options: IdentifyOptions,
-    validation: HeldOut | None,
-) -> None:  # fmt: skip
+    validation: HeldOut | None, report: Callable[[Path], str],
+) -> str:  # fmt: skip
     with atomic_folder(out, overwrite=True) as folder:
         (folder / 'parameters.json').write_text(to_json(result), encoding='utf-8')
         (folder / 'parameters.csv').write_text(to_csv(result), encoding='utf-8')
@@ -199,6 +205,7 @@ def _write(
         system = equations(model, records, harmonics, options.processing, cutoff)
         unused = None if validation is None else predicting_regressor(model, validation)
         write_result_bag(folder / 'result', result, records, system, validation, unused)
+        return report(folder)
 
 
 def design(

@@ -1,0 +1,181 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from veh_identification.identification import IdentificationResult, Validation
+from veh_identification.reporting import extras
+from veh_identification.reporting.content import ObservationContent, Outage, Provenance
+from veh_identification.reporting.identification import (
+    fit_rows,
+    identification_content,
+    inflation,
+    parameter_rows,
+    read_traces,
+    simulated_truth,
+)
+from veh_identification.reporting.numbers import beside, fewest_inside, listed, number
+from veh_identification.reporting.observation import merged
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.runtime.messages import header, new
+
+
+def make_result(**changes: object) -> IdentificationResult:
+    values = np.array([1535.0, 6290.0, -0.9, 50.0, np.nan])
+    std = np.array([1.0, 9.0, 2.6, 20.0, np.nan])
+    result = IdentificationResult(
+        names=['Mc', 'ZZc', 'XYc', 'YYc', 'Cx'], units=['kg', *['kg m^2'] * 3, 'N s^2/m^2'],
+        value=values, covariance=np.diag(std**2), equations=['FX', 'NZ'], estimator='weighted',
+        samples=500, excluded_samples=3, condition_number=20.0, correlation_condition=1.0,
+        sigma=np.ones(2), residual_rms=np.array([1.0, 2.0]),
+        residual_rms_relative=np.array([0.01, 0.02]),
+        a_priori=np.array([1500.0, 6000.0, 0.0, 10.0, np.nan]), system='car',
+        validation=Validation(['FX', 'NZ'], np.array([1.5, 2.5]), np.array([0.015, np.nan]),
+                              None, 500, 0))
+    for name, value in changes.items():
+        setattr(result, name, value)
+    return result
+
+
+def write_reconstruction(path: Path, topics: tuple[str, ...], count: int = 400) -> None:
+    with BagWriter(path) as writer:
+        for k in range(count):
+            stamp = k * 20_000_000
+            for topic in topics:
+                writer.write_message(topic, new(
+                    'veh_identification/msg/Reconstruction', header=header(stamp, 'base_link'),
+                    equations=['FX', 'NZ'], units=['N', 'N m'],
+                    measured=[float(np.sin(0.1 * k)), 2.0], predicted=[0.0, 1.0],
+                    sigma=[1.0, 1.0]), stamp)
+
+
+def test_small_values_are_told_from_weak_ones() -> None:
+    rows = {row.name: row for row in parameter_rows(make_result(), {'Mc': 1536.0})}
+    assert rows['Mc'].flag == 'well'
+    assert rows['Mc'].truth == 1536.0
+    assert rows['XYc'].flag == 'small'
+    assert 'not told from zero' in rows['XYc'].remark
+    assert '0.041 % of ZZc' in rows['XYc'].remark
+    assert rows['YYc'].flag == 'small'
+    assert rows['Cx'].flag == 'none'
+
+
+def test_values_of_a_robot_are_compared_within_their_link() -> None:
+    result = make_result(names=['base.Jxx', 'base.Jyy', 'foot.Jxx', 'foot.Jyy', 'foot.M'],
+                         units=[*['kg m^2'] * 4, 'kg'],
+                         value=np.array([6000.0, 5000.0, -0.9, 5.0, 1.0]))
+    rows = {row.name: row for row in parameter_rows(result, {})}
+    assert rows['foot.Jxx'].flag == 'weak'
+
+
+def test_inflation_is_the_ratio_of_marginal_and_conditional_deviation() -> None:
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((6, 6))
+    covariance = root @ root.T
+    expected = np.sqrt(np.diag(covariance) * np.diag(np.linalg.inv(covariance)))
+    assert inflation(covariance) == pytest.approx(expected)
+    assert inflation(np.diag([1.0, 9.0])) == pytest.approx([1.0, 1.0])
+
+
+def test_fit_rows_join_own_data_and_validation() -> None:
+    first, second = fit_rows(make_result(), {'FX': 'N', 'NZ': 'N m'})
+    assert (first.rms, first.validation_rms, first.validation_relative) == (1.0, 1.5, 0.015)
+    assert np.isnan(second.validation_relative)
+    assert np.isnan(first.a_priori_rms)
+    assert first.measured_rms == pytest.approx(100.0)
+    assert second.unit == 'N m'
+
+
+def test_bag_with_one_series_holds_the_validation(tmp_path: Path) -> None:
+    write_reconstruction(tmp_path / 'results', ('car_identification/reconstruction',))
+    held = read_traces(tmp_path / 'results', ['one'], 'two')
+    assert [(one.held_out, one.title) for one in held] == [(True, 'Validation recording two')]
+    own = read_traces(tmp_path / 'results', ['one'], None)
+    assert not own[0].held_out
+    assert own[0].traces[1].unit == 'N m'
+    assert own[0].traces[1].error == pytest.approx(np.ones(400))
+
+
+def test_a_priori_series_join_their_trace(tmp_path: Path) -> None:
+    write_reconstruction(tmp_path / 'result', (
+        'a/reconstruction', 'a/reconstruction_urdf', 'a/reconstruction_a_priori',
+        'validation/a/reconstruction'))
+    sets = read_traces(tmp_path / 'result', ['one'], 'two')
+    assert [one.held_out for one in sets] == [True, False]
+    assert sets[0].traces[0].a_priori is None
+    assert sets[1].traces[0].a_priori is not None
+
+
+def test_content_leaves_out_what_was_not_identified(tmp_path: Path) -> None:
+    write_reconstruction(tmp_path / 'results', ('car_identification/reconstruction',))
+    content = identification_content(
+        make_result(), tmp_path / 'results', Provenance('', (), ()), [tmp_path / 'results'])
+    assert content.names == ('Mc', 'ZZc', 'XYc', 'YYc')
+    assert content.correlation.shape == (4, 4)
+    assert content.seconds == pytest.approx(7.98)
+    assert content.health[0].topic == '/car_identification/reconstruction'
+    assert [one.equation for one in content.colours] == ['FX']  # NZ's residual is constant
+
+
+def test_truth_of_a_recording_that_has_none(tmp_path: Path) -> None:
+    assert simulated_truth(tmp_path) == {}
+    (tmp_path / 'truth.json').write_text('{"parameters": {"Mc": 5}}')
+    assert simulated_truth(tmp_path) == {'Mc': 5.0}
+
+
+def test_further_entries_become_sentences_and_tables() -> None:
+    extra = {
+        'total_mass': {'value': 8.0034, 'std': 0.012, 'a_priori': 6.7},
+        'static_mass': {'chassis_weighed': 1500.0, 'chassis_identified': 1545.0,
+                        'difference_percent': 3.0},
+        'consistency': {'links_at_their_limit': ['knee']},
+        'sensor_unknowns': [{'name': 'plate.FX', 'unit': 'N', 'value': 0.1, 'std': 0.01}],
+        'model_selection': [{'passive': 'dry', 'parameters': 24, 'recommended': True}],
+        'validation_urdf': {}}
+    found = {one.text: one.level for one in extras.statements(extra)}
+    assert 'Total mass 8.003 kg, standard deviation 0.012 kg; the model given has 6.700 kg.' \
+        in found
+    assert [level for text, level in found.items() if '1545 kg' in text] == ['warn']
+    assert any('knee' in text for text in found)
+    first, second = extras.tables(extra)
+    assert first.rows == (('plate.FX', 'N', 0.1, 0.01),)
+    assert second.columns == ('model', 'parameters', 'recommended')
+    assert second.rows == (('dry', 24.0, 'yes'),)
+    assert extras.statements({}) == ()
+    assert extras.tables({}) == ()
+
+
+def test_observation_content(observation: ObservationContent) -> None:
+    assert [(round(o.begin, 1), round(o.end, 1)) for o in observation.outages] == [(4.0, 6.0)]
+    assert observation.sensors[0].longest_gap == pytest.approx(2.02, abs=0.05)
+    assert observation.sensors[0].rate == pytest.approx(100.0)
+    assert observation.errors[0].inside == pytest.approx(0.95, abs=0.03)
+    assert observation.innovations[0].accepted.sum() == 797
+    assert len(observation.whiteness) == 2
+
+
+def test_sensors_that_fail_together_share_an_outage() -> None:
+    found = merged([Outage('gps', 1.0, 3.0), Outage('gps_velocity', 1.1, 3.1),
+                    Outage('gps', 6.0, 9.0)])
+    assert [one.sensor for one in found] == ['gps, gps_velocity', 'gps']
+
+
+@pytest.mark.parametrize(('value', 'text'), [
+    (1535.78, '1536'), (0.000123456, '0.0001235'), (1.2e-7, '1.200e-07'), (0.0, '0'),
+    (float('nan'), '-'), (-12.3456, '-12.35')])
+def test_numbers(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_value_has_the_digits_of_its_deviation() -> None:
+    assert beside(1535.7834, 0.95) == '1535.78'
+    assert beside(20474.7, 21.6) == '20475'
+    assert beside(5.0, float('nan')) == '5.000'
+
+
+def test_lists_and_counts() -> None:
+    assert listed(['a']) == 'a'
+    assert listed(['a', 'b', 'c']) == 'a, b and c'
+    assert listed(list('abcdefgh')) == 'a, b, c, d, e, f and 2 more'
+    assert fewest_inside(0) == 0
+    assert 84 <= fewest_inside(94) <= 87

@@ -1,0 +1,283 @@
+"""What a report shows, as plain data: no plotting library, no HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Level = Literal['good', 'note', 'warn', 'bad']
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One sentence for the reader and how serious it is."""
+
+    level: Level
+    text: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One figure of the first screen."""
+
+    label: str
+    value: str
+    note: str
+    level: Level = 'note'
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The first screen: can this be trusted, and why (not)."""
+
+    level: Level
+    headline: str
+    cards: tuple[Card, ...]
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class ParameterRow:
+    """One line of the parameter table; nan where something is unknown."""
+
+    name: str
+    unit: str
+    a_priori: float
+    value: float
+    std: float
+    flag: Literal['well', 'small', 'weak', 'none']
+    remark: str = ''
+    truth: float = float('nan')
+
+    @property
+    def percent(self) -> float:
+        """Standard deviation in percent of the value."""
+        return 100.0 * self.std / abs(self.value) if self.value else float('inf')
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Both sides of one equation over time; nan breaks the line."""
+
+    equation: str
+    unit: str
+    time: Array
+    measured: Array
+    predicted: Array
+    a_priori: Array | None = None
+
+    @property
+    def error(self) -> Array:
+        """Measured minus reconstructed."""
+        return np.asarray(self.measured - self.predicted)
+
+
+@dataclass(frozen=True)
+class TraceSet:
+    """All equations of one recording."""
+
+    title: str
+    held_out: bool  # not used for the identification
+    traces: tuple[Trace, ...]
+
+
+@dataclass(frozen=True)
+class FitRow:
+    """Residuals of one equation; nan where unknown."""
+
+    equation: str
+    unit: str
+    rms: float
+    relative: float
+    validation_rms: float = float('nan')
+    validation_relative: float = float('nan')
+    a_priori_rms: float = float('nan')
+
+    @property
+    def measured_rms(self) -> float:
+        """rms of the measured side of the identification data."""
+        return self.rms / self.relative if self.relative else float('nan')
+
+
+@dataclass(frozen=True)
+class Colour:
+    """Spectrum of one residual, and its cumulative periodogram within the pass band."""
+
+    equation: str
+    unit: str
+    frequency: Array
+    density: Array  # unit^2 / Hz
+    share: Array  # of the band: 0 to 1
+    cumulative: Array
+    limit: float  # 5 % band around the straight line of white noise
+    statistic: float
+    band_hz: float
+
+    @property
+    def white(self) -> bool:
+        """Whether the curve stays within the band."""
+        return self.statistic <= self.limit
+
+
+@dataclass(frozen=True)
+class HealthRow:
+    """One topic of one recording."""
+
+    recording: str
+    topic: str
+    typename: str
+    count: int
+    rate: float  # Hz, mean outside gaps
+    longest_gap: float  # s
+    gaps: int  # distances above five times the usual one
+    missing: float  # s in those gaps
+    disorder: int  # stamps earlier than or equal to the one before
+    undecodable: int
+    note: str = ''
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a result comes from."""
+
+    command: str
+    files: tuple[tuple[str, str], ...]  # (role, path)
+    versions: tuple[tuple[str, str], ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    created: str = ''
+
+
+@dataclass(frozen=True)
+class ExtraTable:
+    """A table that only some systems have."""
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | float, ...], ...]
+
+
+@dataclass(frozen=True)
+class IdentificationContent:
+    """Everything that the report of an identification shows."""
+
+    title: str
+    system: str
+    estimator: str
+    samples: int
+    excluded: int
+    seconds: float
+    condition_number: float
+    correlation_condition: float
+    noise_model: str
+    parameters: tuple[ParameterRow, ...]
+    fit: tuple[FitRow, ...]
+    trace_sets: tuple[TraceSet, ...]
+    colours: tuple[Colour, ...]
+    names: tuple[str, ...]  # of the correlation matrix: identified parameters only
+    correlation: Array
+    inflation: Array  # how many times larger correlation makes each deviation
+    removed: tuple[tuple[str, str], ...]
+    unexcited: tuple[str, ...]
+    findings: tuple[Statement, ...]
+    health: tuple[HealthRow, ...]
+    provenance: Provenance
+    extras: tuple[ExtraTable, ...] = ()
+
+    @property
+    def validated(self) -> bool:
+        """Whether another recording was used to judge the values."""
+        return any(np.isfinite(row.validation_rms) for row in self.fit)
+
+
+@dataclass(frozen=True)
+class StateSeries:
+    """One observed quantity over time, with what is known to compare it with."""
+
+    name: str
+    unit: str
+    time: Array
+    value: Array
+    std: Array | None = None
+    truth: Array | None = None
+    model: Array | None = None  # the model without corrections
+
+
+@dataclass(frozen=True)
+class InnovationSeries:
+    """All innovations of one sensor; the sample axis is first."""
+
+    sensor: str
+    time: Array
+    normalised: Array  # (N, components): innovation over its expected deviation
+    nis: Array  # per degree of freedom
+    degrees: Array
+    accepted: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class SensorRow:
+    """How one sensor fared in the observer."""
+
+    sensor: str
+    rate: float
+    used: int
+    rejected: int
+    other: int  # unavailable, invalid, late
+    nis: float
+    nis_lower: float
+    nis_upper: float
+    white: tuple[bool, ...]
+    longest_gap: float
+    pseudo: bool = False  # a constraint of the model that enters like a measurement
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A time without an accepted measurement of a sensor."""
+
+    sensor: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class ErrorRow:
+    """Errors of one quantity against the truth."""
+
+    name: str
+    unit: str
+    max_observer: float
+    max_model: float
+    rms_observer: float
+    rms_model: float
+    inside: float = float('nan')  # share of samples within 2 sigma
+
+
+@dataclass(frozen=True)
+class ObservationContent:
+    """Everything that the report of an observer run shows."""
+
+    title: str
+    system: str
+    duration: float
+    real_time_factor: float
+    states: tuple[StateSeries, ...]
+    innovations: tuple[InnovationSeries, ...]
+    errors: tuple[ErrorRow, ...]
+    sensors: tuple[SensorRow, ...]
+    outages: tuple[Outage, ...]
+    whiteness: tuple[Colour, ...]
+    gate_probability: float | None
+    notes: tuple[str, ...]
+    health: tuple[HealthRow, ...]
+    provenance: Provenance
+    path: tuple[str, str] | None = None  # the two states that make a map
+    extras: tuple[ExtraTable, ...] = ()
+    nees: float = float('nan')
+    nees_expected: float = float('nan')

@@ -1,0 +1,161 @@
+"""Content of the report from what an observer leaves: states, innovations, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veh_identification.observation import Innovation
+from veh_identification.reporting.content import (
+    Array,
+    Colour,
+    ErrorRow,
+    InnovationSeries,
+    ObservationContent,
+    Outage,
+    Provenance,
+    SensorRow,
+    StateSeries,
+)
+from veh_identification.reporting.extras import streams
+from veh_identification.reporting.health import sensor_health
+from veh_identification.reporting.series import colour_of, outages
+
+TITLES = {'buggy': 'Vehicle observer', 'four-bar': 'Four-bar observer'}
+#: Constraints of the model that enter as measurements: they have no outages and no noise.
+PSEUDO = ('road', 'rear_slip')
+
+
+def observation_content(
+    system: str, states: Sequence[StateSeries], innovations: Mapping[str, Sequence[Innovation]],
+    metrics: Mapping[str, Any], origin: Provenance, bag: str | Path, *,
+    gate_probability: float | None = None, path: tuple[str, str] | None = None,
+) -> ObservationContent:  # fmt: skip
+    """Everything that the report shows; `metrics` is the content of metrics.json."""
+    series = tuple(one for name, items in innovations.items()
+                   if (one := innovation_series(name, items)) is not None)
+    end = max((float(state.time[-1]) for state in states if len(state.time)), default=0.0)
+    away = tuple(gap for one in series if one.sensor not in PSEUDO
+                 for gap in outages(one.sensor, one.time, one.accepted, end))
+    nees = (metrics.get('consistency') or {}).get('nees') or {}
+    return ObservationContent(
+        title=f'{TITLES.get(system, system)}: {Path(bag).name}', system=system,
+        duration=float(metrics['duration']),
+        real_time_factor=float(
+            metrics.get('real_time_factor_processor', metrics['real_time_factor'])),
+        states=tuple(states), innovations=series, errors=error_rows(metrics, states),
+        sensors=tuple(sensor_rows(metrics, series)), outages=merged(away),
+        whiteness=_whiteness(series), gate_probability=gate_probability,
+        notes=tuple(str(note) for note in metrics.get('notes', ())),
+        health=sensor_health([bag]), provenance=origin, path=path, extras=streams(metrics),
+        nees=float(nees.get('average', np.nan)), nees_expected=float(nees.get('expected', np.nan)))
+
+
+def innovation_series(name: str, items: Sequence[Innovation]) -> InnovationSeries | None:
+    """Innovations of one sensor as arrays, in the order of time."""
+    if not items:
+        return None
+    ordered = sorted(items, key=lambda one: one.time)
+    value = np.array([one.value for one in ordered])
+    variance = np.array([one.variance for one in ordered])
+    with np.errstate(divide='ignore', invalid='ignore'):
+        normalised = value / np.sqrt(variance)
+        nis = np.array([one.nis for one in ordered]) / np.array(
+            [one.degrees for one in ordered], dtype=float)
+    return InnovationSeries(
+        name, np.array([one.time for one in ordered]), normalised,
+        nis, np.array([one.degrees for one in ordered], dtype=float),
+        np.array([one.accepted for one in ordered], dtype=bool))
+
+
+def sensor_rows(metrics: Mapping[str, Any], series: Sequence[InnovationSeries]
+                ) -> list[SensorRow]:
+    """Counts, rates and consistency of every sensor."""
+    by_name = {one.sensor: one for one in series}
+    nis = (metrics.get('consistency') or {}).get('nis') or {}
+    white = metrics.get('innovation_whiteness') or {}
+    rows = []
+    for name, counts in metrics['sensors'].items():
+        judged = nis.get(name, {})
+        tests = white.get(name, [])
+        tests = [tests] if isinstance(tests, Mapping) else tests
+        one = by_name.get(name)
+        rate, pause = _pace(one)
+        other = sum(int(counts.get(key, 0)) for key in ('unavailable', 'invalid', 'late'))
+        rows.append(SensorRow(
+            name, rate, int(counts['used']), int(counts['rejected']), other,
+            float(judged.get('nis', np.nan)), float(judged.get('nis_lower', np.nan)),
+            float(judged.get('nis_upper', np.nan)),
+            tuple(bool(test['white']) for test in tests), pause, name in PSEUDO))
+    return rows
+
+
+def _pace(one: InnovationSeries | None) -> tuple[float, float]:
+    """Usual rate and the longest pause between accepted measurements."""
+    if one is None or len(one.time) < 2:
+        return float('nan'), float('nan')
+    step = np.diff(one.time)
+    usual = float(np.median(step[step > 0.0])) if np.any(step > 0.0) else float('nan')
+    used = one.time[one.accepted]
+    return 1.0 / usual, float(np.diff(used).max()) if len(used) > 1 else float('nan')
+
+
+def error_rows(metrics: Mapping[str, Any], states: Sequence[StateSeries]) -> tuple[ErrorRow, ...]:
+    """The thesis' columns with the share of the truth within two deviations."""
+    by_name = {state.name: state for state in states}
+    rows = []
+    for name, row in (metrics.get('coordinates') or {}).items():
+        state = by_name.get(name)
+        rows.append(ErrorRow(
+            name, '' if state is None else state.unit, row['max_obs'],
+            row.get('max_model', np.nan), row['rms_obs'], row.get('rms_model', np.nan),
+            float('nan') if state is None else inside(state)))
+    return tuple(rows)
+
+
+def inside(state: StateSeries) -> float:
+    """Share of samples whose truth lies within two standard deviations."""
+    if state.std is None or state.truth is None:
+        return float('nan')
+    known = np.isfinite(state.truth) & (state.std > 0.0)
+    if not known.any():
+        return float('nan')
+    gap = np.abs(state.value - state.truth)[known]
+    return float(np.mean(gap <= 2.0 * state.std[known]))
+
+
+def merged(away: Sequence[Outage]) -> tuple[Outage, ...]:
+    """Sensors that fail together share one shaded time."""
+    found: list[Outage] = []
+    for one in sorted(away, key=lambda gap: (gap.begin, gap.end)):
+        same = next((k for k, other in enumerate(found)
+                     if abs(other.begin - one.begin) < 0.3 and abs(other.end - one.end) < 0.3),
+                    None)
+        if same is None:
+            found.append(one)
+        elif one.sensor not in found[same].sensor.split(', '):
+            found[same] = replace(found[same], sensor=f'{found[same].sensor}, {one.sensor}')
+    return tuple(found)
+
+
+def at(time: Array, known_time: Array, known: Array) -> Array:
+    """A known series at other times; nan outside of it."""
+    return np.asarray(np.interp(time, known_time, known, left=np.nan, right=np.nan))
+
+
+def _whiteness(series: Sequence[InnovationSeries]) -> tuple[Colour, ...]:
+    found: list[Colour | None] = []
+    for one in series:
+        if one.sensor in PSEUDO:
+            continue
+        for k in range(one.normalised.shape[1]):
+            good = one.accepted & np.isfinite(one.normalised[:, k])
+            values = one.normalised[good, k]
+            name = one.sensor if one.normalised.shape[1] == 1 else f'{one.sensor} {k + 1}'
+            # By number, not by time: the test asks for a sequence, not for a clock.
+            found.append(colour_of(name, '-', np.arange(float(len(values))), values))
+    return tuple(one for one in found if one is not None)

@@ -1,0 +1,47 @@
+"""Versions and the command behind a result."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from veh_identification import __version__
+from veh_identification.reporting.content import Provenance
+
+LIBRARIES = ('numpy', 'scipy', 'numba', 'rosbags', 'plotly')
+
+
+def versions() -> tuple[tuple[str, str], ...]:
+    """This package, Python and the libraries that the numbers depend on."""
+    found = [('veh_identification', __version__), ('Python', platform.python_version())]
+    for name in LIBRARIES:
+        try:
+            found.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            found.append((name, 'not installed'))
+    return (*found, ('system', f'{platform.system()} {platform.machine()}'))
+
+
+def command_line(verb: str, system: str, options: Sequence[tuple[str, Any]]) -> str:
+    """The command that makes the result again: as typed, or put together from the arguments."""
+    if Path(sys.argv[0]).name == 'veh-id' and sys.argv[1:3] == [verb, system]:
+        return shlex.join(['veh-id', *sys.argv[1:]])
+    words = ['veh-id', verb, system]
+    for name, value in options:
+        if value is not None:
+            words += [f'--{name}', str(value)]
+    return shlex.join(words)
+
+
+def provenance(verb: str, system: str, options: Sequence[tuple[str, Any]],
+               settings: Mapping[str, Any] | None = None) -> Provenance:
+    """Where a result comes from; `options` are (name, value) pairs of the command line."""
+    files = tuple((name, str(value)) for name, value in options if value is not None)
+    return Provenance(command_line(verb, system, options), files, versions(), settings or {},
+                      datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'))

@@ -1,0 +1,101 @@
+'use strict';
+(() => {
+  const themes = JSON.parse(document.getElementById('themes').textContent);
+  const root = document.documentElement;
+  const media = window.matchMedia('(prefers-color-scheme: dark)');
+  let chosen = null;
+  const current = () => chosen || (media.matches ? 'dark' : 'light');
+
+  // Figures name colours by stand-ins; each theme says what they are.
+  const themed = (text) => {
+    for (const [standIn, colour] of Object.entries(themes[current()])) {
+      text = text.replaceAll(standIn, colour);
+    }
+    return JSON.parse(text);
+  };
+  const options = {
+    displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: 'hover',
+    modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']],
+  };
+  const drawn = new Set();
+  const draw = (plot) => {
+    const source = document.querySelector(`script[data-for="${plot.id}"]`);
+    const figure = themed(source.textContent);
+    drawn.add(plot);
+    return Plotly.react(plot, figure.data, figure.layout, options);
+  };
+  const plots = [...document.querySelectorAll('.plot')];
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) {
+        watcher.unobserve(entry.target);
+        draw(entry.target);
+      }
+    }
+  }, { rootMargin: '400px' });
+  const apply = () => {
+    root.dataset.theme = current();
+    drawn.forEach(draw);
+  };
+  apply();
+  plots.forEach((plot) => watcher.observe(plot));
+  media.addEventListener('change', apply);
+  document.getElementById('theme').addEventListener('click', () => {
+    chosen = current() === 'dark' ? 'light' : 'dark';
+    apply();
+  });
+
+  // Everything is drawn on white paper for the printer, folded parts included.
+  let before = null;
+  window.addEventListener('beforeprint', () => {
+    before = { chosen, open: [...document.querySelectorAll('details:not([open])')] };
+    before.open.forEach((part) => { part.open = true; });
+    chosen = 'light';
+    root.dataset.theme = 'light';
+    root.dataset.print = '1';
+    plots.forEach((plot) => { watcher.unobserve(plot); draw(plot); });
+  });
+  window.addEventListener('afterprint', () => {
+    if (before) {
+      chosen = before.chosen;
+      delete root.dataset.print;
+      before.open.forEach((part) => { part.open = false; });
+      before = null;
+      apply();
+    }
+  });
+  window.drawAll = () => Promise.all(plots.map((plot) => { watcher.unobserve(plot); return draw(plot); }));
+
+  const compare = (numeric) => (a, b) => {
+    if (a.key === '' || b.key === '') {
+      return (a.key === '') - (b.key === '');
+    }
+    return numeric ? Number(a.key) - Number(b.key) : a.key.localeCompare(b.key, 'en', { numeric: true });
+  };
+  document.querySelectorAll('table.sortable th button').forEach((button) => {
+    button.addEventListener('click', () => {
+      const heading = button.parentElement;
+      const body = heading.closest('table').tBodies[0];
+      const column = Number(button.dataset.column);
+      const rising = heading.getAttribute('aria-sort') !== 'ascending';
+      const order = compare(button.dataset.numeric === '1');
+      const rows = [...body.rows].map((row) => ({ row, key: row.cells[column].dataset.sort }));
+      rows.sort((a, b) => (a.key === '' || b.key === '' || rising ? order(a, b) : order(b, a)));
+      heading.parentElement.querySelectorAll('th').forEach((th) => th.removeAttribute('aria-sort'));
+      heading.setAttribute('aria-sort', rising ? 'ascending' : 'descending');
+      rows.forEach(({ row }) => body.appendChild(row));
+    });
+  });
+  document.querySelectorAll('.copy').forEach((button) => {
+    button.addEventListener('click', () => {
+      const text = button.parentElement.querySelector('pre').textContent;
+      const done = () => { button.textContent = 'copied'; setTimeout(() => { button.textContent = 'copy'; }, 1500); };
+      const area = document.createElement('textarea');
+      area.value = text;
+      document.body.appendChild(area);
+      area.select();
+      if (document.execCommand('copy')) { done(); }
+      area.remove();
+    });
+  });
+})();
