@@ -4,20 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint unit bench clean help
+.PHONY: demo test lint unit bench docs clean help
 
 help:
 	@echo 'make demo   simulate, run the nodes and estimators, print results next to the truth'
 	@echo 'make test   linters, type checker and all tests that this machine can run'
 	@echo 'make bench  benchmarks beside their peers'
+	@echo 'make docs   docs/parameters.md from the declarations of the nodes'
 	@echo 'make clean  remove the virtual environment and caches'
 
 $(STAMP): pyproject.toml setup.py
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo 'python3-venv is missing: install it with: apt-get install python3-venv' >&2; exit 1; }
+	@echo 'installing into $(VENV): a few minutes the first time'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip setuptools
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[zenoh,test]'
+	$(BIN)/pip install -qq --disable-pip-version-check -e '.[zenoh,test]'
 	@touch $(STAMP)
 
 demo: $(STAMP)
@@ -35,6 +37,11 @@ unit: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/veh-id bench
+
+# Whole or not at all: an error must not leave an empty document behind.
+docs: $(STAMP)
+	$(BIN)/veh-id parameters --markdown > docs/.parameters.md
+	mv docs/.parameters.md docs/parameters.md
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build *.egg-info

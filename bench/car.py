@@ -7,6 +7,7 @@ honest deviations, no bias correction and no checks; ours does all of that in th
 
 from __future__ import annotations
 
+import statistics
 import time
 import tracemalloc
 from pathlib import Path
@@ -107,28 +108,39 @@ def worst_error(value: np.ndarray) -> float:
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:
-    """Wall time and peak memory of ours and of the peer."""
+    """Wall time and peak memory of ours and of the peer, in turns; medians."""
     config = load_configuration(Path(__file__).resolve().parents[1] / 'config'
                                 / 'car_peugeot_406.yaml')
-    seconds = 60.0 if quick else 600.0
+    seconds, turns = (60.0, 1) if quick else (600.0, 3)
     run = exact_recording(ExactCar(config), seconds, ExactSensors.noisy())
-    identify_recordings([exact_recording(ExactCar(config), 20.0, ExactSensors.noisy())], config)
-    begin = time.perf_counter()
-    result = identify_recordings([run], config)
-    ours = time.perf_counter() - begin
-    begin = time.perf_counter()
-    peer_value = plain_identification(run, config)
-    peer = time.perf_counter() - begin
+    short = exact_recording(ExactCar(config), 20.0, ExactSensors.noisy())
+    identify_recordings([short], config)  # compiles
+    plain_identification(short, config)
+    value = peer_value = np.zeros(0)
+    ours, peer, ours_cpu, peer_cpu = [], [], [], []
+    for _ in range(turns):
+        wall, cpu = time.perf_counter(), time.process_time()
+        value = identify_recordings([run], config).value
+        ours.append(time.perf_counter() - wall)
+        ours_cpu.append(time.process_time() - cpu)
+        wall, cpu = time.perf_counter(), time.process_time()
+        peer_value = plain_identification(run, config)
+        peer.append(time.perf_counter() - wall)
+        peer_cpu.append(time.process_time() - cpu)
     tracemalloc.start()
     identify_recordings([run], config)
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
+    ratio = statistics.median(b / a for a, b in zip(ours, peer, strict=True))
+    cpu_ratio = statistics.median(b / a for a, b in zip(ours_cpu, peer_cpu, strict=True))
     return [{
         'case': f'{seconds:g} s of car data, 33 parameters, 10 equations at 200 Hz '
-                f'(worst main parameter off by {worst_error(result.value):.2g} %, the peer '
-                f'{worst_error(peer_value):.2g} %; our peak memory {peak:.0f} MB)',
-        'unit': 's', 'ours': ours, 'peer': peer, 'peer_name': 'Pinocchio loop and numpy lstsq',
-        'ratio': peer / ours, 'wanted': 'ratio >= 5', 'met': peer / ours >= 5.0,
+                f'(worst main parameter off by {worst_error(value):.2g} %, the peer '
+                f'{worst_error(peer_value):.2g} %; our peak memory {peak:.0f} MB; ratio of '
+                f'processor times {cpu_ratio:.2g})',
+        'unit': 's', 'ours': statistics.median(ours), 'peer': statistics.median(peer),
+        'peer_name': 'Pinocchio loop and numpy lstsq', 'ratio': ratio,
+        'wanted': 'ratio >= 5', 'met': ratio >= 5.0,
     }]
 
 

@@ -12,6 +12,8 @@ from car_cases import TRUTH, configuration, recording
 from veh_identification.errors import EstimationError, InputError
 from veh_identification.simulation.car_exact import ExactCar
 from veh_identification.simulation.car_exact_sensors import ExactSensors, exact_recording
+from veh_identification.systems.car import yaml_fields as fields
+from veh_identification.systems.car.configuration import Sensor
 from veh_identification.systems.car.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.recording import CarRecording
@@ -66,6 +68,29 @@ def test_each_fault_is_named(words: str, fault: Callable[[CarRecording], CarReco
     result = identify_recordings([fault(recording(20.0, 1.0))], configuration(), QUICK)
     texts = [finding['text'] for finding in result.extra['findings'] if finding['serious']]
     assert any(words in text for text in texts), texts
+
+
+@pytest.mark.parametrize('from_bag', [False, True], ids=['configuration', 'tf_static'])
+def test_signs_are_named_on_the_own_axes_of_a_turned_inertial_unit(from_bag: bool) -> None:
+    config = configuration()
+    turned = fields.rotation_rpy([0.02, -0.03, 0.6], 'rpy')
+    imu = replace(config.sensors.imu, position=(1.3, 0.1, 0.2), rotation=turned, pose_given=True)
+    config = replace(config, sensors=replace(config.sensors, imu=imu))
+    run = exact_recording(ExactCar(config), 20.0, ExactSensors.noisy())
+    if from_bag:
+        run = replace(run, poses={imu.frame: (imu.position, turned)})
+        unknown = replace(imu, position=(0.0, 0.0, 0.0), rotation=Sensor().rotation,
+                          pose_given=False)
+        config = replace(config, sensors=replace(config.sensors, imu=unknown))
+    good = identify_recordings([run], config, QUICK)
+    assert good.extra['findings'] == []
+    for columns, words in (((0,), 'angular_velocity.x has the wrong sign'),
+                           ((4,), 'linear_acceleration.y has the wrong sign'),
+                           ((1, 2, 4, 5), 'mounted upside down')):
+        result = identify_recordings([flip_imu(run, *columns)], config, QUICK)
+        texts = [one['text'] for one in result.extra['findings'] if one['serious']]
+        assert any(words in text for text in texts), texts
+        assert not any('steering' in text for text in texts), texts
 
 
 def test_a_good_recording_has_no_findings() -> None:

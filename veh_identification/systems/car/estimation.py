@@ -74,16 +74,13 @@ class CarProblem:
         """Sums (bands, equations) of squared lines of Y."""
         return self.information.grams[:, self._measured, self._measured]
 
-    def gains(self, X: Array, width: int) -> Array:
-        """Predicted over measured side (bands, equations), over `width` bands from each on."""
+    def agreement(self, X: Array) -> tuple[Array, Array]:
+        """Sums (bands, equations) of measured times predicted sides, and of measured squares."""
         measured = self.measured_power()
         agreed = np.empty_like(measured)
         for j, (columns, unknowns) in enumerate(zip(self._columns, self._unknowns, strict=True)):
             agreed[:, j] = self.information.grams[:, self._measured[j], columns] @ X[unknowns]
-        kernel = np.ones(width)
-        sums = [np.stack([np.convolve(column, kernel)[width - 1:] for column in one.T], axis=1)
-                for one in (agreed, measured)]
-        return np.asarray(sums[0] / np.maximum(sums[1], 1e-300))
+        return agreed, measured
 
     def squares(self, X: Array, bands: BoolArray) -> tuple[Array, Array]:
         """Residual and measured sums of squares of every equation over its bands."""

@@ -34,6 +34,8 @@ BELIEVED_HZ = 6.0
 #: A band ends where the prediction over this width above it falls short by this factor.
 EDGE_WIDTH_HZ = 2.0
 EDGE_GAIN = 0.9
+#: Power over that of the noise from which a band counts as signal.
+SIGNAL = 4.0
 #: The travel sensors' edge is seen later: the suspension force reacts on one factor of two only.
 TRAVEL_SHARE = 0.93
 #: Where a suspension's residual is hardly more than the noise of its wheel force (Hz).
@@ -108,9 +110,7 @@ def first_look(model: CarModel, prepared: Prepared, cutoffs: Cutoffs) -> Look:
     if not all(value[name] > 0.0 and std[name] < share * value[name]
                for name, share in WORST.items()):
         return nothing
-    slow = (problem.information.frequency > SLOW_HZ[0]) & (
-        problem.information.frequency < SLOW_HZ[1])
-    residual = np.einsum('bjj->bj', fit.power)[slow, 6:].mean(axis=0)
+    residual = _slow_residual(problem, fit)[6:]
     return Look(found, value, tuple((2.0 * residual / prepared.rate).tolist()))
 
 
@@ -122,13 +122,33 @@ def _fit(problem: CarProblem, cutoffs: Cutoffs) -> Fit:
 
 
 def _bands(problem: CarProblem, fit: Fit, top: float) -> Bands:
-    gains = problem.gains(fit.value, round(EDGE_WIDTH_HZ / BAND_HZ))
+    agreed, measured = problem.agreement(fit.value)
+    noise = _slow_residual(problem, fit) * problem.information.rows[:, None]
     frequency = problem.information.frequency
+    width = round(EDGE_WIDTH_HZ / BAND_HZ)
+    agreed, measured, noise = (_ahead(one, width) for one in (agreed, measured, noise))
+    # Without signal there is nothing to confirm or to refute.
+    gain = np.divide(agreed, measured - noise, out=np.ones_like(agreed),
+                     where=measured > SIGNAL * noise)
     imu = [EQUATIONS.index(name) for name in ('FZ', 'NX', 'NY')]
     travel = [EQUATIONS.index(f'suspension_{corner}') for corner in CORNERS]
-    return Bands(_edge(frequency, gains[:, imu].mean(axis=1), top),
-                 TRAVEL_SHARE * _edge(frequency, gains[:, travel].mean(axis=1),
+    return Bands(_edge(frequency, gain[:, imu].mean(axis=1), top),
+                 TRAVEL_SHARE * _edge(frequency, gain[:, travel].mean(axis=1),
                                       top / TRAVEL_SHARE))
+
+
+def _slow_residual(problem: CarProblem, fit: Fit) -> Array:
+    """Residual power per line of every equation where motion is slow: hardly more than noise."""
+    frequency = problem.information.frequency
+    slow = (frequency > SLOW_HZ[0]) & (frequency < SLOW_HZ[1])
+    return np.asarray(np.einsum('bjj->bj', fit.power)[slow].mean(axis=0))
+
+
+def _ahead(values: Array, width: int) -> Array:
+    """Sums over `width` bands from each band on."""
+    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+    last = np.minimum(np.arange(len(values)) + width, len(values))
+    return np.asarray(sums[last] - sums[:-1])
 
 
 def _edge(frequency: Array, gain: Array, top: float) -> float:

@@ -1,0 +1,54 @@
+"""The Python API: names, lazy imports and errors; docs/python_api.md runs the steps themselves."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from veh_identification import api
+from veh_identification.errors import BagError, UsageError
+
+DOCUMENT = Path(__file__).parents[2] / 'docs' / 'python_api.md'
+
+
+def test_every_name_exists_and_is_explained() -> None:
+    assert dir(api) == sorted(api.__all__)
+    for name in api.__all__:
+        assert getattr(api, name).__doc__, name
+
+
+def test_every_name_is_shown_in_the_document() -> None:
+    shown = set(re.findall(r'\bapi\.([A-Za-z_]+)', DOCUMENT.read_text('utf-8')))
+    # An Observation is what observe_vehicle returns; nobody makes one.
+    assert shown == set(api.__all__) - {'Observation'}
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match='no_such_step'):
+        _ = api.no_such_step
+
+
+def test_import_loads_no_system() -> None:
+    """A script that uses one system must not wait for the others."""
+    code = (
+        'import sys; import veh_identification.api; '
+        'print([m for m in ("numba", "scipy", "rosbags", "veh_identification.systems") '
+        'if m in sys.modules])'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == '[]'
+
+
+def test_wrong_configurations_and_bags_are_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match='no_such_car'):
+        api.load_car('no_such_car')
+    with pytest.raises(BagError, match='nothing_here'):
+        api.read_car(tmp_path / 'nothing_here', 'car_peugeot_406')
+    with pytest.raises(UsageError, match='at least one recording'):
+        api.identify_humanoid([], 'robot.urdf')
+    with pytest.raises(UsageError, match='dof'):
+        api.identify_car([], 'car_peugeot_406', dof=7)

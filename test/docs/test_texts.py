@@ -1,0 +1,111 @@
+"""Links, paths and quoted sentences of the documents are right."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+from fences import ROOT, documents
+
+PACKAGE = ROOT / 'veh_identification'
+LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
+PATH = re.compile(r'`((?:[a-z_0-9]+/)+[A-Za-z_0-9.]+\.(?:py|yaml|json|rviz|md|urdf|msg))`')
+
+
+def read(name: str) -> str:
+    """The text of a file of the repository."""
+    return (ROOT / name).read_text('utf-8')
+
+
+def anchors(path: Path) -> set[str]:
+    """Anchors of the titles, as GitHub makes them."""
+    titles = re.findall(r'^#+ (.*)$', path.read_text('utf-8'), re.M)
+    return {re.sub(r'[^\w\- ]', '', title.lower()).replace(' ', '-') for title in titles}
+
+
+@pytest.mark.parametrize('path', documents(), ids=lambda path: path.stem)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in LINK.findall(path.read_text('utf-8')):
+        if target.startswith('http'):
+            continue
+        file, _, anchor = target.partition('#')
+        linked = (path.parent / file).resolve() if file else path
+        assert linked.exists(), f'{path.name}: {target} leads nowhere'
+        if anchor:
+            assert anchor in anchors(linked), f'{path.name}: no title for {target}'
+
+
+@pytest.mark.parametrize('path', documents(), ids=lambda path: path.stem)
+def test_paths_in_the_text_exist(path: Path) -> None:
+    text = re.sub(r'^```.*?^```', '', path.read_text('utf-8'), flags=re.M | re.S)
+    for named in PATH.findall(text):
+        top = named.partition('/')[0]
+        ours = (ROOT / top).is_dir() or (PACKAGE / top).is_dir()
+        if 'NAME' in named or not ours:  # a file that a command writes
+            continue
+        assert any((base / named).exists() for base in (ROOT, PACKAGE)), f'{path.name}: {named}'
+
+
+def test_index_names_every_document() -> None:
+    index = (ROOT / 'docs' / 'index.md').read_text('utf-8')
+    for path in documents():
+        assert path.name in ('index.md', 'README.md') or f'({path.name})' in index, path.name
+
+
+@cache
+def sentences() -> list[str]:
+    """All texts of the sources; a value that is filled in is a NUL."""
+    found = []
+    for path in PACKAGE.rglob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text('utf-8'))):
+            if isinstance(node, ast.JoinedStr):
+                found.append(''.join(
+                    str(part.value) if isinstance(part, ast.Constant) else '\0'
+                    for part in node.values
+                ))  # fmt: skip
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(node.value)
+    return found
+
+
+def quoted() -> list[str]:
+    """What docs/troubleshooting.md says that the program prints."""
+    text = (ROOT / 'docs' / 'troubleshooting.md').read_text('utf-8')
+    return re.findall(r'"([^"\n]+)"', text)
+
+
+def is_said(quote: str) -> bool:
+    """Whether some text of the sources holds the quoted words, `...` standing for anything."""
+    parts = [re.escape(part.strip()) for part in quote.split('...')]
+    pattern = re.compile('.*'.join(parts), re.S)
+    return any(pattern.search(text) for text in sentences())
+
+
+def test_quotations_are_what_the_program_says() -> None:
+    foreign = {'externally-managed-environment', 'python3-venv is missing'}
+    quotes = quoted()
+    assert len(quotes) > 30
+    strange = [q for q in quotes if q not in foreign and not is_said(q)]
+    assert not strange
+    assert not is_said('a sentence that nobody ever wrote')
+
+
+@pytest.mark.parametrize('name', ['README.md', 'docs/getting_started.md'])
+def test_what_ros_users_install_with_pip_is_complete(name: str) -> None:
+    """Every dependency comes by rosdep (package.xml), by the pip line, or with rosbags."""
+    project = (ROOT / 'pyproject.toml').read_text('utf-8')
+    block = re.search(r'^dependencies = \[(.*?)^\]', project, re.M | re.S)
+    assert block is not None
+    needed = {n.lower() for n in re.findall(r'"([A-Za-z0-9._-]+?)[><=;]', block[1])}
+    assert 'numpy' in needed and 'clarabel' in needed
+    rosdep = set(re.findall(r'<exec_depend>python3-([a-z0-9]+)</', read('package.xml')))
+    line = re.search(r"^pip install 'rosbags(.*)$", read(name), re.M)
+    assert line is not None
+    by_pip = {'rosbags', *re.findall(r'[a-z0-9-]+', line[1].partition('#')[0])}
+    with_rosbags = {requirement.split(';')[0].strip() for requirement in requires('rosbags') or []}
+    missing = needed - by_pip - with_rosbags - rosdep - ({'pyyaml'} if 'yaml' in rosdep else set())
+    assert not missing
