@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,13 @@ def _row(case: str, factor: float, wanted: float) -> dict[str, Any]:
 
 
 def _factor(observe: Any, bag: Path, folder: Path, name: str) -> float:
-    """Best of a few runs by wall time: other load on the machine only ever slows one down."""
+    """Median of a few runs by wall time."""
     factors = []
     for k in range(REPEATS):
         out = folder / f'{name}_{k}'
         observe(bag=bag, out=out)
         factors.append(json.loads((out / 'metrics.json').read_text())['real_time_factor'])
-    return float(max(factors))
+    return float(statistics.median(factors))
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     # A second run replaces the first one's results.
     identify(bags=[bags[0]], config=CONFIG, out=out)
     assert sorted(one.name for one in out.iterdir()) == [
-        'parameters.csv', 'parameters.json', 'results']
+        'parameters.csv', 'parameters.json', 'report.html', 'results']
 
 
 def test_poses_from_tf_static_serve_where_the_configuration_has_none(

@@ -37,7 +37,7 @@ from veh_identification.systems.car.samples import CarSamples
 from veh_identification.systems.car.spectral import SpectralInformation
 
 Array = NDArray[np.float64]
-STATE_VERSION = 1
+STATE_VERSION = 2  # 2: three mirrored matrices
 #: Seconds of driving before changes are looked for.
 CALIBRATION_SECONDS = 30.0
 REMEMBERED = 40

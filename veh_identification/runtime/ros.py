@@ -26,6 +26,8 @@ from veh_identification.runtime.qos import QoS, as_qos
 
 _LARGEST = sys.float_info.max
 _LARGEST_INTEGER = 2**63 - 1
+#: Rounds over all queues before a batch is handed on.
+PASSES = 4
 
 
 def ros_qos(profile: QoS | int) -> rclpy.qos.QoSProfile:
@@ -105,16 +107,26 @@ class PublishOrder:
 
     def _deliver(self, callback: Callable[[Any], None], msg: Any, info: Any) -> None:
         batch = [(info['source_timestamp'], callback, msg)]
-        for subscription, other in self._queues:
-            with subscription.handle:
-                while True:
-                    taken = subscription.handle.take_message(subscription.msg_type, False)
-                    if taken is None:
-                        break
-                    batch.append((taken[1]['source_timestamp'], other, taken[0]))
+        # While the last queue is emptied the first fills again: a short last pass keeps the
+        # topics in step. Bounded, for a node that falls behind must not only collect.
+        for _ in range(PASSES):
+            before = len(batch)
+            for subscription, other in self._queues:
+                self._empty(subscription, other, batch)
+            if len(batch) == before:
+                break
         batch.sort(key=lambda entry: entry[0])  # stable: one topic stays in its own order
         for _, receive, message in batch:
             receive(message)
+
+    @staticmethod
+    def _empty(subscription: Any, callback: Callable[[Any], None], batch: list[Any]) -> None:
+        with subscription.handle:
+            while True:
+                taken = subscription.handle.take_message(subscription.msg_type, False)
+                if taken is None:
+                    return
+                batch.append((taken[1]['source_timestamp'], callback, taken[0]))
 
 
 class RosNode:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from veh_identification import __version__
 from veh_identification.errors import BagError
 from veh_identification.observation import ErrorEKF, average_band, cumulative_periodogram
+from veh_identification.reporting.hooks import write_four_bar_report
 from veh_identification.runtime.atomic import atomic_folder
 from veh_identification.runtime.bags import BagReader, BagWriter, columns_of
 from veh_identification.runtime.messages import header, new
@@ -67,6 +68,7 @@ class _Run:
     stamps: list[int]
     q: Array
     qd: Array
+    covariance: Array  # (N, 2, 2) of the crank's angle and rate
     innovations: list[Any]
     seconds: float
     observer: OnlineObserver
@@ -82,6 +84,7 @@ def _run(system: FourBarSystem, items: list[Item], progress: Progress | None) ->
     stamps: list[int] = []
     q: list[Array] = []
     qd: list[Array] = []
+    covariance: list[Array] = []
     innovations: list[Any] = []
 
     def made(session: Session, end_ns: int, found: list[Any]) -> None:
@@ -89,6 +92,7 @@ def _run(system: FourBarSystem, items: list[Item], progress: Progress | None) ->
         stamps.append(end_ns)
         q.append(session.model.q.copy())
         qd.append(session.model.qd.copy())
+        covariance.append(session.filter.P[:2, :2].copy())
         innovations.extend(found)
         if progress is not None and len(stamps) % 500 == 0:
             progress(min(len(stamps), len(items)), len(items))
@@ -100,8 +104,8 @@ def _run(system: FourBarSystem, items: list[Item], progress: Progress | None) ->
     begin = clock.perf_counter()
     observer.take(ordered)
     observer.finish()
-    return _Run(stamps, np.array(q), np.array(qd), innovations, clock.perf_counter() - begin,
-                observer)
+    return _Run(stamps, np.array(q), np.array(qd), np.array(covariance), innovations,
+                clock.perf_counter() - begin, observer)
 
 
 def _table(times: Array, truth: dict[str, Array], observer: tuple[Array, Array],
@@ -184,7 +188,7 @@ def _stream_counts(observer: OnlineObserver) -> dict[str, dict[str, int]]:
 
 def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = None,
             progress: Progress | None = None) -> str:
-    """Observe a recording; writes OUT/metrics.json and OUT/observed, returns the table."""
+    """Observe a recording; writes OUT/metrics.json, report.html, observed; returns the table."""
     check_out(Path(out))
     setup = load(config)
     items, unusable, truth = _samples(Path(bag))
@@ -196,6 +200,7 @@ def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = Non
     times = (np.array(run.stamps) - start) * 1e-9
     duration = float(times[-1])
     metrics: dict[str, Any] = {'system': 'four-bar'}
+    alone: _Run | None = None
     if truth and run.observer.starts == 1:
         alone = _run(FourBarSystem(setup, (), say=lambda text: None), items, progress)
         truth['time'] = (truth.pop('stamps') - start) * 1e-9
@@ -212,4 +217,9 @@ def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = Non
         (folder / 'metrics.json').write_text(json.dumps(metrics, indent=2) + '\n',
                                              encoding='utf-8')
         _write_bag(folder / 'observed', run)
-    return _text(metrics)
+        report = write_four_bar_report(
+            folder, times, run.q, run.qd, run.covariance, run.innovations,
+            truth if alone is not None else {},
+            None if alone is None else (alone.q, alone.qd), metrics, bag=bag, out=out,
+            config=config, gate_probability=setup.observer.get('gate_probability'))
+    return f'{_text(metrics)}{report}\n'

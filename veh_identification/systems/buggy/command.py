@@ -8,6 +8,7 @@ from pathlib import Path
 
 from veh_identification import __version__
 from veh_identification.errors import BagError, EstimationError
+from veh_identification.reporting.hooks import write_buggy_report
 from veh_identification.runtime.atomic import OutputError, atomic_folder
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.systems.buggy.loading import load
@@ -79,7 +80,7 @@ def _compare(found: Observed, recording: Recording, progress: Progress | None) -
 
 def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = None,
             progress: Progress | None = None) -> str:
-    """Observe a recording; writes OUT/metrics.json and OUT/observed, returns the table."""
+    """Observe a recording; writes OUT/metrics.json, report.html, observed; returns the table."""
     check_out(Path(out))
     car = load(config)
     recording = read(Path(bag), car, Vehicle(car).rack_per_angle())
@@ -102,4 +103,7 @@ def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = Non
                     'bag': str(bag), 'version': __version__}
         (folder / 'metrics.json').write_text(json.dumps(metrics, indent=2) + '\n',
                                              encoding='utf-8')
-    return text(metrics)
+        report = write_buggy_report(folder, found.run, model, recording, metrics, bag=bag, out=out,
+                                    config=config,
+                                    gate_probability=session.car.observer.gate_probability)
+    return f'{text(metrics)}{report}\n'

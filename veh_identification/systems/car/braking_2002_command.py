@@ -7,6 +7,7 @@ from pathlib import Path
 
 from veh_identification.errors import UsageError
 from veh_identification.identification import IdentificationResult, save
+from veh_identification.reporting.hooks import write_identification_report
 from veh_identification.runtime.atomic import atomic_folder
 from veh_identification.systems.car.braking_2002 import Options2002, identify_car_2002
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
@@ -36,7 +37,10 @@ def identify_2002_bags(*, bags: Sequence[str | Path], out: str | Path,
     result.input['configuration'] = str(config or 'none')
     with atomic_folder(out, overwrite=True) as partial:
         save(result, partial)
-    return text_2002(result)
+        # Its parameters are regrouped: the names of truth.json mean other things.
+        report = write_identification_report(partial, result, reconstruction=None, bags=bags,
+                                             out=out, validate=validate, config=config, truth={})
+    return f'{text_2002(result)}{report}\n'
 
 
 def text_2002(result: IdentificationResult) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import UsageError
+from veh_identification.reporting.hooks import write_identification_report
 from veh_identification.systems.car.braking_2002_command import identify_2002_bags
 from veh_identification.systems.car.compare import compare_models
 from veh_identification.systems.car.compare_filters import filter_study
@@ -72,7 +73,9 @@ def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Pat
         studied = filter_study(opened, configuration, chosen)
         result.extra['filter_study'], text = studied.as_dict(), text + studied.text()
     write_results(out, result, model, pieces)
-    return result_text(result) + text
+    report = write_identification_report(Path(out), result, reconstruction='results', bags=bags,
+                                         out=out, validate=validate, config=config)
+    return f'{result_text(result)}{text}{report}\n'
 
 
 class _Recordings:

@@ -64,10 +64,21 @@ def offset_covariance(problem: CarProblem, fit: Fit, selection: Selection,
     given = _given(configuration)
     if given is not None:
         cause = equation_offsets(fit.value, names, configuration, given)
-        return response @ cause @ response.T, 1.0
+        return response @ cause @ response.T + _height(fit.value, names, given[3]), 1.0
     cause = equation_offsets(fit.value, names, configuration)
     scale = _observed_scale(problem, fit, selection, cause, response, constant_column)
-    return scale**2 * (response @ cause @ response.T), scale
+    shared = response @ cause @ response.T + _height(fit.value, names, TYPICAL[3])
+    return scale**2 * shared, scale
+
+
+def _height(value: Array, names: tuple[str, ...], travel: float) -> Array:
+    """Covariance by wheels that stand elsewhere than thought: lateral forces tilt MZc alone."""
+    p = dict(zip(names, np.nan_to_num(value), strict=True))
+    carried = sum(p[name] for name in ('Mc', 'M1', 'M2', 'M3', 'M4'))
+    result = np.zeros((len(names), len(names)))
+    # Four independent offsets, each with about a quarter of the lateral force.
+    result[names.index('MZc'), names.index('MZc')] = (0.5 * travel * carried) ** 2
+    return result
 
 
 def _given(configuration: CarConfiguration) -> tuple[float, float, float, float] | None:
