@@ -71,7 +71,7 @@ def test_parameters_json_has_what_the_contract_says(result) -> None:
     assert content['input']['cutoff_hz'] > 0.0
     assert len(content['input']['locked_joints']) == 8
     assert sorted(p.name for p in out.iterdir()) == [
-        'identified.urdf', 'parameters.csv', 'parameters.json', 'result']
+        'identified.urdf', 'parameters.csv', 'parameters.json', 'report.html', 'result']
     assert len((out / 'parameters.csv').read_text().splitlines()) == 95
     relation = content['base_relations']['base_link.M']
     assert 'l_ankle_roll.M' in relation and 'r_hip_yaw.M' in relation

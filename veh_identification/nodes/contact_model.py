@@ -35,6 +35,8 @@ SMALLEST_SHARE = 1e-12
 OFFSET_LEVER = 0.3
 #: Bounds of the factor on how large offsets may be, which the estimate itself shows.
 OFFSET_SCALES = (0.5, 3.0)
+#: The same for the weight of the robot over that of its CAD values.
+LOADS = (0.2, 5.0)
 
 
 class ContactModel:
@@ -64,7 +66,7 @@ class ContactModel:
         further = np.array(size * len(labels) if self.offsets else [])
         self.prior: Prior = base_prior(self.problem.prior, self.problem.to_base,
                                        np.diag(further**2))  # fmt: skip
-        self.offset_scale = 1.0
+        self.offset_scale = self.load = 1.0
         self.watched = self._load_columns()
         self.mass_weights = self.mass_and_moments(np.zeros(self._joints))[0]
 
@@ -136,7 +138,7 @@ class ContactModel:
         covariance = (vectors / values) @ vectors.T / np.outer(scale, scale)
         value = covariance @ (data.R.T @ data.z / CORRELATION + rows.T @ right)
         before = np.sqrt(np.diag(found.prior.covariance))
-        self._learn_offsets(value, covariance)
+        self._learn(value, covariance)
         return Solution(
             value, covariance, found.sigma,
             np.sqrt(np.diag(covariance)) < EXCITED_SHARE * before,
@@ -144,18 +146,22 @@ class ContactModel:
         )  # fmt: skip
 
     def _scaled_prior(self) -> Prior:
-        """The prior with offsets as large as they have turned out to be."""
+        """The CAD values scaled to the weight, and offsets as large as they turned out to be."""
         rank, covariance = self.problem.base.rank, self.prior.covariance.copy()
+        covariance[:rank, :rank] *= self.load**2
         covariance[rank:, rank:] *= self.offset_scale**2
-        return Prior(self.prior.value, covariance)
+        value = self.prior.value.copy()
+        value[:rank] *= self.load
+        return Prior(value, covariance)
 
-    def _learn_offsets(self, value: Array, covariance: Array) -> None:
-        """One step to the most likely size of all offsets; the next estimate uses it.
+    def _learn(self, value: Array, covariance: Array) -> None:
+        """One step to the weight and to the most likely size of all offsets, for the next time.
 
         Horizontal offsets show well. Without them a motion that hardly accelerates the robot
         leaves its weight and the vertical offset to be told apart by noise.
         """
-        rank = self.problem.base.rank
+        rank, mass = self.problem.base.rank, self.mass_weights
+        self.load = float(np.clip(mass @ value / (mass @ self.prior.value), *LOADS))
         if len(value) == rank:
             return
         second = np.square(value[rank:]) + np.diag(covariance)[rank:]
@@ -167,7 +173,7 @@ class ContactModel:
         values = np.random.default_rng(0).normal(size=(2 * FEWEST_ROWS, width))
         values[:, 15:19] = (0.0, 0.0, 0.0, 1.0)
         self.solve(accumulate(ArrayBlocks(*self.rows(values))))
-        self.offset_scale = 1.0
+        self.offset_scale = self.load = 1.0
 
     def _acceleration_noise(self, value: Array, samples: int) -> Array:
         """What noise of the base's acceleration adds to the weighted W'W of the forces.

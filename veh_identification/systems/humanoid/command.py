@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from veh_identification.errors import UsageError
 from veh_identification.identification import IdentificationResult, to_csv, to_json, to_table
 from veh_identification.multibody.base_parameters import triangular_factor, unexcited_parameters
+from veh_identification.reporting.hooks import write_identification_report
 from veh_identification.runtime.atomic import atomic_folder
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.estimation import Estimate, estimate, unknowns_table
@@ -49,8 +50,9 @@ def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Pat
              progress: Progress | None = None, **options: Any) -> str:
     """Identify a humanoid from recordings of its motion and contact wrenches.
 
-    Writes OUT/parameters.json, parameters.csv, identified.urdf and the bag OUT/result, whole or
-    not at all, and returns the table to print. `options` are entries of the configuration.
+    Writes OUT/parameters.json, parameters.csv, identified.urdf, report.html and the bag
+    OUT/result, whole or not at all, and returns the table to print. `options` are entries of the
+    configuration.
     """
     if urdf is None:
         raise UsageError('identify humanoid needs the robot description: --urdf FILE')
@@ -58,8 +60,11 @@ def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Pat
         raise UsageError('at least one --bag is needed')
     outcome = run(bags, urdf, validate, config, progress, **options)
     text = _table(outcome)
-    _write(Path(out), outcome, bool(options.get('overwrite', False)))
-    return text
+    report = _write(Path(out), outcome, bool(options.get('overwrite', False)),
+                    lambda folder: write_identification_report(
+                        folder, outcome.result, reconstruction='result', bags=bags, out=out,
+                        validate=validate, config=config, urdf=urdf))
+    return f'{text}{report}\n'
 
 
 def run(bags: Sequence[str | Path], urdf: str | Path, validate: str | Path | None = None,
@@ -207,7 +212,7 @@ def _table(outcome: Outcome) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _write(out: Path, outcome: Outcome, overwrite: bool) -> None:
+def _write(out: Path, outcome: Outcome, overwrite: bool, report: Callable[[Path], str]) -> str:
     if out.is_dir() and not any(out.iterdir()):
         out.rmdir()  # an empty folder that somebody made beforehand is no result to protect
     with atomic_folder(out, overwrite=overwrite) as folder:
@@ -216,3 +221,4 @@ def _write(out: Path, outcome: Outcome, overwrite: bool) -> None:
         (folder / 'identified.urdf').write_bytes(outcome.urdf)
         write_result_bag(folder / 'result', outcome.result, outcome.recordings,
                          outcome.validation)
+        return report(folder)

@@ -152,6 +152,8 @@ def _with_offsets(problem: Problem, raws: Sequence[Raw], selections: Sequence[Se
         what = ', '.join(f'{name} {value:.3g}' for name, value in far)
         notes.append(f'sensor offsets seem to be large ({what}): was the sensor tared? Errors of '
                      'the model can look like that as well; the total mass is less certain then')
+        # Noise of the accelerations would decide about the mass: rather trust the weight.
+        return replace(trial, unknowns=replace(trial.unknowns, offset_scale=1.0))
     return trial
 
 

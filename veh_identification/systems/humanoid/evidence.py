@@ -21,7 +21,7 @@ from veh_identification.identification.least_squares import floored_sigma
 
 Array = NDArray[np.float64]
 
-SMALLEST, LARGEST = 0.2, 2.0
+SMALLEST, LARGEST = 0.2, 1.0
 ITERATIONS = 40
 
 
