@@ -13,7 +13,7 @@ from fences import ROOT, Fence, documents, fences
 SECONDS = 600
 #: Documents whose blocks one test file runs; the other file takes the rest, so that two workers
 #: share the work.
-GENERAL = ('README', 'getting_started', 'python_api', 'adding_a_system')
+GENERAL = ('README', 'getting_started', 'python_api', 'adding_a_system', 'parallel_robot')
 
 
 def folder_of(document: Path, base: Path) -> Path:
