@@ -15,7 +15,7 @@ from veh_identification.reporting.identification import (
     simulated_truth,
 )
 from veh_identification.reporting.numbers import beside, fewest_inside, listed, number
-from veh_identification.reporting.observation import merged
+from veh_identification.reporting.observation import error_rows, merged
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.messages import header, new
 
@@ -152,6 +152,15 @@ def test_observation_content(observation: ObservationContent) -> None:
     assert observation.errors[0].inside == pytest.approx(0.95, abs=0.03)
     assert observation.innovations[0].accepted.sum() == 797
     assert len(observation.whiteness) == 2
+
+
+def test_states_beyond_the_metrics_are_judged_where_they_have_a_deviation(
+        observation: ObservationContent) -> None:
+    rows = {row.name: row for row in error_rows({}, observation.states)}
+    assert set(rows) == {'x', 'y'}  # theta has no deviation
+    assert rows['x'].rms_observer == pytest.approx(0.02, rel=0.1)
+    assert rows['x'].rms_model == pytest.approx(1.0)
+    assert rows['x'].inside == pytest.approx(0.95, abs=0.03)
 
 
 def test_sensors_that_fail_together_share_an_outage() -> None:

@@ -57,7 +57,8 @@ def joint_state(message, **fields):
 def test_identify_writes_everything_and_finds_the_truth(bags, tmp_path) -> None:
     out = tmp_path / 'out'
     text = identify(bags=[bags['periodic']], out=out, validate=bags['circle'])
-    assert sorted(p.name for p in out.iterdir()) == ['parameters.csv', 'parameters.json', 'result']
+    assert sorted(p.name for p in out.iterdir()) == [
+        'parameters.csv', 'parameters.json', 'report.html', 'result']
     data = json.loads((out / 'parameters.json').read_text())
     assert data['system'] == 'parallel' and data['estimator'] == 'maximum-likelihood'
     found = {p['name']: p for p in data['parameters']}

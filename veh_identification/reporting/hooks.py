@@ -32,7 +32,7 @@ def _guarded(write: Callable[[], None], out: str | Path) -> str:
 
 
 def write_identification_report(
-    folder: Path, result: IdentificationResult, *, reconstruction: str,
+    folder: Path, result: IdentificationResult, *, reconstruction: str | None,
     bags: Sequence[str | Path], out: str | Path, validate: str | Path | None = None,
     config: str | Path | None = None, urdf: str | Path | None = None,
     truth: Mapping[str, float] | None = None,
@@ -40,7 +40,7 @@ def write_identification_report(
     """Write FOLDER/report.html and return the line to print.
 
     `folder` may be the temporary folder of an atomic output, `out` is its final name;
-    `reconstruction` names the bag in the folder.
+    `reconstruction` names the bag in the folder; without one there are no traces.
     """
     options = [*(('bag', bag) for bag in bags), ('validate', validate), ('config', config),
                ('urdf', urdf), ('out', out)]
@@ -59,8 +59,8 @@ def write_identification_report(
         known = truth
         if known is None and result.system in COMPARABLE:
             known = simulated_truth(bags[0])
-        content = identification_content(result, folder / reconstruction, origin, bags, validate,
-                                         known)
+        traces = None if reconstruction is None else folder / reconstruction
+        content = identification_content(result, traces, origin, bags, validate, known)
         write_page(folder / NAME, identification_page(content))
 
     return _guarded(write, out)

@@ -35,12 +35,12 @@ RECONSTRUCTION = 'veh_identification/msg/Reconstruction'
 
 
 def identification_content(
-    result: IdentificationResult, reconstruction: Path | str, origin: Provenance,
+    result: IdentificationResult, reconstruction: Path | str | None, origin: Provenance,
     bags: Sequence[str | Path], validate: str | Path | None = None,
     truth: Mapping[str, float] | None = None,
 ) -> IdentificationContent:  # fmt: skip
     """Everything that the report shows; `reconstruction` is the bag beside parameters.json."""
-    sets = read_traces(Path(reconstruction), bags, validate)
+    sets = [] if reconstruction is None else read_traces(Path(reconstruction), bags, validate)
     units = {trace.equation: trace.unit for one in sets for trace in one.traces}
     kept = np.flatnonzero(np.isfinite(result.value) & (result.std > 0.0))
     covariance = result.covariance[np.ix_(kept, kept)]

@@ -114,7 +114,25 @@ def error_rows(metrics: Mapping[str, Any], states: Sequence[StateSeries]) -> tup
             name, '' if state is None else state.unit, row['max_obs'],
             row.get('max_model', np.nan), row['rms_obs'], row.get('rms_model', np.nan),
             float('nan') if state is None else inside(state)))
+    listed = {row.name for row in rows}
+    # States that the metrics leave out, but whose deviation can be judged.
+    rows += [_errors_of(state) for state in states
+             if state.name not in listed and np.isfinite(inside(state))]
     return tuple(rows)
+
+
+def _errors_of(state: StateSeries) -> ErrorRow:
+    def size(estimate: Array | None) -> tuple[float, float]:
+        if estimate is None or state.truth is None:
+            return float('nan'), float('nan')
+        gap = np.abs(estimate - state.truth)
+        gap = gap[np.isfinite(gap)]
+        return float(gap.max()), float(np.sqrt(np.mean(np.square(gap))))
+
+    largest, rms = size(state.value)
+    largest_model, rms_model = size(state.model)
+    return ErrorRow(state.name, state.unit, largest, largest_model, rms, rms_model,
+                    inside(state))
 
 
 def inside(state: StateSeries) -> float:
