@@ -200,5 +200,5 @@ def test_a_position_without_limit_is_refused(end):
     values = {'position_min': -1.0, 'position_max': 1.0, 'velocity_max': 1.0,
               'acceleration_max': 1.0}  # fmt: skip
     values[end] = -np.inf if end == 'position_min' else np.inf
-    with pytest.raises(UsageError, match=f'{end} must be finite'):
+    with pytest.raises(UsageError, match='positions must be finite'):
         MotionLimits(**values).arrays(2)

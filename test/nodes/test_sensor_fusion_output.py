@@ -7,7 +7,13 @@ import pytest
 
 from veh_identification.fusion.joints import JointReading
 from veh_identification.fusion.state import BaseState, FusedState
-from veh_identification.nodes.sensor_fusion_output import FusedStateWriter
+from veh_identification.nodes.sensor_fusion_output import (
+    FusedStateWriter,
+    odometry_message,
+    odometry_writer,
+    transform_message,
+    transform_writer,
+)
 from veh_identification.runtime import messages
 
 
@@ -46,3 +52,13 @@ def test_bytes_are_those_of_the_message(joints: int, instruments: int) -> None:
         assert message.joint_names == names
         np.testing.assert_array_equal(message.joint_positions, state.joints.positions)
         assert message.gravity.z == state.base.row[21]
+
+
+def test_odometry_and_transform_are_those_of_the_message() -> None:
+    rng = np.random.default_rng(1)
+    frames = ('odom', 'base_link')
+    odometry, transform = odometry_writer(*frames), transform_writer(*frames)
+    for _ in range(4):
+        state = random_state(rng, ['a'], [], [])
+        assert odometry(state) == messages.serialize(odometry_message(state, *frames))
+        assert transform(state) == messages.serialize(transform_message(state, *frames))

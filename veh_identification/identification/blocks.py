@@ -79,14 +79,6 @@ class CleanBlock:
         """Number of samples that hold a value that is not finite."""
         return int(self.valid.size - np.count_nonzero(self.valid))
 
-    def usable(self, samples: Array) -> Array:
-        """Rows (first axis) of the usable samples alone, next to each other.
-
-        Zero rows weigh nothing in sums over single samples, but in sums over pairs they do harm:
-        noise would look less correlated than it is, and deviations would come out too small.
-        """
-        return samples[self.valid] if self.excluded else samples
-
 
 def check_shapes(W: Array, Y: Array, where: str) -> None:
     """Refuse a pair of arrays that cannot be W and Y of one set of samples."""

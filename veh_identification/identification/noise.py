@@ -13,7 +13,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from veh_identification.identification.blocks import Array
-from veh_identification.identification.residuals import ResidualStatistics
+from veh_identification.identification.residuals import ResidualStatistics, positive
 
 MAXIMUM_ORDER = 32
 
@@ -124,6 +124,8 @@ def describe_noise(statistics: ResidualStatistics, weights: Array, unknowns: int
     # A quarter of the correlation length resolves the pass band of the fastest equation well.
     stride = int(max(1, min(inflation.min() / 4.0, (auto.shape[1] - 1) / (2.0 * MAXIMUM_ORDER))))
     grid = averaged(restored(statistics, inflation, weights, unknowns), stride)
+    if statistics.excluded:  # sums over incomplete pairs need not be positive definite
+        grid = np.stack([positive(row) for row in grid])
     coefficients = np.array([autoregression(row, statistics.samples // stride) for row in grid])
     order = max(1, int(np.flatnonzero(np.any(coefficients != 0.0, axis=0)).max(initial=0)) + 1)
     coefficients = coefficients[:, :order]

@@ -32,7 +32,7 @@ class ResidualStatistics:
     rms: Array  # (equations,)
     measured_rms: Array  # (equations,)
     covariance: Array  # (equations, equations): mean of r_i r_j at equal time
-    autocovariance: Array  # (equations, lags + 1) over usable samples; positive definite
+    autocovariance: Array  # (equations, lags + 1) over pairs of usable samples; positive definite
     leverage: Array | None  # (equations, lags + 1): mean of the probes' lagged sums
     gradient: Array  # (equations, columns) if asked for: W_j' r_j, to refine the solution
 
@@ -104,6 +104,29 @@ class _AutoCovariance:
             self._past = extended[:, -self.lags :]
 
 
+def _filling(pairs: Array, samples: int, excluded: int) -> Array:
+    """Factor per lag that makes up for pairs of which one sample is excluded.
+
+    A whole recording has samples - lag pairs, and its sums over them are divided by the number of
+    samples (which keeps the autocovariance positive definite): the same is aimed at here. Lags
+    that hardly any pair has are not blown up.
+    """
+    if not excluded:
+        return np.ones(len(pairs))
+    whole = samples * (1.0 - np.arange(len(pairs)) / (samples + excluded))
+    return np.minimum(whole / np.maximum(pairs, 1.0), 4.0)
+
+
+def positive(autocovariance: Array) -> Array:
+    """The nearest autocovariance without negative power, of the same variance."""
+    if autocovariance[0] <= 0.0:
+        return autocovariance
+    both = np.concatenate([autocovariance, autocovariance[:0:-1]])
+    power = rfft(both).real
+    result = irfft(np.maximum(power, 1e-6 * power.max()), len(both))[: len(autocovariance)]
+    return np.asarray(result * (autocovariance[0] / result[0]))
+
+
 def _products(residuals: Array, W: Array) -> Array:
     rows = for_each(
         lambda j: residuals[:, j] @ W[:, j], range(W.shape[1]), worth_it=W.size > LARGE
@@ -133,12 +156,12 @@ def residual_statistics(
     for residuals, block in residual_blocks(source, X):
         if clip is not None:
             residuals = np.clip(residuals, -clip, clip)
-        auto = auto or _AutoCovariance(residuals.shape[1], maximum_lag)
-        auto.add(block.usable(residuals))
+        auto = auto or _AutoCovariance(residuals.shape[1] + 1, maximum_lag)
+        auto.add(np.column_stack([residuals, block.valid]))
         if probes is not None:
             signals = predicted(block.W, probes).reshape(len(residuals), -1)
             lagged = lagged or _AutoCovariance(signals.shape[1], maximum_lag)
-            lagged.add(block.usable(signals))
+            lagged.add(signals)
         samples += len(residuals) - block.excluded
         excluded += block.excluded
         cross = cross + residuals.T @ residuals
@@ -148,16 +171,22 @@ def residual_statistics(
     if auto is None or samples == 0:
         raise EstimationError('the recording holds no sample whose values are all finite')
     covariance = np.asarray(cross) / samples
+    sums, pairs = auto.result()[:-1], auto.result()[-1]
+    filling = _filling(pairs, samples, excluded)
+    autocovariance = sums / samples * filling
+    if excluded:
+        autocovariance = np.stack([positive(row) for row in autocovariance])
     leverage = None
     if lagged is not None:
         leverage = lagged.result().reshape(len(covariance), -1, maximum_lag + 1).mean(axis=1)
+        leverage = leverage * filling
     return ResidualStatistics(
         samples,
         excluded,
         np.sqrt(np.diag(covariance)),
         np.sqrt(np.asarray(measured) / samples),
         covariance,
-        auto.result() / samples,
+        autocovariance,
         leverage,
         np.asarray(gradient),
     )

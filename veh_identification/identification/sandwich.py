@@ -87,7 +87,7 @@ def coloured_covariance(
     colouring: _Colouring | None = None
     for block in clean_blocks(source):
         colouring = colouring or _Colouring(colour, scale, np.square(weights))
-        colouring.add(block.usable(block.W))  # like the residuals' autocovariance
+        colouring.add(block.W)  # unusable samples are zero rows, in their places
     if colouring is None:
         raise ValueError('the source was empty on a later pass')
     inverse = factor.inverse() * scale[:, None]

@@ -188,9 +188,7 @@ class FourierTrajectory:
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """Limits per coordinate (C,) or one for all; velocity and acceleration are symmetric, and
-    infinite where there is no limit.
-    """
+    """Limits per coordinate (C,) or one for all; velocity and acceleration may be infinite."""
 
     position_min: ArrayLike
     position_max: ArrayLike
@@ -200,17 +198,12 @@ class MotionLimits:
     def arrays(self, channels: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """The four limits as (C,) arrays, checked."""
         low, high, velocity, acceleration = (
-            np.broadcast_to(np.asarray(x, dtype=float), (channels,))
-            for x in (
+            np.broadcast_to(np.asarray(x, dtype=float), (channels,)) for x in (
                 self.position_min, self.position_max, self.velocity_max, self.acceleration_max
             )
         )
-        for name, values in (('position_min', low), ('position_max', high)):
-            if not np.isfinite(values).all():
-                raise UsageError(
-                    f'excitation limit {name} must be finite, found {values}: a trajectory is '
-                    'sized by its range of positions'
-                )
+        if not np.isfinite([low, high]).all():
+            raise UsageError(f'excitation positions must be finite, found {low} to {high}')
         if not (low < high).all() or not (velocity > 0).all() or not (acceleration > 0).all():
             raise UsageError(
                 'excitation limits need position_min < position_max and positive velocity and '

@@ -18,8 +18,8 @@ from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptio
 from veh_identification.nodes import sensor_fusion_input as inputs
 from veh_identification.nodes.sensor_fusion_output import (
     FusedStateWriter,
-    odometry_message,
-    transform_message,
+    odometry_writer,
+    transform_writer,
 )
 from veh_identification.nodes.sensor_fusion_report import FusionReport
 from veh_identification.runtime.fields import FieldCallback
@@ -55,7 +55,10 @@ class SensorFusion:
             [n for n in options.joints.names if n], options.joints.use_velocity
         )
         self._create_outputs()
-        self._fill_message = FusedStateWriter(options.world_frame, options.base_frame)
+        frames = options.world_frame, options.base_frame
+        self._fill_message = FusedStateWriter(*frames)
+        self._fill_odometry = odometry_writer(*frames)
+        self._fill_transform = transform_writer(*frames)
         self._create_inputs(wrenches, ranges, pressures)
         self.report = FusionReport(self.core)
         node.create_timer(REPORT_PERIOD, self._on_report)
@@ -209,14 +212,13 @@ class SensorFusion:
         """Use what has been merged. Samples wait until a state is due: whatever else looks at the
         estimate, or changes how samples are understood, calls this first.
         """
-        world, base = self.options.world_frame, self.options.base_frame
         for state in self.core.poll():
             self._state_publisher.publish(self._fill_message(state))
             if state.base.pose_valid:
                 if self._odometry_publisher is not None:
-                    self._odometry_publisher.publish(odometry_message(state, world, base))
+                    self._odometry_publisher.publish(self._fill_odometry(state))
                 if self._tf_publisher is not None:
-                    self._tf_publisher.publish(transform_message(state, world, base))
+                    self._tf_publisher.publish(self._fill_transform(state))
 
     def _on_report(self) -> None:
         self._publish_ready()

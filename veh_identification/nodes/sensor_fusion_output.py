@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from veh_identification.runtime.messages import (
     new,
     rosbags_backend,
     serialize,
+    type_name,
 )
 
 FloatArray = NDArray[np.float64]
@@ -182,3 +183,64 @@ def transform_message(state: FusedState, world_frame: str, base_frame: str) -> A
         transform=(state.base.position, state.base.orientation),
     )
     return new('tf2_msgs/msg/TFMessage', transforms=[transform])
+
+
+class RowWriter:
+    """From states to a message that holds the stamp and runs of numbers of the state's row.
+
+    As with `FusedStateWriter` the numbers go straight into the serialised message, except under
+    ROS, where `make` gives the message anew each time.
+    """
+
+    def __init__(
+        self, make: Callable[[FusedState], Any], stamp: str, runs: Mapping[str, slice]
+    ) -> None:
+        """`stamp`: path of the stamp; `runs`: path of the first number and its part of the row."""
+        self._make = make
+        self._stamp_path = stamp
+        self._runs = dict(runs)
+        self._plain = backend_name() == 'ros'
+        self._buffer = bytearray()
+        self._stamp = 0
+        self._places: list[tuple[FloatArray, slice]] = []
+
+    def __call__(self, state: FusedState) -> Any:
+        """What to publish of a state."""
+        if self._plain:
+            return self._make(state)
+        if not self._places:
+            self._prepare(self._make(state))
+        PACK_STAMP(self._buffer, self._stamp, *divmod(state.stamp_ns, NANOSECONDS))
+        row = state.base.row
+        for place, part in self._places:
+            place[:] = row[part]
+        return bytes(self._buffer)
+
+    def _prepare(self, message: Any) -> None:
+        payload = serialize(message)
+        plan = rosbags_backend().templates(type_name(message)).plan(payload)
+        assert plan is not None  # these messages are short
+        self._buffer = buffer = bytearray(payload)
+        leaves: Mapping[str, Any] = plan.leaves
+        self._stamp = leaves[f'{self._stamp_path}.sec'].begin
+        for path, part in self._runs.items():
+            count = part.stop - part.start
+            place = np.frombuffer(buffer, '<f8', count, leaves[path].begin)
+            self._places.append((place, part))
+
+
+def odometry_writer(world_frame: str, base_frame: str) -> RowWriter:
+    """nav_msgs/msg/Odometry of states."""
+    runs = {'pose.pose.position.x': slice(0, 7), 'twist.twist.linear.x': slice(7, 13)}
+    return RowWriter(
+        lambda state: odometry_message(state, world_frame, base_frame), 'header.stamp', runs
+    )
+
+
+def transform_writer(world_frame: str, base_frame: str) -> RowWriter:
+    """tf2_msgs/msg/TFMessage of states."""
+    return RowWriter(
+        lambda state: transform_message(state, world_frame, base_frame),
+        'transforms[0].header.stamp',
+        {'transforms[0].transform.translation.x': slice(0, 7)},
+    )

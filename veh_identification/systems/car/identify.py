@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -32,12 +32,14 @@ from veh_identification.systems.car.gathering import CarOptions, Gathered, gathe
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.offsets import offset_covariance
 from veh_identification.systems.car.parameters import unit
-from veh_identification.systems.car.processing import prepare
+from veh_identification.systems.car.processing import Prepared, prepare
 from veh_identification.systems.car.recording import CarRecording
 from veh_identification.systems.car.spectral import gather
+from veh_identification.systems.car.static import static_loads
+from veh_identification.systems.car.untold import check_untold, untold
 
-__all__ = ['CarOptions', 'Gathered', 'compare_models', 'fit_gathered', 'gather_recordings',
-           'identify_recordings', 'select', 'validate_recording']
+__all__ = ['CarOptions', 'Gathered', 'fit_gathered', 'gather_recordings', 'identify_recordings',
+           'select', 'validate_prepared']
 
 Array = NDArray[np.float64]
 
@@ -97,24 +99,41 @@ def identify_recordings(recordings: Iterable[CarRecording], configuration: CarCo
     problem = CarProblem(gathered.model, gathered.information)
     findings = list(gathered.findings)
     if options.check:
-        # The yaw rate of a turned inertial unit says nothing about the steering.
-        findings += check_gravity(gathered.first) or check_steering(gathered.first)
-    if options.check and suspicious(problem, fit, selection, gathered.model.constant_column):
-        band = gathered.details.get('sensor_band_hz', {'imu': np.inf})['imu']
-        culprit = explain(gathered.model, gathered.first, selection, gathered.imu, band)
-        findings.append(culprit or Finding(
-            'poor_fit', 'the equations fit badly or a mass, spring or damper comes out negative; '
-            'no single swapped, turned or wrongly signed sensor explains it'))
+        findings += _checked(gathered, problem, fit, selection)
     names = gathered.model.names
     result = _result(gathered, fit, selection, removed, configuration.a_priori_array(names))
     result.noise['bias_correction'] = dict(zip(names, correction.tolist(), strict=True))
+    static = gathered.static
     if validation is not None:
-        result.validation = validate_recording(validation, gathered, fit.value, configuration,
-                                               options, selection)
-    if gathered.static is not None:
-        result.extra['static_mass'] = gathered.static.compare(result)
+        prepared = prepare(validation, configuration, options.processing)
+        result.validation = validate_prepared(prepared, gathered, fit.value, configuration,
+                                              selection)
+        if static is None and gathered.usable[:6].all() and not prepared.missing_wrenches:
+            static = static_loads(prepared.pieces, configuration)
+    if static is not None:
+        result.extra['static_mass'] = static.compare(result)
     result.extra['findings'] = [finding.as_dict() for finding in findings]
     return result
+
+
+def _checked(gathered: Gathered, problem: CarProblem, fit: Fit,
+             selection: Selection) -> list[Finding]:
+    """What is wrong with the recordings: signs and swaps first, then camber and lags."""
+    # The yaw rate of a turned inertial unit says nothing about the steering.
+    found = check_gravity(gathered.first) or check_steering(gathered.first)
+    poor = suspicious(problem, fit, selection, gathered.model.constant_column)
+    if poor:
+        band = gathered.details.get('sensor_band_hz', {'imu': np.inf})['imu']
+        culprit = explain(gathered.model, gathered.first, selection, gathered.imu, band)
+        found += [] if culprit is None else [culprit]
+    if not found and gathered.usable.all():
+        more = untold(gathered.model, gathered.first, gathered.cutoffs.stop_bands)
+        found += [] if more is None else check_untold(more)
+    if poor and not found:
+        found.append(Finding(
+            'poor_fit', 'the equations fit badly or a mass, spring or damper comes out negative; '
+            'no single swapped, turned or wrongly signed sensor explains it'))
+    return found
 
 
 def _result(gathered: Gathered, fit: Fit, selection: Selection, removed: list[Removal],
@@ -147,11 +166,13 @@ def _result(gathered: Gathered, fit: Fit, selection: Selection, removed: list[Re
                'stop_bands_hz': [list(band) for band in cutoffs.stop_bands]})
 
 
-def validate_recording(recording: CarRecording, gathered: Gathered, value: Array,
-                       configuration: CarConfiguration, options: CarOptions,
-                       selection: Selection) -> Validation:
-    """Residuals of another recording for given parameters, a-priori values beside them."""
-    prepared = prepare(recording, configuration, options.processing)
+def validate_prepared(prepared: Prepared, gathered: Gathered, value: Array,
+                      configuration: CarConfiguration, selection: Selection) -> Validation:
+    """Residuals of another recording for given parameters, a-priori values beside them.
+
+    The motion is that of the sensors alone: motion told by the wheel forces beyond the sensors'
+    bands would partly predict the forces from themselves.
+    """
     model = gathered.model
     information = gather(model, prepared.pieces, gathered.details['wide_cutoff_hz'])
     problem = CarProblem(model, information)
@@ -164,20 +185,3 @@ def validate_recording(recording: CarRecording, gathered: Gathered, value: Array
         relative = np.where(measured > 0.0, np.sqrt(residual / measured), np.nan)
     return Validation(list(EQUATIONS), np.sqrt(residual / information.samples), relative,
                       np.sqrt(prior_residual / information.samples), information.samples, 0)
-
-
-def compare_models(recordings: Sequence[CarRecording], configuration: CarConfiguration,
-                   options: CarOptions | None = None) -> dict[str, dict[str, float]]:
-    """The 20-dof and the 38-dof estimates side by side, as Tables II and IV."""
-    options = options or CarOptions()
-    results = {dof: identify_recordings(recordings, configuration, replace(options, dof=dof))
-               for dof in (20, 38)}
-    table = {}
-    for k, name in enumerate(options.names):
-        first, second = results[20], results[38]
-        spread = max(float(first.std[k]), float(second.std[k]), 1e-300)
-        table[name] = {'value_20': float(first.value[k]), 'std_20': float(first.std[k]),
-                       'value_38': float(second.value[k]), 'std_38': float(second.std[k]),
-                       'difference_in_sigma': float(abs(first.value[k] - second.value[k])
-                                                    / spread)}
-    return table

@@ -129,8 +129,12 @@ class CarModel:
             out[:, place + 3] = travel.position[:, j] - travel.position[:, other]  # (31)
         out[:, start + 16] = 1.0
         out[:, start + 17] = samples.air_speed_squared  # (32)
-        out[:, -10:-4], out[:, -4:] = wheel_loads(samples, *self._wheel_places(samples))
+        out[:, -10:] = self.measured(samples)
         return out
+
+    def measured(self, samples: CarSamples) -> Array:
+        """The measured sides (N, 10) alone."""
+        return np.concatenate(wheel_loads(samples, *self._wheel_places(samples)), axis=1)
 
     def matrices(self, samples: CarSamples) -> tuple[Array, Array]:
         """W (N, 10, parameters) and Y (N, 10), for those who want the dense form."""

@@ -77,10 +77,12 @@ def wheel_loads(samples: CarSamples, wheel_x: Array, wheel_y: Array) -> tuple[Ar
     """
     joints = samples.joints
     total, vertical = np.zeros((len(samples), 6)), np.empty((len(samples), 4))
-    _add_wheels(joints['steering'].position, joints['camber'].position,
-                joints['kingpin'].position, np.asarray(wheel_x, dtype=float),
-                np.asarray(wheel_y, dtype=float), joints['suspension'].position, samples.wrench,
-                total, vertical)
+    # One memory layout: the kernel would be compiled anew for slices and broadcast arrays.
+    steering, camber, kingpin, x, y, z, wrench = (
+        np.ascontiguousarray(one, dtype=np.float64) for one in (
+            joints['steering'].position, joints['camber'].position, joints['kingpin'].position,
+            wheel_x, wheel_y, joints['suspension'].position, samples.wrench))
+    _add_wheels(steering, camber, kingpin, x, y, z, wrench, total, vertical)
     return total, vertical
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
+from scipy.special import eval_legendre
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, BlockSource, FactoryBlocks
@@ -42,6 +43,9 @@ TARED_OFFSET = 0.0002
 POSE_NAMES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 BIAS_NAMES = ('imu.bias.x', 'imu.bias.y', 'imu.bias.z')
 POSE_UNITS = ('m',) * 3 + ('rad',) * 3
+POSE_SIZES = (0.02,) * 3 + (0.035,) * 3
+# Degree of the polynomial in time of a place that comes from IMU and legs.
+DRIFT_DEGREE = 2
 
 
 def source_label(source: Wrench) -> str:
@@ -59,6 +63,13 @@ class Unknowns:
     offset_scale: float = 1.0  # on how large offsets may be
     accelerometer: Array | None = None  # (3, 3) covariance of the bias of an IMU on the base
     parameters: Array | None = None  # (bodies, 10) a-priori ones, for that bias's columns
+    drifting: tuple[str, ...] = ()  # recordings whose place comes from IMU and legs
+
+    @property
+    def _drifts(self) -> list[tuple[str, int]]:
+        """Recording and degree of each drift: the first one's constant is the pose itself."""
+        return [(label, degree) for k, label in enumerate(self.drifting)
+                for degree in range(min(k, 1) ^ 1, DRIFT_DEGREE + 1)]
 
     @property
     def names(self) -> list[str]:
@@ -70,6 +81,8 @@ class Unknowns:
                 names += [f'{label}.offset.{row}' for row in BASE_ROWS]
             if self.pose and source.is_plate:
                 names += [f'{label}.pose.{name}' for name in POSE_NAMES]
+                names += [f'{label}.drift.{self.drifting.index(recording)}.{degree}.{name}'
+                          for recording, degree in self._drifts for name in POSE_NAMES]
         return names if self.accelerometer is None else names + list(BIAS_NAMES)
 
     @property
@@ -80,7 +93,7 @@ class Unknowns:
             if self.offset:
                 units += ['N'] * 3 + ['N m'] * 3
             if self.pose and source.is_plate:
-                units += list(POSE_UNITS)
+                units += list(POSE_UNITS) * (1 + len(self._drifts))
         return units if self.accelerometer is None else units + ['m/s^2'] * 3
 
     def covariance(self, load: float) -> Array:
@@ -97,7 +110,7 @@ class Unknowns:
             if self.offset:
                 size += [share * load] * 3 + [0.1 * share * load] * 3
             if self.pose and source.is_plate:
-                size += [0.02] * 3 + [0.035] * 3
+                size += list(POSE_SIZES) * (1 + len(self._drifts))
         return np.array(size)
 
     def columns(self, samples: Samples, rows: slice, regressor: Regressor,
@@ -107,7 +120,8 @@ class Unknowns:
         topics = [source.topic for source in samples.sources]
         parts: list[Array] = []
         for known in self.sources:
-            width = 6 * (int(self.offset) + int(self.pose and known.is_plate))
+            moved = int(self.pose and known.is_plate) * (1 + len(self._drifts))
+            width = 6 * (int(self.offset) + moved)
             if known.topic not in topics:
                 parts.append(np.zeros((count, 6, width)))
                 continue
@@ -117,11 +131,24 @@ class Unknowns:
                 parts.append(K)
             if self.pose and known.is_plate and wrenches is not None:
                 # A plate that stands a little elsewhere: W x = Y + K (ad F) d, hence the minus.
-                parts.append(-K @ _pose_effect(wrenches[rows, k]))
+                effect = -K @ _pose_effect(wrenches[rows, k])
+                parts.append(effect)
+                parts += [effect * share[rows, None, None] for share in self._shares(samples)]
         if self.accelerometer is not None:
             # Y = W(f) x, where the accelerometer shows f + e: W(f + e) x - D e = Y.
             parts.append(-_unit_accelerations(samples.motion[rows], regressor, self.parameters))
         return np.concatenate(parts, axis=2) if parts else np.zeros((count, 6, 0))
+
+
+    def _shares(self, samples: Samples) -> list[Array]:
+        """Each drift (N,) over time: Legendre polynomials over its recording, else zero."""
+        if not self._drifts:
+            return []
+        seen = samples.stamps_ns[samples.valid]
+        first, last = (seen[0], seen[-1]) if len(seen) else (0, 1)
+        when = np.clip(2.0 * (samples.stamps_ns - first) / max(last - first, 1) - 1.0, -1.0, 1.0)
+        return [eval_legendre(degree, when) * float(label == samples.label)
+                for label, degree in self._drifts]
 
 
 def _to_base(samples: Samples, rows: slice, regressor: Regressor, source: Wrench) -> Array:

@@ -160,13 +160,15 @@ def _with_offsets(problem: Problem, raws: Sequence[Raw], selections: Sequence[Se
 def _offset_size(problem: Problem, information: Information) -> tuple[Problem, Evidence]:
     """How large offsets are, from those that the motion shows well (mostly the horizontal ones).
 
-    Fixed-point iteration of the most likely common deviation of all offsets.
+    Fixed-point iteration of the most likely common deviation of all offsets. Where the attitude
+    comes from an IMU, horizontal offsets cannot be told from a tilt, and the usual size stays.
     """
     found = weigh(information, problem.full_prior, problem.base.rank, CORRELATION)
     which = np.array([k for k, name in enumerate(problem.names) if '.offset.' in name
                       and not _is_tared(problem, name)], dtype=int)
     scale = 1.0
-    for _ in range(OFFSET_ITERATIONS if len(which) else 0):
+    learnt = len(which) > 0 and not problem.unknowns.drifting
+    for _ in range(OFFSET_ITERATIONS if learnt else 0):
         variance = np.diag(found.prior.covariance)[which] / scale**2
         second = np.square(found.value[which]) + np.diag(found.covariance)[which]
         new = float(np.clip(np.sqrt(np.mean(second / variance)), *OFFSET_SCALES))

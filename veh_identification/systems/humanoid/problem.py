@@ -114,7 +114,8 @@ def make_problem(robot: Robot, model: TreeModel, configuration: Configuration,
                         configuration.wrench_offset == 'on',
                         # Leg odometry knows the place on the plates only about.
                         configuration.plate_pose or any(r.inertial is not None for r in sources),
-                        accelerometer=_accelerometer(sources), parameters=model.parameters)
+                        accelerometer=_accelerometer(sources), parameters=model.parameters,
+                        drifting=tuple(r.label for r in sources if r.inertial is not None))
     return Problem(robot, model, base, regressor,
                    link_prior(robot, configuration.prior_percent),
                    links_to_base(robot, model, base), unknowns, configuration)
