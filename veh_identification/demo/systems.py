@@ -59,16 +59,14 @@ def run(plan: Plan, out: Path, seed: int) -> Part:
         urdf=models / plan.urdf if plan.urdf else None)
     found = json.loads((folder / 'parameters.json').read_text('utf-8'))
     said, truth = live_values(live), true_parameters(plan, bag)
-    # The node of the humanoid locks other joints, so that the same names mean other sums there.
-    known = said if plan.true_urdf is None else {}
     rows = tuple(
         Compared(one['name'], one['unit'], truth[one['name']], one['value'], one['std'],
-                 known.get(one['name'], float('nan')))
+                 said.get(one['name'], float('nan')))
         for one in found['parameters']
         if one['name'] in truth and one['std'] and one['value'] is not None)
     report = folder / 'report.html'
     return Part(plan.system, plan.title, plan.what, commands(plan, bag, other, live, folder), rows,
-                sentences=(*sentences(found), *live_mass(plan, said, truth)),
+                sentences=sentences(found),
                 report=report if report.is_file() else None, folders=(bag, other, live, folder))
 
 
@@ -105,15 +103,6 @@ def true_parameters(plan: Plan, bag: Path) -> dict[str, float]:
     true = share_directory() / 'config' / 'models' / plan.true_urdf
     problem = set_up(true, [bag], None, load_configuration(None)).problem
     return dict(zip(problem.base.names, (float(v) for v in problem.a_priori), strict=True))
-
-
-def live_mass(plan: Plan, said: dict[str, float], truth: dict[str, float]) -> tuple[str, ...]:
-    """The total mass by the node of the humanoid."""
-    name = 'base_link.M'
-    if plan.true_urdf is None or name not in said:
-        return ()
-    return (f'the node {plan.graph} on the same recording: total mass {said[name]:.4g} kg, truth '
-            f'{truth[name]:.4g} kg',)
 
 
 def sentences(found: dict[str, object]) -> tuple[str, ...]:
