@@ -57,10 +57,16 @@ def bare_rate(bag: Path, topics: set[str]) -> float:
     return count / (time.process_time() - begin)
 
 
-def replay_rate(bag: Path, out: Path | None) -> tuple[float, set[str]]:
-    """Messages per second through the engine and the fusion node; output written unless None."""
+def replay_rate(bag: Path, out: Path | None, views: bool) -> tuple[float, set[str]]:
+    """Messages per second through the engine and the fusion node; output written unless None.
+
+    `views`: odometry and tf for 3D views as well, that is three messages where there was one.
+    """
     begin = time.process_time()
-    summary = replay_graph([bag], 'sensor_fusion', out, log_level='error', overwrite=True)
+    summary = replay_graph(
+        [bag], 'sensor_fusion', out, log_level='error', overwrite=True,
+        parameters={'publish_tf': views, 'publish_odometry': views},
+    )  # fmt: skip
     elapsed = time.process_time() - begin
     return sum(summary.delivered.values()) / elapsed, set(summary.delivered)
 
@@ -86,24 +92,28 @@ def row(case: str, ours: list[float], bare: list[float]) -> dict[str, Any]:
 def compare(
     profile: str, sensors: DriveSensors, duration: float, runs: int
 ) -> list[dict[str, Any]]:
-    """Rows of one bag: output written and not written."""
+    """Rows of one bag: output written, with odometry and tf, and not written."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         bag, out = Path(folder) / 'drive', Path(folder) / 'out'
         write_bag(bag, sensors, duration)
-        for case, target in (('output written', out), ('output not written', None)):
+        for case, target, views in (
+            ('fused/state written', out, False),
+            ('fused/state, odometry and tf written', out, True),
+            ('output not written', None, False),
+        ):
             ours, bare = [], []
-            _, topics = replay_rate(bag, target)
+            _, topics = replay_rate(bag, target, views)
             bare_rate(bag, topics)
             for _ in range(runs):
-                ours.append(replay_rate(bag, target)[0])
+                ours.append(replay_rate(bag, target, views)[0])
                 bare.append(bare_rate(bag, topics))
             rows.append(row(f'sensor_fusion over a drive, {profile}, {case}', ours, bare))
     return rows
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:
-    """Two rows a profile: ours, the peer, their ratio and what is wanted."""
+    """Three rows a profile: ours, the peer, their ratio and what is wanted."""
     duration, runs = (10.0, 3) if quick else (60.0, RUNS)
     rows = []
     for profile, sensors in PROFILES.items():

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TextIO
 
 from veh_identification.errors import MessageError, UsageError
 from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.interface import NANOSECONDS
 from veh_identification.runtime.logger import NodeLogger
 from veh_identification.runtime.names import Remapper
@@ -133,7 +134,10 @@ class ReplayEngine:
         topic = publisher.topic
         self.published[topic] = self.published.get(topic, 0) + 1
         if self._sink is not None:
-            self._sink.write(topic, publisher.typename, payload, self.now_ns, qos=publisher.qos)
+            store = publisher.store
+            if store is None:
+                store = publisher.store = _open_store(self._sink, publisher)
+            store(payload, self.now_ns)
         if publisher.qos.transient_local:
             publisher.latched.append(payload)
             while len(publisher.latched) > publisher.qos.depth:
@@ -282,3 +286,11 @@ class ReplayEngine:
                 f'{publisher.topic} from {publisher.node_name} does not reach '
                 f'{subscription.node_name}: {reason}'
             )
+
+
+def _open_store(sink: Sink, publisher: ReplayPublisher) -> Callable[[bytes, int], None]:
+    """Function that records a publisher's messages."""
+    topic, typename, qos = publisher.topic, publisher.typename, publisher.qos
+    if isinstance(sink, BagWriter):
+        return sink.stream(topic, typename, qos=qos)
+    return lambda payload, time_ns: sink.write(topic, typename, payload, time_ns, qos=qos)

@@ -41,6 +41,8 @@ class ReplayPublisher:
     message_class: type
     qos: QoS
     latched: deque[bytes] = field(default_factory=deque)
+    #: Where its messages are recorded, found when the first one comes.
+    store: Callable[[bytes, int], None] | None = None
 
     def publish(self, msg: Any) -> None:
         """Send one message, or, as with rclpy, the bytes of a serialised one."""

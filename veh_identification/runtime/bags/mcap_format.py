@@ -36,12 +36,12 @@ FOOTER_SIZE = RECORD.size + FOOTER_BODY.size
 U16, U32, U64 = struct.Struct('<H'), struct.Struct('<I'), struct.Struct('<Q')
 
 DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    '': bytes,
+    '': lambda content: content,
     'lz4': lz4_decompress,
     'zstd': zstd.decompress,
 }
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    '': bytes,
+    '': lambda content: content,
     'lz4': lz4_compress,
     'zstd': zstd.compress,
 }

@@ -21,6 +21,7 @@ CHUNK_BYTES = 2**20
 NEVER = 2**63 - 1
 PACK_MESSAGE = struct.Struct('<BQHIQQ').pack  # a whole message record up to its payload
 HEAD_SIZE = mcap.MESSAGE_HEAD.size
+RECORD_SIZE = mcap.RECORD.size + HEAD_SIZE
 
 
 class McapStorage:
@@ -47,7 +48,8 @@ class McapStorage:
         self.position += len(data)
 
     def _start_chunk(self) -> None:
-        self.chunk = bytearray()
+        self.chunk: list[bytes] = []  # records, or parts of them, joined when it is written
+        self.chunk_size = 0
         self.chunk_first_ns, self.chunk_last_ns = NEVER, 0
         self.offsets: dict[int, list[int]] = {}  # per channel: time, offset, time, offset ...
 
@@ -63,7 +65,7 @@ class McapStorage:
             mcap.pack_string(connection.msgdef.data),
         )
         self.schemas[connection.msgtype] = (key, record)
-        self.chunk += record
+        self._add(record)
 
     def add_connection(self, connection: Connection, offered_qos_profiles: str) -> None:
         """Store a topic."""
@@ -83,44 +85,45 @@ class McapStorage:
         )
         self.channels.append(record)
         self.counts[connection.id] = 0
-        self.chunk += record
+        self._add(record)
+
+    def _add(self, record: bytes) -> None:
+        self.chunk.append(record)
+        self.chunk_size += len(record)
 
     def write(self, connection: Connection, timestamp: int, data: bytes | memoryview) -> None:
         """Store a message."""
-        channel, chunk = connection.id, self.chunk
+        channel, size = connection.id, len(data)
         offsets = self.offsets.get(channel)
         if offsets is None:
             offsets = self.offsets[channel] = []
-        offsets += (timestamp, len(chunk))
+        offsets += (timestamp, self.chunk_size)
         count = self.counts[channel]
-        chunk += PACK_MESSAGE(
-            mcap.MESSAGE, HEAD_SIZE + len(data), channel, count & 0xFFFFFFFF, timestamp, timestamp
+        head = PACK_MESSAGE(
+            mcap.MESSAGE, HEAD_SIZE + size, channel, count & 0xFFFFFFFF, timestamp, timestamp
         )
-        chunk += data
+        # Bytes cannot change any more; a view of something else could until the chunk is full.
+        self.chunk += (head, data if type(data) is bytes else bytes(data))
+        self.chunk_size += RECORD_SIZE + size
         self.counts[channel] = count + 1
         if timestamp < self.chunk_first_ns:
             self.chunk_first_ns = timestamp
         if timestamp > self.chunk_last_ns:
             self.chunk_last_ns = timestamp
-        if len(chunk) > CHUNK_BYTES:
+        if self.chunk_size > CHUNK_BYTES:
             self._close_chunk()
 
     def _close_chunk(self) -> None:
         """Write the pending chunk with its checksum, its message indexes, note its index."""
         empty = not self.offsets
         first, last = (0, 0) if empty else (self.chunk_first_ns, self.chunk_last_ns)
-        content = bytes(self.chunk)
+        content = b''.join(self.chunk)
         compressed = mcap.COMPRESS[self.compression](content)
         chunk_start = self.position
-        self._put(
-            mcap.pack_record(
-                mcap.CHUNK,
-                mcap.CHUNK_HEAD.pack(first, last, len(content), zlib.crc32(content)),
-                mcap.pack_string(self.compression),
-                mcap.U64.pack(len(compressed)),
-                compressed,
-            )
-        )
+        head = mcap.CHUNK_HEAD.pack(first, last, len(content), zlib.crc32(content))
+        head += mcap.pack_string(self.compression) + mcap.U64.pack(len(compressed))
+        self._put(mcap.RECORD.pack(mcap.CHUNK, len(head) + len(compressed)) + head)
+        self._put(compressed)
         chunk_end = self.position
         places = []
         for channel, pairs in self.offsets.items():
