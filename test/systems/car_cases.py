@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from veh_identification.signals import TimeSeries
 from veh_identification.simulation.car_exact import EXACT_TRUTH, ExactCar
 from veh_identification.simulation.car_exact_sensors import ExactSensors, exact_recording
+from veh_identification.simulation.car_scenarios import car_recording, sine_steer
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.recording import CarRecording
@@ -30,6 +32,12 @@ def recording(duration: float = 40.0, noise: float = 0.0, seed: int = 0,
     sensors = replace(ExactSensors.noisy(noise), wrench_rate=wrench_rate)
     return exact_recording(ExactCar(configuration(), seed=seed), duration, sensors,
                            noise_seed=seed + 100)
+
+
+@lru_cache
+def driven(seed: int, duration: float = 40.0) -> tuple[CarRecording, Mapping[str, float]]:
+    """The realistic car on a steering sine, and its true parameters."""
+    return car_recording(configuration(), sine_steer(seed), duration, seed)
 
 
 def with_noise(clean: CarRecording, seed: int, factor: float = 1.0) -> CarRecording:

@@ -145,7 +145,7 @@ def test_the_sign_sees_velocity_beyond_the_travel_sensor() -> None:
 
 def test_wheel_forces_tell_where_the_bands_of_the_motion_sensors_end() -> None:
     config = configuration()
-    run = recording(60.0, 1.0)
+    run = recording(40.0, 1.0)
     model, cutoffs = CarModel(config, 20), fixed_cutoffs(20.0, 25.0)
     whole = first_look(model, prepare(run, config), cutoffs)
     assert whole.bands.imu > 15.0 and whole.bands.travel > 15.0
@@ -166,7 +166,7 @@ def test_wheel_forces_tell_where_the_bands_of_the_motion_sensors_end() -> None:
 
 def test_narrow_sensors_cost_accuracy_only_where_forces_are_not_asked() -> None:
     """Inertial unit of 8 Hz: chassis accelerations above it enter the suspension equations."""
-    run = band_limited(recording(60.0), 8.0, 18.0)
+    run = band_limited(recording(40.0), 8.0, 18.0)
     wanted = [NAMES.index(f'{kind}{j}') for kind in 'Mh' for j in range(1, 5)]
     fixed = CarOptions(chassis_cutoff_hz=6.0, suspension_cutoff_hz=15.0, check=False)
     errors = {}
@@ -208,7 +208,7 @@ def test_the_bias_of_a_long_recording_comes_from_a_part_of_it(
         monkeypatch: pytest.MonkeyPatch) -> None:
     from veh_identification.systems.car import gathering
 
-    run = recording(60.0, 1.0)
+    run = recording(40.0, 1.0)
     whole = identify_recordings([run], configuration())
     monkeypatch.setattr(gathering, 'BIAS_SECONDS', 20.0)
     part = identify_recordings([run], configuration())
@@ -239,7 +239,7 @@ def test_compiled_wheel_loads_are_those_of_the_rotation_matrices() -> None:
 
 def test_noise_of_forces_is_bounded_by_the_residuals() -> None:
     config = configuration()
-    run = recording(60.0, 1.0)
+    run = recording(40.0, 1.0)
     prepared = prepare(run, config)
     look = first_look(CarModel(config, 20), prepared, fixed_cutoffs(15.0, 20.0))
     true = 2.0 * 20.0**2 / 200.0

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from car_cases import configuration
+from car_cases import configuration, driven
 
 from veh_identification.identification.result import json_safe
-from veh_identification.simulation.car_scenarios import car_recording, sine_steer
 from veh_identification.systems.car.compare import (
     WELL_IDENTIFIED_IN_TABLE_II,
     ModelComparison,
@@ -22,13 +21,13 @@ from veh_identification.systems.car.recording import CarRecording
 
 
 @pytest.fixture(scope='module')
-def driven() -> list[CarRecording]:
-    return [car_recording(configuration(), sine_steer(seed), 30.0, seed)[0] for seed in (0, 1)]
+def drives() -> list[CarRecording]:
+    return [driven(seed)[0] for seed in (0, 1)]
 
 
 @pytest.fixture(scope='module')
-def compared(driven: list[CarRecording]) -> ModelComparison:
-    return compare_models(driven, configuration())
+def compared(drives: list[CarRecording]) -> ModelComparison:
+    return compare_models(drives, configuration())
 
 
 def test_well_identified_parameters_agree(compared: ModelComparison) -> None:
@@ -56,17 +55,17 @@ def test_a_difference_is_counted() -> None:
     assert found.agreement() == (25, 26) and found.agreement(NAMES) == (32, 33)
 
 
-def test_without_axle_sensors_the_models_are_one(driven: list[CarRecording]) -> None:
-    joints = {name: one for name, one in driven[0].joints.items()
+def test_without_axle_sensors_the_models_are_one(drives: list[CarRecording]) -> None:
+    joints = {name: one for name, one in drives[0].joints.items()
               if name.startswith(('suspension', 'steering'))}
-    found = compare_models([replace(driven[0], joints=joints)], configuration())
+    found = compare_models([replace(drives[0], joints=joints)], configuration())
     assert 'one and the same' in found.note and found.note in found.text()
     np.testing.assert_allclose(found.value_38, found.value_20, rtol=1e-6, atol=1e-6)
 
 
 @pytest.fixture(scope='module')
-def studied(driven: list[CarRecording]) -> FilterStudy:
-    return filter_study(driven, configuration(), chassis=(3.125, 6.0), suspension=(16.0,))
+def studied(drives: list[CarRecording]) -> FilterStudy:
+    return filter_study(drives, configuration(), chassis=(3.125, 6.0), suspension=(16.0,))
 
 
 def test_estimates_hardly_depend_on_the_cutoff(studied: FilterStudy) -> None:

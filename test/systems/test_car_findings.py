@@ -76,7 +76,7 @@ def test_signs_are_named_on_the_own_axes_of_a_turned_inertial_unit(from_bag: boo
     turned = fields.rotation_rpy([0.02, -0.03, 0.6], 'rpy')
     imu = replace(config.sensors.imu, position=(1.3, 0.1, 0.2), rotation=turned, pose_given=True)
     config = replace(config, sensors=replace(config.sensors, imu=imu))
-    run = exact_recording(ExactCar(config), 20.0, ExactSensors.noisy())
+    run = exact_recording(ExactCar(config), 14.0, ExactSensors.noisy())
     if from_bag:
         run = replace(run, poses={imu.frame: (imu.position, turned)})
         unknown = replace(imu, position=(0.0, 0.0, 0.0), rotation=Sensor().rotation,
@@ -99,7 +99,7 @@ def test_a_good_recording_has_no_findings() -> None:
 
 
 def test_a_missing_wheel_wrench_costs_its_equations_only() -> None:
-    run = recording(30.0, 1.0)
+    run = recording(20.0, 1.0)
     wrenches = {corner: one for corner, one in run.wrenches.items() if corner != 'rl'}
     result = identify_recordings([replace(run, wrenches=wrenches)], configuration(), QUICK)
     text = result.extra['findings'][0]['text']

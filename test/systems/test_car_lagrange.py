@@ -10,13 +10,14 @@ from car_cases import configuration, recording
 
 from veh_identification.simulation.car_exact import EXACT_TRUTH
 from veh_identification.systems.car.attitude import with_attitude
+from veh_identification.systems.car.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.lagrange_2002 import identify_2002, validate_2002
 from veh_identification.systems.car.processing import prepare
 from veh_identification.systems.car.static import StaticLoads, static_loads
 
 
 def test_exact_data_in_the_papers_axes() -> None:
-    runs = [recording(30.0), recording(30.0, seed=3)]
+    runs = [recording(20.0), recording(20.0, seed=3)]
     result = identify_2002(runs, configuration())
     # Body 6 has x to the right, y down, z forward.
     expected = {'m6': EXACT_TRUTH['Mc'], 'mx6': -EXACT_TRUTH['MYc'], 'my6': -EXACT_TRUTH['MZc'],
@@ -61,5 +62,12 @@ def test_static_mass_from_wheel_loads() -> None:
     assert isinstance(loads, StaticLoads)
     total = EXACT_TRUTH['Mc'] + sum(EXACT_TRUTH[f'M{j}'] for j in range(1, 5))
     assert loads.mass == pytest.approx(total, rel=1e-4)
+    # A standstill in the validation run weighs the car as well.
+    result = identify_recordings([recording(20.0)], configuration(),
+                                 CarOptions(bias_correction=False, check=False), still)
+    weighed = result.extra['static_mass']
+    assert weighed['chassis_weighed'] == pytest.approx(EXACT_TRUTH['Mc'], rel=1e-3)
+    assert weighed['chassis_identified'] == result.value[0]
+    assert weighed['seconds'] > 5.0
     moving = prepare(recording(20.0), configuration()).pieces
     assert static_loads(moving, configuration()) is None

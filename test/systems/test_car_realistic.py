@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pytest
+from car_cases import configuration, driven
 
 from veh_identification.identification import IdentificationResult
-from veh_identification.simulation.car_scenarios import (
-    car_recording,
-    default_configuration,
-    sine_steer,
-)
 from veh_identification.systems.car.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording import CarRecording
 
-SECONDS = 50.0
 BOUNDS = {'Mc': 0.5, 'ZZc': 3.0, 'XXc': 8.0, 'YYc': 8.0, 'karf': 5.0, 'karr': 5.0, 'Cx': 10.0,
           **{f'{kind}{j}': 5.0 for kind in 'kh' for j in range(1, 5)},
           **{f'off{j}': 2.0 for j in range(1, 5)}}
 
 
-@lru_cache
-def drive(seed: int) -> tuple[CarRecording, tuple[float, ...]]:
-    recording, truth = car_recording(default_configuration(), sine_steer(seed), SECONDS, seed)
-    return recording, tuple(truth[name] for name in NAMES)
-
-
 @pytest.fixture(scope='module')
 def two_runs() -> tuple[IdentificationResult, np.ndarray]:
-    runs = [drive(0), drive(1)]
-    result = identify_recordings([one for one, _ in runs], default_configuration(),
-                                 validation=drive(2)[0])
-    return result, np.array(runs[0][1])
+    runs = [driven(0), driven(1)]
+    result = identify_recordings([one for one, _ in runs], configuration(),
+                                 validation=driven(2)[0])
+    return result, np.array([runs[0][1][name] for name in NAMES])
 
 
 def test_two_sine_steer_runs_reach_the_asked_accuracy(
@@ -70,7 +56,7 @@ def test_another_run_is_predicted(two_runs: tuple[IdentificationResult, np.ndarr
 def test_coulomb_friction_and_dampers_need_the_motion_beyond_the_sensors(
         two_runs: tuple[IdentificationResult, np.ndarray]) -> None:
     result, truth = two_runs
-    blind = identify_recordings([drive(0)[0], drive(1)[0]], default_configuration(),
+    blind = identify_recordings([driven(0)[0], driven(1)[0]], configuration(),
                                 CarOptions(beyond_band=False, check=False))
     for kind, factor in (('fs', 0.6), ('h', 0.5)):
         chosen = [NAMES.index(f'{kind}{j}') for j in range(1, 5)]
