@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from veh_identification.errors import InputError, ModelError
+from veh_identification.errors import EstimationError, InputError, ModelError
 from veh_identification.multibody.natural.views import body_derivatives
 from veh_identification.systems.buggy import assembly, forces
 from veh_identification.systems.buggy.configuration import Configuration, Geometry
@@ -157,6 +157,20 @@ def test_correction_and_jacobians_agree_with_the_general_solution(vehicle):
                      general)
     view = observed.body('chassis', 2)
     assert np.abs(view.derivatives - general).max() < 1e-9
+
+
+def test_a_correction_that_no_chassis_can_follow_leaves_the_car_as_it_was(vehicle):
+    observed, model = ObservedVehicle(vehicle), vehicle.model
+    before = [model.q.copy(), model.qd.copy(), model.qdd.copy(), model.force_error.copy()]
+    impossible = np.zeros(10)
+    impossible[4] = 1.5  # the height of a unit vector
+    with pytest.raises(EstimationError):
+        observed.correct(impossible, np.zeros(10), np.ones(10))
+    for found, kept in zip((model.q, model.qd, model.qdd, model.force_error), before,
+                           strict=True):
+        assert np.array_equal(found, kept)
+    observed.correct(np.full(10, 1e-3), np.zeros(10), np.zeros(10))
+    assert model.q[0] == pytest.approx(before[0][0] + 1e-3, abs=1e-12)
 
 
 def test_a_failed_step_leaves_the_car_as_it_was(vehicle):

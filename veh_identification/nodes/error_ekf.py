@@ -26,6 +26,7 @@ from veh_identification.runtime.parameters import declare, refuse_unknown
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
 from veh_identification.systems.buggy.online import BuggySession
 from veh_identification.systems.observing import OnlineObserver, OnlineOptions, Session
+from veh_identification.systems.observing.collector import set_aside_for_good
 
 REPORT_PERIOD = 1.0
 # Sensors at 500 Hz while a belated sample makes the observer compute a stretch again.
@@ -57,6 +58,7 @@ class ErrorEkf:
                               SYSTEM_DEFAULT)
         # compiling takes seconds: messages would pile up meanwhile
         self.face.warm_up()
+        set_aside_for_good()
         self.face.subscribe(self._push, self._refuse,
                             QoS(depth=QUEUE, reliable=options.reliable_sensors))
         node.create_timer(REPORT_PERIOD, self._on_report)

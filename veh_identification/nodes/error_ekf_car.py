@@ -259,6 +259,11 @@ def _pick(values: Any, places: tuple[int, ...], count: int) -> tuple[float, ...]
     """Values at some places of a message's array, NaN where it has none."""
     if len(values) != count:
         return NO_WHEEL
-    found = tuple(float(values[i]) if i >= 0 and math.isfinite(values[i]) else NAN
-                  for i in places)
-    return found if any(v == v for v in found) else NO_WHEEL
+    if max(places) < 0:
+        return NO_WHEEL
+    numbers = np.asarray(values, dtype=float).tolist()
+    found = tuple([numbers[i] if i >= 0 and math.isfinite(numbers[i]) else NAN for i in places])
+    for value in found:
+        if value == value:
+            return found
+    return NO_WHEEL

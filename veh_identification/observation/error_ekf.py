@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -272,7 +271,7 @@ class ErrorEKF:
                         None if adaptive is None else adaptive.state(),
                         {} if adaptive is None else {k: v.copy()
                                                      for k, v in adaptive.factors.items()},
-                        {name: (copy(channel.counts), channel.last_time)
+                        {name: (channel.counts.copied(), channel.last_time)
                          for name, channel in self._channels.items()}, self.failed_corrections)
 
     def restore(self, snapshot: Snapshot) -> None:

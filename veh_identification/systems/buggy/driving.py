@@ -62,7 +62,7 @@ class Driving:
         while pending and pending[0].time_ns <= end_ns + 1:
             self._take(pending.popleft())
         oldest = end_ns - self._timeout_ns
-        if self.missing or any(last < oldest for last in self._last_ns.values()):
+        if self.missing or min(self._last_ns.values(), default=oldest) < oldest:
             self._look(oldest)
         a, b, c, d = self._torques
         return Inputs((a, b, c, d), self._pressure, *self._follower.step(self._rack))

@@ -48,7 +48,7 @@ def quaternion(axes: list[list[float]]) -> tuple[float, float, float, float]:
     else:
         q = (zx + xz, zy + yz, squares[2], xy - yx)
     sign = 1.0 if q[3] >= 0.0 else -1.0
-    n = sign / math.sqrt(sum(value * value for value in q))
+    n = sign / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return q[0] * n, q[1] * n, q[2] * n, q[3] * n
 
 
@@ -69,25 +69,25 @@ def _jacobian(yaw: float, linear: Vector) -> Array:
     return both
 
 
+def _dot(a: list[float], b: list[float]) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
 def odometry(observed: ObservedVehicle, P: Array) -> Odometry:
     """Pose and twist of the observed car; P is the filter's covariance."""
     frame = observed.vehicle.world_frame()
     numbers, rates = frame[0].tolist(), frame[1].tolist()
     axes = [numbers[k:k + 3] for k in (3, 6, 9)]
     turning = [rates[k:k + 3] for k in (3, 6, 9)]
-    vx, vy, vz = rates[:3]
-    linear = (vx * axes[0][0] + vy * axes[0][1] + vz * axes[0][2],
-              vx * axes[1][0] + vy * axes[1][1] + vz * axes[1][2],
-              vx * axes[2][0] + vy * axes[2][1] + vz * axes[2][2])
+    velocity = rates[:3]
+    linear = _dot(velocity, axes[0]), _dot(velocity, axes[1]), _dot(velocity, axes[2])
     # equation (101): each rate is one axis times the motion of another
-    angular = tuple(sum(a * d for a, d in zip(axes[i], turning[j], strict=True))
-                    for i, j in ((2, 1), (0, 2), (1, 0)))
+    angular = _dot(axes[2], turning[1]), _dot(axes[0], turning[2]), _dot(axes[1], turning[0])
     yaw = math.atan2(axes[0][1], axes[0][0])
     both = _jacobian(yaw, linear)
     covariance = both @ P[:STATES, :STATES] @ both.T
     return Odometry((numbers[0], numbers[1], numbers[2]), quaternion(axes), linear,
-                    (angular[0], angular[1], angular[2]), covariance[:6, :6],
-                    covariance[6:, 6:])
+                    angular, covariance[:6, :6], covariance[6:, 6:])
 
 
 def sideslip(linear: Vector) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from veh_identification.multibody.natural.views import body_derivatives
 from veh_identification.observation import BodyView
 from veh_identification.observation.noise import integrator_transition
 from veh_identification.systems.buggy.configuration import CORNERS
-from veh_identification.systems.buggy.rigid import move
+from veh_identification.systems.buggy.rigid import correct
 from veh_identification.systems.buggy.vehicle import Inputs, Vehicle, VehicleState
 
 Array = NDArray[np.float64]
@@ -57,6 +58,9 @@ class ObservedVehicle:
         self._vectors = np.array([i for name, i in starts.items()
                                   if name.startswith(('axis_', 'forward_'))])
         self._chassis = _chassis_model()
+        self._independent = np.array(self._chassis.independent, dtype=np.int64)
+        self._part, self._errors = np.empty((3, CHASSIS)), np.empty((3, self.size))
+        self._pose = np.arange(POSE)
         self._order = -1
         self.repeated_steps = 0
         self._view = BodyView(np.empty((3, 12)), np.zeros((3, 12, self.size)))
@@ -106,30 +110,28 @@ class ObservedVehicle:
 
     def correct(self, delta_z: Array, delta_zd: Array, delta_zdd: Array | None = None) -> None:
         """Add errors to the observed coordinates; strokes and rack keep their values."""
-        if not np.isfinite(delta_z.sum() + delta_zd.sum()):
+        if not math.isfinite(delta_z.sum() + delta_zd.sum()):
             raise EstimationError('the estimated errors are not finite')
         model, chassis = self.vehicle.model, self._chassis
-        self._load_chassis()
-        z, zd, zdd = chassis.z, chassis.zd, chassis.zdd
-        z += delta_z[:POSE]
-        zd += delta_zd[:POSE]
-        wheels = np.zeros((3, 4))
-        wheels[0], wheels[1] = delta_z[POSE:], delta_zd[POSE:]
-        if delta_zdd is not None:
-            zdd += delta_zdd[:POSE]
-            wheels[2] = delta_zdd[POSE:]
-        chassis.set_independent(z, zd, zdd)
-        new = np.empty((3, 12))
-        chassis.body_view(0, new)
-        old = self.vehicle.frame()
-        move(old, new, self._points, self._vectors, self.vehicle.spokes, wheels, model.q, model.qd,
-             model.qdd)
-        model.q[:CHASSIS], model.qd[:CHASSIS] = chassis.q, chassis.qd
-        model.qdd[:CHASSIS] = chassis.qdd
+        errors = self._errors
+        errors[0], errors[1] = delta_z, delta_zd
+        errors[2] = 0.0 if delta_zdd is None else delta_zdd
+        if correct(chassis.memory, chassis.drive, self._independent, self._part,
+                   model.memory, self.vehicle.chassis, errors, self._points, self._vectors,
+                   self.vehicle.spokes, model.q, model.qd, model.qdd) < 0:
+            self._fail(errors)
         if delta_zdd is not None:
             model.force_error[self.force_columns] += self._force(delta_zdd)
         model._factor = ''  # belongs to the pose before
         self._order = -1
+
+    def _fail(self, errors: Array) -> None:
+        """Say why the chassis cannot follow: the same problem once more, with its errors."""
+        chassis = self._chassis
+        self._load_chassis()
+        chassis.set_independent(chassis.z + errors[0, :POSE], chassis.zd + errors[1, :POSE],
+                                chassis.zdd + errors[2, :POSE])
+        raise EstimationError('the chassis cannot follow its correction')
 
     def _force(self, delta_zdd: Array) -> Array:
         """Generalised force of an acceleration error; the mass turns with the car."""
@@ -165,7 +167,7 @@ class ObservedVehicle:
         if order <= self._order:
             return
         self._load_chassis()
-        R, Rd, Rdd = self._chassis.r_matrices(None, order)
+        R, Rd, Rdd = self._chassis.r_matrices(self._pose, order)
         self._chassis.body_view(0, self._view.values)
         body_derivatives(self._chassis.memory, 0, order, R, Rd, Rdd, self._view.derivatives)
         self._order = order

@@ -8,14 +8,21 @@ its local r, r', r''; vectors follow E alone.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from veh_identification.multibody.natural.kinematics import set_independent
+from veh_identification.multibody.natural.model import POSITION_TOLERANCE
+from veh_identification.multibody.natural.views import body_values
 from veh_identification.systems.buggy.stepper import ANGLE, AXIS, FORWARD, SPOKE_1, SPOKE_2
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Memory = tuple[Any, ...]
+ITERATIONS = 60
 
 
 @njit(cache=True, nogil=True)
@@ -93,3 +100,30 @@ def move(old: Array, new: Array, points: IntArray, vectors: IntArray, spokes: In
         qd[c] += wheels[1, i]
         qdd[c] += wheels[2, i]
         _turn_spokes(spokes[i], q, qd, qdd)
+
+
+@njit(cache=True, nogil=True)
+def correct(chassis: Memory, drive: Array, independent: IntArray, part: Array, memory: Memory,
+            body: int, errors: Array, points: IntArray, vectors: IntArray, spokes: IntArray,
+            q: Array, qd: Array, qdd: Array) -> int:
+    """Add errors (3, 10) of pose and wheel angles to the car; negative when it cannot follow.
+
+    `chassis`, `drive`, `independent` and `part` (3, 13) belong to the model of the chassis alone,
+    `body` is the chassis in the car. The car stays as it was when this fails.
+    """
+    pose, size = independent.size, part.shape[1]
+    part[0], part[1], part[2] = q[:size], qd[:size], qdd[:size]
+    wanted = np.empty((3, pose))
+    for row in range(3):
+        for i in range(pose):
+            wanted[row, i] = part[row, independent[i]] + errors[row, i]
+    status = set_independent(chassis, drive, part[0], part[1], part[2], wanted[0], wanted[1],
+                             wanted[2], POSITION_TOLERANCE, ITERATIONS, False)
+    if status < 0:
+        return status
+    old, new = np.empty((3, 12)), np.empty((3, 12))
+    body_values(chassis, 0, part[0], part[1], part[2], new)
+    body_values(memory, body, q, qd, qdd, old)
+    move(old, new, points, vectors, spokes, errors[:, pose:].copy(), q, qd, qdd)
+    q[:size], qd[:size], qdd[:size] = part[0], part[1], part[2]
+    return status

@@ -26,12 +26,14 @@ from veh_identification.systems.observing import (
     Session,
     Stepper,
 )
+from veh_identification.systems.observing.collector import set_aside
 
 Array = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Sink = Callable[[BuggySession, int], None]
 # Error states whose consistency is judged: x, y, yaw and their rates.
 JUDGED = np.array([0, 1, 3, 10, 11, 13])
+JUDGED_BLOCK = np.ix_(JUDGED, JUDGED)
 
 
 @dataclass
@@ -71,7 +73,7 @@ class Run:
     def store_filter(self, k: int, filter_: ErrorEKF, model: ObservedVehicle) -> None:
         """Keep the observer's present state as sample k."""
         self.store(k, model.vehicle)
-        self.covariance[k] = filter_.P[JUDGED[:, None], JUDGED]
+        self.covariance[k] = filter_.P[JUDGED_BLOCK]
         self.force_error[k] = model.force_error
 
     def part(self, chosen: slice) -> Run:
@@ -209,8 +211,9 @@ def observe_arrivals(system: BuggySystem, recording: Recording, options: OnlineO
         observer.push(item.key, item.time_ns, item.payload)
     ordered = list(observer.arrivals.flush())
     begin, cpu = clock.perf_counter(), clock.process_time()
-    observer.take(ordered)
-    observer.finish()
+    with set_aside():
+        observer.take(ordered)
+        observer.finish()
     run = keeper.run.part(slice(0, keeper.steps))
     run.seconds = clock.perf_counter() - begin - keeper.sink_seconds
     run.processor_seconds = clock.process_time() - cpu - keeper.sink_processor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,7 +132,7 @@ class Vehicle:
 
     def step(self, dt: float, inputs: Inputs | None = None) -> int:
         """Advance by dt; returns the Newton iterations."""
-        if not (np.isfinite(dt) and dt > 0.0):
+        if not (math.isfinite(dt) and dt > 0.0):
             raise EstimationError(f'the time step must be positive, found {dt}')
         self.apply(inputs)
         self._dt = dt
@@ -144,7 +145,7 @@ class Vehicle:
                         loads.tangents, loads.wrenches, loads.bodies, self.report, dt,
                         model.penalty(dt), TOLERANCE, ITERATIONS)
         model._factor = ''  # the scratch memory now holds the factor of the dynamics
-        if count <= 0 or not np.isfinite(model.qdd.sum()):
+        if count <= 0 or not math.isfinite(model.qdd.sum()):
             model.q[:], model.qd[:], model.qdd[:], model.multipliers[:] = before
             raise EstimationError(f'a time step of {dt:.4g} s of the car does not converge')
         self.tread[:] = self._trial

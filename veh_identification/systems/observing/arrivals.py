@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from veh_identification.fusion.merge import EPOCH, FixedLagMerge, MergeOptions
@@ -45,6 +46,7 @@ class StreamRecord:
         self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
 
+@lru_cache(maxsize=256)  # asked for at every sample
 def stream_of(key: str) -> str:
     """`wheel_angle:15` is a part of the stream `wheel_angle`."""
     return key.partition(':')[0]
@@ -63,7 +65,10 @@ class Arrivals:
 
     def record(self, stream: str) -> StreamRecord:
         """Counters of a stream."""
-        return self.records.setdefault(stream, StreamRecord())
+        found = self.records.get(stream)
+        if found is None:
+            found = self.records[stream] = StreamRecord()
+        return found
 
     @property
     def newest_ns(self) -> int | None:
@@ -109,7 +114,9 @@ class Arrivals:
         track = self.window_ns > self.lag_ns
         for time_ns, key, payload in self.merge.drain():
             if track and key != EPOCH:
-                recent = self._recent.setdefault(key, deque())
+                recent = self._recent.get(key)
+                if recent is None:
+                    recent = self._recent[key] = deque()
                 recent.append(time_ns)
                 while recent[0] < time_ns - self.window_ns:
                     recent.popleft()

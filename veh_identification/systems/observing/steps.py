@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from veh_identification.observation import ErrorEKF, Innovation, Measurement
@@ -30,9 +31,9 @@ class _Past:
     before: Snapshot | None
 
 
-def _order(measurement: Measurement) -> tuple[float, str]:
-    """The same set of measurements gives the same estimate in whatever order it arrives."""
-    return measurement.time, measurement.sensor
+#: Time, then sensor: the same set of measurements gives the same estimate in whatever order it
+#: arrives.
+_order = itemgetter(Measurement._fields.index('time'), Measurement._fields.index('sensor'))
 
 
 class Stepper:
@@ -98,9 +99,10 @@ class Stepper:
             late = self._repeat()
             k = self.count
             measurements = self._future.pop(k, [])
-            measurements += self._pseudo(k, self.time_of(self.end_ns(k)))
+            end_ns = self.end_ns(k)
+            measurements += self._pseudo(k, self.time_of(end_ns))
             measurements.sort(key=_order)
-            inputs = self._inputs(k, self.end_ns(k))
+            inputs = self._inputs(k, end_ns)
             if self._memory:
                 copied = None if k % COPY_EVERY else self.filter.snapshot()
                 self._past.append(_Past(inputs, measurements, copied))
