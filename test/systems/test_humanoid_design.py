@@ -13,6 +13,7 @@ from veh_identification.systems.humanoid.design import design
 from veh_identification.systems.humanoid.design_options import DesignOptions, load_options
 from veh_identification.systems.humanoid.design_stage import sole_corners
 from veh_identification.systems.humanoid.design_start import make_stages, sole_size
+from veh_identification.systems.humanoid.design_want import parse_wants, reached
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.humanoid.stance import chain, periodic_derivatives
 
@@ -58,6 +59,10 @@ def test_trajectory_is_continuous_and_keeps_the_urdf_limits(made) -> None:
     assert len(names) == 12
     assert {row['stage'] for row in rows} == {'both', 'left', 'right', 'transition', 'foot up',
                                               'foot down'}
+    assert min(float(row['zmp.margin']) for row in rows) > 0.005  # transitions too
+    summary = json.loads((folder / 'a' / 'summary.json').read_text())
+    assert len(summary['transitions']) == 5
+    assert min(part['zmp_margin'] for part in summary['transitions']) > 0.009
     assert np.abs(np.diff(q, axis=0)).max() < 8.0 / 20.0  # at most the speed of the URDF
     message = json.loads((folder / 'a' / 'joint_trajectory.json').read_text())
     assert message['joint_names'] == names and len(message['points']) == len(rows)
@@ -91,6 +96,18 @@ def test_parts() -> None:
     first, second = periodic_derivatives(np.sin(2 * np.pi * t)[:, None], 1.0)
     np.testing.assert_allclose(first[:, 0], 2 * np.pi * np.cos(2 * np.pi * t), atol=1e-9)
     np.testing.assert_allclose(second[:, 0], -(2 * np.pi) ** 2 * np.sin(2 * np.pi * t), atol=1e-8)
+
+
+def test_wanted_deviations() -> None:
+    names, values = ['a.M', 'a.MSx', 'b.MSx'], np.array([2.0, 0.1, 0.0])
+    wants = parse_wants(['a.M=1%', 'b.MSx=0.002'], names, values)
+    assert wants == {'a.M': pytest.approx(0.02), 'b.MSx': 0.002}
+    entries = reached(wants, names, np.array([0.01, 1.0, 0.004]), 2)
+    assert [(e['met'], e['periods_needed']) for e in entries] == [(True, 1), (False, 8)]
+    for text, words in (('c.M=1%', 'no base parameter'), ('a.M', 'expected NAME=SIZE'),
+                        ('b.MSx=1%', 'about zero')):
+        with pytest.raises(UsageError, match=words):
+            parse_wants([text], names, values)
 
 
 def test_wrong_options_are_named(tmp_path) -> None:

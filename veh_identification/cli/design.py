@@ -16,7 +16,8 @@ def add_parser(verbs: Any) -> None:
         help='design an exciting motion under limits',
         description='Searches a periodic motion within the limits of the configuration that '
         'brings the condition number down or the information up, and writes it. For the car: '
-        'which steering sine, speed and duration bring standard deviations below wanted ones.',
+        'which steering sine, speed and duration bring standard deviations below wanted ones. For '
+        'the humanoid: motions on both feet and on each one.',
     )
     parser.add_argument('system', choices=('car', 'humanoid', 'parallel'))
     parser.add_argument(
@@ -36,7 +37,7 @@ def add_parser(verbs: Any) -> None:
         '--out',
         metavar='PATH',
         required=True,
-        help='trajectory, YAML or JSON; for the car a folder',
+        help='trajectory, YAML or JSON; for car and humanoid a folder',
     )
     _add_car(parser)
     parser.set_defaults(run=run)
@@ -44,7 +45,12 @@ def add_parser(verbs: Any) -> None:
 
 #: Options of the manoeuvre advisor: name, metavar, help. Those of LISTS may be given again.
 LISTS = (
-    ('want', 'NAME=SIGMA', 'standard deviation to reach, in percent (ZZc=3%%) or in its unit'),
+    (
+        'want',
+        'NAME=SIGMA',
+        'standard deviation to reach, in percent (ZZc=3%%) or in its unit; also for the humanoid '
+        '(base_link.MSz=2%%)',
+    ),
     ('speed', 'KMH', 'speed of the candidates'),
     ('frequency', 'HZ', 'frequency of the steering sine'),
     ('lateral', 'M/S2', 'lateral acceleration that the candidates aim at'),
@@ -91,8 +97,10 @@ def run(options: argparse.Namespace) -> int:
     design = load(DESIGN, 'design', options.system)
     if options.system == 'car':
         return _run_car(options, design)
-    if given := sorted(_car_options(options)):
-        raise UsageError(f'design {options.system} has no option --{given[0].replace("_", "-")}')
+    given = _car_options(options)
+    wanted = {'want': given.pop('want')} if options.system == 'humanoid' and options.want else {}
+    if strange := sorted(given):
+        raise UsageError(f'design {options.system} has no option --{strange[0].replace("_", "-")}')
     print(
         design(
             criterion=options.criterion,
@@ -102,6 +110,7 @@ def run(options: argparse.Namespace) -> int:
             starts=options.starts,
             time_limit=options.time_limit,
             out=Path(options.out),
+            **wanted,
         )
     )
     return 0

@@ -40,6 +40,9 @@ BoolArray = NDArray[np.bool_]
 Stamps = NDArray[np.int64]
 #: A locked joint that leaves its rest by this many times `lock_below` is moving.
 UNLOCK = 3.0
+#: Levers at which offsets of forces count as those of moments: at the plate's own origin, and at
+#: the place where the robot started, some way from it.
+PLATE_LEVER, START_LEVER = 0.1, 0.3
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,10 @@ class ContactOptions(CommonOptions):
     offset_percent: float = parameter(
         0.4, 'how large offsets of the wrench sensors may be, of the weight; 0: none', unit='%',
         minimum=0.0, maximum=100.0,
+    )  # fmt: skip
+    plate_centre: list[float] = parameter(
+        [0.0], 'place of the plate in world (the middle of several), to which its offsets belong: '
+        'x, y, z; a single number: unknown, offsets of moments are larger then', unit='m',
     )  # fmt: skip
     prior_percent: float = parameter(
         40.0, 'how far from the truth the values of the URDF may be', unit='%', minimum=1.0,
@@ -88,6 +95,9 @@ class ContactIdentification(LiveNode):
         self._frames = [name for name in self.options.link_frames if name]
         if len(links) != len(self._frames):
             raise ParameterError('parameter link_frames: one link per entry of link_sensors')
+        if len(self.options.plate_centre) not in (1, 3):
+            raise ParameterError('parameter plate_centre: expected x, y, z, or a single number, '
+                                 f'found {len(self.options.plate_centre)} numbers')
         self.robot = self._load_robot()
         self.states = ContactStates(
             self.robot.moving_joints(), links, [name for name in self.options.plates if name]
@@ -162,7 +172,9 @@ class ContactIdentification(LiveNode):
             name: float(np.median(q[:, k])) for k, name in enumerate(self.states.joints)
             if travel[k] < self._limits[k] and name not in self._free
         }  # fmt: skip
-        self._make_model(rest, self._start[0][1][0, 12:15], self.states.has_plates)
+        known = len(self.options.plate_centre) == 3
+        centre = np.array(self.options.plate_centre) if known else self._start[0][1][0, 12:15]
+        self._make_model(rest, centre, self.states.has_plates)
         waiting, self._start = self._start, []
         for block in waiting:
             self._on_block(*block)
@@ -190,6 +202,7 @@ class ContactIdentification(LiveNode):
         return ContactModel(
             self.robot, self.states.joints, locked, self._frames, plates,
             0.01 * self.options.offset_percent * weight, configuration, centre,
+            PLATE_LEVER if len(self.options.plate_centre) == 3 else START_LEVER,
         )  # fmt: skip
 
     def _make_model(self, locked: dict[str, float], centre: Array, plates: bool) -> None:

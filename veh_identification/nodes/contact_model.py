@@ -31,8 +31,6 @@ FEWEST_ROWS = 30
 EXCITED_SHARE = 0.5
 #: Smallest eigenvalue, columns scaled, that the correction for noise must leave.
 SMALLEST_SHARE = 1e-12
-#: Lever at which the offset of a force counts as that of a moment.
-OFFSET_LEVER = 0.3
 #: Bounds of the factor on how large offsets may be, which the estimate itself shows.
 OFFSET_SCALES = (0.5, 3.0)
 #: The same for the weight of the robot over that of its CAD values.
@@ -41,15 +39,17 @@ LOADS = (0.2, 5.0)
 
 class ContactModel:
     """Unknowns: base parameters, then the offsets of plates (one constant wrench in world axes at
-    the place where the robot started) and of each sensor on a link (in its own frame).
+    `centre`) and of each sensor on a link (in its own frame).
     """
 
     def __init__(
         self, robot: Robot, joints: Sequence[str], locked: Mapping[str, float],
         link_frames: Sequence[str], plates: bool, offset: float, configuration: Configuration,
-        centre: Array,
+        centre: Array, lever: float,
     ) -> None:  # fmt: skip
-        """`offset` [N]: how large the offsets of forces may be; 0: there are none."""
+        """`offset` [N]: how large the offsets of forces may be (0: there are none), `lever` [m]:
+        those of moments over it.
+        """
         self.robot, self.locked, self.centre = robot, dict(locked), centre
         model = robot.model(self.locked)
         self.problem: Problem = make_problem(robot, model, configuration, [])
@@ -62,7 +62,7 @@ class ContactModel:
         self.names = [*self.problem.names, *(extra if self.offsets else [])]
         self.units = [*self.problem.units, *((['N'] * 3 + ['N m'] * 3) * len(labels)
                                              if self.offsets else [])]  # fmt: skip
-        size = [offset] * 3 + [OFFSET_LEVER * offset] * 3
+        size = [offset] * 3 + [lever * offset] * 3
         further = np.array(size * len(labels) if self.offsets else [])
         self.prior: Prior = base_prior(self.problem.prior, self.problem.to_base,
                                        np.diag(further**2))  # fmt: skip

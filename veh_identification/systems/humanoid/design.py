@@ -21,6 +21,12 @@ from veh_identification.systems.humanoid.design_options import DesignOptions, lo
 from veh_identification.systems.humanoid.design_search import Candidate, Search
 from veh_identification.systems.humanoid.design_stage import Stage
 from veh_identification.systems.humanoid.design_start import make_stages
+from veh_identification.systems.humanoid.design_want import (
+    deviations,
+    parse_wants,
+    reached,
+    sentence,
+)
 from veh_identification.systems.humanoid.prior import links_to_base
 from veh_identification.systems.humanoid.robot import load_robot
 
@@ -31,13 +37,14 @@ DENSE = 4  # times the samples of the search, for the last check
 
 def design(*, out: str | Path, criterion: str = 'd_optimal', config: str | Path | None = None,
            urdf: str | Path | None = None, seed: int = 0, starts: int = 2,
-           time_limit: float | None = None) -> str:
+           time_limit: float | None = None, want: Sequence[str] = ()) -> str:
     """Design an excitation; writes the folder OUT and returns what to print.
 
     OUT/trajectory.csv holds time, stage, base pose, zero moment point and joint positions,
-    velocities and accelerations, OUT/joint_trajectory.yaml the joints as a
+    velocities and accelerations, OUT/joint_trajectory.json the joints as a
     trajectory_msgs/JointTrajectory, OUT/fourier.json the coefficients, OUT/summary.json the
-    condition numbers, margins and predicted deviations.
+    condition numbers, margins and predicted deviations. `want` names deviations to reach,
+    NAME=SIZE or NAME=PERCENT%; the search brings the worst of these down instead of `criterion`.
     """
     if urdf is None:
         raise UsageError('design humanoid needs the robot description: --urdf FILE')
@@ -47,13 +54,18 @@ def design(*, out: str | Path, criterion: str = 'd_optimal', config: str | Path 
     base = structural_base_parameters(Regressor(stages[0].model, rows='base'))
     regressor = Regressor(stages[0].model, rows='base', enabled=list(base.names))
     weights = 1.0 / options.noise(robot.total_mass)
+    a_priori = links_to_base(robot, stages[0].model, base) @ np.concatenate(
+        [robot.parameters[name] for name in robot.massive])
+    wants = parse_wants(want, base.names, a_priori)
+    inverse = np.array([1.0 / wants[name] if name in wants else 0.0 for name in base.names])
+    used = 'wanted' if wants else criterion.replace('-', '_')
     deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     found: list[tuple[Candidate, Candidate, Search]] = []
     count = max(options.evaluations // starts, 1)
     with Progress('trying motions', unit='motions') as progress:
         for k in range(starts):
-            search = Search(stages, regressor, weights, criterion.replace('-', '_'), options,
-                            np.random.default_rng([seed, k]))
+            search = Search(stages, regressor, weights, used, options,
+                            np.random.default_rng([seed, k]), inverse)
             first = search.start()
             best = search.improve(first, count, deadline,
                                   _shifted(progress, k * count, starts * count))
@@ -63,10 +75,10 @@ def design(*, out: str | Path, criterion: str = 'd_optimal', config: str | Path 
     best, first, search = min(found, key=lambda one: one[0].cost)
     final = [_dense(stage, one, options) for stage, one in zip(
         stages, best.trajectories, strict=True)]
-    a_priori = links_to_base(robot, stages[0].model, base) @ np.concatenate(
-        [robot.parameters[name] for name in robot.massive])
     summary = summarise(search, first, final, list(base.names), a_priori, seed)
-    write_design(Path(out), stages, final, summary, options)
+    std = np.array([p['std'] for p in summary['parameters']])
+    summary['wanted'] = reached(wants, base.names, std, options.periods)
+    summary = write_design(Path(out), stages, final, summary, options)
     return table(summary, Path(out))
 
 
@@ -96,8 +108,8 @@ def summarise(search: Search, start: Candidate, final: Sequence[FourierTrajector
     # Rows of a recording are independent at about the rate of its cut-off times three.
     per_period = options.row_rate / options.fundamental_hz * options.periods
     factor = np.sqrt(per_period / (DENSE * options.samples))
-    std = _deviations(triangle * factor)
-    std_before = _deviations(before * np.sqrt(per_period / options.samples))
+    std = deviations(triangle * factor)
+    std_before = deviations(before * np.sqrt(per_period / options.samples))
     with np.errstate(divide='ignore', invalid='ignore'):
         percent = 100.0 * std / np.abs(a_priori)
     return {
@@ -117,12 +129,6 @@ def summarise(search: Search, start: Candidate, final: Sequence[FourierTrajector
     }
 
 
-def _deviations(triangle: Array) -> Array:
-    scale = np.maximum(np.linalg.norm(triangle, axis=0), 1e-300)
-    inverse = np.linalg.pinv(triangle / scale, rcond=1e-13) / scale[:, None]
-    return np.asarray(np.linalg.norm(inverse, axis=1))
-
-
 def table(summary: dict[str, Any], out: Path) -> str:
     """What to print."""
     known = [p for p in summary['parameters'] if p['rel_std_percent'] is not None]
@@ -138,4 +144,9 @@ def table(summary: dict[str, Any], out: Path) -> str:
         margins = ', '.join(f'{name} {value:.3g}' for name, value in stage['margins'].items())
         lines.append(f'stage {stage["name"]}: zero moment point at least '
                      f'{1e3 * stage["zmp_margin"]:.3g} mm inside; room left: {margins}')
+    lines.extend(sentence(entry) for entry in summary['wanted'])
+    if summary['transitions']:
+        worst = min(summary['transitions'], key=lambda part: part['zmp_margin'])
+        lines.append(f'transitions of {summary["transition_seconds"]:.3g} s: zero moment point at '
+                     f'least {1e3 * worst["zmp_margin"]:.3g} mm inside ({worst["name"]})')
     return '\n'.join(lines) + '\n'

@@ -15,6 +15,7 @@ from veh_identification.identification.trajectory import FourierTrajectory
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.systems.humanoid.design_options import DesignOptions
 from veh_identification.systems.humanoid.design_stage import Stage
+from veh_identification.systems.humanoid.design_want import deviations
 from veh_identification.systems.humanoid.stance import StanceMotion
 
 Array = NDArray[np.float64]
@@ -42,6 +43,7 @@ class Search:
     criterion: str
     options: DesignOptions
     rng: np.random.Generator
+    wanted: Array | None = None  # one over wanted deviations, zero where none is wanted
     evaluations: int = 0
     history: list[float] = field(default_factory=list)
 
@@ -51,8 +53,12 @@ class Search:
         return W.reshape(-1, W.shape[2])
 
     def cost(self, rows: Sequence[Array]) -> float:
-        """Log of the condition number, or minus log det of the information."""
+        """Log of the condition number, of the worst deviation over the wanted one, or minus
+        log det of the information.
+        """
         triangle = triangular_factor(np.concatenate(rows))
+        if self.criterion == 'wanted' and self.wanted is not None:
+            return float(np.log((deviations(triangle) * self.wanted).max()))
         if self.criterion == 'condition':
             return float(np.log(min(scaled_condition(triangle), 1e300)))
         return -2.0 * float(np.log(np.maximum(np.abs(np.diag(triangle)), 1e-300)).sum())

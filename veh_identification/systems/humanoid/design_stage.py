@@ -49,6 +49,7 @@ class Stage:
         """`corners` (n, 2): the supporting soles; `start` (dof,): joints at home."""
         self.label, self.stance, self.home, self.start = label, stance, home, start
         self.joints, self.limits = joints, limits
+        self.corners = corners
         hull = ConvexHull(corners)
         self._facets: Array = hull.equations
         self.weight = float(stance.model.parameters[:, 0].sum()) * 9.80665

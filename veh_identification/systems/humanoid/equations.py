@@ -1,7 +1,9 @@
 """Rows of equation (4): Y_B1 phi_B = sum of K_k1 F_k, low-passed and decimated on both sides.
 
 Further unknowns on demand, as columns beside the base parameters: the offset of each wrench
-sensor, and small errors of each plate's position and orientation.
+sensor, and small errors of each plate's position and orientation. A place that comes from an IMU
+and legs drifts: 1 mm over a walk of 0.4 m moves the centre of pressure as an offset of 0.25 % of
+the weight does, so that each such recording has a pose of its own that changes evenly with time.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
-from scipy.special import eval_legendre
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, BlockSource, FactoryBlocks
@@ -44,8 +45,6 @@ POSE_NAMES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 BIAS_NAMES = ('imu.bias.x', 'imu.bias.y', 'imu.bias.z')
 POSE_UNITS = ('m',) * 3 + ('rad',) * 3
 POSE_SIZES = (0.02,) * 3 + (0.035,) * 3
-# Degree of the polynomial in time of a place that comes from IMU and legs.
-DRIFT_DEGREE = 2
 
 
 def source_label(source: Wrench) -> str:
@@ -66,10 +65,10 @@ class Unknowns:
     drifting: tuple[str, ...] = ()  # recordings whose place comes from IMU and legs
 
     @property
-    def _drifts(self) -> list[tuple[str, int]]:
-        """Recording and degree of each drift: the first one's constant is the pose itself."""
-        return [(label, degree) for k, label in enumerate(self.drifting)
-                for degree in range(min(k, 1) ^ 1, DRIFT_DEGREE + 1)]
+    def _drifts(self) -> list[tuple[str, str]]:
+        """Recording and shape of each drift; the constant of the first one is the pose itself."""
+        return [(label, shape) for k, label in enumerate(self.drifting)
+                for shape in (('drift',) if k == 0 else (f'pose{k + 1}', f'drift{k + 1}'))]
 
     @property
     def names(self) -> list[str]:
@@ -81,8 +80,8 @@ class Unknowns:
                 names += [f'{label}.offset.{row}' for row in BASE_ROWS]
             if self.pose and source.is_plate:
                 names += [f'{label}.pose.{name}' for name in POSE_NAMES]
-                names += [f'{label}.drift.{self.drifting.index(recording)}.{degree}.{name}'
-                          for recording, degree in self._drifts for name in POSE_NAMES]
+                names += [f'{label}.{shape}.{name}' for _, shape in self._drifts
+                          for name in POSE_NAMES]
         return names if self.accelerometer is None else names + list(BIAS_NAMES)
 
     @property
@@ -141,14 +140,14 @@ class Unknowns:
 
 
     def _shares(self, samples: Samples) -> list[Array]:
-        """Each drift (N,) over time: Legendre polynomials over its recording, else zero."""
+        """Each drift (N,) over time: from -1 to 1 over its recording, a pose is 1; else zero."""
         if not self._drifts:
             return []
         seen = samples.stamps_ns[samples.valid]
         first, last = (seen[0], seen[-1]) if len(seen) else (0, 1)
         when = np.clip(2.0 * (samples.stamps_ns - first) / max(last - first, 1) - 1.0, -1.0, 1.0)
-        return [eval_legendre(degree, when) * float(label == samples.label)
-                for label, degree in self._drifts]
+        return [(when if shape.startswith('drift') else np.ones_like(when))
+                * float(label == samples.label) for label, shape in self._drifts]
 
 
 def _to_base(samples: Samples, rows: slice, regressor: Regressor, source: Wrench) -> Array:

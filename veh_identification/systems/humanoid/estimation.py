@@ -116,6 +116,7 @@ def _solve(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection
         # Filtered rows are never white, and a short recording cannot tell.
         estimator=c.estimator, noise='coloured', sigma=evidence.sigma,
         prior=evidence.prior if c.estimator == 'prior' else None))
+    result = replace(result, covariance=_considered(problem, result.covariance))
     return Estimate(problem, result, tuple(prepared), found, evidence, notes)
 
 
@@ -155,6 +156,24 @@ def _with_offsets(problem: Problem, raws: Sequence[Raw], selections: Sequence[Se
         # Noise of the accelerations would decide about the mass: rather trust the weight.
         return replace(trial, unknowns=replace(trial.unknowns, offset_scale=1.0))
     return trial
+
+
+def _considered(problem: Problem, covariance: Array) -> Array:
+    """The covariance with vertical offsets as uncertain as they were before the recording.
+
+    A walk tells a plate's vertical offset from the weight by centres of pressure (0.1 N at 0.4 m
+    are half a millimetre of it). Legs and IMU do not know the place that well, and their errors
+    are no white noise: what the estimate seems to know of the offset is taken back, for the
+    offset and for all that depends on it.
+    """
+    if not problem.unknowns.drifting:
+        return covariance
+    before = np.diag(problem.full_prior.covariance)
+    for k, name in enumerate(problem.names):
+        if name.endswith('.offset.FZ') and before[k] > covariance[k, k]:
+            gain = covariance[:, k] / covariance[k, k]
+            covariance = covariance + np.outer(gain, gain) * (before[k] - covariance[k, k])
+    return covariance
 
 
 def _offset_size(problem: Problem, information: Information) -> tuple[Problem, Evidence]:

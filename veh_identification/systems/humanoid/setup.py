@@ -63,7 +63,7 @@ def set_up(urdf: str | Path, bags: Sequence[str | Path], validate: str | Path | 
     model = robot.model(locked)
     raws = [gridded(one, model, configuration) for one in recordings]
     notes.extend(f'{raw.label}: the robot\'s place on the plates comes from its IMU and legs; '
-                 'errors of the attitude are not in the standard deviations'
+                 'its drift and the plates\' vertical offset are left open'
                  for raw in raws if raw.inertial is not None)
     problem = make_problem(robot, model, configuration, raws[: len(bags)])
     if configuration.check_frames:
