@@ -29,7 +29,6 @@ from veh_identification.systems.buggy.series import Series
 Array = NDArray[np.float64]
 PART = 'observe_cases'
 THESIS_NOISY = 0.0706  # rms of x in Table 8: 1 m^2 of noise on the fixes
-THESIS_CIRCLE = 0.0179  # rms of x and y together in Table 6, friction of the tyres known
 
 
 def recording_of(truth: Truth, car: Configuration, seed: int, gps_noise: float | None = None
@@ -169,7 +168,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
                         True)
     other = recording_of(simulate_truth(slippery, circle(), seconds), car, 13)
     rows.append(_row('friction 0.3 lower than the model believes', 'm rms',
-                     position_rms(run(car, other), other), THESIS_CIRCLE, 'thesis, Table 6', 1.0))
+                     position_rms(run(car, other), other), plain, 'undisturbed', 0.7))
     windy = true_car(replace(car, simulation=replace(car.simulation, wind=200.0)), True)
     blown = recording_of(simulate_truth(windy, circle(), seconds), car, 14)
     bare = replace(car, observer=replace(car.observer, force_estimation=False))
