@@ -8,9 +8,6 @@ Ours also gives deviations that allow for coloured noise; the peer gives plain o
 from __future__ import annotations
 
 import json
-import os
-import resource
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,11 +17,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from apart import peak_memory_mb, run_apart
+
 PART = 'humanoid'
 URDF = Path(__file__).parents[1] / 'config' / 'models' / 'ut_mu2_like.urdf'
-# On both sides: with more threads than idle cores BLAS spends its time waiting, and the ratio
-# would tell about the machine's other work.
-ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'OMP_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
 NOISE = np.array([0.7, 0.7, 0.7, 0.05, 0.05, 0.05])
 
 
@@ -40,11 +36,6 @@ def _data(samples: int) -> tuple[Any, Any, Any, np.ndarray]:
     wrenches = inverse_dynamics(model, motion)[:, :6]
     wrenches = wrenches + NOISE * np.random.default_rng(1).standard_normal(wrenches.shape)
     return model, motion, twin, wrenches
-
-
-def _memory() -> float:
-    """Peak resident memory of this process so far, in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
 
 def ours(samples: int) -> dict[str, float]:
@@ -72,7 +63,7 @@ def ours(samples: int) -> dict[str, float]:
     result, error = run(samples)
     return {
         'seconds': time.perf_counter() - begin,
-        'peak_mb': _memory(),
+        'peak_mb': peak_memory_mb(),
         'base_parameters': len(result.value),
         'rms_error_in_sigmas': error,
     }
@@ -100,22 +91,18 @@ def plain(samples: int) -> dict[str, float]:
     return {
         'seconds': time.perf_counter() - begin,
         'loop_seconds': loop,
-        'peak_mb': _memory(),
+        'peak_mb': peak_memory_mb(),
         'rank': int(rank),
     }
 
 
 def _apart(side: str, samples: int) -> dict[str, float]:
-    """Run one side in a process of its own."""
-    result = subprocess.run(
-        [sys.executable, __file__, side, str(samples)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path), **ONE_THREAD},
-    )
-    figures: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
-    return figures
+    """Run one side in a process of its own.
+
+    One thread on both sides: with more threads than idle cores BLAS spends its time waiting, and
+    the ratio would tell about the machine's other work.
+    """
+    return run_apart(__file__, side, samples, threads='1')
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:

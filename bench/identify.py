@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +21,8 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+from apart import peak_memory_mb, run_apart
 
 PART = 'identify'
 NOISE = np.array([0.7, 0.7, 0.7, 0.05, 0.05, 0.05])
@@ -49,16 +49,6 @@ def make_data(samples: int, folder: Path) -> None:
 def _load(folder: Path, name: str) -> np.ndarray:
     array: np.ndarray = np.load(folder / f'{name}.npy')
     return array
-
-
-def _memory() -> float:
-    """Peak resident memory of this process so far, in megabytes.
-
-    Not getrusage: its peak is inherited from the process that started this one.
-    """
-    status = Path('/proc/self/status').read_text('ascii')
-    line = next(line for line in status.splitlines() if line.startswith('VmHWM'))
-    return float(line.split()[1]) / 1024.0
 
 
 def ours(samples: int, folder: Path) -> dict[str, float]:
@@ -95,13 +85,13 @@ def ours(samples: int, folder: Path) -> dict[str, float]:
         return result, float(np.sqrt(np.mean(error**2)))
 
     run(2000)  # loads and compiles everything
-    before = _memory()
+    before = peak_memory_mb()
     begin, cpu = time.perf_counter(), time.process_time()
     result, error = run(samples)
     return {
         'seconds': time.perf_counter() - begin,
         'cpu_seconds': time.process_time() - cpu,
-        'peak_mb': _memory(),
+        'peak_mb': peak_memory_mb(),
         'before_mb': before,
         'compile_seconds': compile_seconds,
         'base_parameters': len(result.value),
@@ -124,7 +114,7 @@ def plain(samples: int, folder: Path) -> dict[str, float]:
     for array, first in ((q, 7), (v, 6), (a, 6)):
         array[:, first + np.array(order)] = array[:, first:].copy()
     np.linalg.lstsq(np.eye(200), np.ones(200), rcond=1e-10)
-    before = _memory()
+    before = peak_memory_mb()
     begin, cpu = time.perf_counter(), time.process_time()
     W = np.empty((6 * samples, 10 * (twin.njoints - 1)))
     for k in range(samples):
@@ -138,7 +128,7 @@ def plain(samples: int, folder: Path) -> dict[str, float]:
         'seconds': time.perf_counter() - begin,
         'cpu_seconds': time.process_time() - cpu,
         'loop_seconds': loop,
-        'peak_mb': _memory(),
+        'peak_mb': peak_memory_mb(),
         'before_mb': before,
         'rank': int(rank),
     }
@@ -155,22 +145,8 @@ def _peer(samples: int, folder: str) -> dict[str, float]:
 def _apart(
     side: str, samples: int, folder: str, threads: str | None = None
 ) -> dict[str, float]:
-    """Run one side in a process of its own."""
-    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
-    environment.pop('OPENBLAS_NUM_THREADS', None)
-    if side == 'ours':
-        threads = '1'  # as veh-id sets it
-    if threads is not None:
-        environment['OPENBLAS_NUM_THREADS'] = threads
-    result = subprocess.run(
-        [sys.executable, __file__, side, str(samples), folder],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment,
-    )
-    figures: dict[str, float] = json.loads(result.stdout.splitlines()[-1])
-    return figures
+    """Run one side in a process of its own; ours with one thread, as veh-id sets it."""
+    return run_apart(__file__, side, samples, folder, threads='1' if side == 'ours' else threads)
 
 
 def compare(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from veh_identification.identification import to_table as to_table
     from veh_identification.runtime.bags import BagReader as BagReader
     from veh_identification.runtime.bags import read_columns as read_columns
+    from veh_identification.runtime.convert import convert as convert
+    from veh_identification.runtime.convert import read_mapping as read_mapping
     from veh_identification.runtime.replay_bag import replay_graph as replay_graph
     from veh_identification.simulation.scenarios import simulate as simulate
     from veh_identification.systems.buggy.run import Run
@@ -33,16 +35,19 @@ if TYPE_CHECKING:
 #: What this module hands on as it is.
 _ELSEWHERE = {
     'BagReader': 'veh_identification.runtime.bags',
+    'convert': 'veh_identification.runtime.convert',
     'read_columns': 'veh_identification.runtime.bags',
+    'read_mapping': 'veh_identification.runtime.convert',
     'replay_graph': 'veh_identification.runtime.replay_bag',
     'save': 'veh_identification.identification',
     'simulate': 'veh_identification.simulation.scenarios',
     'to_table': 'veh_identification.identification',
 }
 __all__ = [
-    'BagReader', 'Observation', 'identify', 'identify_car', 'identify_humanoid',
-    'identify_parallel', 'load_car', 'load_parallel', 'observe', 'observe_vehicle', 'read_car',
-    'read_columns', 'read_parallel', 'replay_graph', 'save', 'simulate', 'to_table',
+    'BagReader', 'Observation', 'convert', 'design', 'identify', 'identify_car',
+    'identify_humanoid', 'identify_parallel', 'load_car', 'load_parallel', 'observe',
+    'observe_vehicle', 'read_car', 'read_columns', 'read_mapping', 'read_parallel',
+    'replay_graph', 'save', 'simulate', 'to_table',
 ]  # fmt: skip
 Progress = Callable[[int, int], None]
 
@@ -74,14 +79,38 @@ def identify(
     config: str | Path | None = None,
     urdf: str | Path | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> str:
-    """`veh-id identify SYSTEM`: writes every result into `out` and returns the printed text."""
+    """`veh-id identify SYSTEM`: writes every result into `out` and returns the printed text.
+
+    `options` are those of the system: of the car `model`, `dof`, `compare_models` ... as on the
+    command line, with underscores; of the others entries of their configuration.
+    """
     from veh_identification.systems.registry import IDENTIFY, load
 
     text: str = load(IDENTIFY, 'identify', system)(
         bags=list(bags), out=out, validate=validate,
         config=None if config is None else _file(config), urdf=urdf, progress=progress,
+        **options,
     )  # fmt: skip
+    return text
+
+
+def design(
+    system: str,
+    out: str | Path,
+    config: str | Path | None = None,
+    **options: Any,
+) -> str:
+    """`veh-id design SYSTEM`: writes a motion that excites the parameters, returns the text.
+
+    `options` are those of the command line, with underscores: `criterion`, `urdf`, `seed`,
+    `starts`, `time_limit`, `want` ...
+    """
+    from veh_identification.systems.registry import DESIGN, load
+
+    file = None if config is None else _file(config)
+    text: str = load(DESIGN, 'design', system)(out=out, config=file, **options)
     return text
 
 
@@ -221,12 +250,15 @@ def observe_vehicle(
     Where the bag holds a truth, `metrics['coordinates']` compares the observer with it, and beside
     it the uncorrected model.
     """
-    from veh_identification.systems.buggy.command import make_system, offline_options
+    from veh_identification.systems.buggy.command import (
+        make_system,
+        offline_options,
+        uncorrected,
+    )
     from veh_identification.systems.buggy.loading import load
     from veh_identification.systems.buggy.metrics import summary
-    from veh_identification.systems.buggy.observer import place
     from veh_identification.systems.buggy.recording import read
-    from veh_identification.systems.buggy.run import model_alone, observe_arrivals
+    from veh_identification.systems.buggy.run import observe_arrivals
     from veh_identification.systems.buggy.vehicle import Vehicle
 
     file = None if config is None else _file(config)
@@ -236,11 +268,8 @@ def observe_vehicle(
     found = observe_arrivals(system, recording, offline_options(system), progress)
     if found is None:
         raise BagError(f'{bag}: no step of the observer could be made of its messages')
-    session, model = found.session, None
-    if recording.truth and found.observer.starts == 1:
-        uncorrected = Vehicle(session.car)
-        place(uncorrected, session.start)
-        model = model_alone(session.car, recording, uncorrected, progress)
+    recording.notes.extend(found.observer.events)
+    session, model = found.session, uncorrected(found, recording, progress)
     repeated = session.observed.repeated_steps
     metrics = summary(recording, found.run, model, session.filter, repeated)
-    return Observation(found.run, metrics, [*recording.notes, *found.observer.events])
+    return Observation(found.run, metrics, list(recording.notes))

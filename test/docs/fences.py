@@ -11,7 +11,7 @@ from veh_identification.cli.main import build_parser
 from veh_identification.runtime.graph import GRAPHS
 
 ROOT = Path(__file__).parents[2]
-MARKERS = ('needs ros', 'installs', 'your own files', 'runs until stopped')
+MARKERS = ('needs ros', 'needs hardware', 'installs', 'your own files', 'runs until stopped')
 LANGUAGES = ('sh', 'python', 'yaml', 'text', 'cmake', 'json')
 COMMENT = re.compile(r'<!--\s*(.*?)\s*-->')
 LAUNCH_ARGUMENTS = {'bag', 'bag_rate', 'bag_delay', 'record', 'config', 'namespace', 'log_level'}

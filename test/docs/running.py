@@ -25,13 +25,22 @@ def folder_of(document: Path, base: Path) -> Path:
     return folder
 
 
+def environment_of(folder: Path) -> dict[str, str]:
+    """The environment with `veh-id` on the path, which with ROS alone pip has not put there."""
+    places = [str(Path(sys.executable).parent), os.environ['PATH']]
+    if not (Path(sys.executable).parent / 'veh-id').exists():
+        program = folder / '.bin' / 'veh-id'
+        if not program.exists():
+            program.parent.mkdir()
+            program.write_text(f'#!/bin/sh\nexec {sys.executable} {ROOT}/scripts/veh-id "$@"\n')
+            program.chmod(0o755)
+        places.insert(0, str(program.parent))
+    return {**os.environ, 'PATH': os.pathsep.join(places), 'OMP_NUM_THREADS': '1'}
+
+
 def execute(fence: Fence, folder: Path) -> None:
     """Run one block; its output is shown when it fails."""
-    environment = {
-        **os.environ,
-        'PATH': f'{Path(sys.executable).parent}{os.pathsep}{os.environ["PATH"]}',
-        'OMP_NUM_THREADS': '1',
-    }
+    environment = environment_of(folder)
     if fence.language == 'python':
         command = [sys.executable, '-c', fence.text]
     else:

@@ -1,13 +1,16 @@
-"""Every command and every piece of Python in README.md and docs/ is run, or checked."""
+"""Every command and every piece of Python in README.md and docs/ is run, or checked.
+
+Blocks without a marker run anywhere, here and in test_system_commands; those with one where their
+needs are met, see test_marked_blocks. Only what installs software is parsed and not run.
+"""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
-from fences import LANGUAGES, Fence, check_command, commands, documents, fences
-from running import GENERAL, SECONDS, execute, folder_of, run_document, runnable_documents
+from fences import LANGUAGES, check_command, commands, documents, fences
+from running import GENERAL, SECONDS, run_document, runnable_documents
 
 PATHS = documents()
 
@@ -33,22 +36,3 @@ def test_no_document_is_forgotten() -> None:
 @pytest.mark.parametrize('path', runnable_documents(general=True), ids=lambda path: path.stem)
 def test_blocks_run(path: Path, tmp_path: Path) -> None:
     run_document(path, tmp_path)
-
-
-def with_ros(path: Path) -> list[Fence]:
-    """Blocks to run where ROS is: those that need it, and those that come before them."""
-    found = [f for f in fences(path) if f.language in ('sh', 'python')
-             and f.marker in ('', 'needs ros')]  # fmt: skip
-    while found and not found[-1].marker:
-        found.pop()
-    return found
-
-
-@pytest.mark.ros
-@pytest.mark.timeout(2 * SECONDS)
-@pytest.mark.skipif(shutil.which('ros2') is None, reason='ros2 is not on the PATH')
-@pytest.mark.parametrize('path', [p for p in PATHS if with_ros(p)], ids=lambda path: path.stem)
-def test_ros_blocks_run(path: Path, tmp_path: Path) -> None:
-    folder = folder_of(path, tmp_path)
-    for fence in with_ros(path):
-        execute(fence, folder)

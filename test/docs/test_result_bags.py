@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcap.reader import make_reader
-from mcap_ros2.decoder import DecoderFactory
 
 from veh_identification.api import replay_graph, simulate
 from veh_identification.runtime.graph import find_config
@@ -38,10 +36,13 @@ def bags(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def decoded(folder: Path) -> dict[str, list[tuple[Any, Any, Any]]]:
     """Schema, record and decoded message by topic."""
+    # Here and not above: the plugins of ROS import every test file, needed or not.
+    make_reader = pytest.importorskip('mcap.reader').make_reader
+    factory = pytest.importorskip('mcap_ros2.decoder').DecoderFactory
     found: dict[str, list[tuple[Any, Any, Any]]] = {}
     (file,) = folder.glob('*.mcap')
     with file.open('rb') as stream:
-        reader = make_reader(stream, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        reader = make_reader(stream, validate_crcs=True, decoder_factories=[factory()])
         summary = reader.get_summary()
         assert summary is not None and summary.statistics is not None
         for schema, channel, message, content in reader.iter_decoded_messages():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 from functools import cache
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from fences import ROOT, documents
+
+from veh_identification.cli.main import build_parser
 
 PACKAGE = ROOT / 'veh_identification'
 LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
@@ -73,9 +76,12 @@ def sentences() -> list[str]:
 
 
 def quoted() -> list[str]:
-    """What docs/troubleshooting.md says that the program prints."""
-    text = (ROOT / 'docs' / 'troubleshooting.md').read_text('utf-8')
-    return re.findall(r'"([^"\n]+)"', text)
+    """What the documents say that the program prints."""
+    found = re.findall(r'"([^"\n]+)"', read('docs/troubleshooting.md'))
+    # Elsewhere only sentences at the begin of a table's row.
+    for path in documents():
+        found += re.findall(r'^\| "([^"\n]+)"', path.read_text('utf-8'), re.M)
+    return found
 
 
 def is_said(quote: str) -> bool:
@@ -109,3 +115,26 @@ def test_what_ros_users_install_with_pip_is_complete(name: str) -> None:
     with_rosbags = {requirement.split(';')[0].strip() for requirement in requires('rosbags') or []}
     missing = needed - by_pip - with_rosbags - rosdep - ({'pyyaml'} if 'yaml' in rosdep else set())
     assert not missing
+
+
+#: Options of other programs that the documents name.
+FOREIGN_OPTIONS = {'--from-paths', '--show-args', '--system-site-packages', '--ros-args'}
+
+
+def known_options(parser: argparse.ArgumentParser) -> set[str]:
+    """Every option of the command line, of all verbs."""
+    found: set[str] = set()
+    for action in parser._actions:
+        found.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                found |= known_options(inner)
+    return found
+
+
+@pytest.mark.parametrize('path', documents(), ids=lambda path: path.stem)
+def test_options_in_the_text_exist(path: Path) -> None:
+    known = known_options(build_parser()) | FOREIGN_OPTIONS
+    assert '--validate' in known and '--no-such-option' not in known
+    named = set(re.findall(r'(?<![\w-])--[a-z][a-z-]+', path.read_text('utf-8')))
+    assert not named - known

@@ -125,7 +125,8 @@ def test_narrow_screen_button_and_print(browser: Any, page: Path) -> None:
     assert browser.execute_script(theme) == 'dark'
     assert browser.execute_async_script(DRAW)
     assert browser.execute_script(paper) != before
-    folded = "return document.querySelectorAll('details:not([open])').length"
+    folded = ("return document.querySelectorAll("
+              "'section:not(#settings) details:not([open])').length")
     assert browser.execute_script(folded) > 0
     browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     assert browser.execute_script(theme) == 'light'
@@ -138,6 +139,36 @@ def test_narrow_screen_button_and_print(browser: Any, page: Path) -> None:
     assert browser.execute_script(theme) == 'dark'
     assert browser.execute_script(folded) > 0
     assert browser.get_log('browser') == []
+
+
+def test_figures_zoom_by_keyboard(
+        browser: Any, tmp_path: Path, identification: IdentificationContent) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    show(browser, write_page(tmp_path / 'report.html', identification_page(identification)))
+    plot = browser.find_element('css selector', '#validation .plot')
+    read = "return document.querySelector('#validation .plot').layout.xaxis2.range.slice();"
+    before = browser.execute_script(read)
+    browser.execute_script('arguments[0].focus();', plot)
+    plot.send_keys('+')
+    closer = browser.execute_script(read)
+    assert closer[1] - closer[0] == pytest.approx(0.5 * (before[1] - before[0]))
+    plot.send_keys(Keys.ARROW_RIGHT)
+    moved = browser.execute_script(read)
+    assert moved[0] > closer[0]
+    assert moved[1] - moved[0] == pytest.approx(closer[1] - closer[0])
+    plot.send_keys('0')
+    assert browser.execute_script(read) == pytest.approx(before)
+
+
+def test_everything_is_reached_by_the_tabulator(
+        browser: Any, tmp_path: Path, identification: IdentificationContent) -> None:
+    show(browser, write_page(tmp_path / 'report.html', identification_page(identification)))
+    left_out = browser.execute_script(
+        "return [...document.querySelectorAll('a, button, summary, .plot, .scroll, pre')]"
+        ".filter((part) => part.tabIndex < 0 && !part.closest('.modebar'))"
+        '.map((part) => part.outerHTML.slice(0, 80));')
+    assert left_out == []
 
 
 def test_table_sorts_by_size_with_unknown_values_last(

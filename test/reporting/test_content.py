@@ -16,6 +16,7 @@ from veh_identification.reporting.identification import (
 )
 from veh_identification.reporting.numbers import beside, fewest_inside, listed, number
 from veh_identification.reporting.observation import error_rows, merged
+from veh_identification.reporting.page_parts import extra_section
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.messages import header, new
 
@@ -86,6 +87,14 @@ def test_fit_rows_join_own_data_and_validation() -> None:
     assert second.unit == 'N m'
 
 
+def test_lost_equation_has_no_validation() -> None:
+    lost = make_result(residual_rms=np.array([np.nan, 2.0]), validation=Validation(
+        ['FX', 'NZ'], np.array([0.0, 2.5]), np.array([np.nan, 0.02]), np.zeros(2), 500, 0))
+    first, second = fit_rows(lost, {})
+    assert np.isnan(first.validation_rms) and np.isnan(first.a_priori_rms)
+    assert second.validation_rms == 2.5
+
+
 def test_bag_with_one_series_holds_the_validation(tmp_path: Path) -> None:
     write_reconstruction(tmp_path / 'results', ('car_identification/reconstruction',))
     held = read_traces(tmp_path / 'results', ['one'], 'two')
@@ -117,6 +126,18 @@ def test_content_leaves_out_what_was_not_identified(tmp_path: Path) -> None:
     assert [one.equation for one in content.colours] == ['FX']  # NZ's residual is constant
 
 
+def test_how_much_was_recorded_and_which_model_is_said(tmp_path: Path) -> None:
+    write_reconstruction(tmp_path / 'run', ('a',))
+    given = {'dof': 20, 'seconds': 3.0}
+    content = identification_content(
+        make_result(input=given), None, Provenance('', (), ()), [tmp_path / 'run'])
+    assert content.recorded == pytest.approx(7.98)
+    assert content.model == '20-dof model'
+    older = make_result(input={**given, 'model': '2002'})
+    assert identification_content(older, None, Provenance('', (), ()), ['gone']).model == \
+        'Lagrange model of document 001'
+
+
 def test_truth_of_a_recording_that_has_none(tmp_path: Path) -> None:
     assert simulated_truth(tmp_path) == {}
     (tmp_path / 'truth.json').write_text('{"parameters": {"Mc": 5}}')
@@ -133,14 +154,28 @@ def test_further_entries_become_sentences_and_tables() -> None:
         'model_selection': [{'passive': 'dry', 'parameters': 24, 'recommended': True}],
         'validation_urdf': {}}
     found = {one.text: one.level for one in extras.statements(extra)}
-    assert 'Total mass 8.003 kg, standard deviation 0.012 kg; the model given has 6.700 kg.' \
-        in found
+    (mass,) = extras.cards(extra)
+    assert (mass.value, mass.note) == ('8.003 kg', '± 0.012 kg; the model given has 6.700 kg')
+    assert extras.cards({}) == ()
     assert [level for text, level in found.items() if '1545 kg' in text] == ['warn']
     assert any('knee' in text for text in found)
     first, second = extras.tables(extra)
     assert first.rows == (('plate.FX', 'N', 0.1, 0.01),)
     assert second.columns == ('model', 'parameters', 'recommended')
     assert second.rows == (('dry', 24.0, 'yes'),)
+    studies = {
+        'model_comparison': {'all': {'agree': 1, 'of': 2}, 'parameters': [
+            {'name': 'Mc', 'unit': 'kg', 'value_38': 1500.0, 'value_20': 1510.5,
+             'difference_in_sigma': float('nan')}]},
+        'filter_study': {'choices': ['by rule', '3.1/16'], 'parameters': [
+            {'name': 'Mc', 'unit': 'kg', 'values': np.array([1500.5, 1510.5]),
+             'largest_change_in_sigma': 3.0}]}}
+    assert '1 of 2 parameters' in extras.statements(studies)[0].text
+    both, cutoffs = extras.tables(studies)
+    assert both.columns == ('parameter', 'unit', '38 dof', '20 dof', 'difference / sigma')
+    assert cutoffs.rows == (('Mc', 'kg', 1500.5, 1510.5, 3.0),)
+    assert cutoffs.columns[2:4] == ('by rule', '3.1/16')
+    assert len(extra_section((both, cutoffs))[0].blocks) == 2
     assert extras.statements({}) == ()
     assert extras.tables({}) == ()
 
@@ -180,6 +215,9 @@ def test_value_has_the_digits_of_its_deviation() -> None:
     assert beside(1535.7834, 0.95) == '1535.78'
     assert beside(20474.7, 21.6) == '20475'
     assert beside(5.0, float('nan')) == '5.000'
+    assert beside(-1.14e-6, 4.8e-6) == '-1.1e-06'
+    assert beside(2.1234e-4, 1.3e-5) == '2.12e-04'
+    assert beside(0.07, 1.3e-5) == '0.070000'
 
 
 def test_lists_and_counts() -> None:

@@ -47,6 +47,30 @@ def test_topics_of_a_bag_without_those_of_the_truth(tmp_path: Path) -> None:
     assert rows[0].count == 50
 
 
+def write_topics(path: Path, spans: dict[str, tuple[int, int]]) -> None:
+    with BagWriter(path) as writer:
+        for topic, (begin, end) in spans.items():
+            for k in range(begin, end):
+                writer.write_message(topic, new('geometry_msgs/msg/TwistStamped', header=header(
+                    k * 10_000_000, '')), k * 10_000_000)
+
+
+def test_topics_that_begin_late_or_end_early_are_found(tmp_path: Path) -> None:
+    write_topics(tmp_path / 'run', {'a': (0, 1000), 'b': (3, 1004), 'c': (0, 1000),
+                                    'late': (200, 1000), 'lost': (0, 400), 'latched': (0, 2)})
+    rows = {row.topic: row for row in sensor_health([tmp_path / 'run'])}
+    assert rows['/late'].starts_late == pytest.approx(2.0)
+    assert rows['/lost'].ends_early == pytest.approx(6.0, abs=0.01)
+    for name, row in rows.items():
+        assert (row.starts_late > 0.0) == (name == '/late')
+        assert (row.ends_early > 0.0) == (name == '/lost')
+
+
+def test_two_topics_cannot_tell_which_of_them_is_late(tmp_path: Path) -> None:
+    write_topics(tmp_path / 'run', {'a': (0, 1000), 'b': (500, 1000)})
+    assert not any(row.starts_late for row in sensor_health([tmp_path / 'run']))
+
+
 def test_recording_that_is_gone_becomes_a_row_that_says_so(tmp_path: Path) -> None:
     rows = sensor_health([tmp_path / 'gone'])
     assert len(rows) == 1

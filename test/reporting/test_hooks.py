@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from veh_identification.reporting import hooks
-from veh_identification.reporting.provenance import command_line
+from veh_identification.reporting.provenance import command_line, provenance
 from veh_identification.simulation.scenarios import simulate
 from veh_identification.systems.hexapod.command import identify
 
@@ -19,6 +19,17 @@ def test_command_is_put_together_from_the_arguments(monkeypatch: pytest.MonkeyPa
         "veh-id identify car --bag 'a b' --bag c --out x"
     monkeypatch.setattr(sys, 'argv', ['/usr/bin/veh-id', 'identify', 'car', '--bag', 'typed'])
     assert command_line('identify', 'car', options) == 'veh-id identify car --bag typed'
+    monkeypatch.setattr(sys, 'argv', ['/ws/veh_identification/cli/main.py', 'identify', 'car'])
+    assert command_line('identify', 'car', options) == 'veh-id identify car'
+
+
+def test_choices_stand_in_the_command_and_among_the_inputs(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, 'argv', ['pytest'])
+    found = provenance('identify', 'car', [('bag', 'a'), ('dof', 20), ('paper_rule', True),
+                                           ('filter_study', False)])
+    assert found.command == 'veh-id identify car --bag a --dof 20 --paper-rule'
+    assert found.files == (('bag', 'a'), ('dof', '20'), ('paper rule', 'yes'))
 
 
 def test_report_that_fails_is_told_and_does_not_raise(tmp_path: Path) -> None:

@@ -15,9 +15,11 @@ from veh_identification.reporting.content import (
     Trace,
     TraceSet,
 )
+from veh_identification.reporting.first_screen import Statement
 from veh_identification.reporting.html import Page, render, write_page
 from veh_identification.reporting.page_identification import identification_page
 from veh_identification.reporting.page_observation import observation_page
+from veh_identification.reporting.page_parts import listing
 from veh_identification.reporting.palette import THEMES
 
 #: Axes that count or name things have no unit.
@@ -128,3 +130,20 @@ def test_observer_without_truth_or_innovations_makes_a_page(
     assert 'holds no truth' in text
     assert 'no gate' in text
     assert 'nan' not in re.sub(r'<script\b.*?</script>', '', text, flags=re.DOTALL).lower()
+
+
+def test_settings_are_listed_compactly_and_stay_json() -> None:
+    value = {'sigma': [1.0, 2.0, 3.0], 'text': 'a [b] {c}', 'bands': {'a': 1, 'b': {'c': [1]}},
+             'long': ['x' * 40] * 4}
+    text = listing(value)
+    assert '  "sigma": [1.0, 2.0, 3.0],' in text.splitlines()
+    assert max(map(len, text.splitlines())) <= 150
+    assert json.loads(text) == value
+
+
+def test_further_remarks_are_folded(identification: IdentificationContent) -> None:
+    notes = tuple(Statement('note', f'Remark {k}.') for k in range(20))
+    page = identification_page(replace(identification, findings=notes))
+    text = render(page)
+    assert f'<summary>{len(page.summary.further)} more remarks</summary>' in text
+    assert all(f'Remark {k}.' in text for k in range(20))

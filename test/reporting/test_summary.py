@@ -9,9 +9,10 @@ from veh_identification.reporting.content import (
     FitRow,
     IdentificationContent,
     ObservationContent,
+    Outage,
     ParameterRow,
-    Statement,
 )
+from veh_identification.reporting.first_screen import FIRST_SCREEN, Statement
 
 
 def texts(found: object) -> str:
@@ -45,6 +46,57 @@ def test_missing_validation_is_a_reservation(identification: IdentificationConte
     assert found.cards[1].note.endswith('its own data')
 
 
+def test_deviations_are_no_praise_while_the_equations_fit_badly(
+        identification: IdentificationContent) -> None:
+    wrong = tuple(FitRow(row.equation, row.unit, 80.0, 0.8, 80.0, 0.8, 90.0)
+                  for row in identification.fit)
+    found = summary.summarise(replace(identification, fit=wrong))
+    (praise,) = [one for one in found.statements if 'of 4 parameters' in one.text]
+    assert praise.level == 'note'
+    assert 'counts for little' in praise.text
+    (judged,) = [one for one in found.statements if 'On a recording that was not used' in one.text]
+    assert judged.level == 'bad'
+
+
+def test_causes_stand_before_symptoms(identification: IdentificationContent) -> None:
+    wrong = tuple(FitRow(row.equation, row.unit, 80.0, 0.8, 80.0, 0.8, 90.0)
+                  for row in identification.fit)
+    found = summary.summarise(replace(
+        identification, fit=wrong, findings=(Statement('bad', 'The wheels are swapped.'),)))
+    assert found.statements[0].text == 'The wheels are swapped.'
+    assert [one.level for one in found.statements[:3]] == ['bad'] * 3
+
+
+def test_first_screen_keeps_all_reservations_and_folds_other_remarks(
+        identification: IdentificationContent) -> None:
+    notes = tuple(Statement('note', f'Remark {k}.') for k in range(20))
+    found = summary.summarise(replace(identification, findings=notes))
+    assert len(found.first) == FIRST_SCREEN
+    assert found.first + found.further == found.statements
+    warnings = tuple(Statement('warn', f'Reservation {k}.') for k in range(20))
+    found = summary.summarise(replace(identification, findings=warnings))
+    assert [one.level for one in found.first] == ['warn'] * 20
+
+
+def test_sensors_that_stop_are_named(identification: IdentificationContent) -> None:
+    row = identification.health[0]
+    rows = (row, replace(row, topic='/wheel_rr/wrench', ends_early=18.0),
+            replace(row, topic='/a', starts_late=3.0), replace(row, topic='/b', starts_late=3.0))
+    found = summary.summarise(replace(identification, health=rows))
+    assert 'one: /wheel_rr/wrench ends 18 s before the other topics.' in texts(found)
+    assert 'one: /a and /b begin 3.0 s after the other topics.' in texts(found)
+    assert found.level == 'warn'
+
+
+@pytest.mark.parametrize(('missing', 'level'), [(1.0, 'good'), (10.0, 'warn')])
+def test_many_gaps_are_a_reservation(identification: IdentificationContent, missing: float,
+                                     level: str) -> None:
+    row = replace(identification.health[0], gaps=2, missing=missing, longest_gap=0.5)
+    found = summary.summarise(replace(identification, health=(row,)))
+    assert 'the longest is 0.500 s in /imu/data of one' in texts(found)
+    assert found.level == level
+
+
 @pytest.mark.parametrize(
     ('changes', 'level', 'words'),
     [
@@ -52,15 +104,27 @@ def test_missing_validation_is_a_reservation(identification: IdentificationConte
         ({'condition_number': 300.0}, 'good', 'Condition number 300: some combinations'),
         ({'unexcited': ('Cx',)}, 'warn', 'Cx: the recording does not tell these apart'),
         ({'excluded': 1000}, 'warn', '1000 of 3000 samples (33 %)'),
-        ({'fit': (FitRow('FX', 'N', 1.0, 0.01, 3.0, 0.03, 20.0),)}, 'warn',
-         'residuals are more than 2 times larger'),
+        ({'fit': (FitRow('FX', 'N', 1.0, 0.03, 3.0, 0.09, 20.0),)}, 'warn',
+         'Standard deviations do not cover that'),
+        ({'fit': (FitRow('FX', 'N', 1.0, 0.01, 3.0, 0.03, 20.0),)}, 'good',
+         'still below 5 % of the signal'),
         ({'fit': (FitRow('FX', 'N', 60.0, 0.6, 60.0, 0.6, 90.0),)}, 'bad',
-         'FX is reconstructed poorly'),
+         'FX (60 %) is reconstructed poorly'),
+        ({'fit': (FitRow('FX', 'N', 60.0, 0.6, 60.0, 0.6, 90.0),
+                  FitRow('FY', 'N', 60.0, 0.7, 60.0, 0.7, 90.0))}, 'bad',
+         'FX (60 %) and FY (70 %) are reconstructed poorly'),
         ({'fit': (FitRow('FX', 'N', 1.0, 0.3, 1.0, 0.3, 2.0),
-                  FitRow('FZ', 'N', 1.0, 0.001, 1.0, 0.001, 2.0))}, 'good',
-         'FX: 30 % unexplained, of a signal that is small itself'),
+                  FitRow('FZ', 'N', 1.0, 0.001, 1.0, 0.001, 2.0),
+                  FitRow('NX', 'N m', 1.0, 0.001, 1.0, 0.001, 2.0))}, 'good',
+         'small themselves: FX (30 % of 3.333 N rms)'),
+        # Braking in a straight line: the lateral force holds noise only.
+        ({'fit': (FitRow('FX', 'N', 1.0, 0.01, 1.0, 0.01, 2.0),
+                  FitRow('FY', 'N', 1.0, 0.01, 1.1, 0.9, 2.0),
+                  FitRow('FZ', 'N', 1.0, 0.01, 1.0, 0.01, 2.0))}, 'good',
+         'FY: the validation recording hardly moves it'),
         ({'fit': (FitRow('FX', 'N', 1.0, 0.01, 1.0, 0.01, 0.5),)}, 'warn',
-         'residuals 0.50 times as large'),
+         'explain that recording no worse than the estimates do: they leave residuals 0.50 times'),
+        ({'recorded': 90.0}, 'good', '40.0 of the 90.0 s recorded were used'),
     ],
 )  # fmt: skip
 def test_each_reservation(identification: IdentificationContent, changes: dict[str, object],
@@ -86,12 +150,23 @@ def test_weak_missing_and_correlated_parameters_are_named(
 
 
 def test_observer_is_trusted(observation: ObservationContent) -> None:
-    found = summary_observation.summarise(observation)
+    short = (Outage('gps', 1.0, 1.4),)
+    found = summary_observation.summarise(replace(observation, outages=short))
+    assert '1 short outage of gps, the longest 0.4' in texts(found)
     assert found.level == 'good'
-    assert '1 outage of gps, the longest 2.0' in texts(found)
     assert 'not white' in texts(found)
     assert found.cards[0].value == '0.020 m'
     assert found.cards[2].note == '2 of 799'
+
+
+def test_long_outage_is_a_reservation_that_says_how_unsure_it_made(
+        observation: ObservationContent) -> None:
+    found = summary_observation.summarise(observation)
+    assert found.level == 'warn'
+    assert 'No gps from 3.99 s to 6.01 s (20 % of the run' in texts(found)
+    assert 'Two sigma grew to x 0.040 m and y 0.040 m.' in texts(found)
+    lost = summary_observation.summarise(replace(observation, outages=(Outage('gps', 5.0, 10.0),)))
+    assert 'No gps from 5.00 s to the end (50 % of the run' in texts(lost)
 
 
 def test_observer_worse_than_its_model_is_not(observation: ObservationContent) -> None:
@@ -100,6 +175,8 @@ def test_observer_worse_than_its_model_is_not(observation: ObservationContent) -
     assert found.level == 'bad'
     assert 'Too sure of itself' in texts(found)
     assert 'x: the model alone is closer' in texts(found)
+    assert 'its rms error is 10 times larger' in texts(found)
+    assert found.cards[0].note == '10 times larger than the model alone'
 
 
 def test_observer_without_truth_says_so(observation: ObservationContent) -> None:
@@ -112,5 +189,5 @@ def test_sensor_that_fits_badly_is_named(observation: ObservationContent) -> Non
     row = replace(observation.sensors[0], nis=4.0, rejected=400, used=400)
     found = summary_observation.summarise(replace(observation, sensors=(row,)))
     assert 'gps: innovations are larger than expected' in texts(found)
-    assert 'gps: the gate rejected 50 %' in texts(found)
+    assert 'The gate rejected 50 % of gps: look first at sign' in texts(found)
     assert found.level == 'warn'

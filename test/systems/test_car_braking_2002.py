@@ -12,6 +12,7 @@ from car_cases import CONFIG, configuration, recording
 
 from veh_identification.errors import EstimationError, UsageError
 from veh_identification.identification import IdentificationResult
+from veh_identification.reporting.identification import read_traces
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.simulation.car_exact import EXACT_TRUTH
 from veh_identification.simulation.car_exact_bag import write_recording
@@ -22,7 +23,11 @@ from veh_identification.systems.car.braking_2002 import (
     identify_car_2002,
     names_of_2006,
 )
-from veh_identification.systems.car.braking_2002_command import identify_2002_bags, text_2002
+from veh_identification.systems.car.braking_2002_command import (
+    identify_2002_bags,
+    text_2002,
+    truth_2002,
+)
 from veh_identification.systems.car.identify import identify_recordings
 from veh_identification.systems.car.lagrange_2002 import EQUATIONS_2002
 from veh_identification.systems.car.output import result_text
@@ -131,10 +136,31 @@ def test_from_bags_to_files(tmp_path: Path) -> None:
     assert content['input']['model'] == '2002' and list(content['validation']) == list(
         EQUATIONS_2002)
     assert (out / 'parameters.csv').exists() and 'm6' in text
+    traces = {trace.equation: trace for trace in
+              read_traces(out / 'result', ['a'], tmp_path / 'b')[0].traces}
+    assert list(traces) == list(EQUATIONS_2002) and traces['phi'].unit == 'N m'
+    # The traces show the validation run with the residuals that parameters.json states.
+    for name in ('x', 'z', 'suspension_rr'):
+        shown = np.sqrt(np.nanmean(np.square(traces[name].error)))
+        stated = content['validation'][name]['rms']
+        size = np.sqrt(np.nanmean(np.square(traces[name].measured)))
+        assert shown < 2.0 * stated + 1e-3 * size, name
+    report = (out / 'report.html').read_text('utf-8')
+    assert 'Lagrange model of document 001' in report and '--model 2002' in report
+    assert 'Validation recording b' in report
+    identify_2002_bags(bags=[tmp_path / 'a'], config=CONFIG, out=out)  # replaces its own results
+    assert 'Identification data: a' in (out / 'report.html').read_text('utf-8')
     with pytest.raises(UsageError, match='at least one'):
         identify_2002_bags(bags=[], out=tmp_path / 'x')
     with pytest.raises(UsageError, match='must be positive'):
         identify_2002_bags(bags=[tmp_path / 'a'], out=tmp_path / 'x', cutoff_hz=-1.0)
+
+
+def test_truth_has_the_names_and_signs_of_document_001(tmp_path: Path) -> None:
+    assert truth_2002(tmp_path) == {}
+    truth = {'Mc': 1500.0, 'MYc': 8.0, 'k3': 22000.0, 'other': 1.0}
+    (tmp_path / 'truth.json').write_text(json.dumps({'parameters': truth}))
+    assert truth_2002(tmp_path) == {'m6': 1500.0, 'mx6': -8.0, 'ks7': 22000.0}
 
 
 def test_a_missing_wheel_and_a_short_recording_are_named() -> None:

@@ -11,6 +11,7 @@ import pytest
 from car_cases import CONFIG, TRUTH, configuration, recording
 
 from veh_identification.errors import InputError, UsageError
+from veh_identification.reporting.identification import read_traces
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.simulation.car_exact import EXACT_TRUTH
 from veh_identification.simulation.car_exact_bag import write_exact, write_recording
@@ -44,7 +45,7 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     lines = (out / 'parameters.csv').read_text().splitlines()
     assert lines[0].startswith('name,unit,value,std') and len(lines) == 34
     assert 'Mc' in text and 'validation on another recording' in text
-    with BagReader(out / 'results') as reader:
+    with BagReader(out / 'result') as reader:
         assert reader.topics['/car_identification/parameters'].count == 1
         assert reader.topics['/car_identification/reconstruction'].count > 500
         first = next(iter(reader.messages(['/car_identification/reconstruction']))).message
@@ -53,7 +54,26 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     # A second run replaces the first one's results.
     identify(bags=[bags[0]], config=CONFIG, out=out)
     assert sorted(one.name for one in out.iterdir()) == [
-        'parameters.csv', 'parameters.json', 'report.html', 'results']
+        'parameters.csv', 'parameters.json', 'report.html', 'result']
+
+
+def test_equations_that_are_lost_have_no_predicted_side(
+        bags: tuple[Path, Path], tmp_path: Path) -> None:
+    with BagReader(bags[0]) as reader, BagWriter(tmp_path / 'blind') as writer:
+        for item in reader.messages():
+            if item.topic != '/wheel_rr/wrench':
+                writer.write_message(item.topic, item.message, item.time_ns)
+    text = identify(bags=[tmp_path / 'blind'], validate=bags[1], config=CONFIG,
+                    out=tmp_path / 'out')
+    assert 'wheel_rr/wrench is missing' in text and text.splitlines()[-1].startswith('report: ')
+    (shown,) = read_traces(tmp_path / 'out' / 'result', ['blind'], bags[1])
+    traces = {trace.equation: trace for trace in shown.traces}
+    for name in ('FX', 'NZ', 'suspension_rr'):
+        assert np.isnan(traces[name].predicted).all() and np.isfinite(traces[name].measured).any()
+    assert np.isfinite(traces['suspension_fl'].predicted).sum() > 500
+    # The transients of the filters are no errors of the model.
+    error = np.abs(traces['suspension_fl'].error)
+    assert np.nanmax(error[:20]) < 5.0 * np.sqrt(np.nanmean(np.square(error)))
 
 
 def test_poses_from_tf_static_serve_where_the_configuration_has_none(

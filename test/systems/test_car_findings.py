@@ -14,8 +14,10 @@ from veh_identification.simulation.car_exact import ExactCar
 from veh_identification.simulation.car_exact_sensors import ExactSensors, exact_recording
 from veh_identification.systems.car import yaml_fields as fields
 from veh_identification.systems.car.configuration import Sensor
+from veh_identification.systems.car.findings import check_steering
 from veh_identification.systems.car.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.processing import Processing, prepare
 from veh_identification.systems.car.recording import CarRecording
 
 QUICK = CarOptions(bias_correction=False)
@@ -144,3 +146,14 @@ def test_gaps_are_not_bridged() -> None:
     assert result.samples < 200 * 36
     error = np.abs(result.value - TRUTH)[[0, 1, 4, 5, 6]] / TRUTH[[0, 1, 4, 5, 6]]
     assert error.max() < 1e-3
+
+
+@pytest.mark.parametrize(('size', 'named'), [(-1.0, True), (-0.1, False), (1.0, False)])
+def test_steering_is_judged_only_where_somebody_steers(size: float, named: bool) -> None:
+    """On a straight road bump steer may run against the yaw rate, which says nothing."""
+    piece = prepare(recording(14.0), configuration(), Processing()).pieces[0]
+    steering = piece.joints['steering']
+    assert steering.position[:, 0].std() > 0.004
+    moved = replace(steering, position=size * steering.position)
+    found = check_steering(replace(piece, joints={**piece.joints, 'steering': moved}))
+    assert bool(found) == named

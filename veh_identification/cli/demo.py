@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -58,4 +60,7 @@ def run(options: argparse.Namespace) -> int:
     print('What to try next, on your own recording:')
     for command in NEXT:
         print(f'  {command}')
+    if shutil.which('veh-id') is None:
+        activate = os.path.relpath(Path(sys.executable).with_name('activate'))
+        print(f'`. {activate}` puts veh-id on the path of this terminal.')
     return 0

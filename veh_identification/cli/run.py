@@ -63,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
             remappings=(*options.remap, *description.remappings),
         )
         description.create(node)
+        print(description.ready_line, flush=True)
         engine.spin()
     finally:
         engine.shutdown()

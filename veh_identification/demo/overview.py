@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from veh_identification.demo.parts import Part, coverage
-from veh_identification.reporting.content import Card, Level, Statement, Summary
 from veh_identification.reporting.figures import Figure, axis, style
+from veh_identification.reporting.first_screen import Card, Level, Statement, Summary
 from veh_identification.reporting.html import (
     Cell,
     Code,

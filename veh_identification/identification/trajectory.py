@@ -164,10 +164,8 @@ class FourierTrajectory:
         """Write YAML (.yaml, .yml) or JSON, whole or not at all."""
         target = Path(path)
         data = self.to_dict()
-        if target.suffix in ('.yaml', '.yml'):
-            text = yaml.safe_dump(data, sort_keys=False)
-        else:
-            text = json.dumps(data, indent=2)
+        plain = target.suffix in ('.yaml', '.yml')
+        text = yaml.safe_dump(data, sort_keys=False) if plain else json.dumps(data, indent=2)
         partial = target.with_name(target.name + '.partial')
         partial.write_text(text, encoding='utf-8')
         os.replace(partial, target)  # noqa: PTH105 - one atomic call

@@ -9,36 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from veh_identification.reporting.first_screen import Card, Statement
+
 Array = NDArray[np.float64]
-Level = Literal['good', 'note', 'warn', 'bad']
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One sentence for the reader and how serious it is."""
-
-    level: Level
-    text: str
-
-
-@dataclass(frozen=True)
-class Card:
-    """One figure of the first screen."""
-
-    label: str
-    value: str
-    note: str
-    level: Level = 'note'
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The first screen: can this be trusted, and why (not)."""
-
-    level: Level
-    headline: str
-    cards: tuple[Card, ...]
-    statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
@@ -103,6 +76,12 @@ class FitRow:
         """rms of the measured side of the identification data."""
         return self.rms / self.relative if self.relative else float('nan')
 
+    @property
+    def validation_measured_rms(self) -> float:
+        """The same of the recording that judges."""
+        return self.validation_rms / self.validation_relative if self.validation_relative \
+            else float('nan')
+
 
 @dataclass(frozen=True)
 class Colour:
@@ -139,6 +118,8 @@ class HealthRow:
     disorder: int  # stamps earlier than or equal to the one before
     undecodable: int
     note: str = ''
+    starts_late: float = 0.0  # s after the other topics of the recording
+    ends_early: float = 0.0  # s before them
 
 
 @dataclass(frozen=True)
@@ -188,6 +169,9 @@ class IdentificationContent:
     health: tuple[HealthRow, ...]
     provenance: Provenance
     extras: tuple[ExtraTable, ...] = ()
+    cards: tuple[Card, ...] = ()  # figures that only some systems have, for the first screen
+    model: str = ''  # which of a system's models
+    recorded: float = float('nan')  # s of the recordings that were identified from
 
     @property
     def validated(self) -> bool:

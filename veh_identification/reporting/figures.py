@@ -12,6 +12,8 @@ from veh_identification.reporting.content import Array, Outage
 from veh_identification.reporting.palette import GRID, INK, OUTAGE, PAPER
 from veh_identification.reporting.series import LIMIT, extremes
 
+ZOOM = ('Drag to zoom, double click to see all; the keys + - and arrows do the same '
+        'with the figure that has the focus, 0 shows all.')
 DECIMATED = (f'Lines of more than {LIMIT} points are drawn by the smallest and the largest value '
              f'of each of {LIMIT // 3} intervals, so that peaks stay; numbers in tables and '
              'sentences come from all samples.')
@@ -36,7 +38,9 @@ class Figure:
 def axis(title: str, **more: Any) -> dict[str, Any]:
     """An axis with its title, which must hold the unit."""
     return {'title': {'text': title, 'standoff': 6}, 'gridcolor': GRID, 'zerolinecolor': GRID,
-            'linecolor': GRID, 'tickfont': {'size': 11}, 'automargin': True, **more}
+            'linecolor': GRID, 'tickfont': {'size': 11}, 'automargin': True,
+            # 0.0005 and 17000 rather than 500 micro and 17 k beside a unit
+            'minexponent': 5, **more}
 
 
 def style(figure: Any, height: int, **layout: Any) -> Any:

@@ -89,9 +89,16 @@ def spectra(colours: Iterable[Colour]) -> list[Figure]:
         figure.update_layout(
             xaxis=axis('frequency [Hz]', type='log'),
             yaxis=axis(f'power density [{squared(unit)}/Hz]', type='log', exponentformat='power',
-                       dtick=2))
+                       dtick=decades(members)))
         result.append(Figure(f'Spectrum of the residuals in {unit}', figure, height=330))
     return result
+
+
+def decades(colours: Iterable[Colour]) -> int | str:
+    """Distance of the ticks that leaves at least two and at most a few on the axis."""
+    seen = np.concatenate([one.density[one.density > 0.0] for one in colours])
+    span = float(np.log10(seen.max() / seen.min())) if len(seen) else 1.0
+    return 'D1' if span < 2.0 else 1 if span < 6.0 else 2 if span < 14.0 else 5
 
 
 def squared(unit: str) -> str:

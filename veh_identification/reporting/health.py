@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,10 @@ from veh_identification.runtime.bags import BagReader, columns_of
 
 #: A distance between stamps above this many usual ones is a gap.
 GAP = 5.0
+#: Topics of fewer messages are latched or rare: they have no begin and end of their own.
+FEW = 10
+#: A topic begins late or ends early from this share of the recording on.
+LEAST_PART = 0.05
 #: Beyond this many messages only the beginning of a recording is looked at.
 MOST_MESSAGES = 3_000_000
 
@@ -48,10 +53,35 @@ def _of_bag(bag: Path, skip: Sequence[str]) -> list[HealthRow]:
             text = note or ('' if column.has_header else 'no header: log time is used')
             rows.append(health_row(bag.name, name, column.typename, column.stamps_ns,
                                    column.undecodable, text))
+        rows = with_ends(rows, {name: columns[name].stamps_ns for name in wanted})
         rows += [HealthRow(bag.name, name, topic.typename, topic.count, np.nan, np.nan, 0,
                            np.nan, 0, topic.count, topic.problem)
                  for name, topic in reader.topics.items() if topic.problem]
     return rows
+
+
+def with_ends(rows: list[HealthRow], stamps_ns: Mapping[str, NDArray[np.int64]]
+              ) -> list[HealthRow]:
+    """The rows with how much later than the others each topic begins, how much earlier it ends.
+
+    Medians, so that one topic with another clock does not shift all others; topics of a few
+    messages (latched ones) neither count nor are judged.
+    """
+    ends = {name: (int(stamps.min()), int(stamps.max()))
+            for name, stamps in stamps_ns.items() if len(stamps) >= FEW}
+    if len(ends) < 3:
+        return rows
+    begin, end = np.median(np.array(list(ends.values()), dtype=np.float64), axis=0)
+    result = []
+    for row in rows:
+        if row.topic in ends:
+            first, last = ends[row.topic]
+            least = max(LEAST_PART * (end - begin) * 1e-9, GAP / max(row.rate, 1e-9))
+            late, early = (first - begin) * 1e-9, (end - last) * 1e-9
+            row = replace(row, starts_late=late if late > least else 0.0,
+                          ends_early=early if early > least else 0.0)
+        result.append(row)
+    return result
 
 
 def health_row(recording: str, topic: str, typename: str, stamps_ns: NDArray[np.int64],

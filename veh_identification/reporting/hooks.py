@@ -35,15 +35,16 @@ def write_identification_report(
     folder: Path, result: IdentificationResult, *, reconstruction: str | None,
     bags: Sequence[str | Path], out: str | Path, validate: str | Path | None = None,
     config: str | Path | None = None, urdf: str | Path | None = None,
-    truth: Mapping[str, float] | None = None,
+    truth: Mapping[str, float] | None = None, choices: Mapping[str, Any] | None = None,
 ) -> str:  # fmt: skip
     """Write FOLDER/report.html and return the line to print.
 
     `folder` may be the temporary folder of an atomic output, `out` is its final name;
-    `reconstruction` names the bag in the folder; without one there are no traces.
+    `reconstruction` names the bag in the folder; without one there are no traces. `choices` are
+    further options of the command line, by name.
     """
     options = [*(('bag', bag) for bag in bags), ('validate', validate), ('config', config),
-               ('urdf', urdf), ('out', out)]
+               ('urdf', urdf), *(choices or {}).items(), ('out', out)]
 
     def write() -> None:
         from veh_identification.reporting.html import write_page

@@ -15,8 +15,8 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from veh_identification._version import __version__
-from veh_identification.reporting.content import Level, Summary
 from veh_identification.reporting.figures import Figure
+from veh_identification.reporting.first_screen import Level, Summary
 from veh_identification.reporting.palette import THEMES
 from veh_identification.runtime.atomic import write_text
 

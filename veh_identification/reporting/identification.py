@@ -16,15 +16,16 @@ from veh_identification.reporting.content import (
     Array,
     Colour,
     FitRow,
+    HealthRow,
     IdentificationContent,
     ParameterRow,
     Provenance,
-    Statement,
     Trace,
     TraceSet,
 )
+from veh_identification.reporting.first_screen import Statement
 from veh_identification.reporting.health import sensor_health
-from veh_identification.reporting.numbers import number
+from veh_identification.reporting.numbers import number, sentence
 from veh_identification.reporting.series import colour_of, with_breaks
 from veh_identification.runtime.bags import BagReader, columns_of
 
@@ -46,6 +47,7 @@ def identification_content(
     covariance = result.covariance[np.ix_(kept, kept)]
     judged = next((one for one in sets if not one.held_out), sets[0] if sets else None)
     recordings = [*bags, *([validate] if validate is not None else [])]
+    health = sensor_health(list(dict.fromkeys(recordings)))
     system = SYSTEMS.get(result.system, result.system)
     stem = ', '.join(dict.fromkeys(Path(bag).name for bag in bags))
     return IdentificationContent(
@@ -61,8 +63,9 @@ def identification_content(
         inflation=inflation(covariance),
         removed=tuple((one.name, one.reason) for one in result.removed),
         unexcited=tuple(result.unexcited), findings=_findings(result),
-        health=sensor_health(list(dict.fromkeys(recordings))), provenance=origin,
-        extras=extras.tables(result.extra))
+        health=health, provenance=origin, extras=extras.tables(result.extra),
+        cards=extras.cards(result.extra), model=_model(result),
+        recorded=_recorded(health, {Path(bag).name for bag in bags}))
 
 
 def parameter_rows(result: IdentificationResult, truth: Mapping[str, float]
@@ -103,7 +106,8 @@ def fit_rows(result: IdentificationResult, units: Mapping[str, str]) -> tuple[Fi
     rows = []
     checked = {} if result.validation is None else result.validation.as_dict()
     for j, name in enumerate(result.equations):
-        other = checked.get(name, {})
+        # An equation that was lost has nothing to validate: zeros there are no residuals.
+        other = checked.get(name, {}) if np.isfinite(result.residual_rms[j]) else {}
         rows.append(FitRow(
             name, units.get(name, ''), float(result.residual_rms[j]),
             float(result.residual_rms_relative[j]),
@@ -186,23 +190,30 @@ def _seconds(result: IdentificationResult, judged: TraceSet | None) -> float:
     return float(judged.traces[0].time[-1] - judged.traces[0].time[0])
 
 
+def _recorded(health: Sequence[HealthRow], names: set[str]) -> float:
+    """Seconds of the recordings with these names, by their longest topics."""
+    longest = dict.fromkeys(names, float('nan'))
+    for row in health:
+        if row.recording in names and row.rate > 0.0:
+            span = (row.count - 1 - row.gaps) / row.rate + row.missing
+            longest[row.recording] = float(np.fmax(longest[row.recording], span))
+    return float(sum(longest.values()))
+
+
+def _model(result: IdentificationResult) -> str:
+    if result.input.get('model') == '2002':
+        return 'Lagrange model of document 001'
+    return f'{result.input["dof"]}-dof model' if 'dof' in result.input else ''
+
+
 def _findings(result: IdentificationResult) -> tuple[Statement, ...]:
     """What the system's own checks say."""
-    found = [Statement('bad' if one.get('serious') else 'note', _sentence(str(one['text'])))
+    found = [Statement('bad' if one.get('serious') else 'note', sentence(str(one['text'])))
              for one in result.extra.get('findings', [])]
     for key in ('notes', 'warnings'):
-        found += [Statement('note' if key == 'notes' else 'warn', _sentence(str(text)))
+        found += [Statement('note' if key == 'notes' else 'warn', sentence(str(text)))
                   for text in result.input.get(key) or []]
     return (*found, *extras.statements(result.extra))
-
-
-def _sentence(text: str) -> str:
-    """A finding as a sentence: capital letter unless it starts with a name, full stop."""
-    text = text.strip()
-    first = text.split(' ', 1)[0]
-    if first.isalpha() and first.islower():
-        text = text[:1].upper() + text[1:]
-    return text if text.endswith(('.', '!', '?')) else text + '.'
 
 
 def simulated_truth(bag: str | Path) -> dict[str, float]:

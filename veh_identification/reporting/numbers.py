@@ -30,8 +30,11 @@ def beside(value: float, std: float) -> str:
     """A value to the decimals that its standard deviation supports (two digits of it)."""
     if not (np.isfinite(value) and np.isfinite(std) and std > 0.0) or abs(value) >= 1e7:
         return number(value)
-    decimals = max(1 - int(np.floor(np.log10(std))), 0)
-    return number(value) if decimals > 7 else f'{value:.{decimals}f}'
+    last = int(np.floor(np.log10(std))) - 1
+    if last < -5 and abs(value) < 1e-3:  # as `number` writes such a deviation
+        first = int(np.floor(np.log10(max(abs(value), std))))
+        return f'{value:.{first - last}e}'
+    return f'{value:.{max(-last, 0)}f}'
 
 
 def unit(text: str) -> str:
@@ -62,3 +65,12 @@ def fewest_inside(count: int) -> int:
 def counted(count: int, singular: str, plural: str = '') -> str:
     """`1 gap`, `2 gaps`."""
     return f'{count} {singular if count == 1 else plural or singular + "s"}'
+
+
+def sentence(text: str) -> str:
+    """A finding as a sentence: capital letter unless it starts with a name, full stop."""
+    text = text.strip()
+    first = text.split(' ', 1)[0]
+    if first.isalpha() and first.islower():
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith(('.', '!', '?')) else text + '.'

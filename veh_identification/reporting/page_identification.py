@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from veh_identification.reporting import figures_identification as draw
-from veh_identification.reporting.content import IdentificationContent, Level, ParameterRow
-from veh_identification.reporting.figures import DECIMATED
+from veh_identification.reporting.content import IdentificationContent, ParameterRow
+from veh_identification.reporting.figures import DECIMATED, ZOOM
+from veh_identification.reporting.first_screen import Level
 from veh_identification.reporting.html import Cell, Column, Figures, Page, Section, Table, Text
 from veh_identification.reporting.numbers import beside, number, percent, plain, unit
 from veh_identification.reporting.page_parts import (
@@ -32,7 +33,9 @@ def identification_page(content: IdentificationContent) -> Page:
             Figures((draw.correlation(content),)),)))
     sections += [*extra_section(content.extras), health_section(content.health),
                  provenance_section(content.provenance), settings_section(content.provenance)]
-    subtitle = f'Identification of a {content.system}, {content.estimator} estimator'
+    model = f' ({content.model})' if content.model else ''
+    subtitle = (f'Identification of a {content.system}{model}, {content.estimator} estimator, '
+                f'{len(content.fit)} equations')
     return Page(content.title, subtitle, summarise(content), tuple(sections),
                 created=content.provenance.created)
 
@@ -91,7 +94,7 @@ def _traces(content: IdentificationContent) -> list[Section]:
     ordered = sorted(content.trace_sets, key=lambda one: not one.held_out)
     for k, one in enumerate(ordered):
         shown = Figures(tuple(draw.cross_validation(trace) for trace in one.traces),
-                        f'{one.title}. Drag to zoom, double click to see all. {DECIMATED}')
+                        f'{one.title}. {ZOOM} {DECIMATED}')
         if k == 0:
             sections.append(Section('validation', title, (table, shown)))
         else:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from veh_identification.reporting import figures_observation as draw
-from veh_identification.reporting.content import Level, ObservationContent, SensorRow
-from veh_identification.reporting.figures import DECIMATED
+from veh_identification.reporting.content import ObservationContent, SensorRow
+from veh_identification.reporting.figures import DECIMATED, ZOOM
 from veh_identification.reporting.figures_identification import whiteness
+from veh_identification.reporting.first_screen import Level
 from veh_identification.reporting.html import Cell, Column, Figures, Page, Section, Table, Text
 from veh_identification.reporting.numbers import number, percent, unit
 from veh_identification.reporting.page_parts import (
@@ -38,7 +39,7 @@ def _states(content: ObservationContent) -> Section:
     shown = Figures(tuple(one for one in figures if one is not None),
                     'Blue band: two standard deviations, around the estimate above and around '
                     'zero below. Shaded times: no accepted measurement of the sensor named. '
-                    f'Drag to zoom, double click to see all. {DECIMATED}')
+                    f'{ZOOM} {DECIMATED}')
     return Section('states', 'States', (shown,))
 
 

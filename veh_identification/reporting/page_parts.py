@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from veh_identification.identification.result import json_safe
 from veh_identification.reporting.content import ExtraTable, HealthRow, Provenance
 from veh_identification.reporting.html import Cell, Code, Column, Section, Table, Text
 from veh_identification.reporting.numbers import number, unit
+
+#: Characters of a line of the settings.
+LINE = 150
 
 
 def cell(value: float, digits: int = 4, **more: Any) -> Cell:
@@ -28,17 +32,25 @@ def health_section(rows: tuple[HealthRow, ...]) -> Section:
                Column('gaps', True, 'distances above five times the usual one'),
                Column('in gaps [s]', True),
                Column('out of order', True, 'stamps not later than the one before'),
-               Column('undecodable', True), Column('remark'))
+               Column('remark'))
     table = Table(columns, tuple(
         (Cell(row.topic), *((Cell(row.recording),) if several else ()),
-         Cell(row.typename.replace('/msg/', '/')), Cell(str(row.count), row.count), cell(row.rate),
+         Cell(row.typename.rpartition('/')[2], note=row.typename),
+         Cell(str(row.count), row.count), cell(row.rate),
          cell(row.longest_gap, 3),
          Cell(str(row.gaps), row.gaps, 'warn' if row.gaps else None), cell(row.missing, 3),
-         Cell(str(row.disorder), row.disorder), Cell(str(row.undecodable), row.undecodable),
-         Cell(row.note)) for row in rows))
+         Cell(str(row.disorder), row.disorder), _health_remark(row)) for row in rows))
     intro = Text('From the header stamps of the recordings. Topics of the simulation\'s truth are '
                  'left out.')
     return Section('sensors', 'Sensor health', (intro, table))
+
+
+def _health_remark(row: HealthRow) -> Cell:
+    found = [f'begins {number(row.starts_late, 2)} s late'] if row.starts_late else []
+    found += [f'ends {number(row.ends_early, 2)} s early'] if row.ends_early else []
+    found += [f'{row.undecodable} cannot be decoded'] if row.undecodable else []
+    text = '; '.join([*found, *([row.note] if row.note else [])])
+    return Cell(text, level='warn' if found else None)
 
 
 def extra_section(extras: tuple[ExtraTable, ...]) -> list[Section]:
@@ -57,8 +69,8 @@ def extra_section(extras: tuple[ExtraTable, ...]) -> list[Section]:
 def _extra_cell(value: str | float) -> Cell:
     if isinstance(value, str):
         return Cell(unit(value))
-    return Cell(str(int(value)), value) if value == int(value) and abs(value) < 1e9 \
-        else cell(value)
+    whole = abs(value) < 1e9 and value == int(value)  # false for nan, which int() would refuse
+    return Cell(str(int(value)), value) if whole else cell(value)
 
 
 def provenance_section(origin: Provenance) -> Section:
@@ -73,9 +85,21 @@ def provenance_section(origin: Provenance) -> Section:
 
 def settings_section(origin: Provenance) -> Section:
     """The settings in full, folded."""
-    text = json.dumps(json_safe(_short(origin.settings)), indent=2, ensure_ascii=False)
+    text = listing(json_safe(_short(origin.settings)))
     return Section('settings', 'Settings and intermediate results', (Code(text),), folded=True,
                    short='Settings')
+
+
+def listing(value: Any) -> str:
+    """JSON with one line for every innermost list or table that is short enough."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return re.sub(r'^(.*?[\[{])\n([^\[\]{}]*?)\n *([\]}])', _one_line, text, flags=re.M)
+
+
+def _one_line(found: re.Match[str]) -> str:
+    begin, inside, end = found.groups()
+    joined = f'{begin}{" ".join(line.strip() for line in inside.splitlines())}{end}'
+    return joined if len(joined) <= LINE else found[0]
 
 
 def _short(value: Any) -> Any:

@@ -30,18 +30,23 @@ def versions() -> tuple[tuple[str, str], ...]:
 
 def command_line(verb: str, system: str, options: Sequence[tuple[str, Any]]) -> str:
     """The command that makes the result again: as typed, or put together from the arguments."""
-    if Path(sys.argv[0]).name == 'veh-id' and sys.argv[1:3] == [verb, system]:
+    called = Path(sys.argv[0])
+    ours = called.name == 'veh-id' or called.parts[-2:] == ('cli', 'main.py')
+    if ours and sys.argv[1:3] == [verb, system]:
         return shlex.join(['veh-id', *sys.argv[1:]])
     words = ['veh-id', verb, system]
     for name, value in options:
-        if value is not None:
-            words += [f'--{name}', str(value)]
+        if value is True:
+            words.append(f'--{name.replace("_", "-")}')
+        elif value is not None and value is not False:
+            words += [f'--{name.replace("_", "-")}', str(value)]
     return shlex.join(words)
 
 
 def provenance(verb: str, system: str, options: Sequence[tuple[str, Any]],
                settings: Mapping[str, Any] | None = None) -> Provenance:
     """Where a result comes from; `options` are (name, value) pairs of the command line."""
-    files = tuple((name, str(value)) for name, value in options if value is not None)
+    files = tuple((name.replace('_', ' '), 'yes' if value is True else str(value))
+                  for name, value in options if value is not None and value is not False)
     return Provenance(command_line(verb, system, options), files, versions(), settings or {},
                       datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'))

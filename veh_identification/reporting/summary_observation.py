@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from veh_identification.reporting.content import (
-    Card,
-    Level,
-    ObservationContent,
-    SensorRow,
-    Statement,
-    Summary,
-)
-from veh_identification.reporting.numbers import counted, listed, number, percent
+from veh_identification.reporting.content import ObservationContent, Outage, SensorRow
+from veh_identification.reporting.first_screen import Card, Level, Statement, Summary
+from veh_identification.reporting.numbers import counted, listed, number, percent, sentence
+from veh_identification.reporting.summary_sensors import sensor_statements
 
 #: Mean NIS per degree of freedom: one when the noise is what the filter takes it for.
 NIS_LOW, NIS_HIGH = 0.5, 1.5
 INSIDE_FAIR, INSIDE_POOR = 0.85, 0.6
 REJECTED_SHARE = 0.05
+#: An outage of this many seconds and this share of the run is a reservation.
+LONG_OUTAGE, LONG_SHARE = 1.0, 0.05
 
 
 def summarise(content: ObservationContent) -> Summary:
     """The first screen of the report of an observer run."""
     statements = (*_errors(content), *_bands(content), *_consistency(content), *_gates(content),
                   *_outages(content), *_whiteness(content),
-                  *(Statement('warn', f'{note}.') for note in content.notes), *_speed(content))
+                  *(Statement('warn', sentence(note)) for note in content.notes),
+                  # Long gaps are outages, which have a sentence of their own.
+                  *sensor_statements(content.health, 'note'), *_speed(content))
     levels = [one.level for one in statements]
     level: Level = 'bad' if 'bad' in levels else 'warn' if 'warn' in levels else 'good'
     headline = {
@@ -47,7 +46,7 @@ def _cards(content: ObservationContent) -> tuple[Card, ...]:
     return (
         first,
         Card('sensors whose noise fits', f'{fine} of {len(judged)}',
-             f'mean NIS per degree of freedom {NIS_LOW} to {NIS_HIGH}',
+             f'mean NIS within {NIS_LOW} to {NIS_HIGH}',
              'good' if judged and fine == len(judged) else 'note'),
         Card('measurements rejected', percent(share), f'{rejected} of {used + rejected}',
              'good' if share < REJECTED_SHARE else 'warn'),
@@ -67,8 +66,8 @@ def _first_card(content: ObservationContent) -> Card:
     row = max(place or content.errors[:1], key=lambda one: one.rms_observer)
     gain = row.rms_model / row.rms_observer if row.rms_observer else float('nan')
     return Card(f'rms error of {row.name}', f'{number(row.rms_observer, 2)} {row.unit}',
-                f'{number(gain, 2)} times smaller than the model alone'
-                if np.isfinite(gain) else 'against the truth', 'good' if not gain < 1 else 'warn')
+                f'{times(gain)} than the model alone' if np.isfinite(gain)
+                else 'against the truth', 'good' if not gain < 1 else 'warn')
 
 
 def _errors(content: ObservationContent) -> list[Statement]:
@@ -84,7 +83,7 @@ def _errors(content: ObservationContent) -> list[Statement]:
     level: Level = 'good' if len(better) > len(worse) else 'bad'
     result = [Statement(level, f'The observer is closer to the truth than the model alone in '
                         f'{len(better)} of {len(rows)} quantities; its rms error is '
-                        f'{number(float(np.median(gains)), 2)} times smaller (median).')]
+                        f'{times(float(np.median(gains)))} (median).')]
     if worse:
         result.append(Statement('warn' if 4 * len(worse) > len(rows) else 'note',
                                 f'{listed(worse)}: the model alone is closer to the truth than '
@@ -129,22 +128,57 @@ def _gates(content: ObservationContent) -> list[Statement]:
     def share(row: SensorRow) -> float:
         return row.rejected / max(row.used + row.rejected, 1)
 
-    many = [row for row in content.sensors if share(row) > REJECTED_SHARE]
+    many = sorted([row for row in content.sensors if share(row) > REJECTED_SHARE],
+                  key=share, reverse=True)
     silent = [row.sensor for row in content.sensors if row.used == 0]
-    result = [Statement('warn', f'{row.sensor}: the gate rejected {percent(share(row))} of its '
-                        'measurements.') for row in many]
+    result = []
+    if many:
+        rejected = listed([f'{percent(share(row))} of {row.sensor}' for row in many])
+        result.append(Statement('warn', f'The gate rejected {rejected}: look first at sign, axes, '
+                                f'mounting, delay and noise of {many[0].sensor}.'))
     if silent:
         result.append(Statement('warn', f'{listed(silent)}: no measurement was used.'))
     return result
 
 
 def _outages(content: ObservationContent) -> list[Statement]:
-    if not content.outages:
-        return []
-    longest = max(content.outages, key=lambda one: one.end - one.begin)
-    names = sorted({one.sensor for one in content.outages})
-    return [Statement('note', f'{counted(len(content.outages), "outage")} of {listed(names)}, the '
-                      f'longest {number(longest.end - longest.begin, 3)} s (shaded below).')]
+    end = max((float(one.time[-1]) for one in content.states if len(one.time)), default=0.0)
+    result, short = [], []
+    for one in content.outages:
+        length = one.end - one.begin
+        if length < max(LONG_OUTAGE, LONG_SHARE * content.duration):
+            short.append(one)
+            continue
+        until = 'to the end' if one.end >= end - 0.1 else f'to {number(one.end, 3)} s'
+        result.append(Statement('warn', f'No {one.sensor} from {number(one.begin, 3)} s {until} '
+                                f'({percent(length / content.duration)} of the run, shaded '
+                                'below): the model and the other sensors went on alone.'
+                                f'{_widest(content, one)}'))
+    if short:
+        names = sorted({one.sensor for one in short})
+        longest = max(one.end - one.begin for one in short)
+        result.append(Statement('note', f'{counted(len(short), "short outage")} of '
+                                f'{listed(names)}, the longest {number(longest, 3)} s (shaded '
+                                'below).'))
+    return result
+
+
+def _widest(content: ObservationContent, outage: Outage) -> str:
+    """How unsure the observer became of the vehicle's place during an outage."""
+    found = []
+    for one in content.states:
+        if one.std is None or content.path is None or one.name not in content.path:
+            continue
+        during = one.std[(one.time >= outage.begin) & (one.time <= outage.end)]
+        if len(during):
+            found.append(f'{one.name} {number(2.0 * float(np.max(during)), 2)} {one.unit}')
+    return f' Two sigma grew to {listed(found)}.' if found else ''
+
+
+def times(gain: float) -> str:
+    """A ratio of errors in words."""
+    return f'{number(gain, 2)} times smaller' if gain >= 1.0 \
+        else f'{number(1.0 / gain, 2)} times larger'
 
 
 def _whiteness(content: ObservationContent) -> list[Statement]:

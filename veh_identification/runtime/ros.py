@@ -222,7 +222,10 @@ def _watch_interrupt() -> Callable[[], bool]:
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         seen.append(number)
-        signal.default_int_handler(number, frame)
+        # Ctrl-C reaches all processes of a terminal, and `ros2 launch` passes it on once more: the
+        # second one must not break what ends because of the first.
+        if len(seen) == 1:
+            signal.default_int_handler(number, frame)
 
     signal.signal(signal.SIGINT, on_signal)
     return lambda: bool(seen)

@@ -48,7 +48,7 @@
   // Everything is drawn on white paper for the printer, folded parts included.
   let before = null;
   window.addEventListener('beforeprint', () => {
-    before = { chosen, open: [...document.querySelectorAll('details:not([open])')] };
+    before = { chosen, open: [...document.querySelectorAll('details:not([open])')].filter((part) => !part.closest('#settings')) };
     before.open.forEach((part) => { part.open = true; });
     chosen = 'light';
     root.dataset.theme = 'light';
@@ -65,6 +65,26 @@
     }
   });
   window.drawAll = () => Promise.all(plots.map((plot) => { watcher.unobserve(plot); return draw(plot); }));
+
+  // Zoom along the horizontal axes with the keyboard, which plotly leaves to the mouse.
+  const steps = { '+': [0.25, -0.25], '=': [0.25, -0.25], '-': [-0.5, 0.5], ArrowLeft: [-0.25, -0.25], ArrowRight: [0.25, 0.25] };
+  plots.forEach((plot) => plot.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || !plot.layout) { return; }
+    const names = Object.keys(plot.layout).filter((name) => /^xaxis\d*$/.test(name));
+    const change = {};
+    names.forEach((name) => {
+      if (event.key === '0') {
+        change[`${name}.autorange`] = true;
+      } else if (steps[event.key] && typeof plot.layout[name].range[0] === 'number') {
+        const [low, high] = plot.layout[name].range;
+        change[`${name}.range`] = [low + steps[event.key][0] * (high - low), high + steps[event.key][1] * (high - low)];
+      }
+    });
+    if (Object.keys(change).length) {
+      event.preventDefault();
+      Plotly.relayout(plot, change);
+    }
+  }));
 
   const compare = (numeric) => (a, b) => {
     if (a.key === '' || b.key === '') {

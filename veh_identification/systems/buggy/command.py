@@ -64,8 +64,8 @@ def offline_options(system: BuggySystem) -> OnlineOptions:
     return OnlineOptions(lag=wait, window=wait, settle=SETTLE)
 
 
-def _compare(found: Observed, recording: Recording, progress: Progress | None) -> Run | None:
-    """The uncorrected model beside a truth."""
+def uncorrected(found: Observed, recording: Recording, progress: Progress | None) -> Run | None:
+    """The model without corrections beside a truth; None where there is no comparison."""
     if not recording.truth:
         return None
     if found.observer.starts > 1:
@@ -94,7 +94,7 @@ def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = Non
         if found is None:
             raise BagError(f'{bag}: no step of the observer could be made of its messages')
         recording.notes.extend(found.observer.events)
-        model = _compare(found, recording, progress)
+        model = uncorrected(found, recording, progress)
         session = found.session
         recording.datum = system.places.datum
         metrics = summary(recording, found.run, model, session.filter,

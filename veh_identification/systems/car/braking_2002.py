@@ -139,6 +139,13 @@ def _constant_errors(problem: CarProblem, fit: Fit, selection: Selection,
 
 def _gather(model: LagrangeCar, recording: CarRecording, configuration: CarConfiguration,
             options: Options2002) -> Gathered2002:
+    pieces, static = prepare_2002(recording, configuration, options)
+    return Gathered2002(gather(model, pieces, options.top_hz), static, recording.label)
+
+
+def prepare_2002(recording: CarRecording, configuration: CarConfiguration, options: Options2002
+                 ) -> tuple[tuple[CarSamples, ...], StaticLoads | None]:
+    """Stretches of a recording with attitude and turned wheel wrenches, and the wheel loads."""
     noise = bias.sensor_noise(recording, configuration)
     prepared = prepare(recording, configuration,
                        Processing(cutoff_hz=1.2 * options.top_hz,
@@ -161,7 +168,7 @@ def _gather(model: LagrangeCar, recording: CarRecording, configuration: CarConfi
             f'{recording.label}: the attitude that the model of 2002 needs takes about 5 s off '
             f'both ends, and the longest stretch without gaps has {longest:.1f} s: record 20 s or '
             'more')
-    return Gathered2002(gather(model, pieces, options.top_hz), static, recording.label)
+    return tuple(pieces), static
 
 
 def steered_wrenches(piece: CarSamples) -> CarSamples:

@@ -6,13 +6,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from veh_identification.errors import UsageError
-from veh_identification.identification import IdentificationResult, save
+from veh_identification.identification import IdentificationResult
 from veh_identification.reporting.hooks import write_identification_report
-from veh_identification.runtime.atomic import atomic_folder
-from veh_identification.systems.car.braking_2002 import Options2002, identify_car_2002
+from veh_identification.reporting.identification import simulated_truth
+from veh_identification.systems.car.braking_2002 import (
+    Options2002,
+    identify_car_2002,
+    names_of_2006,
+    prepare_2002,
+)
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
-from veh_identification.systems.car.output import result_text
-from veh_identification.systems.car.recording import read_recording
+from veh_identification.systems.car.lagrange_2002 import LagrangeCar
+from veh_identification.systems.car.output import BAG, result_text, write_results
+from veh_identification.systems.car.recording import Recordings, read_recording
 
 Progress = Callable[[int, int], None]
 
@@ -21,7 +27,7 @@ def identify_2002_bags(*, bags: Sequence[str | Path], out: str | Path,
                        validate: str | Path | None = None, config: str | Path | None = None,
                        cutoff_hz: float = 8.0, anti_roll: bool = True, camber: bool = True,
                        progress: Progress | None = None) -> str:
-    """Identify from bags, validate on another one (a braking run), write parameters.json and csv.
+    """Identify from bags, validate on another one (a braking run), write all results to `out`.
 
     The text that is returned also says which equations the validation run does not move.
     """
@@ -30,17 +36,26 @@ def identify_2002_bags(*, bags: Sequence[str | Path], out: str | Path,
     if not cutoff_hz > 0.0:
         raise UsageError(f'identify car: the cut-off must be positive, found {cutoff_hz:g} Hz')
     configuration = CarConfiguration() if config is None else load_configuration(config)
-    recordings = (read_recording(bag, configuration, progress) for bag in bags)
+    opened = Recordings(bags, configuration, progress)
     braking = None if validate is None else read_recording(validate, configuration)
-    result = identify_car_2002(recordings, configuration,
-                               Options2002(cutoff_hz, anti_roll, camber), braking)
+    options = Options2002(cutoff_hz, anti_roll, camber)
+    result = identify_car_2002(opened, configuration, options, braking)
     result.input['configuration'] = str(config or 'none')
-    with atomic_folder(out, overwrite=True) as partial:
-        save(result, partial)
-        # Its parameters are regrouped: the names of truth.json mean other things.
-        report = write_identification_report(partial, result, reconstruction=None, bags=bags,
-                                             out=out, validate=validate, config=config, truth={})
+    assert opened.last is not None
+    pieces, _ = prepare_2002(braking or opened.last, configuration, options)
+    report = write_results(
+        out, result, LagrangeCar(configuration, anti_roll), pieces,
+        lambda folder: write_identification_report(
+            folder, result, reconstruction=BAG, bags=bags, out=out, validate=validate,
+            config=config, truth=truth_2002(bags[0]), choices={'model': '2002'}))
     return f'{text_2002(result)}{report}\n'
+
+
+def truth_2002(bag: str | Path) -> dict[str, float]:
+    """True values of a simulated recording under the names and signs of document 001."""
+    known = simulated_truth(bag)
+    return {name: sign * known[other] for name, (other, sign) in names_of_2006().items()
+            if other in known}
 
 
 def text_2002(result: IdentificationResult) -> str:

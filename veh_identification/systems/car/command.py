@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,18 @@ from veh_identification.systems.car.configuration import CarConfiguration, load_
 from veh_identification.systems.car.findings import Finding
 from veh_identification.systems.car.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.model import CarModel
-from veh_identification.systems.car.output import result_text, write_results
+from veh_identification.systems.car.output import BAG, result_text, write_results
 from veh_identification.systems.car.parameters import AERODYNAMIC, NAMES
 from veh_identification.systems.car.processing import Processing, prepare
-from veh_identification.systems.car.recording import CarRecording, read_recording
+from veh_identification.systems.car.recording import Recordings, read_recording
 
 Progress = Callable[[int, int], None]
 OPTIONS = {'dof', 'rate', 'chassis_cutoff', 'suspension_cutoff', 'paper_rule', 'gauss_markov',
            'bias_correction', 'aerodynamics'}
 #: What `identify` does beside the identification itself.
 STUDIES = {'compare_models', 'filter_study'}
+#: Options of Python only: a command line in a report cannot name them.
+PYTHON_ONLY = {'bias_correction', 'aerodynamics'}
 
 
 def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Path | None = None,
@@ -47,10 +49,11 @@ def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Pat
             raise UsageError(f'identify car --model 2002 has no option {sorted(options)[0]!r}')
         return identify_2002_bags(bags=bags, out=out, validate=validate, config=config,
                                   progress=progress)
+    given = dict(options)
     studies = {name for name in STUDIES if options.pop(name, False)}
     chosen = make_options(options)
     configuration = CarConfiguration() if config is None else load_configuration(config)
-    opened = _Recordings(bags, configuration, progress)
+    opened = Recordings(bags, configuration, progress)
     validation = None if validate is None else read_recording(validate, configuration)
     result = identify_recordings(opened, configuration, chosen, validation)
     findings = list(result.extra['findings'])
@@ -72,25 +75,10 @@ def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Pat
     if 'filter_study' in studies:
         studied = filter_study(opened, configuration, chosen)
         result.extra['filter_study'], text = studied.as_dict(), text + studied.text()
-    write_results(out, result, model, pieces)
-    report = write_identification_report(Path(out), result, reconstruction='results', bags=bags,
-                                         out=out, validate=validate, config=config)
+    report = write_results(out, result, model, pieces, lambda folder: write_identification_report(
+        folder, result, reconstruction=BAG, bags=bags, out=out, validate=validate, config=config,
+        choices={name: value for name, value in given.items() if name not in PYTHON_ONLY}))
     return f'{result_text(result)}{text}{report}\n'
-
-
-class _Recordings:
-    """Bags read one after the other, so that only one is in memory."""
-
-    def __init__(self, bags: Sequence[str | Path], configuration: CarConfiguration,
-                 progress: Progress | None) -> None:
-        self.bags, self.configuration, self.progress = bags, configuration, progress
-        self.last: CarRecording | None = None
-
-    def __iter__(self) -> Iterator[CarRecording]:
-        for bag in self.bags:
-            self.last = None
-            self.last = read_recording(bag, self.configuration, self.progress)
-            yield self.last
 
 
 def make_options(options: dict[str, Any]) -> CarOptions:

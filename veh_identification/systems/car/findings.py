@@ -39,6 +39,8 @@ SUSPICIOUS = 0.35
 #: much: the yaw moment of a slow ramp is hardly more than what the driveline shakes.
 WITNESS = 300.0
 _WITNESS = WITNESS * np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+#: Standard deviation (rad) below which nobody steers: what moves is bump steer and noise.
+STEERED = 0.003
 #: Improvement of the log-likelihood per line that convicts.
 CONVINCING = 0.08
 
@@ -247,7 +249,7 @@ def check_steering(piece: CarSamples) -> list[Finding]:
     for j in (0, 1):
         angle = piece.joints['steering'].position[:, j]
         spread = angle.std() * turning.std()
-        if spread > 1e-9:
+        if angle.std() > STEERED and spread > 1e-9:
             likeness = float((angle - angle.mean()) @ turning / len(angle) / spread)
             if likeness < -0.5:
                 found.append(Finding(

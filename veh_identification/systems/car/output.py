@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,23 @@ from veh_identification.runtime import messages
 from veh_identification.runtime.atomic import OutputError, atomic_folder
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.signals import ZeroPhaseFilter
-from veh_identification.systems.car.model import EQUATION_UNITS, EQUATIONS, CarModel
+from veh_identification.systems.car.model import EQUATION_UNITS, EquationModel
 from veh_identification.systems.car.samples import CarSamples
 
 Array = NDArray[np.float64]
 RECONSTRUCTION_RATE = 50.0
+#: The bag of measured and predicted sides in the folder of results.
+BAG = 'result'
 #: What a folder of results may hold to be replaced by new ones.
-OURS = {'parameters.json', 'parameters.csv', 'report.html', 'results'}
+OURS = {'parameters.json', 'parameters.csv', 'report.html', BAG}
 
 
-def write_results(folder: Path | str, result: IdentificationResult, model: CarModel,
-                  pieces: tuple[CarSamples, ...]) -> None:
-    """parameters.json, parameters.csv and the bag `results`: all of them or none."""
+def write_results(folder: Path | str, result: IdentificationResult, model: EquationModel,
+                  pieces: tuple[CarSamples, ...], report: Callable[[Path], str]) -> str:
+    """parameters.json, parameters.csv, the bag `result` and the report: all of them or none.
+
+    `report` writes into the folder it is given and returns the line to print.
+    """
     folder = Path(folder)
     if folder.exists():
         if not folder.is_dir():
@@ -36,12 +41,13 @@ def write_results(folder: Path | str, result: IdentificationResult, model: CarMo
                               'identification: give another folder.')
     with atomic_folder(folder, overwrite=True) as partial:
         save(result, partial)
-        with BagWriter(partial / 'results') as writer:
+        with BagWriter(partial / BAG) as writer:
             stamp = pieces[0].epoch_ns + int(1e9 * pieces[0].stamps[0])
             writer.write_message('/car_identification/parameters',
                                  parameters_message(result, stamp), stamp)
             for time_ns, message in reconstruction(result, model, pieces):
                 writer.write_message('/car_identification/reconstruction', message, time_ns)
+        return report(partial)
 
 
 def parameters_message(result: IdentificationResult, stamp_ns: int) -> Any:
@@ -61,27 +67,42 @@ def parameters_message(result: IdentificationResult, stamp_ns: int) -> Any:
         rejected_count=int(result.excluded_samples), converged=True, advice='')
 
 
-def reconstruction(result: IdentificationResult, model: CarModel,
+def reconstruction(result: IdentificationResult, model: EquationModel,
                    pieces: tuple[CarSamples, ...]) -> Iterator[tuple[int, Any]]:
-    """Measured and predicted sides of the ten equations, each equation filtered as identified."""
+    """Measured and predicted sides of the ten equations, each equation filtered as identified.
+
+    The filters' transients at both ends are left out. An equation that could not be identified
+    from has no predicted side.
+    """
     value = np.nan_to_num(result.value)
     cutoffs = result.input['cutoff_hz']
     sigma = np.nan_to_num(result.residual_rms, nan=np.nan)
     for piece in pieces:
         step = max(1, round(piece.rate / RECONSTRUCTION_RATE))
-        W, Y = model.matrices(piece)
-        sides = np.stack([Y, W @ value], axis=2)  # (N, 10, 2)
-        for j, name in enumerate(EQUATIONS):
+        sides = both_sides(model, piece, value)
+        margin = 0
+        for j, name in enumerate(result.equations):
             low = ZeroPhaseFilter(piece.rate, min(cutoffs[name], 0.45 * piece.rate), 4)
             if len(piece) >= low.minimum_length:
                 sides[:, j] = low.apply(sides[:, j])[0]
-        for k in range(0, len(piece), step):
+                margin = max(margin, low.transient)
+        sides[:, ~np.isfinite(result.residual_rms), 1] = np.nan
+        for k in range(margin, len(piece) - margin, step):
             stamp = piece.epoch_ns + round(1e9 * piece.stamps[k])
             yield stamp, messages.new(
                 'veh_identification/msg/Reconstruction',
-                header=messages.header(stamp, 'base_link'), equations=list(EQUATIONS),
+                header=messages.header(stamp, 'base_link'), equations=list(result.equations),
                 units=list(EQUATION_UNITS), measured=sides[k, :, 0], predicted=sides[k, :, 1],
                 sigma=sigma)
+
+
+def both_sides(model: EquationModel, piece: CarSamples, value: Array) -> Array:
+    """Measured and predicted sides (N, 10, 2) of the equations, unfiltered."""
+    signals = model.signals(piece)
+    sides = np.stack([signals[:, -10:], np.zeros((len(piece), 10))], axis=2)
+    for entry in model.entries:
+        sides[:, entry.equation, 1] += signals[:, entry.column] * value[entry.parameter]
+    return sides
 
 
 def result_text(result: IdentificationResult) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -175,3 +175,18 @@ def sensor_pose(sensor: Sensor, recording: CarRecording) -> tuple[Sensor, str]:
         position, rotation = recording.poses[sensor.frame]
         return replace(sensor, position=position, rotation=rotation), '/tf_static'
     return sensor, 'default (base_link origin)'
+
+
+class Recordings:
+    """Bags read one after the other, so that only one is in memory; `last` stays."""
+
+    def __init__(self, bags: Sequence[str | Path], configuration: CarConfiguration,
+                 progress: Callable[[int, int], None] | None = None) -> None:
+        self.bags, self.configuration, self.progress = bags, configuration, progress
+        self.last: CarRecording | None = None
+
+    def __iter__(self) -> Iterator[CarRecording]:
+        for bag in self.bags:
+            self.last = None
+            self.last = read_recording(bag, self.configuration, self.progress)
+            yield self.last

@@ -1,0 +1,84 @@
+"""Files that stand in for a reader's own ones, under the names that a document gives them.
+
+A command of the documents is run as it is printed; only the files that it names are ours.
+"""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from fences import ROOT
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from veh_identification.api import simulate
+from veh_identification.runtime.graph import GRAPHS, find_config
+
+#: Scenario, seconds and configuration by the two first words of a command.
+OWN = {
+    ('identify', 'car'): ('car-sine-steer', 12.0, 'car_peugeot_406'),
+    ('identify', 'humanoid'): ('humanoid-walk', 4.0, 'humanoid'),
+    ('identify', 'parallel'): ('hexapod-periodic', 7.5, 'hexapod_palida'),
+    ('observe', 'buggy'): ('buggy-circle', 2.0, 'buggy'),
+}
+URDF = ROOT / 'config' / 'models' / 'ut_mu2_like_cad.urdf'
+PLATE = 'vendor_msgs/msg/ForcePlate'
+
+
+def make_own_files(words: list[str], folder: Path) -> None:
+    """What one command of a block with the marker `your own files` needs, in `folder`."""
+    after = dict(pairwise(words))
+    if words[0] == 'ros2':
+        _make_launch_files(words, folder)
+        return
+    verb = tuple(words[1:3])
+    if verb not in OWN:  # info and convert: BAG is their first argument
+        write_force_plate(folder / words[2])
+        return
+    scenario, seconds, config = OWN[verb]
+    for seed, option in enumerate(('--bag', '--validate')):
+        if option in after:
+            simulate(scenario, folder / after[option], duration=seconds, seed=seed)
+    if '--config' in after:
+        shutil.copy(find_config(config), folder / after['--config'])
+    if '--urdf' in after:
+        shutil.copy(URDF, folder / after['--urdf'])
+
+
+def _make_launch_files(words: list[str], folder: Path) -> None:
+    for word in words:
+        name, separator, value = word.partition(':=')
+        if separator and name == 'config':
+            graph = GRAPHS[words[3].removesuffix('.launch.py')]
+            shutil.copy(find_config(graph.default_config), folder / value)
+
+
+def write_force_plate(path: Path) -> None:
+    """A bag of a force plate whose message has no header and a type of its own."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    names = ('fx_N', 'fy_N', 'fz_N', 'mx_Nm', 'my_Nm', 'mz_Nm')
+    store.register(get_types_from_msg('\n'.join(f'float64 {name}' for name in names), PLATE))
+    message = store.types[PLATE]
+    with Writer(path, version=8, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection('/Force_plate_data', PLATE, typestore=store)
+        for k in range(100):
+            values = np.sin(0.1 * k) * np.arange(1.0, 7.0)
+            data = store.serialize_cdr(message(*values), PLATE)
+            writer.write(connection, k * 10_000_000, data)
+
+
+def write_drivers(prefix: Path, packages: dict[str, str]) -> Path:
+    """Packages under an ament prefix whose executables say how they were started, and wait."""
+    for package, executable in packages.items():
+        index = prefix / 'share' / 'ament_index' / 'resource_index' / 'packages'
+        index.mkdir(parents=True, exist_ok=True)
+        (index / package).write_text('')
+        (prefix / 'share' / package).mkdir()
+        program = prefix / 'lib' / package / executable
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\necho "stand-in of {package}: $@"\nexec sleep 600\n')
+        program.chmod(0o755)
+    return prefix
