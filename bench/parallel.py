@@ -32,6 +32,7 @@ from veh_identification.systems.hexapod.processing import PeriodicRecord, averag
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from parallel_chance import exact_sigma
 from parallel_peers import coefficient_likelihood, pinocchio_seconds
 
 PART = 'parallel'
@@ -81,9 +82,10 @@ class Circle:
 
 
 def deviations(run: PeriodicRun, trials: int) -> list[dict[str, Any]]:
-    """Announced deviations over the scatter of the estimates."""
+    """Announced deviations over the scatter of the estimates, beside exactly right ones."""
     fits = [fit(record(run, seed)) for seed in range(trials)]
     values, announced = np.array([f.value for f in fits]), np.array([f.std for f in fits])
+    covariance = np.mean([f.covariance for f in fits], axis=0)
 
     def ratio(chosen: slice) -> Any:
         return announced[chosen].mean(axis=0) / np.std(values[chosen], axis=0, ddof=1)
@@ -93,19 +95,21 @@ def deviations(run: PeriodicRun, trials: int) -> list[dict[str, Any]]:
         row(f'mean sigma / scatter of 24 parameters, {trials} trials', '-', mean, 1.0, 'honest',
             '0.85 .. 1.15', abs(mean - 1.0) < 0.15),
     ]  # fmt: skip
-    # The scatter of few trials is itself uncertain: the same figure over more of them beside it.
-    for count in sorted({min(100, trials), trials}):
+    # The scatter of few trials is itself uncertain: more of them, and what chance alone shows.
+    for count in sorted({min(100, trials), min(400, trials), trials}):
         worst = float(np.abs(ratio(slice(count)) - 1.0).max())
+        chance = exact_sigma(covariance, count)
+        share = f'exact sigma, median ({chance.beyond(worst):.0%} of batches show more)'
         rows.append(
             row(f'worst |sigma / scatter - 1| of 24, {count} trials', '-', worst,
-                1.0 / float(np.sqrt(2.0 * (count - 1))), 'one sigma of chance', '<= 0.15',
-                worst <= 0.15)
+                chance.median(), share, *(('<= 0.15', worst <= 0.15) if count >= 100 else ()))
         )  # fmt: skip
     batches = [slice(k, k + 100) for k in range(0, trials - 99, 100)]
     if len(batches) > 1:
         good = sum(float(np.abs(ratio(b) - 1.0).max()) <= 0.15 for b in batches)
-        rows.append(row('batches of 100 trials whose worst is within 15 %', 'count', good,
-                        len(batches), 'batches'))
+        expected = len(batches) * exact_sigma(covariance, 100).within(0.15)
+        rows.append(row(f'batches of 100 trials (of {len(batches)}) whose worst is within 15 %',
+                        'count', good, expected, 'expected of exact sigma'))
     return rows
 
 
@@ -155,7 +159,8 @@ def designs(quick: bool, trials: int) -> list[dict[str, Any]]:
 
 def likelihood(unseen: Circle, trials: int) -> list[dict[str, Any]]:
     """Cut-off from wrong starts, prediction beside Gauss-Markov, time beside the alternatives."""
-    rows, worst, times = [], 0.0, {'gm': [], 'ml': []}
+    rows, worst = [], 0.0
+    times: dict[str, list[float]] = {'gm': [], 'ml': []}
     for highest in (5, 7, 9):
         run = exact_run(MODEL, executed(default_excitation(CONFIGURATION), highest), RATE)
         hits = 0
@@ -254,7 +259,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     fit(record(run, 0))  # compiles everything once
     return [
         *speed(run),
-        *deviations(run, trials if quick else 400),
+        *deviations(run, trials if quick else 1000),
         *processing(run, unseen, 5 if quick else 20),
         *coupling(run, trials),
         *likelihood(unseen, 2 if quick else 10),

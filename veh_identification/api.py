@@ -211,9 +211,13 @@ def identify_parallel(
     robot: HexapodConfiguration | None = None,
     validate: str | Path | None = None,
 ) -> IdentificationResult:
-    """Parameters of a parallel robot by maximum likelihood, which also finds the cut-off."""
+    """Parameters of a parallel robot by maximum likelihood, which also finds the cut-off.
+
+    A model that does not explain the forces is refused; lesser doubts are in `input['warnings']`.
+    """
     from veh_identification.systems import hexapod
     from veh_identification.systems.hexapod.estimation import with_cutoff
+    from veh_identification.systems.hexapod.misfit import judge
     from veh_identification.systems.hexapod.validation import held_out, validate_model
 
     robot = robot or load_parallel()
@@ -222,6 +226,8 @@ def identify_parallel(
     likelihood = hexapod.maximum_likelihood(model, found, harmonics)
     system = hexapod.equations(model, found, harmonics, 'frequency', likelihood.cutoff_hz)
     result = hexapod.gauss_markov(model, system, hexapod.pooled_force_covariance(found))
+    doubts = judge(model, found, harmonics, likelihood.cutoff_hz, system, result.value)
+    result.input['warnings'] = [*doubts, *(w for record in found for w in record.warnings)]
     result.system, result.estimator = 'parallel', 'maximum-likelihood'
     result = with_cutoff(result, likelihood.cutoff_hz, likelihood.cutoff_std)
     if validate is not None:

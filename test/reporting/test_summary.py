@@ -191,3 +191,22 @@ def test_sensor_that_fits_badly_is_named(observation: ObservationContent) -> Non
     assert 'gps: innovations are larger than expected' in texts(found)
     assert 'The gate rejected 50 % of gps: look first at sign' in texts(found)
     assert found.level == 'warn'
+
+
+def test_residuals_are_counted_in_their_noise_where_it_is_known() -> None:
+    """Means over 16 periods beside single samples: four times the residual is no reservation."""
+    row = FitRow('leg_1', 'N', 1.0, 0.01, validation_rms=4.0, validation_relative=0.06)
+    assert row.growth == pytest.approx(4.0)
+    assert replace(row, noise=1.0, validation_noise=4.0).growth == pytest.approx(1.0)
+
+
+def test_one_of_many_equations_beyond_the_limit_of_one_test_is_chance() -> None:
+    assert summary.familywise(1) == pytest.approx(1.0)
+    assert summary.familywise(6) == pytest.approx(1.22, abs=0.01)
+    rng = np.random.default_rng(3)
+    lines, count, tests = 200, 400, 6
+    # Largest distance of a uniform sample's distribution from the diagonal, as for periodograms.
+    worst = np.abs(np.sort(rng.random((count, tests, lines))) - np.arange(1, lines + 1) / lines)
+    limit = 1.36 / np.sqrt(lines) * summary.familywise(tests)
+    alarms = (worst.max(axis=2) > limit).any(axis=1).mean()
+    assert 0.01 < alarms < 0.08

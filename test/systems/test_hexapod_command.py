@@ -181,15 +181,20 @@ def test_fundamental_is_found_without_help(bags) -> None:
     assert 'the fundamental is 0.4' in drifted.warnings[0]
 
 
-def test_a_period_unlike_the_others_is_said(bags, tmp_path) -> None:
+@pytest.mark.parametrize(('name', 'first'), [('late_start', 0), ('stop', 2500)])
+def test_a_period_unlike_the_others_is_left_out_and_said(bags, tmp_path, name, first) -> None:
     def still(index, message):
-        if index == 0:
+        if index == first:
             still.position = message.position
-        return joint_state(message, position=still.position) if index < 600 else message
+        stopped = first <= index < first + 600
+        return joint_state(message, position=still.position) if stopped else message
 
-    bag = rewritten(bags['periodic'], tmp_path / 'late_start', still)
-    warnings = periodic_record(read_legs(bag), 0.4).warnings
-    assert any('late_start: period 0 differs from the others' in w for w in warnings)
+    bag = rewritten(bags['periodic'], tmp_path / name, still)
+    record = periodic_record(read_legs(bag), 0.4)
+    assert record.periods == 3
+    # A run-in is usual, a stop in the middle is not.
+    said = record.warnings if first else record.notes
+    assert any(f'{name}: period {first // 1250} differs from the others' in w for w in said)
 
 
 def test_validation_on_a_motion_that_does_not_repeat(bags, tmp_path) -> None:

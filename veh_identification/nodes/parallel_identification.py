@@ -5,9 +5,10 @@ period, from the second on, the parameters are estimated anew from the mean of a
 published on `~/parameters` (latched), and the mean period on `~/reconstruction`.
 
 Diagnostics (1 Hz). WARN: fewer than two periods so far, the last period was dropped (a gap),
-messages without all legs, periods that drift (a wrong fundamental). ERROR: no usable message for
-two seconds, or the last estimation failed (unreachable or singular pose, parameters not excited);
-the sentence says why.
+messages without all legs, periods that drift (a wrong fundamental), a model that does not explain
+the forces (exchanged legs, another geometry, units). ERROR: no usable message for two seconds, or
+the last estimation failed (unreachable or singular pose, parameters not excited); the sentence
+says why.
 """
 
 from __future__ import annotations
@@ -211,6 +212,8 @@ class ParallelIdentification:
             return ERROR, f'no usable message on {self.options.topic} for {self._silent} s'
         if self._problem:
             return ERROR, self._problem
+        if self.live.doubt:
+            return WARN, f'{self.live.doubt}: check joints, order of the legs and units'
         if self._incomplete:
             return WARN, f'{self._incomplete} messages lacked a leg or held no number'
         if self.live.rejected and self.live.last_rejected:

@@ -70,6 +70,21 @@ class FitRow:
     validation_rms: float = float('nan')
     validation_relative: float = float('nan')
     a_priori_rms: float = float('nan')
+    noise: float = float('nan')  # what the sensors' noise alone leaves of the residuals
+    validation_noise: float = float('nan')
+
+    @property
+    def growth(self) -> float:
+        """How many times larger the residual is on the recording that judges.
+
+        Where the noise of both is known, residuals are counted in it: means over many periods and
+        single samples cannot be compared otherwise.
+        """
+        if not self.rms > 0.0:
+            return float('nan')
+        ratio = self.validation_rms / self.rms
+        known = self.noise > 0.0 and self.validation_noise > 0.0
+        return ratio * self.noise / self.validation_noise if known else ratio
 
     @property
     def measured_rms(self) -> float:

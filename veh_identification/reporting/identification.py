@@ -104,16 +104,26 @@ def _row(name: str, unit: str, prior: float, value: float, std: float,
 def fit_rows(result: IdentificationResult, units: Mapping[str, str]) -> tuple[FitRow, ...]:
     """Residuals of the identification data and of the validation."""
     rows = []
+    noise, validation_noise = _noise_of(result)
     checked = {} if result.validation is None else result.validation.as_dict()
     for j, name in enumerate(result.equations):
         # An equation that was lost has nothing to validate: zeros there are no residuals.
         other = checked.get(name, {}) if np.isfinite(result.residual_rms[j]) else {}
+        held_out = [float('nan') if other.get(key) is None else float(other[key] or 0.0)
+                    for key in ('rms', 'rms_relative', 'a_priori_rms')]
         rows.append(FitRow(
             name, units.get(name, ''), float(result.residual_rms[j]),
-            float(result.residual_rms_relative[j]),
-            *(float('nan') if other.get(key) is None else float(other[key] or 0.0)
-              for key in ('rms', 'rms_relative', 'a_priori_rms'))))
+            float(result.residual_rms_relative[j]), held_out[0], held_out[1], held_out[2],
+            noise[j], validation_noise[j]))
     return tuple(rows)
+
+
+def _noise_of(result: IdentificationResult) -> tuple[list[float], list[float]]:
+    """Noise in the residuals of each equation here and of the validation, nan where not told."""
+    unknown = [float('nan')] * len(result.equations)
+    own = result.input.get('residual_noise_rms')
+    return (unknown if not own else np.sqrt(np.mean(np.square(own), axis=0)).tolist(),
+            result.input.get('validation_noise_rms') or unknown)
 
 
 def inflation(covariance: Array) -> Array:

@@ -128,16 +128,27 @@ def correlated_pairs(content: IdentificationContent) -> list[tuple[str, str, flo
 def _colour(content: IdentificationContent) -> list[Statement]:
     if not content.colours:
         return []
-    coloured = [one.equation for one in content.colours if not one.white]
+    # Each limit is one of 5 %: with many equations, one that lies beyond it is chance.
+    together = familywise(len(content.colours))
+    coloured = [one.equation for one in content.colours if one.statistic > together * one.limit]
     if not coloured:
         return [Statement('good', 'All residuals are white within the band of the equations (5 % '
-                          'test): the model explains what moves.')]
-    text = (f'Residuals of {listed(coloured)} are not white (5 % test): effects that the model '
-            'does not hold, or filtered noise. ')
+                          'test of all together): the model explains what moves.')]
+    text = (f'Residuals of {listed(coloured)} are not white (5 % test of all together): effects '
+            'that the model does not hold, or filtered noise. ')
     if content.noise_model == 'white':
         return [Statement('note', text + 'The standard deviations assume white noise and may be '
                           'too small for a part of them.')]
     return [Statement('note', text + 'The standard deviations allow for coloured noise.')]
+
+
+def familywise(tests: int) -> float:
+    """Factor on the 5 % limit of one test of a cumulative periodogram for 5 % over all of them.
+
+    Kolmogorov's limit is proportional to sqrt(-log(alpha / 2)); alpha is shared (Bonferroni),
+    which holds for equations with common noise too.
+    """
+    return float(np.sqrt(np.log(0.025 / tests) / np.log(0.025)))
 
 
 def _truth(content: IdentificationContent) -> list[Statement]:

@@ -81,7 +81,7 @@ def _a_priori(content: IdentificationContent) -> list[Statement]:
 def _carried_over(content: IdentificationContent) -> list[Statement]:
     if not content.validated:
         return []
-    worse = [row for row in content.fit if row.validation_rms > WORSE * row.rms > 0.0]
+    worse = [row for row in content.fit if row.growth > WORSE]
     serious = [row.equation for row in worse if row.validation_relative > NEGLIGIBLE]
     slight = [row.equation for row in worse if row.validation_relative <= NEGLIGIBLE]
     result = []
@@ -103,7 +103,7 @@ def _idle(content: IdentificationContent) -> list[str]:
         return []
     return [row.equation for row in content.fit
             if row.validation_relative > POOR_FIT >= row.relative
-            and row.validation_rms <= WORSE * row.rms]
+            and not row.growth > WORSE]
 
 
 def _poor_equations(content: IdentificationContent) -> list[Statement]:

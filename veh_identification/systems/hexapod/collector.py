@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from veh_identification.errors import SignalError
 from veh_identification.signals import PeriodAverage
 from veh_identification.systems.hexapod.geometry import FloatArray
+from veh_identification.systems.hexapod.phases import PhasedForces, average_phases
 
 NANOSECONDS = 1_000_000_000
+#: Messages that may be lost one after the other; a longer gap drops its period.
+LOST_SAMPLES = 3
+#: Raw samples that are kept for periods off the grid: 40 s at 1 kHz, some megabytes.
+RAW_SAMPLES = 40_000
+
+
+@dataclass(frozen=True)
+class RawPeriod:
+    """The samples of a completed period as they came."""
+
+    times: FloatArray  # (K,) s after the begin of the period
+    values: FloatArray  # (K, C)
+    on_grid: bool
 
 
 class PeriodCollector:
     """Cuts a stream of stamped samples (C,) into periods of equally spaced samples.
 
-    A period with a gap or without its ends is dropped and counted: it would weigh unequally.
+    A period with a longer gap or without its ends is dropped and counted: it would weigh
+    unequally.
     """
 
     def __init__(self, fundamental_hz: float, rate: float, channels: int = 12) -> None:
@@ -34,6 +52,7 @@ class PeriodCollector:
         """Forget the period under way; the next sample begins a new one."""
         self._start_ns: int | None = None
         self._period = 0
+        self.raw = RawPeriod(np.empty(0), np.empty((0, self.channels)), True)
         self._stamps: list[int] = []  # after _start_ns: a float cannot hold Unix nanoseconds
         self._values: list[FloatArray] = []
 
@@ -72,12 +91,14 @@ class PeriodCollector:
         self._period += 1
         self._stamps, self._values = self._stamps[-1:], self._values[-1:]
         gap = float(np.diff(steps).max())
-        if gap > 1.5:
+        if gap > LOST_SAMPLES + 1.5:
             self._reject(f'a gap of {gap * self.step_ns * 1e-9:.4g} s')
             while age >= self._end() - 0.25 * self.step_ns:
                 self._period += 1  # whole periods are missing; the grid goes on
                 self.rejected += 1
             return None
+        mine = (steps > -0.5) & (steps < self.samples - 0.5)
+        self.raw = RawPeriod(steps[mine] * self.step_ns * 1e-9, table[mine], True)
         own = (steps > -0.25) & (steps < self.samples - 0.25)
         if own.sum() == self.samples and np.abs(
             steps[own] - np.arange(self.samples)
@@ -89,6 +110,7 @@ class PeriodCollector:
             self._reject('its ends are missing')
             return None
         self.accepted += 1
+        self.raw = replace(self.raw, on_grid=False)
         return np.stack([np.interp(grid, steps, column) for column in table.T], axis=1)
 
     def _reject(self, reason: str) -> None:
@@ -97,16 +119,21 @@ class PeriodCollector:
 
 
 class RunningPeriods:
-    """Mean period and covariance of its noise, period by period (Welford), memory flat."""
+    """Mean period and covariance of its noise, period by period (Welford), memory bounded."""
 
     def __init__(self) -> None:
         self.count = 0
         self.shift = 0.0  # samples by which the last period lags behind the mean of the others
         self._mean: FloatArray = np.empty((0, 0))
         self._squares: FloatArray = np.empty((0, 0))
+        self._raw: deque[RawPeriod] = deque()
 
-    def add(self, period: FloatArray) -> None:
-        """Take one period (N, C)."""
+    def add(self, period: FloatArray, raw: RawPeriod | None = None) -> None:
+        """Take one period (N, C), and the samples that it was made of."""
+        if raw is not None:
+            self._raw.append(raw)
+            while sum(len(r.times) for r in self._raw) > RAW_SAMPLES and len(self._raw) > 2:
+                self._raw.popleft()
         if self.count == 0:
             self._mean = period.copy()
             self._squares = np.zeros((period.shape[1],) * 2)
@@ -134,3 +161,15 @@ class RunningPeriods:
         squares = 0.5 * (self._squares + self._squares.T)
         covariance = squares[channels, channels] / (len(self._mean) * (self.count - 1))
         return PeriodAverage(self._mean[:, channels].copy(), covariance, self.count)
+
+    def phased(
+        self, fundamental_hz: float
+    ) -> tuple[PeriodAverage, PeriodAverage, PhasedForces] | None:
+        """Lengths and forces of the newest periods at their own moments, where off the grid."""
+        if len(self._raw) < 2 or all(raw.on_grid for raw in self._raw):
+            return None
+        stamps = [k / fundamental_hz + raw.times for k, raw in enumerate(self._raw)]
+        return average_phases(
+            np.concatenate(stamps), np.concatenate([raw.values for raw in self._raw]),
+            fundamental_hz, len(self._mean), np.arange(len(self._raw)), self._mean,
+        )  # fmt: skip

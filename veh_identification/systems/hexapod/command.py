@@ -28,6 +28,7 @@ from veh_identification.systems.hexapod.estimation import (
 from veh_identification.systems.hexapod.excitation import design as design_trajectory
 from veh_identification.systems.hexapod.excitation import limits_use
 from veh_identification.systems.hexapod.geometry import FloatArray
+from veh_identification.systems.hexapod.misfit import judge
 from veh_identification.systems.hexapod.processing import METHODS, PeriodicRecord
 from veh_identification.systems.hexapod.recording import TOPIC, periodic_record, read_legs
 from veh_identification.systems.hexapod.result_bag import write_result_bag
@@ -122,7 +123,7 @@ def identify(
     validation = (
         None if validate is None else held_out(configuration.robot, validate, options.topic)
     )
-    result, likelihood = _estimate(configuration, records, harmonics, options)
+    result, likelihood, doubts = _estimate(configuration, records, harmonics, options)
     chosen, candidates = select_structure(
         configuration.robot, records, round(result.value[-1] / records[0].fundamental_hz),
         configuration.structure,
@@ -132,7 +133,7 @@ def identify(
     result.system = 'parallel'
     result.input = input_facts(
         configuration, records, harmonics, options.processing, options.topic, result, bags,
-        validation,
+        validation, doubts,
     )  # fmt: skip
     result.extra = extra_facts(likelihood, candidates, chosen)
     text = table(result, records, candidates, likelihood, validation)
@@ -159,7 +160,8 @@ def _record(
 def _estimate(
     configuration: Configuration, records: list[PeriodicRecord], harmonics: int,
     options: IdentifyOptions,
-) -> tuple[IdentificationResult, Likelihood | None]:  # fmt: skip
+) -> tuple[IdentificationResult, Likelihood | None, list[str]]:  # fmt: skip
+    """The result, how its cut-off was found, and doubts."""
     model = configuration.model()
     likelihood: Likelihood | None = None
     cutoff: float | None = options.cutoff_hz or None
@@ -172,10 +174,13 @@ def _estimate(
     covariance = pooled_force_covariance(records)
     result = gauss_markov(model, system, covariance)
     used = cutoff or harmonics * records[0].fundamental_hz
+    doubts: list[str] = []
+    if options.processing in ('frequency', 'harmonic'):  # the others are bad on purpose
+        doubts = judge(model, records, harmonics, used, system, result.value)
     if likelihood is not None:
         result.estimator = 'maximum-likelihood'
     result = with_cutoff(result, used, np.nan if likelihood is None else likelihood.cutoff_std)
-    return result, likelihood
+    return result, likelihood, doubts
 
 
 def _check_out(out: Path) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 
 from veh_identification.errors import EstimationError, UsageError
 from veh_identification.identification import (
-    ArrayBlocks,
     IdentificationResult,
     Options,
     identify,
     validate,
 )
 from veh_identification.identification.gauss_markov import whitening
+from veh_identification.systems.hexapod.equations import Equations, equations, floored
 from veh_identification.systems.hexapod.geometry import LEGS, FloatArray
 from veh_identification.systems.hexapod.model import HexapodModel
 from veh_identification.systems.hexapod.processing import (
@@ -25,57 +25,21 @@ from veh_identification.systems.hexapod.processing import (
     platform_motion,
 )
 
+#: Relative difference of two recordings' fundamentals that is only that of their clocks.
+SAME_FUNDAMENTAL = 1e-3
+__all__ = [
+    'Equations', 'Likelihood', 'equations', 'floored', 'gauss_markov', 'maximum_likelihood',
+    'pooled_force_covariance', 'with_cutoff',
+]  # fmt: skip
 PENALTIES = ('bic', 'aic', 'none')
-
-
-def floored(covariance: FloatArray, scale: FloatArray | float) -> FloatArray:
-    """Keep noise-free (simulated) channels from getting infinite weight."""
-    floor = np.square(1e-9 * np.broadcast_to(np.asarray(scale, float), len(covariance)))
-    return covariance + np.diag(floor)
 
 
 def pooled_force_covariance(records: Sequence[PeriodicRecord]) -> FloatArray:
     """Noise covariance of one raw force sample, over all recordings."""
     freedom = np.array([r.samples * (r.periods - 1) for r in records], dtype=float)
     total = sum(w * r.forces.covariance for w, r in zip(freedom, records, strict=True))
-    scale = np.sqrt(np.mean([np.square(r.forces.mean).mean(axis=0) for r in records], axis=0))
+    scale = np.sqrt(np.mean([np.nanmean(r.forces.mean**2, axis=0) for r in records], axis=0))
     return floored(np.asarray(total) / freedom.sum(), scale)
-
-
-@dataclass(frozen=True)
-class Equations:
-    """Regressors and mean forces of several recordings, with the periods behind each."""
-
-    W: list[FloatArray]
-    Y: list[FloatArray]
-    periods: list[int]
-
-    def blocks(self) -> ArrayBlocks:
-        """As measured."""
-        return ArrayBlocks(np.concatenate(self.W), np.concatenate(self.Y))
-
-    def weighted_blocks(self) -> ArrayBlocks:
-        """Rows times sqrt(N_m / N_m1): the noise of all means is that of the first one."""
-        factor = np.sqrt(np.array(self.periods) / self.periods[0])
-        W = np.concatenate([w * f for w, f in zip(self.W, factor, strict=True)])
-        return ArrayBlocks(W, np.concatenate([y * f for y, f in zip(self.Y, factor, strict=True)]))
-
-
-def equations(
-    model: HexapodModel,
-    records: Sequence[PeriodicRecord],
-    harmonics: int,
-    method: str = 'frequency',
-    cutoff_hz: float | None = None,
-    poses: Sequence[FloatArray] | None = None,
-) -> Equations:
-    """Equation (8) for every recording."""
-    W = []
-    for index, record in enumerate(records):
-        pose = None if poses is None else poses[index]
-        motion = platform_motion(model.robot, record, harmonics, method, cutoff_hz, pose)
-        W.append(model.regressor(motion.pose, motion.velocity, motion.acceleration))
-    return Equations(W, [r.forces.mean for r in records], [r.periods for r in records])
 
 
 def gauss_markov(
@@ -90,13 +54,19 @@ def gauss_markov(
 
     `noise` as in `identification.Options`: 'white' trusts (10), 'auto' looks at the residuals.
     """
+    blocks = system.weighted_blocks()
+
+    def fitted(of_mean: FloatArray, noise: str) -> IdentificationResult:
+        if diagonal:
+            of_mean = np.diag(np.diag(of_mean))
+        options = Options('gauss-markov', noise=noise, noise_covariance=of_mean)  # type: ignore[arg-type]
+        return identify(blocks, model.names, LEGS, model.units, model.a_priori(), options)
+
     of_mean = covariance / system.periods[0]
-    if diagonal:
-        of_mean = np.diag(np.diag(of_mean))
-    options = Options('gauss-markov', noise=noise, noise_covariance=of_mean)  # type: ignore[arg-type]
-    result = identify(
-        system.weighted_blocks(), model.names, LEGS, model.units, model.a_priori(), options
-    )
+    if any(scatter is not None for scatter in system.scatter):
+        first = fitted(of_mean, 'white').value
+        of_mean = system.force_covariance(covariance, first) / system.periods[0]
+    result = fitted(of_mean, noise)
     # Residuals are reported for the forces as measured, not as weighted.
     found = validate(system.blocks(), result.value, LEGS)
     result.residual_rms, result.residual_rms_relative = found.rms, found.rms_relative
@@ -153,8 +123,9 @@ class _Cost:
             delta += record.periods * float(np.square(errors).sum())
             A = self.model.regressor(motion.pose, motion.velocity, motion.acceleration)
             scale = np.sqrt(record.periods) * self.force_white
+            A[~np.isfinite(record.forces.mean).all(axis=1)] = 0.0
             W.append((scale @ A).reshape(-1, A.shape[2]))
-            Y.append((record.forces.mean @ scale.T).ravel())
+            Y.append((np.nan_to_num(record.forces.mean) @ scale.T).ravel())
         psi, gamma = np.concatenate(W), np.concatenate(Y)
         norms = np.maximum(np.linalg.norm(psi, axis=0), 1e-300)
         triangle: FloatArray = np.asarray(
@@ -193,10 +164,11 @@ def maximum_likelihood(
     """
     if penalty not in PENALTIES:
         raise UsageError(f'penalty must be one of {", ".join(PENALTIES)}, found {penalty!r}')
-    spacing = {round(r.fundamental_hz, 9) for r in records}
-    if len(spacing) != 1:
+    spacing = sorted(r.fundamental_hz for r in records)
+    if spacing[-1] > (1.0 + SAME_FUNDAMENTAL) * spacing[0]:
         raise EstimationError(
-            f'maximum likelihood needs recordings of one fundamental, found {sorted(spacing)} Hz'
+            'maximum likelihood needs recordings of one fundamental, found '
+            f'{", ".join(f"{value:.6g}" for value in spacing)} Hz'
         )
     fundamental = records[0].fundamental_hz
     highest = min(r.samples for r in records) // 2 - 1

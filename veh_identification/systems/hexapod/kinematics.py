@@ -23,9 +23,13 @@ def check_reachable(robot: Hexapod, lengths: FloatArray, what: str = 'sample') -
     bad = ~((lengths >= low) & (lengths <= high))
     if bad.any():
         n, j = np.argwhere(bad)[0]
+        in_metres = lengths * 1e-3
+        hint = ''
+        if ((in_metres >= low) & (in_metres <= high)).all():
+            hint = '; are the lengths in millimetres?'
         raise ModelError(
             f'hexapod {robot.name}: unreachable pose, {what} {n} asks {LEGS[j]} for a length of '
-            f'{lengths[n, j]:.6g} m outside {low:g} to {high:g} m'
+            f'{lengths[n, j]:.6g} m outside {low:g} to {high:g} m{hint}'
         )
 
 

@@ -24,6 +24,7 @@ from veh_identification.systems.hexapod.estimation import (
 )
 from veh_identification.systems.hexapod.geometry import LEGS, FloatArray
 from veh_identification.systems.hexapod.kinematics import inverse_kinematics
+from veh_identification.systems.hexapod.misfit import misfit
 from veh_identification.systems.hexapod.processing import PeriodicRecord
 
 #: Stamps from which the rate is found when it is not given.
@@ -65,6 +66,7 @@ class LiveIdentification:
         """Forget everything but the rate."""
         self.result: IdentificationResult | None = None
         self.last_rejected = False
+        self.doubt = ''  # why the last estimate should not be trusted
         self._waiting: list[tuple[int, FloatArray]] = []
         self._collector: PeriodCollector | None = None
         self._running = RunningPeriods()
@@ -116,7 +118,7 @@ class LiveIdentification:
         if self._skipped < self.options.skip_periods:
             self._skipped += 1
             return False
-        self._running.add(period)
+        self._running.add(period, self._collector.raw)
         if self._running.count < 2:
             return False
         self._estimate()
@@ -137,12 +139,18 @@ class LiveIdentification:
 
     def _record(self) -> PeriodicRecord:
         assert self._collector is not None
+        # Interpolated forces would smear dry friction: off the grid each stays at its moment.
+        own = self._running.phased(self.fundamental_hz)
+        lengths, forces, phased = own or (
+            self._running.average(slice(0, 6)), self._running.average(slice(6, 12)), None
+        )
         return PeriodicRecord(
-            self._running.average(slice(0, 6)),
-            self._running.average(slice(6, 12)),
+            lengths,
+            forces,
             self._collector.samples * self.fundamental_hz,
             self.fundamental_hz,
             start_ns=self._collector.period_start_ns,
+            phased=phased,
         )
 
     def _estimate(self) -> None:
@@ -155,6 +163,8 @@ class LiveIdentification:
         self._system = equations(self.model, [record], self.harmonics, cutoff_hz=cutoff)
         covariance = pooled_force_covariance([record])
         result = gauss_markov(self.model, self._system, covariance)
+        found_misfit = misfit(self._system, covariance, result.value)
+        self.doubt = found_misfit.sentence() if found_misfit.unusable else ''
         result.estimator, result.system = self.options.estimator, 'parallel'
         result.input = {
             'fundamental_hz': record.fundamental_hz,
@@ -169,7 +179,10 @@ class LiveIdentification:
     def reconstruction(self) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
         """Stamps of the last period, mean measured forces and predicted ones."""
         assert self._system is not None and self.result is not None
-        return self._stamps, self._system.Y[0], self._system.W[0] @ self.result.value[:-1]
+        measured = self._system.Y[0]
+        known = np.isfinite(measured).all(axis=1)
+        predicted = self._system.W[0][known] @ self.result.value[:-1]
+        return self._stamps[known], measured[known], predicted
 
     @property
     def periods(self) -> int:

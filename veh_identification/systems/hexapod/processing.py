@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from veh_identification.errors import UsageError
+from veh_identification.errors import ModelError, UsageError
 from veh_identification.identification.trajectory import pose_rates
 from veh_identification.signals import (
     PeriodAverage,
@@ -28,10 +28,13 @@ from veh_identification.signals import (
 )
 from veh_identification.systems.hexapod.geometry import FloatArray, Hexapod
 from veh_identification.systems.hexapod.kinematics import direct_kinematics, inverse_kinematics
+from veh_identification.systems.hexapod.phases import FourierSeries, PhasedForces
 
 METHODS = ('frequency', 'harmonic', 'time', 'raw')
 # Time-domain cut-off over the excitation's bandwidth: below about five it bends the motion.
 TIME_DOMAIN_FACTOR = 5.0
+#: Share of a line by which a cut-off may lie below a line that it passes.
+LINE_SLACK = 0.01
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class PeriodicRecord:
     warnings: tuple[str, ...] = ()
     source: str = 'recording'
     start_ns: int = 0  # stamp of the first averaged sample
+    notes: tuple[str, ...] = ()  # what was mended and does no harm
+    phased: PhasedForces | None = None  # forces at their own moments, off the grid of phases
 
     @property
     def periods(self) -> int:
@@ -80,6 +85,7 @@ def average_record(
     warnings: tuple[str, ...] = (),
     source: str = 'recording',
     start_ns: int = 0,
+    notes: tuple[str, ...] = (),
 ) -> PeriodicRecord:
     """Average whole periods of lengths and forces (N_m N, 6)."""
     return PeriodicRecord(
@@ -90,12 +96,16 @@ def average_record(
         warnings,
         source,
         start_ns,
+        notes,
     )
 
 
 def measured_pose(robot: Hexapod, record: PeriodicRecord) -> FloatArray:
     """Direct kinematics of the mean period; angles continue over full turns."""
-    return direct_kinematics(robot, record.lengths.mean)
+    try:
+        return direct_kinematics(robot, record.lengths.mean)
+    except ModelError as error:
+        raise ModelError(f'{record.source}: {error}') from None
 
 
 def platform_motion(
@@ -129,7 +139,22 @@ def platform_motion(
         fitted = harmonic_fit_derivatives(times, pose, record.fundamental_hz, harmonics)
         return _motion(fitted, method, nominal)
     cutoff = cutoff_hz or nominal
-    return _motion(spectral_derivatives(pose, rate, cutoff), method, cutoff)
+    highest = passed_lines(record, cutoff) * record.fundamental_hz
+    return _motion(spectral_derivatives(pose, rate, highest), method, cutoff)
+
+
+def passed_lines(record: PeriodicRecord, cutoff_hz: float) -> int:
+    """Lines up to the cut-off; fundamentals of two recordings never agree to the last digit."""
+    return max(int(cutoff_hz / record.fundamental_hz + LINE_SLACK), 1)
+
+
+def motion_at(
+    record: PeriodicRecord, pose: FloatArray, cutoff_hz: float, times: FloatArray
+) -> PlatformMotion:
+    """x, v, a of the frequency method at any moments [s] after the begin of the period."""
+    series = FourierSeries(pose, record.fundamental_hz, passed_lines(record, cutoff_hz))
+    x, x_dot, x_ddot = series(times, derivatives=2)
+    return _motion((x, x_dot, x_ddot), 'frequency', cutoff_hz)
 
 
 def length_errors(robot: Hexapod, record: PeriodicRecord, motion: PlatformMotion) -> FloatArray:

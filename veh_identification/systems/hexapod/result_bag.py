@@ -98,6 +98,8 @@ def _series(
     writer: BagWriter, topic: str, stamps: Any, measured: FloatArray, predicted: FloatArray,
     sigma: FloatArray,
 ) -> None:  # fmt: skip
-    for stamp, one, other in zip(stamps, measured, predicted, strict=True):
+    known = np.isfinite(measured).all(axis=1)
+    rows = zip(stamps[known], measured[known], predicted[known], strict=True)
+    for stamp, one, other in rows:
         message = reconstruction_message(int(stamp), one, other, sigma)
         writer.write_message(topic, message, int(stamp))

@@ -35,10 +35,13 @@ class Candidate:
     chi_square: float  # of the mean forces, weighted by their covariance
     insignificant: int  # passive friction parameters below two deviations
 
-    @property
-    def information(self) -> float:
-        """Akaike's criterion: misfit plus twice the number of parameters."""
-        return self.chi_square + 2.0 * self.parameters
+    def information(self, inflation: float = 1.0) -> float:
+        """Akaike's criterion: misfit plus twice the number of parameters.
+
+        `inflation` is how many times more of the misfit a needless parameter takes up than white
+        noise of the known size would give it.
+        """
+        return self.chi_square / inflation + 2.0 * self.parameters
 
 
 def select_structure(
@@ -56,12 +59,15 @@ def select_structure(
     start = structure or Structure()
     covariance = pooled_force_covariance(records)
     poses = [measured_pose(robot, record) for record in records]
+    model = HexapodModel(robot, start)
+    system = equations(model, records, harmonics, poses=poses)
+    colour, misfit = _inflation(model, system, covariance)
     candidates = []
     for passive in PASSIVE:
         trial = replace(start, passive=passive)
         model = HexapodModel(robot, trial)
         system = equations(model, records, harmonics, poses=poses)
-        candidates.append(_judge(model, system, covariance))
+        candidates.append(_judge(model, system, covariance, colour))
     lowest = min(c.correlation_condition for c in candidates)
     usable = [
         c for c in candidates
@@ -69,22 +75,38 @@ def select_structure(
     ]  # fmt: skip
     if not usable:
         return start, candidates
-    return min(usable, key=lambda c: c.information).structure, candidates
+    return min(usable, key=lambda c: c.information(colour * misfit)).structure, candidates
 
 
-def _judge(model: HexapodModel, system: Equations, covariance: FloatArray) -> Candidate:
+def _inflation(
+    model: HexapodModel, system: Equations, covariance: FloatArray
+) -> tuple[float, float]:
+    """Variance of parameters over that of white noise: by the noise's colour, by the misfit."""
+    try:
+        white = gauss_markov(model, system, covariance, noise='white')
+        honest = gauss_markov(model, system, covariance)
+    except EstimationError:  # the motion does not determine this structure at all
+        return 1.0, 1.0
+    rows = sum(int((count > 0.0).sum()) for count in system.counts)
+    freedom = max(len(LEGS) * rows - len(model.names), 1)
+    misfit = system.chi_square(white.value, whitening(covariance, LEGS)) / freedom
+    colour = float(np.median(np.square(honest.std / white.std)))
+    return max(colour, 1.0), max(misfit, 1.0)
+
+
+def _judge(
+    model: HexapodModel, system: Equations, covariance: FloatArray, colour: float
+) -> Candidate:
     count = len(model.names)
     try:
         result = gauss_markov(model, system, covariance, noise='white')
     except EstimationError:  # the motion does not determine this structure at all
         return Candidate(model.structure, count, np.inf, np.nan, np.inf, 0)
-    deviation = dict(zip(result.names, np.abs(result.value) / result.std, strict=True))
+    told = np.abs(result.value) / (np.sqrt(colour) * result.std)
+    deviation = dict(zip(result.names, told, strict=True))
     weak = sum(deviation[name] < 2.0 for name in model.structure.passive_names())
     white = whitening(covariance, LEGS)
-    chi_square = sum(
-        periods * float(np.square((Y - W @ result.value) @ white.T).sum())
-        for W, Y, periods in zip(system.W, system.Y, system.periods, strict=True)
-    )
+    chi_square = system.chi_square(result.value, white)
     return Candidate(
         model.structure, count, result.correlation_condition,
         float(np.square(result.residual_rms).mean()), chi_square, int(weak),

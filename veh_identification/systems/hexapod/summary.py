@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from veh_identification.identification import IdentificationResult, to_table
 from veh_identification.systems.hexapod.configuration import Configuration
 from veh_identification.systems.hexapod.estimation import Likelihood, pooled_force_covariance
+from veh_identification.systems.hexapod.geometry import FloatArray
 from veh_identification.systems.hexapod.model import Structure
 from veh_identification.systems.hexapod.processing import PeriodicRecord
 from veh_identification.systems.hexapod.selection import Candidate
@@ -18,9 +21,10 @@ from veh_identification.systems.hexapod.validation import HeldOut
 def input_facts(
     configuration: Configuration, records: list[PeriodicRecord], harmonics: int,
     processing: str, topic: str, result: IdentificationResult, bags: Sequence[str | Path],
-    validation: HeldOut | None,
+    validation: HeldOut | None, doubts: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """The `input` entry of parameters.json."""
+    covariance = pooled_force_covariance(records)
     return {
         'bags': [str(bag) for bag in bags],
         'topic': topic,
@@ -33,11 +37,30 @@ def input_facts(
         'periods': [r.periods for r in records],
         'samples_per_period': [r.samples for r in records],
         'rate_hz': [r.rate for r in records],
-        'force_covariance': pooled_force_covariance(records).tolist(),
+        'force_covariance': covariance.tolist(),
+        # What the noise alone leaves of residuals: means over periods have little of it.
+        'residual_noise_rms': [_of_means(r, covariance).tolist() for r in records],
+        'validation_noise_rms': None if validation is None else validation.noise(
+            covariance
+        ).tolist(),
         'length_covariance': [r.lengths.covariance.tolist() for r in records],
-        'warnings': [w for r in records for w in r.warnings],
+        'warnings': [*doubts, *(w for r in records for w in r.warnings)],
+        'notes': [*(n for r in records for n in r.notes), *_comparison(validation)],
         'validation': None if validation is None else validation.description(),
     }
+
+
+def _of_means(record: PeriodicRecord, covariance: FloatArray) -> FloatArray:
+    return np.sqrt(np.diag(covariance) / record.periods)
+
+
+def _comparison(validation: HeldOut | None) -> list[str]:
+    if validation is None or validation.periods:
+        return []
+    return [
+        f'{validation.source}: the motion does not repeat, so the validation compares single '
+        'samples with all their noise; residuals of the identification are those of mean periods'
+    ]
 
 
 def extra_facts(
@@ -86,12 +109,14 @@ def table(
     ]
     if result.validation is not None and validation is not None:
         lines.append(f'validation on {validation.source}:')
-        prior = result.validation.a_priori_rms
+        prior, noise = result.validation.a_priori_rms, result.input['validation_noise_rms']
         for j, leg in enumerate(result.validation.equations):
             beside = '' if prior is None else f' (a priori {prior[j]:.4g} N)'
             lines.append(
                 f'  {leg}  rms {result.validation.rms[j]:.4g} N, '
-                f'{result.validation.rms_relative[j]:.3g} of the measured rms{beside}'
+                f'{result.validation.rms_relative[j]:.3g} of the measured rms, noise alone '
+                f'{noise[j]:.4g} N{beside}'
             )
-    lines += [f'warning: {w}' for r in records for w in r.warnings]
+    lines += [f'note: {n}' for n in result.input['notes']]
+    lines += [f'warning: {w}' for w in result.input['warnings']]
     return '\n'.join(lines) + '\n'

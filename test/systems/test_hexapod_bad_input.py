@@ -1,0 +1,158 @@
+"""Recordings that cannot be used: one clear sentence each, nothing written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import hexapod_stewart as stewart
+import numpy as np
+import pytest
+
+from veh_identification.errors import VehIdError
+from veh_identification.systems.hexapod.command import identify
+
+ROBOT = stewart.Robot()
+GOOD = stewart.record(
+    ROBOT, stewart.excitation(ROBOT), stewart.Recording(rate=250.0, duration=8.5)
+)
+
+
+def refused(folder, data: stewart.Data, sentence: str, *, config=None, **bag) -> None:
+    config = config or stewart.write_config(folder / 'stewart.yaml', ROBOT)
+    path = stewart.write_bag(folder / 'bag', data, **bag)
+    with pytest.raises(VehIdError, match=sentence) as caught:
+        identify(bags=[path], out=folder / 'out', config=config)
+    assert '\n' not in str(caught.value)
+    assert not (folder / 'out').exists()
+
+
+def exchanged(values: np.ndarray, a: int, b: int) -> np.ndarray:
+    order = list(range(6))
+    order[a], order[b] = b, a
+    return values[:, order]
+
+
+def test_nan_in_one_leg(tmp_path) -> None:
+    lengths = GOOD.lengths.copy()
+    lengths[300:330, 2] = np.nan
+    refused(
+        tmp_path, replace(GOOD, lengths=lengths),
+        r'unequal periods: .*a gap of 0.124 s at 1.196 s; 30 of 2125 .*\(position\[leg_3\]\)',
+    )  # fmt: skip
+
+
+def test_a_leg_that_is_never_measured(tmp_path) -> None:
+    forces = GOOD.forces.copy()
+    forces[:, 4] = np.nan
+    sentence = r'joint_states: no message gives the effort \(force\) of leg_5'
+    refused(tmp_path, replace(GOOD, forces=forces), sentence)
+
+
+@pytest.mark.parametrize(('a', 'b'), [(0, 1), (1, 2)])
+def test_exchanged_legs_are_named(tmp_path, a, b) -> None:
+    data = replace(
+        GOOD, lengths=exchanged(GOOD.lengths, a, b), forces=exchanged(GOOD.forces, a, b)
+    )
+    refused(tmp_path, data, f'does not explain the forces.*with leg_{a + 1} and leg_{b + 1} exch')
+
+
+def test_exchanged_efforts_are_named(tmp_path) -> None:
+    data = replace(GOOD, forces=exchanged(GOOD.forces, 2, 5))
+    refused(tmp_path, data, 'does not explain the forces.*the efforts of leg_3 and leg_6 exch')
+
+
+def test_an_effort_of_opposite_sign_is_named(tmp_path) -> None:
+    forces = GOOD.forces * np.array([1.0, 1.0, 1.0, -1.0, 1.0, 1.0])
+    sentence = 'does not explain the forces.*with the effort of leg_4 of opposite sign it would'
+    refused(tmp_path, replace(GOOD, forces=forces), sentence)
+
+
+def test_a_length_five_millimetres_out_of_reach(tmp_path) -> None:
+    longest = float(GOOD.lengths.max())
+    limits = {'length_min': 0.7, 'length_max': longest - 0.005}
+    config = stewart.write_config(tmp_path / 'short.yaml', ROBOT, limits=limits)
+    sentence = r'unreachable pose, sample \d+ asks leg_\d for a length'
+    refused(tmp_path, GOOD, sentence, config=config)
+
+
+def test_millimetres_and_kilonewtons(tmp_path) -> None:
+    (tmp_path / 'mm').mkdir()
+    (tmp_path / 'kN').mkdir()
+    data = replace(GOOD, lengths=1e3 * GOOD.lengths)
+    refused(tmp_path / 'mm', data, 'unreachable pose.*are the lengths in millimetres')
+    data = replace(GOOD, forces=1e-3 * GOOD.forces)
+    refused(tmp_path / 'kN', data, 'moving mass p10 comes out as 0.038.*efforts must be in N')
+
+
+def test_efforts_of_the_opposite_sign(tmp_path) -> None:
+    refused(tmp_path, replace(GOOD, forces=-GOOD.forces), 'moving mass p10 comes out as -3')
+
+
+def test_gravity_the_wrong_way(tmp_path) -> None:
+    config = stewart.write_config(tmp_path / 'down.yaml', ROBOT, gravity=[0.0, 0.0, 9.81])
+    refused(tmp_path, GOOD, 'does not explain the forces.*gravity', config=config)
+
+
+def test_constant_efforts(tmp_path) -> None:
+    data = replace(GOOD, forces=np.zeros_like(GOOD.forces))
+    refused(tmp_path, data, r'the effort \(force\) of leg_1 is 0 N in every message')
+
+
+def test_a_sensor_that_is_stuck(tmp_path) -> None:
+    lengths = GOOD.lengths.copy()
+    lengths[:, 3] = lengths[0, 3]
+    sentence = r'the position \(length\) of leg_4 is 0\.\d+ m in every message'
+    refused(tmp_path, replace(GOOD, lengths=lengths), sentence)
+
+
+@pytest.mark.parametrize('noise', [0.0, 15e-6])
+def test_a_robot_that_stands_still(tmp_path, noise) -> None:
+    rng = np.random.default_rng(0)
+    lengths = GOOD.lengths[:1] + noise * rng.standard_normal(GOOD.lengths.shape)
+    refused(tmp_path, replace(GOOD, lengths=lengths), 'the robot stands still')
+
+
+def test_a_motion_that_does_not_repeat(tmp_path) -> None:
+    how = stewart.Recording(rate=250.0, duration=15.0)
+    data = stewart.record(ROBOT, stewart.wandering(ROBOT), how)
+    refused(tmp_path, data, 'the motion does not repeat|no repetition found')
+
+
+def test_messages_that_never_hold_all_legs(tmp_path) -> None:
+    lengths = GOOD.lengths.copy()
+    lengths[::2, :3], lengths[1::2, 3:] = np.nan, np.nan
+    sentence = 'messages give the position and the effort of all six legs'
+    refused(tmp_path, replace(GOOD, lengths=lengths), sentence)
+
+
+def test_a_slightly_wrong_geometry_is_told_not_refused(tmp_path) -> None:
+    other = stewart.Robot(platform=0.9 * ROBOT.platform)
+    text = identify(
+        bags=[stewart.write_bag(tmp_path / 'bag', GOOD)], out=tmp_path / 'out',
+        config=stewart.write_config(tmp_path / 'other.yaml', other),
+    )  # fmt: skip
+    assert 'warning: the forces differ from the model by' in text
+
+
+def test_friction_that_changes_sign_gradually_is_named(tmp_path) -> None:
+    how = stewart.Recording(rate=250.0, duration=8.5, sign_width=0.02)
+    data = stewart.record(ROBOT, stewart.excitation(ROBOT), how)
+    text = identify(
+        bags=[stewart.write_bag(tmp_path / 'bag', data)], out=tmp_path / 'out',
+        config=stewart.write_config(tmp_path / 'stewart.yaml', ROBOT),
+    )  # fmt: skip
+    assert 'with `sign_width: 0.02` under model: it would be' in text
+
+
+def test_a_clock_that_leaps(tmp_path) -> None:
+    stamps = GOOD.stamps.copy()
+    stamps[1000:] += 3_000_000_000
+    refused(tmp_path, replace(GOOD, stamps=stamps), 'a gap of 3.004 s at 3.996 s')
+
+
+def test_a_right_model_raises_no_doubt(tmp_path) -> None:
+    text = identify(
+        bags=[stewart.write_bag(tmp_path / 'bag', GOOD)], out=tmp_path / 'out',
+        config=stewart.write_config(tmp_path / 'stewart.yaml', ROBOT),
+    )  # fmt: skip
+    assert 'warning' not in text
