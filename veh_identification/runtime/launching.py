@@ -51,6 +51,11 @@ def launch_description(graph_name: str) -> LaunchDescription:
             description='seconds between the last node being ready and the first message',
         ),
         DeclareLaunchArgument(
+            'bag_linger',
+            default_value='3.0',
+            description='seconds after the last message in which nodes work off what has queued',
+        ),
+        DeclareLaunchArgument(
             'record', default_value='', description='folder for a bag of everything published'
         ),
         DeclareLaunchArgument(
@@ -113,7 +118,8 @@ def _actions(
         )
     if bag:
         waiting = {d.ready_line: n for d, n in zip(graph.nodes, nodes, strict=True)}
-        return actions + _playback(bag, value('bag_rate'), value('bag_delay'), waiting)
+        timing = value('bag_rate'), value('bag_delay'), value('bag_linger')
+        return actions + _playback(bag, *timing, waiting)
     wanted = [kind for kind in graph.driver_kinds if value(f'{kind}_driver')]
     return actions + [
         _driver(
@@ -127,10 +133,16 @@ def _actions(
     ]
 
 
-def _playback(bag: str, rate: str, delay: str, waiting: dict[str, Node]) -> list[Any]:
+def _playback(
+    bag: str, rate: str, delay: str, linger: str, waiting: dict[str, Node]
+) -> list[Any]:
     """Play a bag with its clock once all nodes are ready; the launch ends shortly after it."""
     if not Path(bag).exists():
         raise UsageError(f'bag:={bag}: there is no such file or folder')
+    try:
+        seconds = float(linger)
+    except ValueError:
+        raise UsageError(f'bag_linger:={linger}: expected seconds') from None
     player = ExecuteProcess(
         cmd=['ros2', 'bag', 'play', bag, '--clock', '100', '--rate', rate, '--delay', delay,
              '--disable-keyboard-controls'],
@@ -163,7 +175,8 @@ def _playback(bag: str, rate: str, delay: str, waiting: dict[str, Node]) -> list
             target_action=player,
             on_exit=[
                 TimerAction(
-                    period=1.0, actions=[EmitEvent(event=Shutdown(reason='the bag has ended'))]
+                    period=seconds,
+                    actions=[EmitEvent(event=Shutdown(reason='the bag has ended'))],
                 )
             ],
         )
