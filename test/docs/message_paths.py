@@ -8,6 +8,8 @@ from veh_identification.runtime.messages import field_types
 
 NUMBERS = re.compile(r'(u?int(8|16|32|64)|float(32|64)|bool|byte|char)$')
 TOPIC = re.compile(r'(/[A-Za-z0-9_/]+)(.*)$')
+#: Functions on the last number, with Foxglove's names.
+FUNCTION = re.compile(r'\.@(abs|sqrt|negative)$')
 STEP = re.compile(r'\.([a-z_0-9]+)|\[(-?\d+|:|\d*:\d*)\]|\{([a-z_]+)==("[^"]*"|-?[\d.]+)\}')
 
 
@@ -15,7 +17,7 @@ def split(path: str) -> tuple[str, list[re.Match[str]]]:
     """The topic and the steps behind it."""
     head = TOPIC.fullmatch(path)
     assert head, f'{path}: no topic'
-    rest, steps = head[2], []
+    rest, steps = FUNCTION.sub('', head[2]), []
     while rest:
         step = STEP.match(rest)
         assert step, f'{path}: {rest!r} is not understood'
@@ -40,6 +42,7 @@ def resolve(path: str, types: dict[str, str]) -> str:
             wanted = name or key
             assert wanted in fields, f'{path}: {kind} has no field {wanted}'
             kind = fields[wanted] if name else kind
+    assert NUMBERS.match(kind) or not FUNCTION.search(path), f'{path}: function of a {kind}'
     return kind
 
 

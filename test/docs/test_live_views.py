@@ -99,6 +99,21 @@ def test_layout_paths_exist(name: str) -> None:
             assert NUMBERS.match(kind), f'{path} is a {kind}, not a number'
         if panel.startswith('DiagnosticSummary!'):
             assert kind == 'diagnostic_msgs/msg/DiagnosticArray'
+        if panel.startswith('Table!'):
+            # With [:] the panel shows the first element alone.
+            assert kind.endswith(']'), f'{path} is a {kind}, not the whole sequence'
+
+
+@pytest.mark.parametrize('name', LAUNCHES)
+def test_layout_titles_are_read_by_both_programs(name: str) -> None:
+    for panel, config in layout(name)['configById'].items():
+        title = config['foxglovePanelTitle']
+        assert title and title == config['lichtblickPanelTitle'], panel
+        if panel.startswith('Plot!') and len(config['paths']) > 1:
+            labels = [path.get('label', '') for path in config['paths']]
+            assert all(labels) and len(set(labels)) == len(labels), panel
+            # A floating legend hides the curves.
+            assert config['showLegend'] and config['legendDisplay'] == 'left', panel
 
 
 @pytest.mark.parametrize('name', LAUNCHES)
@@ -115,20 +130,31 @@ def test_rviz_displays_match_their_topics(name: str) -> None:
     content = yaml.safe_load((CONFIG / 'rviz' / f'{name}.rviz').read_text('utf-8'))
     manager = content['Visualization Manager']
     assert manager['Global Options']['Fixed Frame']
+    # Further panels share the dock of the displays and push the 3D view aside.
+    assert [panel['Class'] for panel in content['Panels']] == ['rviz_common/Displays']
     displays = manager['Displays']
     assert any(display['Class'] == 'rviz_default_plugins/TF' for display in displays)
     for display in displays:
         if display['Class'] in WITHOUT_TOPIC:
             assert 'Topic' not in display
             continue
+        if display['Class'] == 'rviz_default_plugins/RobotModel':
+            # robot_state_publisher, which the user starts, latches it.
+            assert display['Description Topic']['Value'] == '/robot_description'
+            assert display['Description Topic']['Durability Policy'] == 'Transient Local'
+            continue
         topic = display['Topic']['Value']
+        # Sensors at 200 Hz and more must wait for the transform of a slower node.
+        assert display['Topic']['Filter size'] >= 200, topic
         assert topics_of(name).get(topic) == DISPLAY_TYPES[display['Class']], topic
 
 
 def test_wrong_paths_are_found() -> None:
     types = {'/a': 'veh_identification/msg/ParameterEstimates'}
     assert resolve('/a.parameters[:]{name=="Mc"}.value', types) == 'float64'
-    for wrong in ('/b.value', '/a.nothing', '/a.parameters.value', '/a.condition_number[0]',
+    assert resolve('/a.condition_number.@sqrt', types) == 'float64'
+    for wrong in ('/a.parameters.@sqrt', '/a.condition_number.@nothing',
+                  '/b.value', '/a.nothing', '/a.parameters.value', '/a.condition_number[0]',
                   '/a.parameters[:]{title=="Mc"}.value', '/a.parameters[x]'):  # fmt: skip
         with pytest.raises(AssertionError):
             resolve(wrong, types)
