@@ -81,6 +81,7 @@ class FusionCore:
         )  # fmt: skip
         self._imu_record = self.records['imu']
         self._mount_version = -1
+        self._speed_point = list(options.speed.position)
         self._origin: int | None = None
         self._handlers: dict[str, Callable[[float, tuple[float, ...]], None]] = {
             **{name: self._instrument(name) for name in self.instruments.tracks},
@@ -204,6 +205,11 @@ class FusionCore:
             self.navigator.set_imu_mount(imu)
             self.navigator.reset()
             self._imu_track.reset()
+        speed = self.options.speed
+        if not any(speed.position) and self.frames.connected(self.options.base_frame, speed.frame):
+            pose = self.frames.lookup(self.options.base_frame, speed.frame)
+            self._speed_point = list(pose.translation)
+            self.navigator.forget_lever('speed')
         antenna = self.mounts.resolve('gnss')
         self.satellites.antenna = np.array((antenna or Transform()).translation)
         self.instruments.resolve(self.mounts)
@@ -246,7 +252,9 @@ class FusionCore:
 
     def _speed(self, time: float, values: tuple[float, ...]) -> None:
         o = self.options.speed
-        self.navigator.body_velocity('speed', time, values, o.axes, o.position, o.std, o.gate)
+        self.navigator.body_velocity(
+            'speed', time, values, o.axes, self._speed_point, o.std, o.gate
+        )
 
     def _mocap(self, time: float, values: tuple[float, ...]) -> None:
         x, y, z, qx, qy, qz, qw = values

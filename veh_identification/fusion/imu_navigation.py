@@ -106,6 +106,10 @@ class ImuNavigation:
             lever = self._levers[name] = np.array(position) - self._imu_point
         return lever
 
+    def forget_lever(self, name: str) -> None:
+        """A sensor's position has become known."""
+        self._levers.pop(name, None)
+
     # IMU ----------------------------------------------------------------------------------------
 
     def to_base(self, values: tuple[float, ...]) -> FloatArray:

@@ -52,7 +52,9 @@ class SensorRegistry:
             check_vectors(wrench, f'{name}.')
             self._add(name, wrench)
             target = options.world_frame if wrench.attached == 'world' else options.base_frame
-            self.mounts.add(name, wrench.mount, target, wrench.position, wrench.orientation_rpy)
+            # On a moving link the pose is not needed: nobody must miss it in /tf_static.
+            source = 'parameters' if wrench.attached == 'link' else wrench.mount
+            self.mounts.add(name, source, target, wrench.position, wrench.orientation_rpy)
         for name, channel in channels.items():
             self._add(name, channel)
         base, imu, gnss = options.base_frame, options.imu, options.gnss

@@ -164,6 +164,11 @@ class SpeedOptions:
     delay: float = _delay()
     timeout: float = _timeout(0.5)
     position: list[float] = _position('the measured point')
+    frame: str = parameter(
+        'correvit_link',
+        'Frame of the measured point: while `position` is zero and /tf_static knows the frame, it '
+        'tells the position (the axes are those of the base link in any case)',
+    )
     axes: str = parameter('xy', 'Axes to use', choices=('x', 'xy', 'xyz'))
     gate: float = _gate()
     std: float = _std(0.05, 'each axis', 'm/s')
