@@ -9,7 +9,12 @@ import pytest
 from live_harness import Item, LoadedMotion, run
 
 from veh_identification.errors import ParameterError
-from veh_identification.nodes.contact_identification import ContactIdentification
+from veh_identification.nodes.contact_identification import (
+    PLATE_LEVER,
+    START_LEVER,
+    ContactIdentification,
+)
+from veh_identification.nodes.contact_plates import PlatePlaces
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.simulation.humanoid import robot_path, write_walk
@@ -106,6 +111,42 @@ def test_centre_of_mass_excitation_and_reconstruction(walked) -> None:
     residual = np.array([m.measured - m.predicted for m in shown])
     assert np.all(np.std(residual, axis=0) < 3.0 * np.array(shown[-1].sigma))
     assert list(shown[0].equations) == ['FX', 'FY', 'FZ', 'NX', 'NY', 'NZ']
+
+
+def test_the_place_of_the_plate_comes_from_static_transforms(source) -> None:
+    first = source[0].time_ns
+    beginning = [item for item in source if item.time_ns < first + 4_000_000_000]
+    node, _ = identify(beginning, fusion=True, plate_centre=[0.0])
+    np.testing.assert_allclose(node.model.centre, PLATE_CENTRE, atol=1e-12)
+    assert node.model.lever == PLATE_LEVER
+
+
+def transforms(*entries) -> object:
+    return messages.new('tf2_msgs/msg/TFMessage', transforms=[{
+        'header': messages.header(0, parent), 'child_frame_id': child,
+        'transform': {'translation': place, 'rotation': (0.0, 0.0, 0.0, 1.0)},
+    } for parent, child, place in entries])  # fmt: skip
+
+
+def test_places_of_several_plates() -> None:
+    places = PlatePlaces([0.0])
+    assert places.centre('world', ['a']) is None
+    assert places.take(transforms(('world', 'floor', (1.0, 0.0, 0.0)),
+                                  ('floor', 'a', (0.0, 0.2, 0.0)))) == []  # fmt: skip
+    np.testing.assert_allclose(places.centre('world', ['a']), (1.0, 0.2, 0.0))
+    assert places.centre('world', ['a', 'b']) is None  # half of the plates is no middle
+    assert places.centre('odom', ['a']) is None
+    places.take(transforms(('world', 'b', (3.0, 0.0, 0.0))))
+    np.testing.assert_allclose(places.centre('world', ['a', 'b']), (2.0, 0.1, 0.0))
+    assert any('cycle' in text for text in places.take(transforms(('a', 'world', (0, 0, 0)))))
+    np.testing.assert_allclose(PlatePlaces([1.0, 2.0, 3.0]).centre('odom', []), (1, 2, 3))
+
+
+def test_without_a_place_the_start_counts(states) -> None:
+    node, _ = identify(states[:900], plate_centre=[0.0])
+    position = states[0].message.pose.position
+    assert node.model.lever == START_LEVER
+    assert np.linalg.norm(node.model.centre - (position.x, position.y, position.z)) < 0.05
 
 
 def test_two_runs_give_the_same_bytes(states, walked, source) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -36,9 +37,14 @@ def motion(kind: str, duration: float, seed: int = 0) -> HumanoidMotion:
 
 def record(path: Path, kind: str = 'walk', duration: float = 4.5, seed: int = 0,
            noise: float = 1.0, sensors: HumanoidSensors | None = None,
-           change: Change | None = None) -> Path:
-    """Write a bag; `change` may alter or drop each message."""
+           change: Change | None = None, lean: bool = True) -> Path:
+    """Write a bag; `change` may alter or drop each message.
+
+    A lean one has hardly any messages of ankle sensors and IMU, which plates make needless.
+    """
     used = (sensors or HumanoidSensors()).scaled(noise)
+    if lean:
+        used = replace(used, sensor_rate=1.0, imu_rate=1.0)
     moving = motion(kind, duration, seed)
     with BagWriter(path) as writer:
         for reading in readings(moving, true_robot(), used, moving.references.t[-1], seed):

@@ -52,7 +52,7 @@ def turned(degrees: float, sign: float = 1.0, topic: str = '/force_plate/wrench'
 
 def test_right_frames_pass(tmp_path) -> None:
     for kind in ('walk', 'bend'):
-        bag = record(tmp_path / kind, kind=kind)
+        bag = record(tmp_path / kind, kind=kind, lean=False)
         for contacts in ('plates', 'sensors'):
             setup_of(bag, contacts=contacts)
 
@@ -86,7 +86,7 @@ def test_swapped_feet_are_named(tmp_path) -> None:
             header=messages.header(stamp, f'{topic[1]}_ankle_sensor'),
             wrench={'force': force, 'torque': torque}))
 
-    bag = record(tmp_path / 'bag', change=swap)
+    bag = record(tmp_path / 'bag', change=swap, lean=False)
     with pytest.raises(InputError, match='l_foot/wrench and r_foot/wrench seem to be swapped'):
         setup_of(bag, contacts='sensors')
 

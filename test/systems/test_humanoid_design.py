@@ -2,14 +2,18 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from humanoid_cases import CAD, true_robot
 
 from veh_identification.errors import UsageError
+from veh_identification.identification.trajectory import FourierTrajectory
 from veh_identification.systems.humanoid.configuration import ConfigurationError
 from veh_identification.systems.humanoid.design import design
+from veh_identification.systems.humanoid.design_check import check
+from veh_identification.systems.humanoid.design_files import balanced, sequence
 from veh_identification.systems.humanoid.design_options import DesignOptions, load_options
 from veh_identification.systems.humanoid.design_stage import sole_corners
 from veh_identification.systems.humanoid.design_start import make_stages, sole_size
@@ -83,6 +87,23 @@ def test_home_stands_over_its_support() -> None:
         for k, height in enumerate(heights):
             assert height == pytest.approx(0.0, abs=1e-6) or k not in stage.stance.supports
             assert k in stage.stance.supports or height > 0.015
+
+
+def test_transitions_are_slowed_until_the_robot_stays_up() -> None:
+    options = DesignOptions(rate_hz=50.0, transition=0.5)
+    stages = make_stages(load_robot(CAD), options)
+    still = [FourierTrajectory(stage.home, np.zeros((1, len(stage.home))),
+                               np.zeros((1, len(stage.home))), 1.0) for stage in stages]
+    parts, checked, used = balanced(stages, still, options)
+    # At 0.75 s the zero moment point still leaves the soles; twice the time is the next try.
+    assert used.transition == pytest.approx(1.0)
+    assert checked.worst_transition >= stages[0].limits.zmp_margin
+    moving = [part for part in parts if part.between]
+    assert all(len(part.q) == 50 for part in moving)
+    quick = check(stages[0].model, sequence(stages, still, options), options.rate_hz)
+    assert quick.worst_transition < stages[0].limits.zmp_margin
+    with pytest.raises(UsageError, match=r'left to right.*zero moment point.*lower zmp'):
+        balanced(stages, still, replace(options, transition=0.1))
 
 
 def test_parts() -> None:

@@ -11,8 +11,10 @@ from lxml import etree
 from veh_identification.errors import UsageError
 from veh_identification.multibody.inertia import is_consistent
 from veh_identification.multibody.urdf import load_urdf
+from veh_identification.runtime.atomic import OutputError
 from veh_identification.runtime.bags import BagReader
 from veh_identification.simulation.humanoid_sensors import HumanoidSensors
+from veh_identification.systems.humanoid import command
 from veh_identification.systems.humanoid.command import identify, run
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.prior import links_to_base
@@ -21,7 +23,7 @@ from veh_identification.systems.humanoid.robot import load_robot
 
 @pytest.fixture(scope='module')
 def walk(tmp_path_factory):
-    return record(tmp_path_factory.mktemp('walk') / 'walk')
+    return record(tmp_path_factory.mktemp('walk') / 'walk', lean=False)
 
 
 @pytest.fixture(scope='module')
@@ -30,15 +32,25 @@ def bend(tmp_path_factory):
 
 
 @pytest.fixture(scope='module')
-def result(walk, bend, tmp_path_factory):
+def made(walk, bend, tmp_path_factory):
+    """One identification: what the command gives and the outcome behind it."""
     out = tmp_path_factory.mktemp('out') / 'result'
-    text = identify(bags=[walk], out=out, validate=bend, urdf=CAD)
-    return out, json.loads((out / 'parameters.json').read_text()), text
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, 'run', lambda *given, **options: seen.append(
+            run(*given, **options)) or seen[-1])
+        text = identify(bags=[walk], out=out, validate=bend, urdf=CAD)
+    return (out, json.loads((out / 'parameters.json').read_text()), text), seen[0]
 
 
 @pytest.fixture(scope='module')
-def outcome(walk, bend):
-    return run([walk], CAD, bend)
+def result(made):
+    return made[0]
+
+
+@pytest.fixture(scope='module')
+def outcome(made):
+    return made[1]
 
 
 def truth(outcome, frames=()):
@@ -133,9 +145,10 @@ def test_most_truths_lie_within_two_sigma(outcome) -> None:
 
 
 def test_two_sole_sensors_and_one_plate_agree(tmp_path) -> None:
-    bag = record(tmp_path / 'walk', seed=2, sensors=HumanoidSensors(sensor_frame='sole'))
-    plate = run([bag], CAD, contacts='plates')
-    soles = run([bag], CAD, contacts='sensors')
+    bag = record(tmp_path / 'walk', seed=2, lean=False,
+                 sensors=HumanoidSensors(sensor_frame='sole'))
+    plate = run([bag], CAD, contacts='plates', cutoff_hz=5.0)
+    soles = run([bag], CAD, contacts='sensors', cutoff_hz=5.0)
     assert plate.result.names == soles.result.names
     assert soles.estimate.problem.robot.mass_beyond == 0.0
     difference = plate.result.value - soles.result.value
@@ -146,7 +159,7 @@ def test_two_sole_sensors_and_one_plate_agree(tmp_path) -> None:
 
 def test_ankle_sensors_leave_the_feet_out(walk) -> None:
     frames = ['l_ankle_sensor', 'r_ankle_sensor']
-    outcome = run([walk], CAD, contacts='sensors')
+    outcome = run([walk], CAD, contacts='sensors', cutoff_hz=5.0)
     assert outcome.estimate.problem.robot.beyond >= {'l_foot', 'r_foot'}
     z = (outcome.result.value - truth(outcome, frames)) / outcome.result.std
     assert np.mean(np.abs(z) < 2.0) > 0.88
@@ -159,7 +172,7 @@ def test_ankle_sensors_leave_the_feet_out(walk) -> None:
 
 def test_26_degrees_of_freedom_by_giving_the_urdf(tmp_path) -> None:
     bag = record(tmp_path / 'arms', kind='arms')
-    outcome = run([bag], CAD)
+    outcome = run([bag], CAD, cutoff_hz=5.0)
     assert outcome.setup.locked == {}
     assert len(outcome.result.names) == 150
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
@@ -167,16 +180,16 @@ def test_26_degrees_of_freedom_by_giving_the_urdf(tmp_path) -> None:
 
 def test_several_bags_sharpen_the_estimate(walk, outcome, tmp_path) -> None:
     second = record(tmp_path / 'second', seed=1)
-    two = run([walk, second], CAD)
+    two = run([walk, second], CAD, cutoff_hz=outcome.estimate.cutoff.cutoff_hz)
     assert two.result.samples > 1.5 * outcome.result.samples
     assert two.estimate.total_mass[1] < 0.9 * outcome.estimate.total_mass[1]
     assert abs(two.estimate.total_mass[0] - 8.0) < 3.0 * two.estimate.total_mass[1]
 
 
 def test_imu_and_ankle_sensors_do_without_motion_capture(tmp_path) -> None:
-    bag = record(tmp_path / 'imu', duration=7.2,
+    bag = record(tmp_path / 'imu', duration=7.2, lean=False,
                  change=lambda r: None if r.topic == '/base/pose' else r)
-    outcome = run([bag], CAD)
+    outcome = run([bag], CAD, cutoff_hz=5.0)
     assert any('imu/data' in note for note in outcome.notes)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0 - 0.18 * 2.03, rel=0.01)
     z = (outcome.result.value - truth(outcome, ['l_ankle_sensor', 'r_ankle_sensor'])
@@ -186,12 +199,12 @@ def test_imu_and_ankle_sensors_do_without_motion_capture(tmp_path) -> None:
 
 def test_late_motion_capture_is_noticed_and_corrected(tmp_path) -> None:
     bag = record(tmp_path / 'late', sensors=HumanoidSensors(mocap_delay=0.012))
-    outcome = run([bag], CAD)
+    outcome = run([bag], CAD, cutoff_hz=5.0)
     note = next(n for n in outcome.notes if 'stamps of base' in n)
     assert float(note.split('base are ')[1].split()[0]) == pytest.approx(12.0, abs=1.0)
     z = (outcome.result.value - truth(outcome)) / outcome.result.std
     assert np.mean(np.abs(z) < 2.0) > 0.88
-    right = run([bag], CAD, delays={'base/pose': 0.012})
+    right = run([bag], CAD, delays={'base/pose': 0.012}, cutoff_hz=5.0)
     assert not any('late against' in n for n in right.notes)
 
 
@@ -204,13 +217,25 @@ def test_result_bag_opens(result) -> None:
     assert list(first.equations) == ['FX', 'FY', 'FZ', 'NX', 'NY', 'NZ']
 
 
-def test_nothing_is_left_behind_and_nothing_is_overwritten(walk, result, tmp_path) -> None:
+def test_only_an_earlier_result_is_replaced(walk, outcome, tmp_path, monkeypatch) -> None:
     with pytest.raises(UsageError, match='--urdf'):
         identify(bags=[walk], out=tmp_path / 'x')
-    before = (result[0] / 'parameters.json').read_bytes()
-    with pytest.raises(Exception, match='exists already'):
-        identify(bags=[walk], out=result[0], urdf=CAD)
-    assert (result[0] / 'parameters.json').read_bytes() == before
+    monkeypatch.setattr(command, 'run', lambda *given, **options: outcome)
+    foreign = tmp_path / 'mine'
+    foreign.mkdir()
+    (foreign / 'thesis.txt').write_text('years of work')
+    with pytest.raises(OutputError, match='other content'):
+        identify(bags=[walk], out=foreign, urdf=CAD)
+    assert [p.name for p in foreign.iterdir()] == ['thesis.txt']
+    with pytest.raises(OutputError, match='would replace the input'):
+        identify(bags=[walk], out=walk, urdf=CAD)
+    earlier = tmp_path / 'earlier'
+    earlier.mkdir()
+    for name in ('parameters.json', 'old.txt'):
+        (earlier / name).write_text('{}')
+    identify(bags=[walk], out=earlier, urdf=CAD)
+    assert json.loads((earlier / 'parameters.json').read_text())['system'] == 'humanoid'
+    assert not (earlier / 'old.txt').exists()
 
 
 def test_template_configuration_holds_the_defaults() -> None:

@@ -95,7 +95,8 @@ def test_placement_brings_centres_of_pressure_together() -> None:
 
 def test_biased_imu_with_ankle_sensors(tmp_path) -> None:
     """Half a percent of accelerometer bias would be half a percent of mass."""
-    bag = record(tmp_path / 'bag', duration=7.2, change=biased('base/pose', 'force_plate/wrench'))
+    bag = record(tmp_path / 'bag', duration=7.2, lean=False,
+                 change=biased('base/pose', 'force_plate/wrench'))
     outcome = run([bag], CAD, cutoff_hz=6.0)
     robot = true_robot().cut_at(outcome.estimate.problem.robot.cut)
     truth = robot.total_mass - robot.mass_beyond
@@ -111,6 +112,7 @@ def test_biased_imu_with_ankle_sensors(tmp_path) -> None:
 
 def test_plate_with_imu_and_leg_odometry(tmp_path) -> None:
     bag = record(tmp_path / 'bag', duration=7.2, sensors=HumanoidSensors(encoder_noise=0.0005),
+                 lean=False,
                  change=biased('base/pose', 'l_foot/wrench', 'r_foot/wrench'))
     outcome = run([bag], CAD, cutoff_hz=6.0)
     mass, std = outcome.estimate.total_mass

@@ -95,7 +95,7 @@ def test_two_plates_in_a_walkway(tmp_path) -> None:
 def test_small_plate_pose_errors_are_estimated_on_demand(tmp_path) -> None:
     bag = record(tmp_path / 'bag', duration=7.2)
     wrong = {'force_plate': {'position': [0.258, 0.044, 0.0], 'rpy': [0.0, 0.0, 0.42]}}
-    outcome = run([bag], CAD, plates=wrong, plate_pose=True)
+    outcome = run([bag], CAD, plates=wrong, plate_pose=True, cutoff_hz=5.0)
     found = {u['name']: u for u in outcome.result.extra['sensor_unknowns']}
     turn = found['force_plate.pose.rz']
     assert turn['value'] == pytest.approx(-0.02, abs=4.0 * turn['std'])
@@ -173,5 +173,5 @@ def test_deviations_are_honest_over_seeds(tmp_path) -> None:
         assert mass == pytest.approx(8.0, rel=0.01)
         z.append((mass - 8.0) / std)
         shares.append(share_within_two_sigma(outcome))
-    assert 0.2 < np.sqrt(np.mean(np.square(z))) < 1.6
+    assert 0.4 < np.sqrt(np.mean(np.square(z))) < 1.6
     assert np.mean(shares) > 0.92

@@ -31,6 +31,9 @@ Indices = NDArray[np.intp]
 SIZE_FACTOR = 10.0
 #: How far sizes may move from the stated ones: a body without mass or extent has no size.
 SIZE_RANGE = 1e4
+#: The same for lengths: inertia goes with their square, and a point mass must not become so small
+#: that the solver takes its cone for empty.
+LENGTH_RANGE = 100.0
 SIZE_ITERATIONS = 4
 
 
@@ -127,16 +130,18 @@ def _sized(body: Body, value: Array) -> Body:
         return body
     return replace(
         body,
-        mass=_settled(body.mass, mass, SIZE_FACTOR),
+        mass=_settled(body.mass, mass, SIZE_FACTOR, SIZE_RANGE),
         # Too long is worse than too short: the margin of the inertia goes with the square.
-        length=_settled(body.length, float(np.sqrt(moment / mass)), np.sqrt(SIZE_FACTOR)),
+        length=_settled(
+            body.length, float(np.sqrt(moment / mass)), np.sqrt(SIZE_FACTOR), LENGTH_RANGE
+        ),
     )
 
 
-def _settled(stated: float, found: float, too_large: float) -> float:
+def _settled(stated: float, found: float, too_large: float, furthest: float) -> float:
     if stated / too_large <= found <= stated * SIZE_FACTOR:
         return stated
-    return float(np.clip(found, stated / SIZE_RANGE, stated * SIZE_RANGE))
+    return float(np.clip(found, stated / furthest, stated * furthest))
 
 
 def _alike(a: Body, b: Body) -> bool:

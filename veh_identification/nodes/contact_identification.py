@@ -15,7 +15,6 @@ names, wrenches that carry much less than the robot's weight, a poor fit (frames
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,15 @@ from veh_identification.identification import Information
 from veh_identification.identification.live import Solution
 from veh_identification.multibody.tree import BASE_ROWS
 from veh_identification.nodes.contact_model import ContactModel, live_configuration
+from veh_identification.nodes.contact_options import ContactOptions
+from veh_identification.nodes.contact_plates import PlatePlaces
 from veh_identification.nodes.contact_states import BASE, ContactStates
-from veh_identification.nodes.live_identification import CommonOptions, LiveNode
+from veh_identification.nodes.live_identification import LiveNode
 from veh_identification.nodes.live_report import Derived, Equations, group_by_prefix
 from veh_identification.runtime.interface import Node
-from veh_identification.runtime.parameters import declare, parameter, refuse_unknown
+from veh_identification.runtime.messages import message_class
+from veh_identification.runtime.parameters import declare, refuse_unknown
+from veh_identification.runtime.qos import STATIC_TF
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.humanoid.robot import Robot, load_robot
 
@@ -43,46 +46,6 @@ UNLOCK = 3.0
 #: Levers at which offsets of forces count as those of moments: at the plate's own origin, and at
 #: the place where the robot started, some way from it.
 PLATE_LEVER, START_LEVER = 0.1, 0.3
-
-
-@dataclass(frozen=True)
-class ContactOptions(CommonOptions):
-    """Parameters of the node."""
-
-    urdf: str = parameter('', 'robot description: a file, or a name in config/models')
-    cutoff: float = parameter(
-        6.0, 'cut-off of the rows; filter.cutoff of sensor_fusion should be 2.5 times as high',
-        unit='Hz', minimum=0.2, maximum=200.0,
-    )  # fmt: skip
-    link_sensors: list[str] = parameter(
-        [''], 'wrench names of 6-axis sensors on links (attached: link in sensor_fusion)'
-    )
-    link_frames: list[str] = parameter([''], 'their links in the URDF, in the same order')
-    plates: list[str] = parameter(
-        [''], 'wrench names of force plates; empty: all wrenches but those of link_sensors'
-    )
-    offset_percent: float = parameter(
-        0.4, 'how large offsets of the wrench sensors may be, of the weight; 0: none', unit='%',
-        minimum=0.0, maximum=100.0,
-    )  # fmt: skip
-    plate_centre: list[float] = parameter(
-        [0.0], 'place of the plate in world (the middle of several), to which its offsets belong: '
-        'x, y, z; a single number: unknown, offsets of moments are larger then', unit='m',
-    )  # fmt: skip
-    prior_percent: float = parameter(
-        40.0, 'how far from the truth the values of the URDF may be', unit='%', minimum=1.0,
-        maximum=1000.0,
-    )  # fmt: skip
-    gravity: float = parameter(9.80665, 'for the scale of offsets', unit='m/s^2', minimum=0.1)
-    start_seconds: float = parameter(
-        2.5, 'of motion, after which resting joints are locked', unit='s', minimum=0.1
-    )
-    lock_below: float = parameter(
-        0.01, 'travel that counts as rest (a tenth of it for sliding joints)', minimum=0.0
-    )
-    support_tolerance: float = parameter(
-        0.3, 'share of the weight that may be missing on the sensors', minimum=0.01, maximum=1.0
-    )
 
 
 class ContactIdentification(LiveNode):
@@ -98,6 +61,7 @@ class ContactIdentification(LiveNode):
         if len(self.options.plate_centre) not in (1, 3):
             raise ParameterError('parameter plate_centre: expected x, y, z, or a single number, '
                                  f'found {len(self.options.plate_centre)} numbers')
+        self._places = PlatePlaces(self.options.plate_centre)
         self.robot = self._load_robot()
         self.states = ContactStates(
             self.robot.moving_joints(), links, [name for name in self.options.plates if name]
@@ -115,8 +79,14 @@ class ContactIdentification(LiveNode):
         for text in tree.warnings:
             node.get_logger().warning(text)
         # Before subscribing: states that arrive while it compiles would be lost.
-        self._contact_model({}, np.zeros(3), True).warm_up(self.states.width)
+        self._contact_model({}, np.zeros(3), True, PLATE_LEVER).warm_up(self.states.width)
         super().__init__(node, self.options, self.options.cutoff)
+        kind = message_class('tf2_msgs/msg/TFMessage')
+        node.create_subscription(kind, '/tf_static', self._on_static_transforms, STATIC_TF)
+
+    def _on_static_transforms(self, msg: Any) -> None:
+        for text in self._places.take(msg):
+            self._node.get_logger().error(text)
 
     def _load_robot(self) -> Robot:
         name = self.options.urdf
@@ -172,9 +142,11 @@ class ContactIdentification(LiveNode):
             name: float(np.median(q[:, k])) for k, name in enumerate(self.states.joints)
             if travel[k] < self._limits[k] and name not in self._free
         }  # fmt: skip
-        known = len(self.options.plate_centre) == 3
-        centre = np.array(self.options.plate_centre) if known else self._start[0][1][0, 12:15]
-        self._make_model(rest, centre, self.states.has_plates)
+        centre = self._places.centre(self.states.world, self.states.plate_names)
+        # Without a place: where the robot started, some way from the plate.
+        lever = START_LEVER if centre is None else PLATE_LEVER
+        start = self._start[0][1][0, 12:15] if centre is None else centre
+        self._make_model(rest, start, self.states.has_plates, lever)
         waiting, self._start = self._start, []
         for block in waiting:
             self._on_block(*block)
@@ -195,18 +167,19 @@ class ContactIdentification(LiveNode):
         return bool(woken)
 
     def _contact_model(
-        self, locked: dict[str, float], centre: Array, plates: bool
+        self, locked: dict[str, float], centre: Array, plates: bool, lever: float
     ) -> ContactModel:
         configuration = live_configuration(self.options.gravity, self.options.prior_percent)
         weight = self.robot.total_mass * self.options.gravity
         return ContactModel(
             self.robot, self.states.joints, locked, self._frames, plates,
-            0.01 * self.options.offset_percent * weight, configuration, centre,
-            PLATE_LEVER if len(self.options.plate_centre) == 3 else START_LEVER,
+            0.01 * self.options.offset_percent * weight, configuration, centre, lever,
         )  # fmt: skip
 
-    def _make_model(self, locked: dict[str, float], centre: Array, plates: bool) -> None:
-        model = self.model = self._contact_model(locked, centre, plates)
+    def _make_model(
+        self, locked: dict[str, float], centre: Array, plates: bool, lever: float
+    ) -> None:
+        model = self.model = self._contact_model(locked, centre, plates, lever)
         self.start(Equations(
             'humanoid', model.names, model.units, list(BASE_ROWS), ['N'] * 3 + ['N m'] * 3,
             model.a_priori, model.watched,
@@ -286,6 +259,7 @@ class ContactIdentification(LiveNode):
             'locked_values': np.array(list(self.model.locked.values())),
             'centre': self.model.centre,
             'plates': self.model.plates,
+            'lever': self.model.lever,
         }
 
     def prepare_load(self, state: dict[str, Any]) -> None:
@@ -294,13 +268,14 @@ class ContactIdentification(LiveNode):
             names = [str(name) for name in state['locked_names']]
             values = [float(value) for value in state['locked_values']]
             centre, plates = np.asarray(state['centre'], float), bool(state['plates'])
+            lever = float(state.get('lever', START_LEVER))
         except KeyError as error:
             raise InputError(f'not an estimate of a humanoid: {error} is missing') from None
         strange = [name for name in names if name not in self.states.joints]
         if strange:
             raise InputError(f'the stored estimate names the unknown joint {strange[0]}')
         self._start = []
-        self._make_model(dict(zip(names, values, strict=True)), centre, plates)
+        self._make_model(dict(zip(names, values, strict=True)), centre, plates, lever)
 
     def restart(self) -> None:
         """Forget all rows and look for resting joints again."""

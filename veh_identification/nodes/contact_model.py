@@ -50,7 +50,8 @@ class ContactModel:
         """`offset` [N]: how large the offsets of forces may be (0: there are none), `lever` [m]:
         those of moments over it.
         """
-        self.robot, self.locked, self.centre = robot, dict(locked), centre
+        self.robot, self.locked = robot, dict(locked)
+        self.centre, self.lever = centre, lever
         model = robot.model(self.locked)
         self.problem: Problem = make_problem(robot, model, configuration, [])
         self._order = [list(joints).index(name) for name in model.coordinate_names]

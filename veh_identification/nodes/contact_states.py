@@ -25,6 +25,7 @@ class ContactStates:
         self.joints, self.links, self.plates = list(joints), list(links), list(plates)
         self.missing: list[str] = []  # joints that no state names
         self.unknown: list[str] = []  # joints that the robot does not have
+        self.world = ''  # frame of the latest state
         self._joint_names: list[str] | None = None
         self._joint_places = np.zeros(0, np.intp)
         self._joint_targets = np.zeros(0, np.intp)
@@ -40,6 +41,7 @@ class ContactStates:
 
     def parse(self, msg: Any) -> Array | str:
         """One row, or why there is none."""
+        self.world = msg.header.frame_id
         if not (msg.twist_valid and msg.acceleration_valid and msg.orientation_valid):
             return 'the motion of the base is not known'
         if list(msg.joint_names) != self._joint_names:
@@ -98,6 +100,11 @@ class ContactStates:
             self._problem = 'there is no wrench at all'
         self._plate_places = [names.index(name) for name in wanted if name in names]
         self._link_places = [names.index(name) for name in self.links if name in names]
+
+    @property
+    def plate_names(self) -> list[str]:
+        """Wrenches that come from the world."""
+        return [(self._wrench_names or [])[place] for place in self._plate_places]
 
     @property
     def has_plates(self) -> bool:

@@ -49,8 +49,15 @@ def read_series(columns: Columns, paths: Sequence[str], names: Sequence[str], un
     tidy, report = clean(raw)
     notes.extend(report.sentences())
     if len(tidy) < 16:
-        raise RecordingError(f'{columns.topic}: {len(tidy)} usable samples are not enough')
+        raise _too_few(columns, len(tidy), 'samples', report.sentences())
     return tidy
+
+
+def _too_few(columns: Columns, count: int, what: str, reasons: Sequence[str]) -> RecordingError:
+    unset = int(np.count_nonzero(columns.stamps_ns <= 0))
+    why = [f'{unset} messages have no header stamp'] if unset else list(reasons)
+    return RecordingError(f'{columns.topic}: {count} usable {what} are not enough'
+                          f'{": " + "; ".join(why) if why else ""}')
 
 
 def read_poses(columns: Columns, epoch: int, notes: list[str]) -> TimeSeries:
@@ -73,7 +80,7 @@ def read_poses(columns: Columns, epoch: int, notes: list[str]) -> TimeSeries:
     tidy, report = clean(raw)
     notes.extend(report.sentences())
     if len(tidy) < 16:
-        raise RecordingError(f'{columns.topic}: {len(tidy)} usable poses are not enough')
+        raise _too_few(columns, len(tidy), 'poses', report.sentences())
     tidy.values[:, 3:] = unwrap_quaternions(tidy.values[:, 3:])
     wrong = excursions(tidy.stamps, tidy.values, np.array([SMALLEST_LENGTH] * 3
                                                           + [0.5 * SMALLEST_ANGLE] * 4))

@@ -13,7 +13,7 @@ from veh_identification.errors import UsageError
 from veh_identification.identification import IdentificationResult, to_csv, to_json, to_table
 from veh_identification.multibody.base_parameters import triangular_factor, unexcited_parameters
 from veh_identification.reporting.hooks import write_identification_report
-from veh_identification.runtime.atomic import atomic_folder
+from veh_identification.runtime.atomic import atomic_folder, prepare_target, refuse_inputs
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.estimation import Estimate, estimate, unknowns_table
 from veh_identification.systems.humanoid.links import LinkFit, fit_links
@@ -27,8 +27,12 @@ from veh_identification.systems.humanoid.result_bag import write_result_bag
 from veh_identification.systems.humanoid.setup import Setup, set_up
 from veh_identification.systems.humanoid.urdf_output import identified_urdf
 
-# Residuals above this share of the measured rms deserve a word.
+# Residuals above this share of the measured rms deserve a word, if they are above this share of
+# the weight as well (moments: at 1 m; about a base above the feet the moment itself is small).
 POOR_FIT = 0.5
+POOR_SHARE = {'FZ': 0.05, 'NX': 0.01, 'NY': 0.01}
+# A recording whose weight differs by this share from the identified one deserves a word.
+OTHER_WEIGHT = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +62,12 @@ def identify(*, bags: Sequence[str | Path], out: str | Path, validate: str | Pat
         raise UsageError('identify humanoid needs the robot description: --urdf FILE')
     if not bags:
         raise UsageError('at least one --bag is needed')
+    # Before the work: an earlier result is replaced, anything else is not.
+    refuse_inputs(out, [*bags, urdf, *(one for one in (validate, config) if one is not None)])
+    prepare_target(Path(out), overwrite=True)
     outcome = run(bags, urdf, validate, config, progress, **options)
     text = _table(outcome)
-    report = _write(Path(out), outcome, bool(options.get('overwrite', False)),
-                    lambda folder: write_identification_report(
+    report = _write(Path(out), outcome, lambda folder: write_identification_report(
                         folder, outcome.result, reconstruction='result', bags=bags, out=out,
                         validate=validate, config=config, urdf=urdf))
     return f'{text}{report}\n'
@@ -80,6 +86,8 @@ def run(bags: Sequence[str | Path], urdf: str | Path, validate: str | Path | Non
     for one in found.prepared:
         notes.extend(one.selection.sentences(one.raw.label))
     validation = _validated(found, setup, fit, notes)
+    notes.extend(_weights([*recordings, *([validation] if validation else [])],
+                          found.total_mass[0], found.problem.configuration.gravity))
     notes.extend(_poor(recordings))
     outcome = Outcome(setup, found, fit, _base_only(found), recordings, validation,
                       identified_urdf(found.problem.robot, fit.as_dict()), notes)
@@ -96,6 +104,8 @@ def _validated(found: Estimate, setup: Setup, fit: LinkFit, notes: list[str]
     notes.extend(rows.selection.sentences(rows.raw.label))
     made = reconstruct(found, rows, fit.base_value)
     if len(made.measured):
+        if made.offsets:
+            notes.append(f'{made.label}: offsets of the wrench sensors {made.offsets}')
         return made
     notes.append(f'{made.label}: no sample can be used for validation')
     return None
@@ -165,10 +175,11 @@ def _beyond_deviation(found: Estimate) -> float:
 
 def _pooled(recordings: Sequence[Reconstruction]) -> dict[str, Any]:
     """Residuals of identified.urdf and of the a-priori values on the identification data."""
-    joined = Reconstruction(
-        '', np.concatenate([r.stamps_ns for r in recordings]),
-        *(np.concatenate([getattr(r, name) for r in recordings])
-          for name in ('measured', 'identified', 'urdf', 'a_priori')))
+    measured, identified, urdf, a_priori = (
+        np.concatenate([getattr(r, name) for r in recordings])
+        for name in ('measured', 'identified', 'urdf', 'a_priori'))
+    joined = Reconstruction('', np.concatenate([r.stamps_ns for r in recordings]), measured,
+                            identified, urdf, a_priori)
     return joined.validation(joined.urdf).as_dict()
 
 
@@ -185,11 +196,25 @@ def _poor(recordings: Sequence[Reconstruction]) -> list[str]:
     notes = []
     for one in recordings:
         check = one.validation(one.identified)
-        for name, relative in zip(check.equations, check.rms_relative, strict=True):
-            if name in ('FZ', 'NX', 'NY') and relative > POOR_FIT:
+        weight = float(np.median(np.linalg.norm(one.measured[:, :3], axis=1)))
+        for name, relative, rms in zip(check.equations, check.rms_relative, check.rms,
+                                       strict=True):
+            if name in POOR_SHARE and relative > POOR_FIT and rms > POOR_SHARE[name] * weight:
                 notes.append(f'{one.label}: {name} is reconstructed poorly ({relative:.2g} of '
                              'its rms): check frames, signs, stamps, supports and the '
                              'pose of the plates (plate_pose: true estimates small errors of it)')
+    return notes
+
+
+def _weights(recordings: Sequence[Reconstruction], mass: float, gravity: float) -> list[str]:
+    """Recordings that show another weight than was identified."""
+    notes = []
+    for one in recordings:
+        shown = one.weight
+        if abs(shown - 1.0) > OTHER_WEIGHT:
+            notes.append(f'{one.label} shows a weight of {shown * mass:.4g} kg, '
+                         f'{100 * abs(shown - 1.0):.2g} % {"more" if shown > 1.0 else "less"} '
+                         'than identified: a load, or gains of the sensors that differ?')
     return notes
 
 
@@ -212,10 +237,8 @@ def _table(outcome: Outcome) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _write(out: Path, outcome: Outcome, overwrite: bool, report: Callable[[Path], str]) -> str:
-    if out.is_dir() and not any(out.iterdir()):
-        out.rmdir()  # an empty folder that somebody made beforehand is no result to protect
-    with atomic_folder(out, overwrite=overwrite) as folder:
+def _write(out: Path, outcome: Outcome, report: Callable[[Path], str]) -> str:
+    with atomic_folder(out, overwrite=True) as folder:
         (folder / 'parameters.json').write_text(to_json(outcome.result), encoding='utf-8')
         (folder / 'parameters.csv').write_text(to_csv(outcome.result), encoding='utf-8')
         (folder / 'identified.urdf').write_bytes(outcome.urdf)

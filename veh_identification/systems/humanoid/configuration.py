@@ -75,7 +75,6 @@ class Configuration:
     support_tolerance: float = 0.2  # share of the weight
     exclude_impacts: bool = True
     check_frames: bool = True
-    overwrite: bool = False
 
     def __post_init__(self) -> None:
         for value, known, what in ((self.estimator, ESTIMATORS, 'estimator'),

@@ -11,7 +11,7 @@ whose sum of both is nearly the smallest, among those at which the total mass ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from veh_identification.errors import EstimationError, SignalError
 from veh_identification.identification import Prior
 from veh_identification.identification.gram import accumulate_fast
-from veh_identification.signals import TimeSeries
 from veh_identification.systems.humanoid.evidence import Evidence, weigh
-from veh_identification.systems.humanoid.joint_rest import white_noise
+from veh_identification.systems.humanoid.excess import without_excess
 from veh_identification.systems.humanoid.problem import Problem, prepare, source_of
 from veh_identification.systems.humanoid.processing import Raw
 from veh_identification.systems.humanoid.recording import Recording
+from veh_identification.systems.humanoid.regressor_noise import noisier, shortened
 from veh_identification.systems.humanoid.selection import Selection
 
 Array = NDArray[np.float64]
@@ -32,14 +32,16 @@ Array = NDArray[np.float64]
 LADDER = (1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0)
 # Of the slowest of pose and joints: above it sampling itself limits the derivatives.
 LARGEST_SHARE = 0.2
-SAMPLES = 20_000  # per recording, enough to see noise and excitation
 # Drop of the total mass below that of lower cut-offs that counts as bias.
 MASS_DROP = 0.004
 # Effect of the noise on it that rules a cut-off out.
 MASS_BIAS = 0.001
 # Noise in the regressor grows with the cut-off, and not all of it shows: a higher one must pay.
 NEARLY = 1.05
+MOSTLY_PRIOR, LITTLE = 0.7, 0.5
 FEWEST_ROWS = 3.0  # per unknown
+SHORT_SHARE = 0.4  # or this share of those at the highest cut-off, for short recordings
+FEWEST_SAMPLES = 10  # rows of each equation, below which nothing is known of its noise
 # Neighbouring rows (three per period of the cut-off) are correlated.
 CORRELATION = 1.5
 
@@ -75,11 +77,8 @@ def choose_cutoff(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Re
     if problem.configuration.cutoff_hz:
         return CutoffFound(problem.configuration.cutoff_hz, 'given by the configuration')
     highest = LARGEST_SHARE * kinematic_rate(recordings)
-    rows = [_first_rows(raw) for raw in raws]
-    short = [_shortened(raw, part) for raw, part in zip(raws, rows, strict=True)]
-    chosen = [replace(one, usable=one.usable[part]) for one, part in zip(
-        selections, rows, strict=True)]
-    noisy = [_noisier(raw, recording, problem, k) for k, (raw, recording) in enumerate(
+    short, chosen = shortened(raws, selections)
+    noisy = [noisier(raw, recording, problem, k) for k, (raw, recording) in enumerate(
         zip(short, recordings, strict=True))]
     trials: list[CutoffTrial] = []
     reason = ''
@@ -100,16 +99,20 @@ def _best(trials: Sequence[CutoffTrial]) -> CutoffFound:
     """The lowest of the nearly best cut-offs among those that leave the total mass alone."""
     # A low cut-off leaves few rows of a short recording, which then say little of their noise.
     most = max(trial.rows_per_unknown for trial in trials)
-    trials = [t for t in trials if t.rows_per_unknown >= min(FEWEST_ROWS, most)]
+    trials = [t for t in trials if t.rows_per_unknown >= min(FEWEST_ROWS, SHORT_SHARE * most)]
     plateau = float(np.median([t.total_mass for t in trials if t.cutoff_hz <= 6.0]
                               or [trials[0].total_mass]))
     honest = [t for t in trials if t.total_mass >= (1.0 - MASS_DROP) * plateau
               and abs(t.mass_bias) <= MASS_BIAS]
     allowed = honest or [min(trials, key=lambda trial: abs(trial.mass_bias))]
     least = min(trial.expected_error for trial in allowed)
-    best = next(trial for trial in allowed if trial.expected_error <= NEARLY * least)
+    # Where hardly anything can be learnt, what higher cut-offs seem to tell is doubtful.
+    enough = NEARLY * least + LITTLE * max(least - MOSTLY_PRIOR, 0.0)
+    best = next(trial for trial in allowed if trial.expected_error <= enough)
     text = (f'the lowest of {len(trials)} cut-offs with nearly the smallest expected error; noise '
             f'in pose and joints changes the total mass by {100 * best.mass_bias:.2g} %')
+    if abs(best.mass_bias) > MASS_BIAS:
+        text += ', taken off as far as it is known: the recording is short or noisy'
     worst = min(trials, key=lambda trial: trial.total_mass)
     if worst not in honest:
         text += (f' (at {worst.cutoff_hz:g} Hz it would drop to {worst.total_mass:.4g} kg: noise '
@@ -124,6 +127,9 @@ def _trial(problem: Problem, raws: Sequence[Raw], noisy: Sequence[Raw],
         rows = source_of([prepare(problem, raw, cutoff, one) for raw, one in zip(
             group, selections, strict=True)])
         information, _ = accumulate_fast(rows)
+        if information.samples < FEWEST_SAMPLES:
+            raise EstimationError(f'at {cutoff:g} Hz only {information.samples} rows are left, '
+                                  f'at least {FEWEST_SAMPLES} are needed')
         # The noise of the first estimate serves the second one: only its regressor is to differ.
         sigma = found[0].sigma if found else None
         found.append(weigh(information, problem.full_prior, problem.base.rank, CORRELATION,
@@ -145,42 +151,8 @@ def _variance_shares(found: Sequence[Evidence], prior: Prior) -> Array:
     Noise looks like excitation. What the second helping of it adds to the information, the first
     one has added already, so that much is taken off.
     """
-    root = np.linalg.cholesky(prior.covariance)
-    seen = [one.factor.R @ root / np.sqrt(CORRELATION) for one in found]
-    once, twice = (one.T @ one for one in seen)
-    size, axes = np.linalg.eigh(2.0 * once - twice)
-    spread = root @ axes / np.sqrt(1.0 + np.maximum(size, 0.0))
-    return np.asarray(np.square(spread).sum(axis=1) / np.diag(prior.covariance))
-
-
-def _first_rows(raw: Raw) -> slice:
-    """The first usable samples, so that the ladder stays quick on long recordings."""
-    first = int(np.argmax(raw.valid)) if len(raw.stamps) > SAMPLES else 0
-    return slice(first, first + SAMPLES)
-
-
-def _shortened(raw: Raw, rows: slice) -> Raw:
-    return replace(raw, stamps=raw.stamps[rows], joints=raw.joints[rows], pose=raw.pose[rows],
-                   wrenches=raw.wrenches[rows], world=raw.world[rows], valid=raw.valid[rows],
-                   inertial=None if raw.inertial is None else raw.inertial[rows])
-
-
-def _noisier(raw: Raw, recording: Recording, problem: Problem, seed: int) -> Raw:
-    """The recording with noise of the measured size added once more to pose and joints."""
-    rng = np.random.default_rng([seed, 11])
-
-    def like(series: TimeSeries, shape: tuple[int, ...]) -> Array:
-        # The same density over a grid of another rate.
-        scale = np.sqrt(raw.rate * series.median_period)
-        return np.asarray(scale * white_noise(series.values) * rng.standard_normal(shape))
-
-    joints = raw.joints.copy()
-    for series in recording.joints:
-        used = [name for name in series.names if name in problem.model.coordinate_names]
-        if used:
-            where = [problem.model.coordinate_index(name) for name in used]
-            joints[:, where] += like(series.select(used), (len(joints), len(used)))
-    if raw.inertial is not None:
-        inertial = raw.inertial + like(recording.base, raw.inertial.shape)
-        return replace(raw, joints=joints, inertial=inertial)
-    return replace(raw, joints=joints, pose=raw.pose + like(recording.base, raw.pose.shape))
+    once, twice = (one.factor.R.T @ np.column_stack([one.factor.R, one.factor.z])
+                   for one in found)
+    seen = without_excess(once, twice - once, prior).R / np.sqrt(CORRELATION)
+    covariance = np.linalg.inv(seen.T @ seen + np.linalg.inv(prior.covariance))
+    return np.asarray(np.diag(covariance) / np.diag(prior.covariance))

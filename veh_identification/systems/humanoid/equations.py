@@ -41,6 +41,8 @@ SEPARATOR_ROWS = 8  # unusable rows between stretches, so that noise is not corr
 # was read off in the recording itself.
 OFFSET = 0.003
 TARED_OFFSET = 0.0002
+OWN_OFFSET = 0.03  # of recordings that have clearly others than the first one
+HELD = 1e-3  # on the size of an offset that is not to be estimated
 POSE_NAMES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 BIAS_NAMES = ('imu.bias.x', 'imu.bias.y', 'imu.bias.z')
 POSE_UNITS = ('m',) * 3 + ('rad',) * 3
@@ -63,6 +65,12 @@ class Unknowns:
     accelerometer: Array | None = None  # (3, 3) covariance of the bias of an IMU on the base
     parameters: Array | None = None  # (bodies, 10) a-priori ones, for that bias's columns
     drifting: tuple[str, ...] = ()  # recordings whose place comes from IMU and legs
+    apart: tuple[str, ...] = ()  # further recordings with offsets of their own, '' for none
+    weighed: bool = False  # vertical offsets are held at zero, only deviations allow for them
+
+    @property
+    def _own_offsets(self) -> list[tuple[int, str]]:
+        return [(k, label) for k, label in enumerate(self.apart, start=2) if label]
 
     @property
     def _drifts(self) -> list[tuple[str, str]]:
@@ -78,6 +86,8 @@ class Unknowns:
             label = source_label(source)
             if self.offset:
                 names += [f'{label}.offset.{row}' for row in BASE_ROWS]
+                names += [f'{label}.offset{k}.{row}' for k, _ in self._own_offsets
+                          for row in BASE_ROWS]
             if self.pose and source.is_plate:
                 names += [f'{label}.pose.{name}' for name in POSE_NAMES]
                 names += [f'{label}.{shape}.{name}' for _, shape in self._drifts
@@ -90,7 +100,7 @@ class Unknowns:
         units: list[str] = []
         for source in self.sources:
             if self.offset:
-                units += ['N'] * 3 + ['N m'] * 3
+                units += (['N'] * 3 + ['N m'] * 3) * (1 + len(self._own_offsets))
             if self.pose and source.is_plate:
                 units += list(POSE_UNITS) * (1 + len(self._drifts))
         return units if self.accelerometer is None else units + ['m/s^2'] * 3
@@ -107,7 +117,11 @@ class Unknowns:
         for source in self.sources:
             share = TARED_OFFSET if source.tared else OFFSET * self.offset_scale
             if self.offset:
-                size += [share * load] * 3 + [0.1 * share * load] * 3
+                held = HELD if self.weighed and not source.tared else 1.0
+                one = [share * load] * 2 + [held * share * load] + [0.1 * share * load] * 3
+                size += one
+                size += ([OWN_OFFSET * load] * 3 + [0.1 * OWN_OFFSET * load] * 3) * len(
+                    self._own_offsets)
             if self.pose and source.is_plate:
                 size += list(POSE_SIZES) * (1 + len(self._drifts))
         return np.array(size)
@@ -120,7 +134,7 @@ class Unknowns:
         parts: list[Array] = []
         for known in self.sources:
             moved = int(self.pose and known.is_plate) * (1 + len(self._drifts))
-            width = 6 * (int(self.offset) + moved)
+            width = 6 * (int(self.offset) * (1 + len(self._own_offsets)) + moved)
             if known.topic not in topics:
                 parts.append(np.zeros((count, 6, width)))
                 continue
@@ -128,6 +142,7 @@ class Unknowns:
             K = _to_base(samples, rows, regressor, samples.sources[k])
             if self.offset:
                 parts.append(K)
+                parts += [K * float(label == samples.label) for _, label in self._own_offsets]
             if self.pose and known.is_plate and wrenches is not None:
                 # A plate that stands a little elsewhere: W x = Y + K (ad F) d, hence the minus.
                 effect = -K @ _pose_effect(wrenches[rows, k])
@@ -261,4 +276,6 @@ def as_source(equations: Sequence[Equations]) -> BlockSource:
     kept = list(blocks())
     if not kept:
         raise EstimationError('no stretch of the recordings is long enough for the filter')
+    if not any(np.isfinite(Y).all(axis=1).any() for _, Y in kept):
+        raise EstimationError('no row of the equations rests on usable samples alone')
     return ArrayBlocks(np.concatenate([W for W, _ in kept]), np.concatenate([Y for _, Y in kept]))

@@ -7,7 +7,7 @@ the measured wrench fit several times better, the recording is refused with that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 # A hypothesis must be this many times better than the recording as it is, which must be bad.
 MUCH_BETTER = 0.3
 BAD = 0.15
+SMALLEST_SHIFT = 0.1  # m of a plate's origin; models of persons may miss by half of that
 
 
 class FrameFindingError(InputError):
@@ -53,7 +54,15 @@ def check_frames(problem: Problem, raw: Raw) -> None:
     as_it_is = cost(raw.wrenches)
     if not as_it_is > BAD:
         return
+
+    def moments(wrenches: Array) -> Array:
+        other = with_wrenches(raw, problem.model, wrenches)
+        world = np.nan_to_num(low_pass.apply(other.world, raw.valid)[0])
+        return at_base(world, samples.rotation, samples.position - other.centre)[samples.valid, 3:]
+
     tried = [(cost(wrenches), sentence) for wrenches, sentence in _hypotheses(raw)]
+    tried += [(cost(wrenches), sentence) for wrenches, sentence in _shifts(
+        raw, moments, predicted[samples.valid, 3:])]
     best, sentence = min(tried, default=(np.inf, ''))
     if best < MUCH_BETTER * as_it_is:
         raise FrameFindingError(
@@ -97,6 +106,34 @@ def _hypotheses(raw: Raw) -> Iterator[tuple[Array, str]]:
                 swapped[:, [i, j]] = raw.wrenches[:, [j, i]]
                 yield swapped, (f'{raw.sources[j].topic} and {raw.sources[i].topic} seem to be '
                                 'swapped')
+
+
+def _shifts(raw: Raw, moments: Callable[[Array], Array], predicted: Array
+            ) -> Iterator[tuple[Array, str]]:
+    """Each plate's moments about the point from which they fit the motion best.
+
+    Moments that are about a point d from the frame's origin miss d x F.
+    """
+    as_they_are = moments(raw.wrenches)
+    nothing = moments(np.zeros_like(raw.wrenches))
+    for k, source in enumerate(raw.sources):
+        if not source.is_plate:
+            continue
+        effects = []
+        for axis in np.eye(3)[:2]:  # along its normal it hardly matters, so that errors decide
+            turned = np.zeros_like(raw.wrenches)
+            turned[:, k, 3:] = np.cross(axis, raw.wrenches[:, k, :3])
+            effects.append((moments(turned) - nothing).ravel())
+        shift = np.append(np.linalg.lstsq(
+            np.column_stack(effects), (predicted - as_they_are).ravel(), rcond=None)[0], 0.0)
+        if np.linalg.norm(shift) < SMALLEST_SHIFT:
+            continue
+        moved = raw.wrenches.copy()
+        moved[:, k, 3:] += np.cross(shift, raw.wrenches[:, k, :3])
+        place = ', '.join(f'{value:.2f}' for value in shift[:2])
+        yield moved, (f'the moments of {source.topic} seem to be about the point ({place}) m '
+                      'of its frame and not about its origin, or the pose of the plate is wrong '
+                      'by that')
 
 
 def _turns() -> Iterator[tuple[Array, str]]:

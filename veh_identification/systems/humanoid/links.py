@@ -1,12 +1,13 @@
 """Physically consistent standard parameters of every URDF link, nearest to the CAD values.
 
 The semidefinite program works on the links of the file, merged or not: the data see combinations
-of them, the prior decides the rest, and every link stays a body that can exist.
+of them, the prior decides the rest, and every link stays a body that can exist. A tenth of its
+a-priori mass stays where it was, so that no link of a person ends as a point mass.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,11 @@ from veh_identification.errors import EstimationError
 from veh_identification.identification import Factor
 from veh_identification.identification.consistent import Body, consistent_fit
 from veh_identification.multibody.inertia import PARAMETERS_PER_BODY, consistency_violation
-from veh_identification.systems.humanoid.cutoff import CORRELATION
 from veh_identification.systems.humanoid.estimation import Estimate
 
 Array = NDArray[np.float64]
+
+SMALLEST_SHARE = 0.1  # of the a-priori pseudo-inertia, which every link keeps
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +55,21 @@ def fit_links(estimate: Estimate) -> LinkFit:
     bodies = [Body(name, np.arange(PARAMETERS_PER_BODY * k, PARAMETERS_PER_BODY * (k + 1)),
                    prior.load * float(prior.mass[k]), float(prior.length[k]))
               for k, name in enumerate(prior.links)]
-    fit = consistent_fit(factor, bodies, np.concatenate([prior.centre, np.zeros(further)]), std)
-    links = fit.value[:count].reshape(-1, PARAMETERS_PER_BODY)
+    centre = np.concatenate([prior.centre, np.zeros(further)])
+    kept = SMALLEST_SHARE * centre
+    for body, values in zip(bodies, prior.centre.reshape(-1, PARAMETERS_PER_BODY), strict=True):
+        if consistency_violation(values):  # a link that cannot exist has nothing to keep
+            kept[body.columns] = 0.0
+    fit = consistent_fit(replace(factor, z=factor.z - factor.R @ kept), bodies, centre - kept, std)
+    found = fit.value + kept
+    links = found[:count].reshape(-1, PARAMETERS_PER_BODY)
     # The solver meets the total mass to its tolerance; scaling whole links keeps them consistent.
     links = links * (mass / links[:, 0].sum())
     for name, values in zip(prior.links, links, strict=True):
         reason = consistency_violation(values)
         if reason:
             raise EstimationError(f'link {name}: the consistent fit failed, {reason}')
-    base = np.concatenate([problem.to_base @ links.ravel(), fit.value[count:]])
+    base = np.concatenate([problem.to_base @ links.ravel(), found[count:]])
     cost = evidence.factor.cost(base) / evidence.factor.cost(estimate.value)
     return LinkFit(prior.links, links, base, float(cost), tuple(fit.active), fit.status)
 
@@ -70,7 +78,8 @@ def _held_mass(estimate: Estimate, to_unknowns: Array, count: int, mass: float,
                mass_std: float) -> Factor:
     """The data's rows over the links' parameters, and one row that holds the total mass."""
     data = estimate.evidence.factor
-    R, z = data.R @ to_unknowns / np.sqrt(CORRELATION), data.z / np.sqrt(CORRELATION)
+    spread = np.sqrt(estimate.evidence.inflation)
+    R, z = data.R @ to_unknowns / spread, data.z / spread
     sharp = max(0.01 * mass_std, 1e-6 * mass)
     row = np.zeros((1, R.shape[1]))
     row[0, 0:count:PARAMETERS_PER_BODY] = 1.0 / sharp
@@ -80,5 +89,5 @@ def _held_mass(estimate: Estimate, to_unknowns: Array, count: int, mass: float,
     right[: len(z)] = z
     if len(R) > R.shape[1]:  # more base parameters than link parameters cannot be
         raise EstimationError('the links have fewer parameters than the base parameters need')
-    return Factor(stacked, right, data.rss / CORRELATION, data.rows).extended(
+    return Factor(stacked, right, data.rss / spread**2, data.rows).extended(
         row, np.array([mass / sharp]))

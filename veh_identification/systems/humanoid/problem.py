@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from veh_identification.errors import SignalError
 from veh_identification.identification import BlockSource, Prior
 from veh_identification.multibody.base_parameters import (
     BaseParameters,
@@ -37,12 +38,19 @@ from veh_identification.systems.humanoid.processing import (
     signal_filter,
 )
 from veh_identification.systems.humanoid.robot import Robot
-from veh_identification.systems.humanoid.selection import Selection, select
+from veh_identification.systems.humanoid.selection import (
+    Loads,
+    Selection,
+    select,
+    vertical_forces,
+)
 from veh_identification.systems.humanoid.tare import common_sources
 
 Array = NDArray[np.float64]
 
 JUDGING_CUTOFF = 6.0
+# Ends of stretches, which the filter spoils, are judged at higher cut-offs.
+JUDGING_LADDER = (JUDGING_CUTOFF, 10.0, 16.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,14 +140,34 @@ def judging_samples(problem: Problem, raw: Raw) -> Samples:
     return filtered(raw, JUDGING_CUTOFF / SIGNAL_CUTOFF, problem.configuration.gravity)
 
 
+def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) -> Loads:
+    """Vertical forces, each sample at the lowest cut-off whose filter does not spoil it."""
+    count = len(raw.stamps)
+    measured, predicted = np.zeros(count), np.zeros(count)
+    valid = np.zeros(count, dtype=bool)
+    for cutoff in JUDGING_LADDER:
+        try:
+            samples = filtered(raw, cutoff / SIGNAL_CUTOFF, problem.configuration.gravity)
+        except SignalError:
+            if cutoff == JUDGING_LADDER[-1] and not valid.any():
+                raise
+            continue
+        new = samples.valid & ~valid
+        if new.any():
+            found = vertical_forces(samples, problem.model, parameters)
+            measured[new], predicted[new] = found[0][new], found[1][new]
+            valid |= new
+    return Loads(measured, predicted, valid)
+
+
 def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None,
                    tolerance: float | None = None) -> Selection:
     """Usable samples of one recording, judged at a cut-off where noise does not hide loads."""
     c = problem.configuration
-    samples = judging_samples(problem, raw)
-    return select(raw, samples, problem.model,
+    return select(raw, judged_loads(problem, raw, parameters),
                   c.support_tolerance if tolerance is None else tolerance,
-                  support=c.exclude_support, impacts=c.exclude_impacts, parameters=parameters)
+                  support=c.exclude_support, impacts=c.exclude_impacts,
+                  identified=parameters is not None)
 
 
 def prepare(problem: Problem, raw: Raw, cutoff_hz: float, selection: Selection) -> Prepared:

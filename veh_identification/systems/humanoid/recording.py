@@ -87,6 +87,7 @@ def read_recording(bag: str | Path, joints: Sequence[str], configuration: Config
     notes: list[str] = []
     with BagReader(bag, progress=progress) as reader:
         present = {name.lstrip('/'): name for name, info in reader.topics.items() if info.count}
+        c = _in_namespace(c, present, str(bag), notes)
         inertial = c.base == 'imu' or (c.base == 'auto' and c.base_pose not in present
                                        and c.imu in present)
         base = (c.imu, 'the IMU (sensor_msgs/Imu)') if inertial else (
@@ -111,6 +112,27 @@ def read_recording(bag: str | Path, joints: Sequence[str], configuration: Config
     stamps = [one.stamps_ns[one.stamps_ns > 0] for one in by_topic.values()]
     epoch = min((int(s.min()) for s in stamps if len(s)), default=0)
     return _build(str(bag), by_topic, topics, frames, joints, c, epoch, inertial, notes)
+
+
+def _in_namespace(c: Configuration, present: Mapping[str, str], bag: str, notes: list[str]
+                  ) -> Configuration:
+    """The configuration with topics that are there under one namespace only."""
+    found: dict[str, str] = {}
+    for field in ('joint_states', 'base_pose', 'imu'):
+        name = getattr(c, field)
+        under = [one for one in present if one.endswith(f'/{name}')]
+        if name in present or not under:
+            continue
+        if len(under) > 1:
+            raise RecordingError(f'{bag}: there is no topic {name}, but {", ".join(under)}: name '
+                                 f'the right one as {field} in the configuration')
+        found[field] = under[0]
+        notes.append(f'{under[0]} is taken for {name}')
+    names = [found.get(field, getattr(c, field)) for field in ('joint_states', 'base_pose', 'imu')]
+    delays = {found[field]: c.delays[name] for field in found
+              if (name := getattr(c, field)) in c.delays}
+    return replace(c, joint_states=names[0], base_pose=names[1], imu=names[2],
+                   delays={**c.delays, **delays})
 
 
 def _wrench_topics(present: Mapping[str, str], c: Configuration, bag: str,

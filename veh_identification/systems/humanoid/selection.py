@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 UNLOADED = 0.1  # share of the weight below which the sensors count as unloaded
+WELL_LOADED = 0.7  # share of the mean load above which ratios of loads say something
 IMPACT_FACTOR = 8.0  # over the usual high-frequency content
 IMPACT_SHARE = 0.05  # of the weight, at least
 # Below this share of what identified parameters predict, it is not the robot that is light.
@@ -38,6 +39,15 @@ class Selection:
                 for reason, seconds in self.seconds.items() if seconds > 0.0]
 
 
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """Vertical force (N,) measured and predicted; use only the `valid` samples."""
+
+    measured: Array
+    predicted: Array
+    valid: BoolArray
+
+
 def vertical_forces(samples: Samples, model: TreeModel, parameters: Array | None = None
                     ) -> tuple[Array, Array]:
     """Measured force along world z and that of the given (or CAD) parameters."""
@@ -53,7 +63,8 @@ def scale_of_load(measured: Array, predicted: Array) -> float:
     Other supports can only take load away from the sensors, so of several levels (standing on
     the plates, one foot beside them, not on them) the highest one is the whole robot's.
     """
-    use = predicted > 0.3 * np.median(np.abs(predicted))
+    # Where little load is expected, a lag of some ms makes any ratio.
+    use = predicted > WELL_LOADED * np.mean(np.abs(predicted))
     ratio = np.sort(measured[use] / predicted[use])
     if not len(ratio):
         return 1.0
@@ -69,33 +80,37 @@ def scale_of_load(measured: Array, predicted: Array) -> float:
     return float(np.median(loaded))
 
 
-def select(raw: Raw, samples: Samples, model: TreeModel, tolerance: float, *,
-           support: bool = True, impacts: bool = True,
-           parameters: Array | None = None) -> Selection:
+def select(raw: Raw, loads: Loads, tolerance: float, *, support: bool = True,
+           impacts: bool = True, identified: bool = False) -> Selection:
     """Grid points at which the sensors carry the whole robot and nothing hits the ground.
 
-    `tolerance` is the share of the weight by which the vertical force may miss the model's.
+    `tolerance` is the share of the load by which the vertical force may miss the model's, whose
+    parameters are `identified` or those of the CAD.
     """
-    measured, predicted = vertical_forces(samples, model, parameters)
-    valid = samples.valid
+    measured, predicted, valid = loads.measured, loads.predicted, loads.valid
     scale = scale_of_load(measured[valid], predicted[valid])
-    if parameters is not None and scale < OTHER_ROBOT:
+    if identified and scale < OTHER_ROBOT:
         scale = 1.0  # identified parameters: then it is not light, but beside the sensors
     weight = scale * float(np.median(predicted[valid]))
     hits = find_impacts(raw, weight) if impacts else np.zeros(len(valid), dtype=bool)
-    left_out = {'a signal is missing': ~valid, 'around impacts': hits & valid}
+    left_out = {'a signal is missing': ~raw.valid,
+                'at the ends of stretches, which the filter spoils': raw.valid & ~valid,
+                'around impacts': hits & valid}
     if support:
-        wrong = valid & (np.abs(measured - scale * predicted) > tolerance * weight)
+        expected = scale * predicted
+        # Jumps load several times the weight, and errors grow with the load.
+        allowed = tolerance * np.maximum(np.abs(expected), weight)
+        wrong = valid & (np.abs(measured - expected) > allowed)
         # Load is taken over within a step: what lies next to a wrong stretch is not trusted.
-        near = _widened(wrong, round(0.05 * samples.rate)) & valid
+        near = _widened(wrong, round(0.05 * raw.rate)) & valid
         # Filtering smears a hit over its neighbours, which then look as if load were missing.
-        smeared = near & _widened(hits, round(SMEARED_SECONDS * samples.rate))
+        smeared = near & _widened(hits, round(SMEARED_SECONDS * raw.rate))
         left_out['around impacts'] = left_out['around impacts'] | smeared
         off = wrong & ~smeared & (measured < UNLOADED * weight)
         left_out['the robot was not on the sensors'] = off
         left_out['another support carried a part of the robot'] = near & ~smeared & ~off & ~hits
     usable = ~np.any(list(left_out.values()), axis=0)
-    seconds = {reason: float(mask.sum()) / samples.rate for reason, mask in left_out.items()}
+    seconds = {reason: float(mask.sum()) / raw.rate for reason, mask in left_out.items()}
     return Selection(usable, weight, seconds)
 
 

@@ -23,6 +23,7 @@ from veh_identification.systems.humanoid.recording import (
 )
 from veh_identification.systems.humanoid.robot import Robot, load_robot
 from veh_identification.systems.humanoid.tare import tared
+from veh_identification.systems.humanoid.units import check_units
 
 # A joint that no message names is taken as resting at zero if it moves less than this share of
 # the mass (fingers, eyes); any other one would spoil the estimate unseen.
@@ -55,6 +56,8 @@ def set_up(urdf: str | Path, bags: Sequence[str | Path], validate: str | Path | 
                   for bag in paths]
     for k, one in enumerate(recordings):
         notes.extend(f'{one.label}: {note}' for note in one.notes)
+        if configuration.check_frames:
+            check_units(one, robot)
         if configuration.tare:
             recordings[k], found = tared(one)
             notes.extend(found)
@@ -130,6 +133,7 @@ def _locked(robot: Robot, recordings: Sequence[Recording], c: Configuration,
     rest = resting_joints(recordings, [n for n in moving if n not in locked], angles,
                           c.lock_below)
     if rest:
-        held = ', '.join(f'{name} {value:.4g}' for name, value in rest.items())
+        # Thousandths will do; adding zero turns -0.0 into 0.0.
+        held = ', '.join(f'{name} {round(value, 3) + 0.0:.3f}' for name, value in rest.items())
         notes.append(f'joints that never move, locked: {held}')
     return {**locked, **rest}

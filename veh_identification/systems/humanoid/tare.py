@@ -21,6 +21,9 @@ BLOCK_SECONDS = 0.05
 EMPTY_SHARE = 0.05  # of the heaviest load on any plate
 QUIET = 3.0  # times the usual change from block to block of an empty plate
 FEWEST_BLOCKS = 4  # in a row, of which the outermost are left out
+# Load that passes through zero, as when weight is shifted slowly, bends; an empty plate does not.
+SHORT_SECONDS = 0.6  # of a stretch that may be such a pass
+BEND = 0.001  # of the load
 # An offset smaller than this share of the load is not worth a word.
 WORTH_SAYING = 0.002
 
@@ -67,20 +70,33 @@ def empty_plate(series: TimeSeries, load: float) -> Empty | None:
     away = np.linalg.norm(blocks[:, :3] - centre, axis=1)
     # Loading and unloading pass through small forces as well, but not in the same place.
     usual = max(1.4826 * float(np.median(away[low])), 1e-4 * load)
-    kept = _inner(low & (away < QUIET * usual))
+    kept = np.zeros(count, dtype=bool)
+    for first, last in _inner_runs(low & (away < QUIET * usual)):
+        inside = series.values[first * size : last * size, :3]
+        kept[first:last] = (last - first) * BLOCK_SECONDS > SHORT_SECONDS or _flat(inside, load)
     if kept.sum() < 2:
         return None
     return Empty(np.median(blocks[kept], axis=0), float(kept.sum()) * BLOCK_SECONDS)
 
 
-def _inner(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _inner_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Runs of at least FEWEST_BLOCKS without their first and last element."""
-    result = np.zeros(len(mask), dtype=bool)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    for first, last in zip(edges[::2], edges[1::2], strict=True):
-        if last - first >= FEWEST_BLOCKS:
-            result[first + 1 : last - 1] = True
-    return result
+    return [(int(first) + 1, int(last) - 1) for first, last in zip(
+        edges[::2], edges[1::2], strict=True) if last - first >= FEWEST_BLOCKS]
+
+
+def _flat(force: Array, load: float) -> bool:
+    """Whether forces (n, 3) neither lean nor bend, but for noise."""
+    count = len(force)
+    if count < 8:
+        return True
+    quarter, half = count // 4, count // 2
+    outside = np.concatenate([force[:quarter], force[-quarter:]]).mean(axis=0)
+    bend = outside - force[quarter:-quarter].mean(axis=0)
+    lean = force[:half].mean(axis=0) - force[half:].mean(axis=0)
+    noise = np.std(np.diff(force, axis=0)) / np.sqrt(2.0) * 2.0 / np.sqrt(count)
+    return bool(max(np.abs(bend).max(), np.abs(lean).max()) < max(4.0 * noise, BEND * load))
 
 
 def common_sources(groups: Sequence[Sequence[Wrench]]) -> tuple[Wrench, ...]:

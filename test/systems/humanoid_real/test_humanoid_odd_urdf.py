@@ -1,0 +1,45 @@
+"""URDFs as real robots and skeletons have them."""
+
+import numpy as np
+import pytest
+from lxml import etree
+from people import CAD, moving, record
+
+from veh_identification.multibody.inertia import consistency_violation
+from veh_identification.systems.humanoid.command import run
+from veh_identification.systems.humanoid.robot import parse_robot
+
+
+@pytest.fixture(name='odd_cad')
+def _odd_cad(tmp_path):
+    """A URDF as real ones are: a point mass without inertia, a link that cannot exist, meshes."""
+    tree = etree.parse(str(CAD))
+    root = tree.getroot()
+    sensor = etree.SubElement(root, 'link', name='camera')
+    inertial = etree.SubElement(sensor, 'inertial')
+    etree.SubElement(inertial, 'mass', value='0.01')
+    joint = etree.SubElement(root, 'joint', name='camera_joint', type='fixed')
+    etree.SubElement(joint, 'parent', link='base_link')
+    etree.SubElement(joint, 'child', link='camera')
+    etree.SubElement(joint, 'origin', xyz='0.05 0 0.2', rpy='0 0 0')
+    for link in root.findall('link'):
+        if link.get('name') in ('l_foot', 'r_foot'):
+            link.find('inertial/inertia').set('izz', '0.01')
+        for geometry in link.iter('geometry'):
+            geometry.clear()
+            etree.SubElement(geometry, 'mesh', filename='package://person/part.dae')
+    path = tmp_path / 'odd.urdf'
+    tree.write(str(path))
+    return path
+
+
+def test_urdf_with_point_masses_and_links_that_cannot_exist(tmp_path, odd_cad) -> None:
+    outcome = run([record(tmp_path / 'bag')], odd_cad, cutoff_hz=5.0)
+    assert any('break the triangle inequality' in note for note in outcome.notes)
+    total = outcome.result.extra['total_mass']
+    assert abs(total['value'] - moving().mass) < 3.5 * total['std']
+    robot = parse_robot(outcome.urdf, 'identified.urdf')
+    assert 'camera' in robot.parameters
+    for name, values in robot.parameters.items():
+        assert not consistency_violation(np.asarray(values)), name
+    assert outcome.urdf.count(b'package://person/part.dae') > 10

@@ -1,0 +1,73 @@
+"""Supports as they are in laboratories: several plates, a step beside them, bounces, short passes.
+
+Masses are compared with the model that made the motion, in standard deviations and per cent.
+"""
+
+import pytest
+from people import CAD, Lab, moving, record, shortened
+
+from veh_identification.errors import VehIdError
+from veh_identification.systems.humanoid.command import run
+
+QUICK = {'cutoff_hz': 5.0}
+
+
+def mass_of(outcome) -> tuple[float, float]:
+    total = outcome.result.extra['total_mass']
+    return total['value'], total['std']
+
+
+def left_out(outcome, reason: str) -> float:
+    """Seconds that the notes give for a reason."""
+    return sum(float(note.split(' s left out')[0].split()[-1]) for note in outcome.notes
+               if ' s left out' in note and reason in note)
+
+
+def check_mass(outcome, percent: float = 0.3) -> None:
+    value, std = mass_of(outcome)
+    true = moving().mass
+    assert abs(value - true) < 3.5 * std
+    assert abs(value / true - 1.0) < 0.01 * percent
+
+
+def test_weight_shifted_slowly_between_four_plates(tmp_path) -> None:
+    """The load of each passes through zero, and none is ever empty."""
+    poses = ((0.3, 0.2, 0.0), (-0.3, 0.2, 0.0), (0.3, -0.2, 0.0), (-0.3, -0.2, 0.0))
+    outcome = run([record(tmp_path / 'bag', Lab(plates=4, poses=poses))], CAD, **QUICK)
+    assert not [note for note in outcome.notes if 'while it is empty' in note]
+    check_mass(outcome)
+
+
+def test_a_foot_beside_the_plate(tmp_path) -> None:
+    """For a second of six, 40 % of everything is carried by the floor."""
+    bag = record(tmp_path / 'bag', Lab(lost=(0.4, 2.5, 3.5)))
+    outcome = run([bag], CAD, **QUICK)
+    # Its begin and its end are steps of the force, as impacts are.
+    assert left_out(outcome, 'another support') > 0.7
+    assert 0.95 < left_out(outcome, 'another support') + left_out(outcome, 'impacts') < 1.6
+    check_mass(outcome)
+
+
+def test_bounces_nearly_off_the_plate(tmp_path) -> None:
+    """0.15 to 1.85 times the weight, all measured: hardly anything may be left out for that."""
+    motion = moving(bounce=0.85)
+    assert motion.wrench[:, 2].min() < 0.3 * motion.mass * 9.81
+    outcome = run([record(tmp_path / 'bag', Lab(plate_delay=0.008), motion)], CAD)
+    assert left_out(outcome, 'another support') < 0.2
+    assert any('ms early against the wrenches' in note for note in outcome.notes)
+    check_mass(outcome)
+
+
+def test_a_short_pass_gives_the_mass_or_says_why_not(tmp_path) -> None:
+    whole = moving()
+    bags = [record(tmp_path / f'pass{k}', motion=shortened(whole, start, start + 1.3))
+            for k, start in enumerate((0.5, 2.5, 4.5))]
+    check_mass(run(bags, CAD), percent=1.0)
+    tiny = record(tmp_path / 'tiny', motion=shortened(whole, 1.0, 1.25))
+    with pytest.raises(VehIdError):
+        run([tiny], CAD)
+
+
+def test_motion_capture_at_60_hz(tmp_path) -> None:
+    """A frame for every 8th sample of the plates."""
+    check_mass(run([record(tmp_path / 'bag', Lab(every=8))], CAD, **QUICK))
