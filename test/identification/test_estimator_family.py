@@ -17,7 +17,11 @@ from veh_identification.identification import (
     weighted,
 )
 from veh_identification.identification.factor import scaled_condition
-from veh_identification.identification.noise import autoregression, integrated_correlation
+from veh_identification.identification.noise import (
+    autoregression,
+    integrated_correlation,
+    taken_up,
+)
 from veh_identification.identification.residuals import residual_statistics
 from veh_identification.identification.statistics import correlation, deviations
 
@@ -177,3 +181,15 @@ def test_autoregression_recovers_a_known_recursion() -> None:
     a = autoregression(autocovariance, 100000)
     np.testing.assert_allclose(a[0], -rho, atol=5e-3)
     assert integrated_correlation(autocovariance, 100000) == pytest.approx(9.0, rel=1e-6)
+
+
+def test_a_prior_spares_the_residuals_the_rows_that_it_determines() -> None:
+    problem = arm(400)
+    p = len(problem.X)
+    factor = accumulate(ArrayBlocks(problem.W, problem.W @ problem.X)).combined(
+        1.0 / problem.sigma)
+    assert taken_up(factor, None) == p
+    std = np.full(p, 1e6)
+    std[: p // 2] = 1e-9  # these are known, the others only by the data
+    rows, values = Prior.from_std(problem.X, std).rows()
+    assert taken_up(factor.extended(rows, values), rows) == p - p // 2

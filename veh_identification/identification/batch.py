@@ -29,6 +29,7 @@ from veh_identification.identification.noise import (
     describe_noise,
     effective_samples,
     is_white,
+    taken_up,
 )
 from veh_identification.identification.residuals import MAXIMUM_LAG, residual_statistics
 from veh_identification.identification.result import IdentificationResult
@@ -240,13 +241,13 @@ def _with_noise(
     probes = _probes(estimate.factor)
     if probes is not None:  # a further pass, only where it pays
         statistics = residual_statistics(source, estimate.value, lags, clip, probes)
-    colour = describe_noise(statistics, estimate.weights, len(estimate.value))
+    prior = options.prior if options.estimator == 'prior' else None
+    prior_rows = None if prior is None else prior.rows()[0]
+    colour = describe_noise(statistics, estimate.weights, taken_up(estimate.factor, prior_rows))
     facts |= {'model': 'coloured', 'stride': colour.stride, 'order': colour.coefficients.shape[1]}
     if options.estimator == 'robust':
         covariance = _coloured_robust(source, estimate, colour, statistics.rms, information)
     else:
-        prior = options.prior if options.estimator == 'prior' else None
-        prior_rows = None if prior is None else prior.rows()[0]
         covariance = coloured_covariance(
             source, estimate.factor, estimate.weights, colour, prior_rows
         )

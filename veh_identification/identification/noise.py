@@ -13,6 +13,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from veh_identification.identification.blocks import Array
+from veh_identification.identification.factor import Factor
 from veh_identification.identification.residuals import ResidualStatistics, positive
 
 MAXIMUM_ORDER = 32
@@ -131,6 +132,14 @@ def describe_noise(statistics: ResidualStatistics, weights: Array, unknowns: int
     coefficients = coefficients[:, :order]
     innovation = _innovations(coefficients, grid[:, 0], statistics.covariance)
     return NoiseColour(stride, coefficients, innovation)
+
+
+def taken_up(factor: Factor, prior_rows: Array | None) -> int:
+    """Rows of the data that the fit takes up: tr(W C W'), less than the unknowns with a prior."""
+    unknowns = len(factor.z)
+    if prior_rows is None:
+        return unknowns
+    return round(unknowns - float(np.square(prior_rows @ factor.inverse()).sum()))
 
 
 def impulse_response(coefficients: Array, length: int) -> Array:
