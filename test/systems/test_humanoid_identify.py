@@ -1,6 +1,7 @@
 """Identification of the simulated humanoid from bags: the figures of document 004, section 4."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -68,6 +69,13 @@ def test_total_mass_within_one_percent(result) -> None:
     assert content['parameters'][0]['name'] == 'base_link.M'
     assert content['parameters'][0]['value'] == pytest.approx(mass['value'], rel=1e-12)
     assert 'total mass' in text
+
+
+def test_single_links_are_not_trusted_when_most_lie_at_the_border(outcome) -> None:
+    fit = outcome.fit
+    assert not command._bordering(replace(fit, active=fit.links[:1]))
+    (text,) = command._bordering(replace(fit, active=fit.links))
+    assert text.startswith(f'{len(fit.links)} of {len(fit.links)} links of identified.urdf lie at')
 
 
 def test_parameters_json_has_what_the_contract_says(result) -> None:

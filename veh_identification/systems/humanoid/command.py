@@ -33,6 +33,8 @@ POOR_FIT = 0.5
 POOR_SHARE = {'FZ': 0.05, 'NX': 0.01, 'NY': 0.01}
 # A recording whose weight differs by this share from the identified one deserves a word.
 OTHER_WEIGHT = 0.03
+# From this share of links at the border of what can exist on, single links are not to be trusted.
+MANY_AT_THE_BORDER = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,7 @@ def run(bags: Sequence[str | Path], urdf: str | Path, validate: str | Path | Non
     validation = _validated(found, setup, fit, notes)
     notes.extend(_weights([*recordings, *([validation] if validation else [])],
                           found.total_mass[0], found.problem.configuration.gravity))
-    notes.extend(_poor(recordings))
+    notes.extend([*_poor(recordings), *_bordering(fit)])
     outcome = Outcome(setup, found, fit, _base_only(found), recordings, validation,
                       identified_urdf(found.problem.robot, fit.as_dict()), notes)
     _complete(outcome, [str(bag) for bag in bags], str(urdf), config)
@@ -204,6 +206,16 @@ def _poor(recordings: Sequence[Reconstruction]) -> list[str]:
                              'its rms): check frames, signs, stamps, supports and the '
                              'pose of the plates (plate_pose: true estimates small errors of it)')
     return notes
+
+
+def _bordering(fit: LinkFit) -> list[str]:
+    """Says when the values of single links are shaped by what can exist more than by data."""
+    if len(fit.active) <= MANY_AT_THE_BORDER * len(fit.links):
+        return []
+    return [f'{len(fit.active)} of {len(fit.links)} links of identified.urdf lie at the border of '
+            'what can exist: together they predict the wrenches, but masses, centres and inertias '
+            'of single links must not be relied on (a smaller prior_percent keeps them nearer to '
+            'the URDF as given)']
 
 
 def _weights(recordings: Sequence[Reconstruction], mass: float, gravity: float) -> list[str]:
