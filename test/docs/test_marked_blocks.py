@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,10 @@ def test_rviz_opens_its_configuration(fence: Fence, tmp_path: Path) -> None:
     program = Terminal(lines(fence)[0], folder, environment_of(folder))
     try:
         program.wait_for('OpenGl version')
+        # RViz has no line for being ready; what is wrong with its file, it says while it loads.
+        time.sleep(5.0)
+        assert program.process.poll() is None
+        assert 'ERROR' not in program.text and 'rror loading' not in program.text
     finally:
         program.stop()
 
