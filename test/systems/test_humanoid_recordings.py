@@ -17,6 +17,7 @@ from veh_identification.systems.humanoid.joint_rest import white_noise
 from veh_identification.systems.humanoid.prior import links_to_base
 from veh_identification.systems.humanoid.recording import read_recording
 from veh_identification.systems.humanoid.robot import load_robot
+from veh_identification.systems.humanoid.selection import Selection, left_out
 
 
 def share_within_two_sigma(outcome) -> float:
@@ -175,3 +176,11 @@ def test_deviations_are_honest_over_seeds(tmp_path) -> None:
         shares.append(share_within_two_sigma(outcome))
     assert 0.4 < np.sqrt(np.mean(np.square(z))) < 1.6
     assert np.mean(shares) > 0.92
+
+
+def test_many_recordings_share_their_sentences() -> None:
+    chosen = [(f'walk{k}', Selection(np.ones(3, bool), 600.0, {
+        'around impacts': 0.1 * k, 'a signal is missing': 0.0})) for k in range(5)]
+    assert left_out(chosen[:2]) == ['walk1: 0.1 s left out, around impacts']
+    assert left_out(chosen) == [
+        '4 of 5 recordings: 1 s left out, around impacts (most in walk4: 0.4 s)']

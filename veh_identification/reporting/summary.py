@@ -168,7 +168,8 @@ def _samples(content: IdentificationContent) -> list[Statement]:
         share = content.excluded / total
         level: Level = 'warn' if share > 0.1 else 'note'
         result.append(Statement(level, f'{content.excluded} of {total} samples ({percent(share)}) '
-                                'were left out because a signal was missing or not finite.'))
+                                'were left out: a signal was missing or not finite, or a filter '
+                                'spoils the ends of its stretch.'))
     if content.seconds < USED_SHARE * content.recorded:
         result.append(Statement('note', f'{number(content.seconds, 3)} of the '
                                 f'{number(content.recorded, 3)} s recorded were used: times '

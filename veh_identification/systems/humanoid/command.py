@@ -24,6 +24,7 @@ from veh_identification.systems.humanoid.reconstruction import (
 )
 from veh_identification.systems.humanoid.recording import Progress
 from veh_identification.systems.humanoid.result_bag import write_result_bag
+from veh_identification.systems.humanoid.selection import left_out
 from veh_identification.systems.humanoid.setup import Setup, set_up
 from veh_identification.systems.humanoid.urdf_output import identified_urdf
 
@@ -85,8 +86,7 @@ def run(bags: Sequence[str | Path], urdf: str | Path, validate: str | Path | Non
     fit = fit_links(found)
     recordings = tuple(reconstruct(found, one, fit.base_value) for one in found.prepared)
     notes = [*setup.problem.model.warnings, *setup.notes, *found.notes]
-    for one in found.prepared:
-        notes.extend(one.selection.sentences(one.raw.label))
+    notes.extend(left_out([(one.raw.label, one.selection) for one in found.prepared]))
     validation = _validated(found, setup, fit, notes)
     notes.extend(_weights([*recordings, *([validation] if validation else [])],
                           found.total_mass[0], found.problem.configuration.gravity))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +23,7 @@ IMPACT_SHARE = 0.05  # of the weight, at least
 # Below this share of what identified parameters predict, it is not the robot that is light.
 OTHER_ROBOT = 0.5
 SMEARED_SECONDS = 0.1
+MANY_RECORDINGS = 4  # from here on they share their sentences
 MOST_IMPACTS = 0.3  # if more than this looks like impacts, it is simply how the recording is
 
 
@@ -37,6 +39,23 @@ class Selection:
         """One sentence per reason."""
         return [f'{label}: {seconds:.3g} s left out, {reason}'
                 for reason, seconds in self.seconds.items() if seconds > 0.0]
+
+
+def left_out(chosen: Sequence[tuple[str, Selection]]) -> list[str]:
+    """Sentences on all recordings; one for all of them where many have the same to say."""
+    if len(chosen) < MANY_RECORDINGS:
+        return [text for label, one in chosen for text in one.sentences(label)]
+    reasons = dict.fromkeys(reason for _, one in chosen for reason in one.seconds)
+    notes = []
+    for reason in reasons:
+        parts = [one.seconds.get(reason, 0.0) for _, one in chosen]
+        affected = sum(seconds > 0.0 for seconds in parts)
+        if affected:
+            most, worst = max((seconds, label) for seconds, (label, _) in zip(
+                parts, chosen, strict=True))
+            notes.append(f'{affected} of {len(chosen)} recordings: {sum(parts):.3g} s left out, '
+                         f'{reason} (most in {worst}: {most:.3g} s)')
+    return notes
 
 
 @dataclass(frozen=True, eq=False)
