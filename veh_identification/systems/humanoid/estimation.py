@@ -180,7 +180,8 @@ def _second_look(problem: Problem, raw: Raw, selection: Selection, value: Array)
     spread = 1.4826 * float(np.median(np.abs(loads.measured - loads.predicted)[use]))
     tolerance = float(np.clip(6.0 * spread / selection.weight, TIGHTEST_SUPPORT,
                               c.support_tolerance))
-    return choose_samples(problem, raw, parameters, tolerance)
+    return choose_samples(problem, raw, parameters, tolerance,
+                          loads.unfit(use, selection.weight))
 
 
 def unknowns_table(unknowns: Unknowns, result: IdentificationResult, first: int

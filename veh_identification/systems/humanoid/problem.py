@@ -41,12 +41,13 @@ from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.humanoid.selection import (
     Loads,
     Selection,
+    judged,
     select,
-    vertical_forces,
 )
 from veh_identification.systems.humanoid.tare import common_sources
 
 Array = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 JUDGING_CUTOFF = 6.0
 # Ends of stretches, which the filter spoils, are judged at higher cut-offs.
@@ -141,9 +142,9 @@ def judging_samples(problem: Problem, raw: Raw) -> Samples:
 
 
 def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) -> Loads:
-    """Vertical forces, each sample at the lowest cut-off whose filter does not spoil it."""
+    """Loads, each sample at the lowest cut-off whose filter does not spoil it."""
     count = len(raw.stamps)
-    measured, predicted = np.zeros(count), np.zeros(count)
+    measured, predicted, moments = np.zeros(count), np.zeros(count), np.zeros((count, 2))
     valid = np.zeros(count, dtype=bool)
     for cutoff in JUDGING_LADDER:
         try:
@@ -154,20 +155,21 @@ def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) ->
             continue
         new = samples.valid & ~valid
         if new.any():
-            found = vertical_forces(samples, problem.model, parameters)
-            measured[new], predicted[new] = found[0][new], found[1][new]
+            found = judged(samples, problem.model, parameters)
+            measured[new], predicted[new] = found.measured[new], found.predicted[new]
+            moments[new] = found.moments[new]
             valid |= new
-    return Loads(measured, predicted, valid)
+    return Loads(measured, predicted, valid, moments)
 
 
 def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None,
-                   tolerance: float | None = None) -> Selection:
+                   tolerance: float | None = None, unfit: BoolArray | None = None) -> Selection:
     """Usable samples of one recording, judged at a cut-off where noise does not hide loads."""
     c = problem.configuration
     return select(raw, judged_loads(problem, raw, parameters),
                   c.support_tolerance if tolerance is None else tolerance,
                   support=c.exclude_support, impacts=c.exclude_impacts,
-                  identified=parameters is not None)
+                  identified=parameters is not None, unfit=unfit)
 
 
 def prepare(problem: Problem, raw: Raw, cutoff_hz: float, selection: Selection) -> Prepared:

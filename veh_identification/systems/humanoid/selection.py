@@ -24,6 +24,10 @@ IMPACT_SHARE = 0.05  # of the weight, at least
 OTHER_ROBOT = 0.5
 SMEARED_SECONDS = 0.1
 MANY_RECORDINGS = 4  # from here on they share their sentences
+# Horizontal moments: how many times the usual error, and metres of the centre of pressure.
+MOMENT_FACTOR, MOMENT_SHARE = 6.0, 0.02
+RAYLEIGH_MEDIAN = 1.177  # median length of two normal errors
+MOST_UNFIT = 0.3
 MOST_IMPACTS = 0.3  # if more than this looks like impacts, it is simply how the recording is
 
 
@@ -65,15 +69,27 @@ class Loads:
     measured: Array
     predicted: Array
     valid: BoolArray
+    moments: Array  # (N, 2) measured minus predicted NX, NY
+
+    def unfit(self, use: BoolArray, weight: float) -> BoolArray:
+        """Samples whose moments miss those of the others by far while the force may fit.
+
+        That is a foot on the edge of a plate, or a plate that knows its load but not its place.
+        """
+        error = np.linalg.norm(self.moments - np.median(self.moments[use], axis=0), axis=1)
+        usual = float(np.median(error[use])) / RAYLEIGH_MEDIAN
+        found = self.valid & (error > max(MOMENT_FACTOR * usual, MOMENT_SHARE * weight))
+        # If so much does not fit, it is the model that is wrong, not the sensors.
+        return found if found[use].mean() < MOST_UNFIT else np.zeros_like(found)
 
 
-def vertical_forces(samples: Samples, model: TreeModel, parameters: Array | None = None
-                    ) -> tuple[Array, Array]:
-    """Measured force along world z and that of the given (or CAD) parameters."""
-    predicted = inverse_dynamics(model, samples.motion, parameters)[:, :3]
+def judged(samples: Samples, model: TreeModel, parameters: Array | None = None) -> Loads:
+    """Loads along world z against those of the given (or CAD) parameters, and moments."""
+    predicted = inverse_dynamics(model, samples.motion, parameters)
     up = samples.rotation[:, 2, :]  # world z in base axes
-    return (np.einsum('ni,ni->n', samples.wrench[:, :3], up),
-            np.einsum('ni,ni->n', predicted, up))
+    return Loads(np.einsum('ni,ni->n', samples.wrench[:, :3], up),
+                 np.einsum('ni,ni->n', predicted[:, :3], up), samples.valid,
+                 samples.wrench[:, 3:5] - predicted[:, 3:5])
 
 
 def scale_of_load(measured: Array, predicted: Array) -> float:
@@ -100,11 +116,12 @@ def scale_of_load(measured: Array, predicted: Array) -> float:
 
 
 def select(raw: Raw, loads: Loads, tolerance: float, *, support: bool = True,
-           impacts: bool = True, identified: bool = False) -> Selection:
+           impacts: bool = True, identified: bool = False, unfit: BoolArray | None = None
+           ) -> Selection:
     """Grid points at which the sensors carry the whole robot and nothing hits the ground.
 
     `tolerance` is the share of the load by which the vertical force may miss the model's, whose
-    parameters are `identified` or those of the CAD.
+    parameters are `identified` or those of the CAD; samples that are `unfit` are left out too.
     """
     measured, predicted, valid = loads.measured, loads.predicted, loads.valid
     scale = scale_of_load(measured[valid], predicted[valid])
@@ -128,6 +145,10 @@ def select(raw: Raw, loads: Loads, tolerance: float, *, support: bool = True,
         off = wrong & ~smeared & (measured < UNLOADED * weight)
         left_out['the robot was not on the sensors'] = off
         left_out['another support carried a part of the robot'] = near & ~smeared & ~off & ~hits
+        if unfit is not None:
+            wide = _widened(unfit, round(0.05 * raw.rate)) & valid
+            left_out['the moments do not fit (a foot on an edge, a wrong centre of pressure)'] = (
+                wide & ~near & ~hits)
     usable = ~np.any(list(left_out.values()), axis=0)
     seconds = {reason: float(mask.sum()) / raw.rate for reason, mask in left_out.items()}
     return Selection(usable, weight, seconds)
