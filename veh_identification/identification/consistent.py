@@ -31,8 +31,7 @@ Indices = NDArray[np.intp]
 SIZE_FACTOR = 10.0
 #: How far sizes may move from the stated ones: a body without mass or extent has no size.
 SIZE_RANGE = 1e4
-#: The same for lengths: inertia goes with their square, and a point mass must not become so small
-#: that the solver takes its cone for empty.
+#: The same for lengths: a point mass must not become so small that its cone seems empty.
 LENGTH_RANGE = 100.0
 SIZE_ITERATIONS = 4
 
@@ -132,9 +131,7 @@ def _sized(body: Body, value: Array) -> Body:
         body,
         mass=_settled(body.mass, mass, SIZE_FACTOR, SIZE_RANGE),
         # Too long is worse than too short: the margin of the inertia goes with the square.
-        length=_settled(
-            body.length, float(np.sqrt(moment / mass)), np.sqrt(SIZE_FACTOR), LENGTH_RANGE
-        ),
+        length=_settled(body.length, np.sqrt(moment / mass), np.sqrt(SIZE_FACTOR), LENGTH_RANGE),
     )
 
 
