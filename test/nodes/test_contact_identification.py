@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from live_harness import Item, LoadedMotion, run
+from live_harness import Item, run
 
 from veh_identification.errors import ParameterError
 from veh_identification.nodes.contact_identification import (
@@ -14,12 +14,9 @@ from veh_identification.nodes.contact_identification import (
     START_LEVER,
     ContactIdentification,
 )
-from veh_identification.nodes.contact_plates import PlatePlaces
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.simulation.humanoid import robot_path, write_walk
-from veh_identification.simulation.humanoid_gait import walking
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors, readings
 from veh_identification.systems.humanoid import command
 from veh_identification.systems.humanoid.prior import link_prior, links_to_base
 from veh_identification.systems.humanoid.robot import load_robot
@@ -121,27 +118,6 @@ def test_the_place_of_the_plate_comes_from_static_transforms(source) -> None:
     assert node.model.lever == PLATE_LEVER
 
 
-def transforms(*entries) -> object:
-    return messages.new('tf2_msgs/msg/TFMessage', transforms=[{
-        'header': messages.header(0, parent), 'child_frame_id': child,
-        'transform': {'translation': place, 'rotation': (0.0, 0.0, 0.0, 1.0)},
-    } for parent, child, place in entries])  # fmt: skip
-
-
-def test_places_of_several_plates() -> None:
-    places = PlatePlaces([0.0])
-    assert places.centre('world', ['a']) is None
-    assert places.take(transforms(('world', 'floor', (1.0, 0.0, 0.0)),
-                                  ('floor', 'a', (0.0, 0.2, 0.0)))) == []  # fmt: skip
-    np.testing.assert_allclose(places.centre('world', ['a']), (1.0, 0.2, 0.0))
-    assert places.centre('world', ['a', 'b']) is None  # half of the plates is no middle
-    assert places.centre('odom', ['a']) is None
-    places.take(transforms(('world', 'b', (3.0, 0.0, 0.0))))
-    np.testing.assert_allclose(places.centre('world', ['a', 'b']), (2.0, 0.1, 0.0))
-    assert any('cycle' in text for text in places.take(transforms(('a', 'world', (0, 0, 0)))))
-    np.testing.assert_allclose(PlatePlaces([1.0, 2.0, 3.0]).centre('odom', []), (1, 2, 3))
-
-
 def test_without_a_place_the_start_counts(states) -> None:
     node, _ = identify(states[:900], plate_centre=[0.0])
     position = states[0].message.pose.position
@@ -187,27 +163,6 @@ def test_ankle_sensors_give_the_same_mass(bag, tmp_path) -> None:
     truth = load_robot(robot_path()).cut_at(node._frames)
     assert identified == pytest.approx(truth.total_mass - truth.mass_beyond, rel=0.01)
     assert 'l_ankle_sensor.offset.FZ' in last(sink)
-
-
-def test_a_load_is_noticed_measured_and_its_end_too() -> None:
-    robot = load_robot(robot_path())
-    motion = LoadedMotion(robot.model(), walking(21.0, seed=3))
-    motion.load_mass, motion.load_from, motion.load_until = 0.4, 14.0, 17.0
-    made = readings(motion, robot, HumanoidSensors(sensor_rate=1.0), 21.0, 3)
-    source = [Item(r.log_ns, r.topic, r.message) for r in made if r.topic in PLATE]
-    node, sink = identify(source, fusion=True, memory=1.5)
-    start = source[0].time_ns
-    seen = {(ns - start) * 1e-9: m for ns, m in sink.timed(PARAMETERS)
-            if 'load has changed' in m.advice}  # fmt: skip
-    print(f'load from 14 to 17 s seen from {min(seen):.1f} to {max(seen):.1f} s')
-    assert 14.0 < min(seen) <= 16.0
-    assert 17.0 < max(seen) <= 20.0
-    at = by_name(seen[min(t for t in seen if t >= 16.0)])
-    change = at['change.base_link.M']
-    assert change.value == pytest.approx(0.4, abs=max(0.04, 4.0 * change.std))
-    assert at['total_mass'].value == pytest.approx(8.0, rel=0.01)  # held
-    assert not node.live.changed and node.live.held_rows > 0
-    assert last(sink)['total_mass'].value == pytest.approx(8.0, rel=0.01)
 
 
 def test_save_reset_load_round_trip(states, tmp_path) -> None:

@@ -11,6 +11,7 @@ seconds, or the estimation fails; the sentence says why.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +71,7 @@ class CommonOptions:
     file: str = parameter('', 'where ~/save writes and ~/load reads the estimate (.npz)')
 
 
-class LiveNode(LiveServices):
+class LiveNode(LiveServices, ABC):
     """Base of the live identification nodes."""
 
     def __init__(self, node: Node, options: CommonOptions, cutoff_hz: float) -> None:
@@ -106,25 +107,25 @@ class LiveNode(LiveServices):
 
     # What a subclass gives ----------------------------------------------------------------------
 
+    @abstractmethod
     def parse(self, msg: Any) -> Array | str:
         """One row of numbers, or the reason why the state cannot be used."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows(self, stamps: Stamps, values: Array) -> tuple[Array, Array, BoolArray] | None:
         """W, Y and usable samples of a block; None while the model is not known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def solve(self, information: Any) -> Solution:
         """Estimate from factors."""
-        raise NotImplementedError
 
+    @abstractmethod
     def derived(self, solution: Solution) -> list[Derived]:
         """Further quantities with their deviations."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advice(self, solution: Solution) -> str:
         """What would help; empty when nothing is missing."""
-        raise NotImplementedError
 
     def facts(self) -> dict[str, Any]:
         """Further entries of the diagnostics."""

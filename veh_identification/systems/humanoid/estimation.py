@@ -41,7 +41,7 @@ from veh_identification.systems.humanoid.problem import (
 from veh_identification.systems.humanoid.processing import Raw
 from veh_identification.systems.humanoid.recording import Recording
 from veh_identification.systems.humanoid.regressor_noise import find_excess
-from veh_identification.systems.humanoid.selection import Selection
+from veh_identification.systems.humanoid.selection import Selection, select
 
 Array = NDArray[np.float64]
 
@@ -172,16 +172,15 @@ def _second_look(problem: Problem, raw: Raw, selection: Selection, value: Array)
     c = problem.configuration
     if not c.exclude_support:
         return selection
-    parameters = problem.body_parameters(value)
-    loads = judged_loads(problem, raw, parameters)
+    loads = judged_loads(problem, raw, problem.body_parameters(value))
     use = selection.usable & loads.valid
     if not use.any():
         return selection
     spread = 1.4826 * float(np.median(np.abs(loads.measured - loads.predicted)[use]))
     tolerance = float(np.clip(6.0 * spread / selection.weight, TIGHTEST_SUPPORT,
                               c.support_tolerance))
-    return choose_samples(problem, raw, parameters, tolerance,
-                          loads.unfit(use, selection.weight))
+    return select(raw, loads, tolerance, impacts=c.exclude_impacts, identified=True,
+                  unfit=loads.unfit(use, selection.weight))
 
 
 def unknowns_table(unknowns: Unknowns, result: IdentificationResult, first: int

@@ -162,14 +162,12 @@ def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) ->
     return Loads(measured, predicted, valid, moments)
 
 
-def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None,
-                   tolerance: float | None = None, unfit: BoolArray | None = None) -> Selection:
+def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None) -> Selection:
     """Usable samples of one recording, judged at a cut-off where noise does not hide loads."""
     c = problem.configuration
-    return select(raw, judged_loads(problem, raw, parameters),
-                  c.support_tolerance if tolerance is None else tolerance,
+    return select(raw, judged_loads(problem, raw, parameters), c.support_tolerance,
                   support=c.exclude_support, impacts=c.exclude_impacts,
-                  identified=parameters is not None, unfit=unfit)
+                  identified=parameters is not None)
 
 
 def prepare(problem: Problem, raw: Raw, cutoff_hz: float, selection: Selection) -> Prepared:
