@@ -28,6 +28,7 @@ demo: $(STAMP)
 test: lint unit
 
 lint: $(STAMP)
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 

@@ -46,11 +46,20 @@ def plain_signals(run: CarRecording, config: CarConfiguration) -> dict[str, np.n
     speed = np.stack([column(run.speed, k) for k in range(2)], axis=1)
     speed = speed - np.cross(omega, np.array(config.sensors.speed.position))[:, :2]
     steering = np.stack([column(run.joints[f'steering_{c}'], 0) for c in CORNERS], axis=1)
-    wrench = np.stack([np.stack([column(run.wrenches[c], k) for k in range(6)], axis=1)
-                       for c in CORNERS], axis=1)
-    return {'omega': omega, 'alpha': alpha, 'force': force, 'q': q, 'qd': qd,
-            'qdd': np.gradient(qd, 1.0 / RATE, axis=0), 'air': np.square(speed).sum(axis=1),
-            'steering': steering, 'wrench': wrench}
+    wrench = np.stack(
+        [np.stack([column(run.wrenches[c], k) for k in range(6)], axis=1) for c in CORNERS], axis=1
+    )
+    return {
+        'omega': omega,
+        'alpha': alpha,
+        'force': force,
+        'q': q,
+        'qd': qd,
+        'qdd': np.gradient(qd, 1.0 / RATE, axis=0),
+        'air': np.square(speed).sum(axis=1),
+        'steering': steering,
+        'wrench': wrench,
+    }
 
 
 def plain_identification(run: CarRecording, config: CarConfiguration) -> np.ndarray:
@@ -60,8 +69,9 @@ def plain_identification(run: CarRecording, config: CarConfiguration) -> np.ndar
     model = pin.Model()
     base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), 'base')
     for j, corner in enumerate(CORNERS):
-        place = pin.SE3(np.eye(3), np.array([config.geometry.wheel_x[j],
-                                             config.geometry.wheel_y[j], 0.0]))
+        place = pin.SE3(
+            np.eye(3), np.array([config.geometry.wheel_x[j], config.geometry.wheel_y[j], 0.0])
+        )
         model.addJoint(base, pin.JointModelPZ(), place, corner)
     model.gravity = pin.Motion.Zero()
     data = model.createData()
@@ -80,20 +90,26 @@ def plain_identification(run: CarRecording, config: CarConfiguration) -> np.ndar
         velocity[3:6], velocity[6:] = s['omega'][n], s['qd'][n]
         acceleration[:3], acceleration[3:6] = s['force'][n], s['alpha'][n]
         acceleration[6:] = s['qdd'][n]
-        full = pin.computeJointTorqueRegressor(model, data, configuration_vector, velocity,
-                                               acceleration)
+        full = pin.computeJointTorqueRegressor(
+            model, data, configuration_vector, velocity, acceleration
+        )
         W[n, :, :10] = full[:, order]
         for j in range(4):
             W[n, :, 10 + j] = full[:, 10 * (j + 1)]
             row, column = 6 + j, 16 + 4 * j
             W[n, row, 15 if j < 2 else 14] = s['q'][n, j] - s['q'][n, side[j]]
-            W[n, row, column:column + 4] = (s['q'][n, j], np.sign(s['qd'][n, j]), s['qd'][n, j],
-                                            1.0)
+            W[n, row, column : column + 4] = (
+                s['q'][n, j],
+                np.sign(s['qd'][n, j]),
+                s['qd'][n, j],
+                1.0,
+            )
             c, d = np.cos(s['steering'][n, j]), np.sin(s['steering'][n, j])
             turn = np.array([[c, -d, 0.0], [d, c, 0.0], [0.0, 0.0, 1.0]])
             push = turn @ s['wrench'][n, j, :3]
-            centre = np.array([config.geometry.wheel_x[j], config.geometry.wheel_y[j],
-                               s['q'][n, j]])
+            centre = np.array(
+                [config.geometry.wheel_x[j], config.geometry.wheel_y[j], s['q'][n, j]]
+            )
             Y[n, :3] += push
             Y[n, 3:6] += turn @ s['wrench'][n, j, 3:] + np.cross(centre, push)
             Y[n, row] = push[2]
@@ -109,8 +125,9 @@ def worst_error(value: np.ndarray) -> float:
 
 def measure(quick: bool) -> list[dict[str, Any]]:
     """Wall time and peak memory of ours and of the peer, in turns; medians."""
-    config = load_configuration(Path(__file__).resolve().parents[1] / 'config'
-                                / 'car_peugeot_406.yaml')
+    config = load_configuration(
+        Path(__file__).resolve().parents[1] / 'config' / 'car_peugeot_406.yaml'
+    )
     seconds, turns = (60.0, 1) if quick else (600.0, 3)
     run = exact_recording(ExactCar(config), seconds, ExactSensors.noisy())
     short = exact_recording(ExactCar(config), 20.0, ExactSensors.noisy())
@@ -133,15 +150,21 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     tracemalloc.stop()
     ratio = statistics.median(b / a for a, b in zip(ours, peer, strict=True))
     cpu_ratio = statistics.median(b / a for a, b in zip(ours_cpu, peer_cpu, strict=True))
-    return [{
-        'case': f'{seconds:g} s of car data, 33 parameters, 10 equations at 200 Hz '
-                f'(worst main parameter off by {worst_error(value):.2g} %, the peer '
-                f'{worst_error(peer_value):.2g} %; our peak memory {peak:.0f} MB; ratio of '
-                f'processor times {cpu_ratio:.2g})',
-        'unit': 's', 'ours': statistics.median(ours), 'peer': statistics.median(peer),
-        'peer_name': 'Pinocchio loop and numpy lstsq', 'ratio': ratio,
-        'wanted': 'ratio >= 5', 'met': ratio >= 5.0,
-    }]
+    return [
+        {
+            'case': f'{seconds:g} s of car data, 33 parameters, 10 equations at 200 Hz '
+            f'(worst main parameter off by {worst_error(value):.2g} %, the peer '
+            f'{worst_error(peer_value):.2g} %; our peak memory {peak:.0f} MB; ratio of '
+            f'processor times {cpu_ratio:.2g})',
+            'unit': 's',
+            'ours': statistics.median(ours),
+            'peer': statistics.median(peer),
+            'peer_name': 'Pinocchio loop and numpy lstsq',
+            'ratio': ratio,
+            'wanted': 'ratio >= 5',
+            'met': ratio >= 5.0,
+        }
+    ]
 
 
 if __name__ == '__main__':

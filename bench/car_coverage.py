@@ -24,31 +24,47 @@ from veh_identification.systems.car.recording import CarRecording
 PART = 'car-coverage'
 Array = NDArray[np.float64]
 #: Speed [km/h], steering frequency [Hz], lateral acceleration [m/s^2]; the first three alone.
-RUNS = ((90.0, 0.45, 4.0), (120.0, 0.50, 4.0), (150.0, 0.40, 3.5), (105.0, 0.55, 4.0),
-        (135.0, 0.42, 3.7))
+RUNS = (
+    (90.0, 0.45, 4.0),
+    (120.0, 0.50, 4.0),
+    (150.0, 0.40, 3.5),
+    (105.0, 0.55, 4.0),
+    (135.0, 0.42, 3.7),
+)
 ALONE = 3
 OURS = CarOptions(check=False)
 PLAIN = replace(OURS, bias_correction=False, beyond_band=False)
-GROUPS = {'chassis': NAMES[:10], 'M': NAMES[10:14], 'kar': NAMES[14:16], 'Cx': ('Cx',),
-          **{kind: tuple(f'{kind}{j}' for j in range(1, 5)) for kind in ('k', 'fs', 'h', 'off')}}
+GROUPS = {
+    'chassis': NAMES[:10],
+    'M': NAMES[10:14],
+    'kar': NAMES[14:16],
+    'Cx': ('Cx',),
+    **{kind: tuple(f'{kind}{j}' for j in range(1, 5)) for kind in ('k', 'fs', 'h', 'off')},
+}
 
 
-def drives(car: int, seconds: float, configuration: CarConfiguration,
-           count: int) -> tuple[list[CarRecording], Array]:
+def drives(
+    car: int, seconds: float, configuration: CarConfiguration, count: int
+) -> tuple[list[CarRecording], Array]:
     """Runs of one car and its true parameters."""
     vehicle = random_vehicle(car, configuration.geometry)
     recordings: list[CarRecording] = []
     truth: dict[str, float] = {}
     for place, (speed, frequency, lateral) in enumerate(RUNS[:count]):
         manoeuvre = Manoeuvre('sine', speed * KMH, frequency=frequency, lateral=lateral)
-        recording, truth = car_recording(configuration, manoeuvre, seconds, 100 * car + place,
-                                         vehicle=vehicle)
+        recording, truth = car_recording(
+            configuration, manoeuvre, seconds, 100 * car + place, vehicle=vehicle
+        )
         recordings.append(recording)
     return recordings, np.array([truth[name] for name in NAMES])
 
 
-def normalised(recordings: list[CarRecording], truth: Array, configuration: CarConfiguration,
-               options: CarOptions) -> Array:
+def normalised(
+    recordings: list[CarRecording],
+    truth: Array,
+    configuration: CarConfiguration,
+    options: CarOptions,
+) -> Array:
     """Errors over their deviations."""
     result = identify_recordings(recordings, configuration, options)
     return np.asarray((result.value - truth) / result.std)
@@ -58,15 +74,19 @@ def study(cars: int, seconds: float, count: int) -> dict[str, dict[str, Array]]:
     """Normalised errors (runs, parameters) of both sides: 'one' run and 'all' runs of a car."""
     configuration = default_configuration()
     found: dict[str, dict[str, list[Array]]] = {
-        side: {'one': [], 'all': []} for side in ('ours', 'plain')}
+        side: {'one': [], 'all': []} for side in ('ours', 'plain')
+    }
     for car in range(cars):
         recordings, truth = drives(car, seconds, configuration, count)
         for side, options in (('ours', OURS), ('plain', PLAIN)):
-            found[side]['one'] += [normalised([one], truth, configuration, options)
-                                   for one in recordings[:ALONE]]
+            found[side]['one'] += [
+                normalised([one], truth, configuration, options) for one in recordings[:ALONE]
+            ]
             found[side]['all'].append(normalised(recordings, truth, configuration, options))
-    return {side: {case: np.array(rows) for case, rows in cases.items()}
-            for side, cases in found.items()}
+    return {
+        side: {case: np.array(rows) for case, rows in cases.items()}
+        for side, cases in found.items()
+    }
 
 
 def coverage(z: Array, names: tuple[str, ...] = NAMES) -> float:
@@ -80,18 +100,27 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     cars, seconds, count = (2, 30.0, 3) if quick else (6, 60.0, 5)
     result = study(cars, seconds, count)
     rows = []
-    for case, text in (('one', f'{cars} cars x {min(ALONE, count)} speeds, one run each'),
-                       ('all', f'{cars} cars, {count} runs concatenated')):
+    for case, text in (
+        ('one', f'{cars} cars x {min(ALONE, count)} speeds, one run each'),
+        ('all', f'{cars} cars, {count} runs concatenated'),
+    ):
         ours, plain = result['ours'][case], result['plain'][case]
-        groups = ', '.join(f'{group} {coverage(ours, names):.0f}'
-                           for group, names in GROUPS.items())
+        groups = ', '.join(
+            f'{group} {coverage(ours, names):.0f}' for group, names in GROUPS.items()
+        )
         share = coverage(ours)
-        rows.append({
-            'case': f'{text}, {seconds:g} s: truths inside 2 sigma (by group: {groups}; '
-                    f'rms of error over sigma {np.sqrt(np.mean(ours**2)):.2f})',
-            'unit': '%', 'ours': share, 'peer': coverage(plain),
-            'peer_name': 'without bias correction and motion beyond the bands',
-            'wanted': '90 to 98 %', 'met': None if quick else 90.0 <= share <= 98.0})
+        rows.append(
+            {
+                'case': f'{text}, {seconds:g} s: truths inside 2 sigma (by group: {groups}; '
+                f'rms of error over sigma {np.sqrt(np.mean(ours**2)):.2f})',
+                'unit': '%',
+                'ours': share,
+                'peer': coverage(plain),
+                'peer_name': 'without bias correction and motion beyond the bands',
+                'wanted': '90 to 98 %',
+                'met': None if quick else 90.0 <= share <= 98.0,
+            }
+        )
     return rows
 
 

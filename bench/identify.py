@@ -142,9 +142,7 @@ def _peer(samples: int, folder: str) -> dict[str, float]:
     return min(runs, key=lambda run: run['seconds'])
 
 
-def _apart(
-    side: str, samples: int, folder: str, threads: str | None = None
-) -> dict[str, float]:
+def _apart(side: str, samples: int, folder: str, threads: str | None = None) -> dict[str, float]:
     """Run one side in a process of its own; ours with one thread, as veh-id sets it."""
     return run_apart(__file__, side, samples, folder, threads='1' if side == 'ours' else threads)
 
@@ -211,9 +209,9 @@ def measure(quick: bool) -> list[dict[str, Any]]:
         },
     ]
     peaks = {}
-    for samples, repetitions in ((2_000, 3), (20_000, 2)) if quick else (
-        (10_000, 7), (200_000, 3)
-    ):  # fmt: skip
+    for samples, repetitions in (
+        ((2_000, 3), (20_000, 2)) if quick else ((10_000, 7), (200_000, 3))
+    ):
         with tempfile.TemporaryDirectory() as folder:
             _apart('data', samples, folder)
             pairs = [

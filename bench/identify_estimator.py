@@ -103,8 +103,10 @@ def run(samples: int, columns: int = 130, repeat: int = 3) -> dict[str, float]:
     our_time = timed(lambda: streamed(source), repeat)
     their_time = timed(lambda: stacked_lstsq(source), repeat)
     # Ours makes the blocks twice, the plain way once: compare what is left.
-    net = [(theirs - once) / max(ours - 2.0 * once, 1e-9)
-           for ours, theirs, once in zip(our_time, their_time, make, strict=True)]
+    net = [
+        (theirs - once) / max(ours - 2.0 * once, 1e-9)
+        for ours, theirs, once in zip(our_time, their_time, make, strict=True)
+    ]
     return {
         'samples': float(samples),
         'columns': float(columns),

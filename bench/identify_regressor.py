@@ -31,8 +31,9 @@ URDF = Path(__file__).parents[1] / 'config' / 'models' / 'humanoid_two_legs.urdf
 PINOCCHIO_ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
 
 
-def make_motion(samples: int, joints: int, seed: int = 0
-                ) -> tuple[Motion, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def make_motion(
+    samples: int, joints: int, seed: int = 0
+) -> tuple[Motion, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """The same random states for us and, as (q, v, a), for Pinocchio."""
     rng = np.random.default_rng(seed)
     q, qd, qdd = (rng.normal(0.0, 1.0, (samples, joints)) for _ in range(3))
@@ -40,16 +41,29 @@ def make_motion(samples: int, joints: int, seed: int = 0
     quaternion = rng.normal(size=(samples, 4))
     quaternion /= np.linalg.norm(quaternion, axis=1)[:, None]
     x, y, z, w = quaternion.T
-    rotation = np.stack([
-        1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
-        2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
-        2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=-1)
-    motion = floating_base_motion(q, qd, qdd, acceleration, omega, alpha,
-                                  rotation.reshape(samples, 3, 3))
-    twin = (np.hstack([np.zeros((samples, 3)), quaternion, q]),
-            np.hstack([velocity, omega, qd]),
-            # Pinocchio takes the spatial acceleration of the base.
-            np.hstack([acceleration - np.cross(omega, velocity), alpha, qdd]))
+    rotation = np.stack(
+        [
+            1 - 2 * (y * y + z * z),
+            2 * (x * y - z * w),
+            2 * (x * z + y * w),
+            2 * (x * y + z * w),
+            1 - 2 * (x * x + z * z),
+            2 * (y * z - x * w),
+            2 * (x * z - y * w),
+            2 * (y * z + x * w),
+            1 - 2 * (x * x + y * y),
+        ],
+        axis=-1,
+    )
+    motion = floating_base_motion(
+        q, qd, qdd, acceleration, omega, alpha, rotation.reshape(samples, 3, 3)
+    )
+    twin = (
+        np.hstack([np.zeros((samples, 3)), quaternion, q]),
+        np.hstack([velocity, omega, qd]),
+        # Pinocchio takes the spatial acceleration of the base.
+        np.hstack([acceleration - np.cross(omega, velocity), alpha, qdd]),
+    )
     return motion, twin
 
 
@@ -93,27 +107,44 @@ def run(samples: int = 10_000) -> dict[str, Any]:
         for k in range(samples):
             stacked[k] = pin.computeJointTorqueRegressor(twin, data, q[k], v[k], a[k])[:6]
 
-    seconds = best_times({
-        'ours_blocks': stream, 'ours_stacked': lambda: regressor.fill(motion, out),
-        'pinocchio_calls': plain_calls, 'pinocchio_stacked': plain_stack})
+    seconds = best_times(
+        {
+            'ours_blocks': stream,
+            'ours_stacked': lambda: regressor.fill(motion, out),
+            'pinocchio_calls': plain_calls,
+            'pinocchio_stacked': plain_stack,
+        }
+    )
     micro = {f'{name}_us': 1e6 * value / samples for name, value in seconds.items()}
     bodies = [twin.getJointId(name) - 1 if name else 0 for name in model.joint_names]
     columns = np.concatenate([10 * body + PINOCCHIO_ORDER for body in bodies])
     difference = np.max(np.abs(out - stacked[:, :, columns])) / np.max(np.abs(stacked))
-    return {'samples': samples, 'rows': 6, 'columns': len(regressor.columns), **micro,
-            'ratio': micro['pinocchio_calls_us'] / micro['ours_blocks_us'],
-            'ratio_stacked': micro['pinocchio_stacked_us'] / micro['ours_stacked_us'],
-            'relative_difference': float(difference), 'compile_seconds': compile_seconds}
+    return {
+        'samples': samples,
+        'rows': 6,
+        'columns': len(regressor.columns),
+        **micro,
+        'ratio': micro['pinocchio_calls_us'] / micro['ours_blocks_us'],
+        'ratio_stacked': micro['pinocchio_stacked_us'] / micro['ours_stacked_us'],
+        'relative_difference': float(difference),
+        'compile_seconds': compile_seconds,
+    }
 
 
 def cold_compile_seconds() -> float:
     """First call with an empty Numba cache, in a process of its own."""
     with tempfile.TemporaryDirectory() as cache:
-        code = ('import sys; sys.path.insert(0, sys.argv[1]); import identify_regressor as bench; '
-                'print(bench.run(8)["compile_seconds"])')
-        result = subprocess.run([sys.executable, '-c', code, str(Path(__file__).parent)],
-                                env={**os.environ, 'NUMBA_CACHE_DIR': cache}, text=True,
-                                capture_output=True, check=True)
+        code = (
+            'import sys; sys.path.insert(0, sys.argv[1]); import identify_regressor as bench; '
+            'print(bench.run(8)["compile_seconds"])'
+        )
+        result = subprocess.run(
+            [sys.executable, '-c', code, str(Path(__file__).parent)],
+            env={**os.environ, 'NUMBA_CACHE_DIR': cache},
+            text=True,
+            capture_output=True,
+            check=True,
+        )
     return float(result.stdout)
 
 

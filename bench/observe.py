@@ -22,9 +22,16 @@ def _silent(done: int, total: int) -> None:
 
 
 def _row(case: str, factor: float, wanted: float) -> dict[str, Any]:
-    return {'case': case, 'unit': 'simulated s/s', 'ours': factor, 'peer': 1.0,
-            'peer_name': 'real time', 'ratio': factor, 'wanted': f'ratio >= {wanted:g}',
-            'met': factor >= wanted}
+    return {
+        'case': case,
+        'unit': 'simulated s/s',
+        'ours': factor,
+        'peer': 1.0,
+        'peer_name': 'real time',
+        'ratio': factor,
+        'wanted': f'ratio >= {wanted:g}',
+        'met': factor >= wanted,
+    }
 
 
 def _factor(observe: Any, bag: Path, folder: Path, name: str) -> float:
@@ -48,5 +55,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
             buggy_bag.write_circle(writer, seconds, 0, 1.0, _silent)
         four_bar = _factor(four_bar_command.observe, folder / 'four_bar', folder, 'four_bar_out')
         buggy = _factor(command.observe, folder / 'buggy', folder, 'buggy_out')
-    return [_row('four-bar at 500 Hz, encoder', four_bar, 20.0),
-            _row('buggy at 500 Hz, IMU, GPS, wheels, 15 degrees of freedom', buggy, 3.0)]
+    return [
+        _row('four-bar at 500 Hz, encoder', four_bar, 20.0),
+        _row('buggy at 500 Hz, IMU, GPS, wheels, 15 degrees of freedom', buggy, 3.0),
+    ]

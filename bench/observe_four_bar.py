@@ -23,8 +23,9 @@ STEP = 0.002
 WANTED = 20.0
 
 
-def _best(action: Callable[[], Any], repeats: int,
-          clock: Callable[[], float] = time.perf_counter) -> float:
+def _best(
+    action: Callable[[], Any], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """Shortest of some runs: what the code needs when nobody else uses the core."""
     times = []
     for _ in range(repeats):
@@ -34,8 +35,9 @@ def _best(action: Callable[[], Any], repeats: int,
     return min(times)
 
 
-def real_time_factor(names: list[str], force: bool, duration: float, repeats: int = 3
-                     ) -> dict[str, float]:
+def real_time_factor(
+    names: list[str], force: bool, duration: float, repeats: int = 3
+) -> dict[str, float]:
     """Simulated seconds per wall second and per second of this thread's processor time."""
     setup = dataclasses.replace(four_bar.load(), duration=duration, substeps=1)
     recording = four_bar_run.simulate(setup, seed=1, step=STEP)
@@ -45,8 +47,10 @@ def real_time_factor(names: list[str], force: bool, duration: float, repeats: in
     def go() -> None:
         four_bar_run.observe(recording, filters.pop())
 
-    return {'wall': duration / _best(go, repeats),
-            'processor': duration / _best(go, repeats, time.thread_time)}
+    return {
+        'wall': duration / _best(go, repeats),
+        'processor': duration / _best(go, repeats, time.thread_time),
+    }
 
 
 def tree_of_bodies() -> NaturalModel:
@@ -57,22 +61,32 @@ def tree_of_bodies() -> NaturalModel:
         return from_centre_of_mass(mass, np.zeros(3), mass * size**2 / 6 * np.eye(3))
 
     base = b.free_body('base', cube(400.0, 1.0), (0.0, 0.0, 0.0))
-    independent = [f'base.origin.{axis}' for axis in 'xyz'] + ['base.e1.y', 'base.e1.z',
-                                                               'base.e2.z']
+    independent = [f'base.origin.{axis}' for axis in 'xyz'] + [
+        'base.e1.y',
+        'base.e1.z',
+        'base.e2.z',
+    ]
     for chain in range(4):
         parent, place = base, (1.0 if chain < 2 else -1.0, 0.6 if chain % 2 else -0.6, 0.0)
         for link in range(4 if chain else 5):
             name = f'link{chain}{link}'
             axis = (0.0, 1.0, 0.0) if link % 2 == 0 else (1.0, 0.0, 0.0)
             others = [tuple(v) for v in np.eye(3) if tuple(v) != axis]
-            vectors = [(b.vector(f'{name}.e{k}', tuple(np.eye(3)[k])), 'vector',
-                        tuple(np.eye(3)[k])) for k in range(3)]
-            body = b.body(name, [(parent.point(place), 'point', (0.0, 0.0, 0.0)), *vectors],
-                          cube(10.0, 0.3))
+            vectors = [
+                (b.vector(f'{name}.e{k}', tuple(np.eye(3)[k])), 'vector', tuple(np.eye(3)[k]))
+                for k in range(3)
+            ]
+            body = b.body(
+                name, [(parent.point(place), 'point', (0.0, 0.0, 0.0)), *vectors], cube(10.0, 0.3)
+            )
             for number, other in enumerate(others):
                 b.dot(f'{name} hinge {number}', parent.vector(axis), body.vector(other), 0.0)
-            b.angle(f'{name} angle', (parent.vector(others[0]), parent.vector(others[1])),
-                    body.vector(others[0]), 0.0)
+            b.angle(
+                f'{name} angle',
+                (parent.vector(others[0]), parent.vector(others[1])),
+                body.vector(others[0]),
+                0.0,
+            )
             independent.append(f'{name} angle')
             parent, place = body, (0.0, 0.0, -0.3)
     model = NaturalModel(b, independent)
@@ -95,11 +109,18 @@ def tree_figures() -> dict[str, float]:
         model.set_independent(model.z + 1e-5, model.zd, model.zdd)
 
     actions: dict[str, tuple[Callable[[], Any], int]] = {
-        'step_us': (lambda: model.step(STEP), 200), 'r_us': (lambda: matrices(0), 100),
-        'r_second_derivative_us': (lambda: matrices(2), 100), 'correct_us': (correct, 100)}
+        'step_us': (lambda: model.step(STEP), 200),
+        'r_us': (lambda: matrices(0), 100),
+        'r_second_derivative_us': (lambda: matrices(2), 100),
+        'correct_us': (correct, 100),
+    }
     figures = {name: 1e6 * _best(action, count) for name, (action, count) in actions.items()}
-    return {'bodies': 18, 'coordinates': model.q.size, 'freedom': len(model.independent),
-            **figures}
+    return {
+        'bodies': 18,
+        'coordinates': model.q.size,
+        'freedom': len(model.independent),
+        **figures,
+    }
 
 
 def run(duration: float = 4.0) -> dict[str, Any]:
@@ -109,10 +130,17 @@ def run(duration: float = 4.0) -> dict[str, Any]:
         'encoder': real_time_factor(['encoder'], False, duration),
         'encoder_force_estimation': real_time_factor(['encoder'], True, duration),
         'all_sensors': real_time_factor(sensors, False, duration),
-        'all_sensors_force_estimation': real_time_factor(sensors, True, duration)}
-    return {'part': 'observe', 'case': 'four-bar at 500 Hz', 'unit': 'simulated s / wall s',
-            'real_time_factor': factors, 'wanted': WANTED,
-            'met': factors['all_sensors']['wall'] >= WANTED, 'tree': tree_figures()}
+        'all_sensors_force_estimation': real_time_factor(sensors, True, duration),
+    }
+    return {
+        'part': 'observe',
+        'case': 'four-bar at 500 Hz',
+        'unit': 'simulated s / wall s',
+        'real_time_factor': factors,
+        'wanted': WANTED,
+        'met': factors['all_sensors']['wall'] >= WANTED,
+        'tree': tree_figures(),
+    }
 
 
 if __name__ == '__main__':

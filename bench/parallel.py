@@ -44,15 +44,26 @@ RATE, PERIODS = 500.0, 10
 
 
 def row(
-    case: str, unit: str, ours: float, peer: float | None, peer_name: str, wanted: str = '',
+    case: str,
+    unit: str,
+    ours: float,
+    peer: float | None,
+    peer_name: str,
+    wanted: str = '',
     met: bool | None = None,
 ) -> dict[str, Any]:
     """One line of the table; the ratio is ours over the peer."""
     ratio = None if peer in (None, 0.0) else ours / peer  # type: ignore[operator]
     return {
-        'case': case, 'unit': unit, 'ours': ours, 'peer': peer, 'peer_name': peer_name,
-        'ratio': ratio, 'wanted': wanted, 'met': None if met is None else bool(met),
-    }  # fmt: skip
+        'case': case,
+        'unit': unit,
+        'ours': ours,
+        'peer': peer,
+        'peer_name': peer_name,
+        'ratio': ratio,
+        'wanted': wanted,
+        'met': None if met is None else bool(met),
+    }
 
 
 def record(run: PeriodicRun, seed: int) -> PeriodicRecord:
@@ -92,24 +103,44 @@ def deviations(run: PeriodicRun, trials: int) -> list[dict[str, Any]]:
 
     mean = float(ratio(slice(None)).mean())
     rows = [
-        row(f'mean sigma / scatter of 24 parameters, {trials} trials', '-', mean, 1.0, 'honest',
-            '0.85 .. 1.15', abs(mean - 1.0) < 0.15),
-    ]  # fmt: skip
+        row(
+            f'mean sigma / scatter of 24 parameters, {trials} trials',
+            '-',
+            mean,
+            1.0,
+            'honest',
+            '0.85 .. 1.15',
+            abs(mean - 1.0) < 0.15,
+        ),
+    ]
     # The scatter of few trials is itself uncertain: more of them, and what chance alone shows.
     for count in sorted({min(100, trials), min(400, trials), trials}):
         worst = float(np.abs(ratio(slice(count)) - 1.0).max())
         chance = exact_sigma(covariance, count)
         share = f'exact sigma, median ({chance.beyond(worst):.0%} of batches show more)'
         rows.append(
-            row(f'worst |sigma / scatter - 1| of 24, {count} trials', '-', worst,
-                chance.median(), share, *(('<= 0.15', worst <= 0.15) if count >= 100 else ()))
-        )  # fmt: skip
+            row(
+                f'worst |sigma / scatter - 1| of 24, {count} trials',
+                '-',
+                worst,
+                chance.median(),
+                share,
+                *(('<= 0.15', worst <= 0.15) if count >= 100 else ()),
+            )
+        )
     batches = [slice(k, k + 100) for k in range(0, trials - 99, 100)]
     if len(batches) > 1:
         good = sum(float(np.abs(ratio(b) - 1.0).max()) <= 0.15 for b in batches)
         expected = len(batches) * exact_sigma(covariance, 100).within(0.15)
-        rows.append(row(f'batches of 100 trials (of {len(batches)}) whose worst is within 15 %',
-                        'count', good, expected, 'expected of exact sigma'))
+        rows.append(
+            row(
+                f'batches of 100 trials (of {len(batches)}) whose worst is within 15 %',
+                'count',
+                good,
+                expected,
+                'expected of exact sigma',
+            )
+        )
     return rows
 
 
@@ -125,12 +156,26 @@ def processing(run: PeriodicRun, unseen: Circle, trials: int) -> list[dict[str, 
     best = min(plain, *(mean('time', cutoff) for cutoff in cutoffs))
     name = 'prediction error variance on the circle: '
     return [
-        row(name + 'frequency', 'N^2', frequency, plain, 'time domain, 10 Hz', 'ratio < 1',
-            frequency < plain),
-        row(name + 'frequency', 'N^2', frequency, best, 'time domain, best of 7 cut-offs',
-            'ratio < 1', frequency < best),
+        row(
+            name + 'frequency',
+            'N^2',
+            frequency,
+            plain,
+            'time domain, 10 Hz',
+            'ratio < 1',
+            frequency < plain,
+        ),
+        row(
+            name + 'frequency',
+            'N^2',
+            frequency,
+            best,
+            'time domain, best of 7 cut-offs',
+            'ratio < 1',
+            frequency < best,
+        ),
         row(name + 'time', 'N^2', plain, raw, 'raw', 'ratio < 1', plain < raw),
-    ]  # fmt: skip
+    ]
 
 
 def designs(quick: bool, trials: int) -> list[dict[str, Any]]:
@@ -139,9 +184,14 @@ def designs(quick: bool, trials: int) -> list[dict[str, Any]]:
     scatter = {}
     for criterion in ('d_optimal', 'condition'):
         found = design(
-            MODEL, 0.4, criterion=criterion, force_covariance=SENSORS.force_covariance(),
-            starts=1 if quick else 2, max_iterations=15 if quick else 60, seed=0,
-        )  # fmt: skip
+            MODEL,
+            0.4,
+            criterion=criterion,
+            force_covariance=SENSORS.force_covariance(),
+            starts=1 if quick else 2,
+            max_iterations=15 if quick else 60,
+            seed=0,
+        )
         made[criterion] = found.trajectory
         run = exact_run(MODEL, found.trajectory, RATE)
         values = [fit(record(run, seed)).value for seed in range(trials)]
@@ -149,12 +199,25 @@ def designs(quick: bool, trials: int) -> list[dict[str, Any]]:
     ratio = scatter['d_optimal'] / scatter['condition']
     smaller = int((ratio < 1.0).sum())
     return [
-        row(f'parameters (of 24) with smaller scatter by D-optimal design, {trials} trials',
-            'count', smaller, 24 - smaller, 'condition number', '> 12', smaller > 12),
-        row('median scatter, D-optimal over condition-number design', '-',
-            float(np.median(ratio)), 1.0, 'condition number', 'ratio < 1',
-            float(np.median(ratio)) < 1.0),
-    ]  # fmt: skip
+        row(
+            f'parameters (of 24) with smaller scatter by D-optimal design, {trials} trials',
+            'count',
+            smaller,
+            24 - smaller,
+            'condition number',
+            '> 12',
+            smaller > 12,
+        ),
+        row(
+            'median scatter, D-optimal over condition-number design',
+            '-',
+            float(np.median(ratio)),
+            1.0,
+            'condition number',
+            'ratio < 1',
+            float(np.median(ratio)) < 1.0,
+        ),
+    ]
 
 
 def likelihood(unseen: Circle, trials: int) -> list[dict[str, Any]]:
@@ -177,21 +240,47 @@ def likelihood(unseen: Circle, trials: int) -> list[dict[str, Any]]:
             hits += abs(found.cutoff_hz - 0.4 * highest) < 0.41
             worst = max(worst, unseen.variance(likely.value) / unseen.variance(nominal.value))
         rows.append(
-            row(f'cut-off within one line of {0.4 * highest:g} Hz from wrong starts', 'of trials',
-                hits, trials, 'trials', 'all', hits == trials)
-        )  # fmt: skip
+            row(
+                f'cut-off within one line of {0.4 * highest:g} Hz from wrong starts',
+                'of trials',
+                hits,
+                trials,
+                'trials',
+                'all',
+                hits == trials,
+            )
+        )
     data = record(run, 0)
     value, seconds = coefficient_likelihood(MODEL, data, 9)
     gm, ml = float(np.median(times['gm'])), float(np.median(times['ml']))
     rows += [
-        row('worst prediction variance, likelihood over Gauss-Markov', '-', worst, 1.0,
-            'Gauss-Markov, nominal cut-off', 'ratio <= 1', worst <= 1.0 + 1e-9),
+        row(
+            'worst prediction variance, likelihood over Gauss-Markov',
+            '-',
+            worst,
+            1.0,
+            'Gauss-Markov, nominal cut-off',
+            'ratio <= 1',
+            worst <= 1.0 + 1e-9,
+        ),
         row('time of maximum likelihood (p_z = f_c)', 's', ml, gm, 'Gauss-Markov'),
-        row('time of maximum likelihood (p_z = f_c)', 's', ml, seconds,
-            'p_z = all coefficients (9 harmonics)', 'ratio < 1', ml < seconds),
-        row('prediction variance of the coefficient likelihood', 'N^2', unseen.variance(value),
-            unseen.variance(fit(data, cutoff=3.6).value), 'Gauss-Markov at 3.6 Hz'),
-    ]  # fmt: skip
+        row(
+            'time of maximum likelihood (p_z = f_c)',
+            's',
+            ml,
+            seconds,
+            'p_z = all coefficients (9 harmonics)',
+            'ratio < 1',
+            ml < seconds,
+        ),
+        row(
+            'prediction variance of the coefficient likelihood',
+            'N^2',
+            unseen.variance(value),
+            unseen.variance(fit(data, cutoff=3.6).value),
+            'Gauss-Markov at 3.6 Hz',
+        ),
+    ]
     return rows
 
 
@@ -207,11 +296,25 @@ def coupling(run: PeriodicRun, trials: int) -> list[dict[str, Any]]:
     full, plain = (np.std(values[d], axis=0, ddof=1) for d in (False, True))
     ratio = full / plain
     return [
-        row(f'scatter, full over diagonal covariance (mean of 24, {trials} trials)', '-',
-            float(ratio.mean()), 1.0, 'diagonal', 'ratio < 1', float(ratio.mean()) < 1.0),
-        row('parameters (of 24) with smaller scatter by the full covariance', 'count',
-            int((ratio < 1.0).sum()), 24, 'all', '> 12', int((ratio < 1.0).sum()) > 12),
-    ]  # fmt: skip
+        row(
+            f'scatter, full over diagonal covariance (mean of 24, {trials} trials)',
+            '-',
+            float(ratio.mean()),
+            1.0,
+            'diagonal',
+            'ratio < 1',
+            float(ratio.mean()) < 1.0,
+        ),
+        row(
+            'parameters (of 24) with smaller scatter by the full covariance',
+            'count',
+            int((ratio < 1.0).sum()),
+            24,
+            'all',
+            '> 12',
+            int((ratio < 1.0).sum()) > 12,
+        ),
+    ]
 
 
 def feedforward(run: PeriodicRun) -> list[dict[str, Any]]:
@@ -225,11 +328,25 @@ def feedforward(run: PeriodicRun) -> list[dict[str, Any]]:
             for p in (None, MODEL.a_priori(), identified)
         )
         rows += [
-            row(f'tracking error at {speed:g} m/s, identified model', 'mm', float(found),
-                float(prior), 'a-priori model', 'ratio < 0.2', found < 0.2 * prior),
-            row(f'tracking error at {speed:g} m/s, a-priori model', 'mm', float(prior),
-                float(none), 'no model', 'ratio < 1', prior < none),
-        ]  # fmt: skip
+            row(
+                f'tracking error at {speed:g} m/s, identified model',
+                'mm',
+                float(found),
+                float(prior),
+                'a-priori model',
+                'ratio < 0.2',
+                found < 0.2 * prior,
+            ),
+            row(
+                f'tracking error at {speed:g} m/s, a-priori model',
+                'mm',
+                float(prior),
+                float(none),
+                'no model',
+                'ratio < 1',
+                prior < none,
+            ),
+        ]
     return rows
 
 
@@ -245,10 +362,16 @@ def speed(run: PeriodicRun) -> list[dict[str, Any]]:
     found = [pinocchio_seconds(300) for _ in range(5)]
     peer = min((lap for lap in found if lap is not None), default=None)
     return [
-        row('regressor with loop closure', 'us/sample', 1e6 * ours,
-            None if peer is None else 1e6 * peer, 'Pinocchio tree regressor in a Python loop',
-            'ratio < 1', peer is None or ours < peer),
-    ]  # fmt: skip
+        row(
+            'regressor with loop closure',
+            'us/sample',
+            1e6 * ours,
+            None if peer is None else 1e6 * peer,
+            'Pinocchio tree regressor in a Python loop',
+            'ratio < 1',
+            peer is None or ours < peer,
+        ),
+    ]
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:

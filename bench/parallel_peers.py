@@ -36,8 +36,10 @@ def coefficient_likelihood(
         c = z.reshape(first.shape)
         s, k = c[1 : harmonics + 1], c[harmonics + 1 :]
         zero = np.zeros((1, 6))
-        motion = [basis @ np.concatenate([zero, -omega * k, omega * s]),
-                  basis @ np.concatenate([zero, -(omega**2) * s, -(omega**2) * k])]  # fmt: skip
+        motion = [
+            basis @ np.concatenate([zero, -omega * k, omega * s]),
+            basis @ np.concatenate([zero, -(omega**2) * s, -(omega**2) * k]),
+        ]
         x = basis @ c
         W = force_white @ model.regressor(x, *pose_rates(x, *motion))
         Y = data.forces.mean @ force_white.T

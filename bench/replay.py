@@ -64,9 +64,13 @@ def replay_rate(bag: Path, out: Path | None, views: bool) -> tuple[float, set[st
     """
     begin = time.process_time()
     summary = replay_graph(
-        [bag], 'sensor_fusion', out, log_level='error', overwrite=True,
+        [bag],
+        'sensor_fusion',
+        out,
+        log_level='error',
+        overwrite=True,
         parameters={'publish_tf': views, 'publish_odometry': views},
-    )  # fmt: skip
+    )
     elapsed = time.process_time() - begin
     return sum(summary.delivered.values()) / elapsed, set(summary.delivered)
 

@@ -44,11 +44,27 @@ _ELSEWHERE = {
     'to_table': 'veh_identification.identification',
 }
 __all__ = [
-    'BagReader', 'Observation', 'convert', 'design', 'identify', 'identify_car',
-    'identify_humanoid', 'identify_parallel', 'load_car', 'load_parallel', 'observe',
-    'observe_vehicle', 'read_car', 'read_columns', 'read_mapping', 'read_parallel',
-    'replay_graph', 'save', 'simulate', 'to_table',
-]  # fmt: skip
+    'BagReader',
+    'Observation',
+    'convert',
+    'design',
+    'identify',
+    'identify_car',
+    'identify_humanoid',
+    'identify_parallel',
+    'load_car',
+    'load_parallel',
+    'observe',
+    'observe_vehicle',
+    'read_car',
+    'read_columns',
+    'read_mapping',
+    'read_parallel',
+    'replay_graph',
+    'save',
+    'simulate',
+    'to_table',
+]
 Progress = Callable[[int, int], None]
 
 
@@ -89,10 +105,14 @@ def identify(
     from veh_identification.systems.registry import IDENTIFY, load
 
     text: str = load(IDENTIFY, 'identify', system)(
-        bags=list(bags), out=out, validate=validate,
-        config=None if config is None else _file(config), urdf=urdf, progress=progress,
+        bags=list(bags),
+        out=out,
+        validate=validate,
+        config=None if config is None else _file(config),
+        urdf=urdf,
+        progress=progress,
         **options,
-    )  # fmt: skip
+    )
     return text
 
 

@@ -65,10 +65,13 @@ def _topics(title: str, topics: list[Topic]) -> list[str]:
     if not topics:
         return []
     rows = [
-        (f'`{topic.name}`', topic.typename.replace('/msg/', '/').replace('/srv/', '/')
-         + (', latched' if topic.latched else ''))
+        (
+            f'`{topic.name}`',
+            topic.typename.replace('/msg/', '/').replace('/srv/', '/')
+            + (', latched' if topic.latched else ''),
+        )
         for topic in topics
-    ]  # fmt: skip
+    ]
     return ['', *_table((title, 'type'), rows)]
 
 
@@ -86,10 +89,15 @@ def markdown_node(interface: NodeInterface) -> list[str]:
     lines += _topics('subscribes to', interface.subscribed)
     lines += _topics('service', interface.services)
     rows = [
-        (f'`{p.name}`', f'`{default_text(p.default)}`', p.descriptor.unit, range_text(p),
-         meaning_text(p))
+        (
+            f'`{p.name}`',
+            f'`{default_text(p.default)}`',
+            p.descriptor.unit,
+            range_text(p),
+            meaning_text(p),
+        )
         for p in interface.parameters
-    ]  # fmt: skip
+    ]
     titles = ('parameter', 'default', 'unit', 'allowed', 'meaning')
     return [*lines, '', *_table(titles, rows)]
 
@@ -115,9 +123,11 @@ def markdown() -> str:
 def plain(interface: NodeInterface) -> str:
     """One node for a terminal."""
     lines = [interface.summary, '']
-    for title, topics in (('publishes', interface.published),
-                          ('subscribes to', interface.subscribed),
-                          ('services', interface.services)):  # fmt: skip
+    for title, topics in (
+        ('publishes', interface.published),
+        ('subscribes to', interface.subscribed),
+        ('services', interface.services),
+    ):
         lines.append(f'{title}:')
         lines += [f'  {topic.name}  {topic.typename}' for topic in topics] or ['  nothing']
     lines.append('parameters:')

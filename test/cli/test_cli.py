@@ -29,9 +29,20 @@ def payloads(bag: Path) -> list[tuple[str, int, bytes]]:
 
 def replay(bag: Path, out: Path, *more: str) -> int:
     return main(
-        ['replay', str(bag), '--graph', 'sensor_fusion', '--out', str(out),
-         '--config', 'sensor_fusion_drive', '--log-level', 'error', *more]
-    )  # fmt: skip
+        [
+            'replay',
+            str(bag),
+            '--graph',
+            'sensor_fusion',
+            '--out',
+            str(out),
+            '--config',
+            'sensor_fusion_drive',
+            '--log-level',
+            'error',
+            *more,
+        ]
+    )
 
 
 @pytest.mark.parametrize('verb', VERBS)
@@ -87,10 +98,22 @@ def test_replay_of_two_bags_is_replay_of_one(drive: Path, tmp_path: Path) -> Non
             writer = one if item.topic == '/imu/data' else two
             writer.write(item.topic, item.typename, item.payload, item.time_ns)
     assert replay(drive, tmp_path / 'whole') == 0
-    assert main(
-        ['replay', str(tmp_path / 'one'), str(tmp_path / 'two'), '--graph', 'sensor_fusion',
-         '--config', 'sensor_fusion_drive', '--out', str(tmp_path / 'split')]
-    ) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                'replay',
+                str(tmp_path / 'one'),
+                str(tmp_path / 'two'),
+                '--graph',
+                'sensor_fusion',
+                '--config',
+                'sensor_fusion_drive',
+                '--out',
+                str(tmp_path / 'split'),
+            ]
+        )
+        == 0
+    )
     states = [
         [row for row in payloads(tmp_path / name) if row[0] == '/fused/state']
         for name in ('whole', 'split')
@@ -139,8 +162,16 @@ def test_keep_inputs_and_namespace(drive: Path, tmp_path: Path) -> None:
             'unknown parameter raet',
         ),
         (
-            ['replay', 'BAG', '--graph', 'sensor_fusion', '-r', 'imu/data:=/truth/odom', '--out',
-             'OUT'],
+            [
+                'replay',
+                'BAG',
+                '--graph',
+                'sensor_fusion',
+                '-r',
+                'imu/data:=/truth/odom',
+                '--out',
+                'OUT',
+            ],
             1,
             'topic /truth/odom: the recording holds nav_msgs/msg/Odometry',
         ),
@@ -150,7 +181,7 @@ def test_keep_inputs_and_namespace(drive: Path, tmp_path: Path) -> None:
         (['simulate', 'drive', '--out', 'BAG'], 1, 'exists already'),
         (['bench', 'nothing'], 2, "there is no part 'nothing'"),
     ],
-)  # fmt: skip
+)
 def test_errors_are_one_sentence(
     drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words, status, sentence
 ) -> None:
@@ -193,10 +224,19 @@ def test_simulate_list(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_terminated_run_leaves_nothing(tmp_path: Path) -> None:
     out = tmp_path / 'out'
     process = subprocess.Popen(
-        [sys.executable, '-m', 'veh_identification.cli.main', 'simulate', 'drive', '--out',
-         str(out), '--duration', '600'],
+        [
+            sys.executable,
+            '-m',
+            'veh_identification.cli.main',
+            'simulate',
+            'drive',
+            '--out',
+            str(out),
+            '--duration',
+            '600',
+        ],
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     for _ in range(600):
         if list(tmp_path.iterdir()):
             break

@@ -14,11 +14,33 @@ ROOT = Path(__file__).parents[2]
 MARKERS = ('needs ros', 'needs hardware', 'installs', 'your own files', 'runs until stopped')
 LANGUAGES = ('sh', 'python', 'yaml', 'text', 'cmake', 'json')
 COMMENT = re.compile(r'<!--\s*(.*?)\s*-->')
-LAUNCH_ARGUMENTS = {'bag', 'bag_rate', 'bag_delay', 'bag_linger', 'record', 'config', 'namespace',
-                    'log_level'}  # fmt: skip
+LAUNCH_ARGUMENTS = {
+    'bag',
+    'bag_rate',
+    'bag_delay',
+    'bag_linger',
+    'record',
+    'config',
+    'namespace',
+    'log_level',
+}
 #: Commands of other programs; what we say about them cannot be wrong about our own files.
-FOREIGN = {'apt-get', 'cd', 'colcon', 'cp', 'echo', 'git', 'less', 'mkdir', 'rosdep', 'rviz2',
-           'source', '.', 'touch', 'python3'}  # fmt: skip
+FOREIGN = {
+    'apt-get',
+    'cd',
+    'colcon',
+    'cp',
+    'echo',
+    'git',
+    'less',
+    'mkdir',
+    'rosdep',
+    'rviz2',
+    'source',
+    '.',
+    'touch',
+    'python3',
+}
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,14 @@ def execute(fence: Fence, folder: Path) -> None:
     else:
         command = ['bash', '-euo', 'pipefail', '-c', fence.text]
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS,
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
         check=False,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, (
         f'{fence.document}:{fence.line} ends with {done.returncode}\n{fence.text}\n'
         f'--- output\n{done.stdout[-2000:]}\n--- errors\n{done.stderr[-2000:]}'

@@ -21,10 +21,15 @@ class Terminal:
         self.line = line
         # A session of its own: Ctrl-C reaches the command and all that it started.
         self.process = subprocess.Popen(
-            ['bash', '-c', line], cwd=folder, env=dict(environment), text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            ['bash', '-c', line],
+            cwd=folder,
+            env=dict(environment),
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             start_new_session=True,
-        )  # fmt: skip
+        )
         self.printed: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

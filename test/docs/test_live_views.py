@@ -30,9 +30,10 @@ PANELS = {'3D', 'Plot', 'Table', 'RawMessages', 'DiagnosticSummary'}
 KNOWN_NAMES = {
     '/car_identification/parameters': set(CAR_NAMES),
     '/contact_identification/parameters': {
-        'total_mass', *(f'centre_of_mass.{axis}' for axis in 'xyz')
+        'total_mass',
+        *(f'centre_of_mass.{axis}' for axis in 'xyz'),
     },
-}  # fmt: skip
+}
 
 
 @cache
@@ -42,8 +43,9 @@ def topics_of(graph_name: str) -> dict[str, str]:
     types: dict[str, str] = {}
     for node in graph.nodes:
         as_launched = inspect_node(node, graph.default_config)
-        everything = inspect_node(node, '' if node.name in EXAMPLES else graph.default_config,
-                                  EXAMPLES.get(node.name))  # fmt: skip
+        everything = inspect_node(
+            node, '' if node.name in EXAMPLES else graph.default_config, EXAMPLES.get(node.name)
+        )
         for topic in [*as_launched.subscribed, *as_launched.published, *everything.published]:
             types[topic.name] = topic.typename
     return types
@@ -153,8 +155,15 @@ def test_wrong_paths_are_found() -> None:
     types = {'/a': 'veh_identification/msg/ParameterEstimates'}
     assert resolve('/a.parameters[:]{name=="Mc"}.value', types) == 'float64'
     assert resolve('/a.condition_number.@sqrt', types) == 'float64'
-    for wrong in ('/a.parameters.@sqrt', '/a.condition_number.@nothing',
-                  '/b.value', '/a.nothing', '/a.parameters.value', '/a.condition_number[0]',
-                  '/a.parameters[:]{title=="Mc"}.value', '/a.parameters[x]'):  # fmt: skip
+    for wrong in (
+        '/a.parameters.@sqrt',
+        '/a.condition_number.@nothing',
+        '/b.value',
+        '/a.nothing',
+        '/a.parameters.value',
+        '/a.condition_number[0]',
+        '/a.parameters[:]{title=="Mc"}.value',
+        '/a.parameters[x]',
+    ):
         with pytest.raises(AssertionError):
             resolve(wrong, types)

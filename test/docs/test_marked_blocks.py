@@ -31,8 +31,7 @@ DRIVERS = {'xsens_mti_ros2_driver': 'xsens_mti_node', 'nmea_navsat_driver': 'nme
 
 def marked(marker: str) -> list[Fence]:
     """All shell blocks with a marker."""
-    return [f for path in PATHS for f in fences(path)
-            if f.marker == marker and f.language == 'sh']  # fmt: skip
+    return [f for path in PATHS for f in fences(path) if f.marker == marker and f.language == 'sh']
 
 
 def name(fence: Fence) -> str:
@@ -45,8 +44,12 @@ def lines(fence: Fence) -> list[str]:
     return [line.split(' #')[0].strip() for line in fence.text.splitlines() if line.strip()]
 
 
-OWN_FILES = [pytest.param(line, id=f'{name(f)}-{k}') for f in marked('your own files')
-             for k, line in enumerate(lines(f)) if line.startswith('veh-id')]  # fmt: skip
+OWN_FILES = [
+    pytest.param(line, id=f'{name(f)}-{k}')
+    for f in marked('your own files')
+    for k, line in enumerate(lines(f))
+    if line.startswith('veh-id')
+]
 
 
 @pytest.mark.timeout(SECONDS)
@@ -108,8 +111,9 @@ def test_readme_runs_live_without_ros(tmp_path: Path) -> None:
 
 def with_ros(path: Path) -> list[Fence]:
     """Blocks to run where ROS is: those that need it, and those that come before them."""
-    found = [f for f in fences(path) if f.language in ('sh', 'python')
-             and f.marker in ('', 'needs ros')]  # fmt: skip
+    found = [
+        f for f in fences(path) if f.language in ('sh', 'python') and f.marker in ('', 'needs ros')
+    ]
     while found and not found[-1].marker:
         found.pop()
     return found
@@ -164,17 +168,26 @@ def test_launch_files_run_with_stand_ins_of_your_own_files(fence: Fence, tmp_pat
             launch.wait_for(node.ready_line)
         for line in others:
             done = subprocess.run(
-                ['bash', '-c', line], cwd=folder, env=environment_of(folder), timeout=60,
-                capture_output=True, text=True, check=False)
+                ['bash', '-c', line],
+                cwd=folder,
+                env=environment_of(folder),
+                timeout=60,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert done.returncode == 0 and 'response:' in done.stdout, done.stdout + done.stderr
     finally:
         launch.stop()
 
 
-@pytest.mark.parametrize('fence', [f for f in marked('your own files')
-                                   if lines(f)[0].startswith('rviz2')], ids=name)
-@pytest.mark.skipif(shutil.which('rviz2') is None or not os.environ.get('DISPLAY'),
-                    reason='needs rviz2 and a display')  # fmt: skip
+@pytest.mark.parametrize(
+    'fence', [f for f in marked('your own files') if lines(f)[0].startswith('rviz2')], ids=name
+)
+@pytest.mark.skipif(
+    shutil.which('rviz2') is None or not os.environ.get('DISPLAY'),
+    reason='needs rviz2 and a display',
+)
 def test_rviz_opens_its_configuration(fence: Fence, tmp_path: Path) -> None:
     folder = folder_of(Path('rviz'), tmp_path)
     program = Terminal(lines(fence)[0], folder, environment_of(folder))
@@ -198,5 +211,15 @@ def test_every_marked_block_has_its_test() -> None:
     assert markers <= run | {'your own files', 'installs'}
     for fence in marked('installs'):
         programs = {words[0] for words in commands(fence.text)}
-        assert programs <= {'make', 'pip', 'cd', 'git', 'mkdir', 'python3', 'source', 'rosdep',
-                            'colcon', 'touch'}, name(fence)  # fmt: skip
+        assert programs <= {
+            'make',
+            'pip',
+            'cd',
+            'git',
+            'mkdir',
+            'python3',
+            'source',
+            'rosdep',
+            'colcon',
+            'touch',
+        }, name(fence)

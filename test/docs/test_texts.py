@@ -68,10 +68,12 @@ def sentences() -> list[str]:
     for path in PACKAGE.rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text('utf-8'))):
             if isinstance(node, ast.JoinedStr):
-                found.append(''.join(
-                    str(part.value) if isinstance(part, ast.Constant) else '\0'
-                    for part in node.values
-                ))  # fmt: skip
+                found.append(
+                    ''.join(
+                        str(part.value) if isinstance(part, ast.Constant) else '\0'
+                        for part in node.values
+                    )
+                )
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.append(node.value)
     return found

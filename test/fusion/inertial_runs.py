@@ -85,16 +85,16 @@ class Car(Motion):
 
     def position(self, t: float) -> np.ndarray:
         a, b = self.psi(0.0), self.psi(t)
-        return self.radius * np.array(
-            [math.sin(b) - math.sin(a), math.cos(a) - math.cos(b), 0.0]
-        )
+        return self.radius * np.array([math.sin(b) - math.sin(a), math.cos(a) - math.cos(b), 0.0])
 
     def velocity(self, t: float) -> np.ndarray:
         return self.v * np.array([math.cos(self.psi(t)), math.sin(self.psi(t)), 0.0])
 
     def acceleration(self, t: float) -> np.ndarray:
-        return self.v**2 / self.radius * np.array(
-            [-math.sin(self.psi(t)), math.cos(self.psi(t)), 0.0]
+        return (
+            self.v**2
+            / self.radius
+            * np.array([-math.sin(self.psi(t)), math.cos(self.psi(t)), 0.0])
         )
 
     def orientation(self, t: float) -> rotation.Quaternion:
@@ -120,6 +120,9 @@ def fixes(car: Car, duration: float, sigma: float, rng: np.random.Generator) -> 
 
 def gnss(**changes: object) -> GnssOptions:
     return GnssOptions(
-        topic='fix', position=ANTENNA, fixed_datum=True,
-        datum=[DATUM.latitude, DATUM.longitude, DATUM.altitude], **changes,
-    )  # fmt: skip
+        topic='fix',
+        position=ANTENNA,
+        fixed_datum=True,
+        datum=[DATUM.latitude, DATUM.longitude, DATUM.altitude],
+        **changes,
+    )

@@ -96,8 +96,11 @@ def test_pause_of_one_is_no_step() -> None:
 
 def test_delayed_transport_is_late_but_no_step() -> None:
     delayed = [
-        (true + (300 * MS if key == 'joints' and _second((true, key, stamp)) >= 4.0 else 0),
-         key, stamp)
+        (
+            true + (300 * MS if key == 'joints' and _second((true, key, stamp)) >= 4.0 else 0),
+            key,
+            stamp,
+        )
         for true, key, stamp in arrivals(8.0, {})
     ]
     merge, _ = run([s for s in sorted(delayed) if s[0] < START + 8 * NANOSECONDS])

@@ -52,9 +52,7 @@ def test_lever_arm_and_mounting_give_the_acceleration_of_the_base() -> None:
         ('mocap', k / 100, (*motion.position(k / 100), *motion.orientation(k / 100)))
         for k in range(800)
     ]
-    core = FusionCore(
-        options(mocap=MocapOptions(topic='pose', std=1e-4, orientation_std=1e-4))
-    )
+    core = FusionCore(options(mocap=MocapOptions(topic='pose', std=1e-4, orientation_std=1e-4)))
     states = [s for s in run(core, motion, 8.0, extra=capture) if s.stamp_ns > ns(3.0)]
     assert len(states) > 200
     worst = {'acceleration': 0.0, 'velocity': 0.0, 'omega': 0.0, 'alpha': 0.0, 'position': 0.0}
@@ -158,9 +156,12 @@ def test_delay_is_taken_off_the_stamps() -> None:
     errors = {}
     for delay in (0.0, 0.14):
         core = FusionCore(
-            options(imu=ImuOptions(topic=''), rate=20.0,
-                    odometry=OdometryOptions(topic='odom', delay=delay, std=0.01))
-        )  # fmt: skip
+            options(
+                imu=ImuOptions(topic=''),
+                rate=20.0,
+                odometry=OdometryOptions(topic='odom', delay=delay, std=0.01),
+            )
+        )
         states = []
         car = Braking()
         for k in range(500):

@@ -22,8 +22,9 @@ def feed(merge: FixedLagMerge, samples: list[tuple[str, int, tuple[float, ...]]]
 def shuffled_within(samples: list, lag: int, seed: int) -> list:
     """An arrival order in which nothing comes more than `lag` behind a newer stamp."""
     rng = random.Random(seed)
-    delayed = [(stamp + rng.randrange(lag), rng.random(), (key, stamp, p))
-               for key, stamp, p in samples]
+    delayed = [
+        (stamp + rng.randrange(lag), rng.random(), (key, stamp, p)) for key, stamp, p in samples
+    ]
     return [item for _, _, item in sorted(delayed)]
 
 
@@ -55,9 +56,16 @@ def test_any_arrival_within_the_lag_gives_the_same_sequence(seed: int, twins: bo
 
 def test_too_late_is_counted_and_dropped() -> None:
     merge = FixedLagMerge(MergeOptions(lag=10 * MS))
-    out = feed(merge, [('a', START, (0.0,)), ('a', START + 50 * MS, (1.0,)),
-                       ('b', START + 39 * MS, (9.0,)), ('b', START + 41 * MS, (8.0,)),
-                       ('a', START + 100 * MS, (2.0,))])
+    out = feed(
+        merge,
+        [
+            ('a', START, (0.0,)),
+            ('a', START + 50 * MS, (1.0,)),
+            ('b', START + 39 * MS, (9.0,)),
+            ('b', START + 41 * MS, (8.0,)),
+            ('a', START + 100 * MS, (2.0,)),
+        ],
+    )
     assert [item[2][0] for item in out] == [0.0, 8.0, 1.0]
     assert merge.counters['b'].late == 1
     assert merge.counters['b'].delivered == 1
@@ -65,8 +73,15 @@ def test_too_late_is_counted_and_dropped() -> None:
 
 def test_duplicates_before_and_after_the_watermark() -> None:
     merge = FixedLagMerge(MergeOptions(lag=10 * MS))
-    feed(merge, [('a', START, (0.0,)), ('a', START, (0.0,)), ('a', START + 20 * MS, (1.0,)),
-                 ('a', START, (0.0,))])
+    feed(
+        merge,
+        [
+            ('a', START, (0.0,)),
+            ('a', START, (0.0,)),
+            ('a', START + 20 * MS, (1.0,)),
+            ('a', START, (0.0,)),
+        ],
+    )
     assert merge.counters['a'].duplicate == 2
     assert merge.counters['a'].late == 0
 
@@ -75,8 +90,10 @@ def test_in_order_streams_do_not_wait() -> None:
     merge = FixedLagMerge(MergeOptions(lag=1000 * MS, in_order=True))
     merge.add_stream('a')
     merge.add_stream('b')
-    out = feed(merge, [('a', START, (0.0,)), ('a', START + 20 * MS, (1.0,)),
-                       ('b', START + 10 * MS, (2.0,))])
+    out = feed(
+        merge,
+        [('a', START, (0.0,)), ('a', START + 20 * MS, (1.0,)), ('b', START + 10 * MS, (2.0,))],
+    )
     assert [item[1] for item in out] == ['a']
     # a silent stream holds the others up only as long as the lag
     out = feed(merge, [('a', START + k * 100 * MS, (0.0,)) for k in range(1, 14)])
@@ -105,8 +122,12 @@ def test_one_sensor_an_hour_ahead_is_left_out() -> None:
     assert c.invalid >= 90
     assert merge.epochs == 0
     # it comes back to the right time and is used again
-    out = feed(merge, interleave(steady('a', START + 5 * NANOSECONDS, 100),
-                                 steady('c', START + 5 * NANOSECONDS, 100)))
+    out = feed(
+        merge,
+        interleave(
+            steady('a', START + 5 * NANOSECONDS, 100), steady('c', START + 5 * NANOSECONDS, 100)
+        ),
+    )
     assert sum(item[1] == 'c' for item in out) > 90
     assert merge.counters['c'].invalid == 500
 

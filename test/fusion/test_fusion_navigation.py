@@ -65,9 +65,7 @@ def test_navigation_finds_heading_position_and_biases(source: str) -> None:
         t, b = (s.stamp_ns - START) * 1e-9, s.base
         assert b.pose_valid and b.twist_valid
         position.append(math.dist(b.position[:2], car.position(t)[:2]))
-        heading.append(
-            math.remainder(rotation.yaw_of(b.orientation) - car.psi(t), 2 * math.pi)
-        )
+        heading.append(math.remainder(rotation.yaw_of(b.orientation) - car.psi(t), 2 * math.pi))
         speed.append(b.velocity - car.body_velocity(t))
     print(source, np.sqrt(np.mean(np.square(position))), np.degrees(np.std(heading)))
     assert np.sqrt(np.mean(np.square(position))) < 0.2

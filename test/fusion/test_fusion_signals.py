@@ -50,8 +50,9 @@ def test_nothing_is_made_up_beyond_the_samples_or_in_a_hole() -> None:
 def test_a_joint_in_two_groups_is_taken_from_the_valid_one() -> None:
     table = JointTable(['a', 'b'])
     for key, names in (('k1', ['a']), ('k2', ['a', 'b'])):
-        table.add_group(key, JointGroup(names, True, False, Track(len(names), 0.05, 4, 0.2),
-                                        frozenset()))  # fmt: skip
+        table.add_group(
+            key, JointGroup(names, True, False, Track(len(names), 0.05, 4, 0.2), frozenset())
+        )
     for k in range(100):
         table.groups['k2'].add(k / 100, (1.0, 2.0))
     reading = table.at(0.93)

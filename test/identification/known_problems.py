@@ -99,13 +99,33 @@ def floating_tree(samples: int = 600, seed: int = 9) -> Problem:
         from_pseudo_inertia(_lump(2.0, [0.0, 0.05, -0.2], 0.02)),
         from_pseudo_inertia(_lump(3.0, [0.1, 0.0, 0.25], 0.03)),
     ]
-    model = assemble('trunk_and_arms', [
-        BodySpec('trunk', '', parameters=lumps[0]),
-        BodySpec('left', 'trunk', 'shoulder', REVOLUTE, translation=np.array([0.0, 0.3, 0.2]),
-                 axis=np.array([0.0, 1.0, 0.0]), coordinate='shoulder', parameters=lumps[1]),
-        BodySpec('right', 'trunk', 'hip', REVOLUTE, translation=np.array([0.1, -0.3, -0.2]),
-                 axis=np.array([1.0, 0.0, 0.0]), coordinate='hip', parameters=lumps[2]),
-    ], True)  # fmt: skip
+    model = assemble(
+        'trunk_and_arms',
+        [
+            BodySpec('trunk', '', parameters=lumps[0]),
+            BodySpec(
+                'left',
+                'trunk',
+                'shoulder',
+                REVOLUTE,
+                translation=np.array([0.0, 0.3, 0.2]),
+                axis=np.array([0.0, 1.0, 0.0]),
+                coordinate='shoulder',
+                parameters=lumps[1],
+            ),
+            BodySpec(
+                'right',
+                'trunk',
+                'hip',
+                REVOLUTE,
+                translation=np.array([0.1, -0.3, -0.2]),
+                axis=np.array([1.0, 0.0, 0.0]),
+                coordinate='hip',
+                parameters=lumps[2],
+            ),
+        ],
+        True,
+    )
     rng = np.random.default_rng(seed)
     q, qd, qdd = fourier(rng, samples, model.dof)
     acceleration = 3.0 * fourier(rng, samples, 3)[2]

@@ -147,18 +147,17 @@ def test_measurements_that_are_zero_throughout(estimator: str) -> None:
     with pytest.raises(EstimationError, match=r'all equations \(tau1, tau2\) are zero throughout'):
         run(PROBLEM.W, 0.0 * Y, estimator=estimator)
     with pytest.raises(EstimationError, match='zero throughout'):
-        weighted(
-            accumulate(ArrayBlocks(PROBLEM.W, 0.0 * Y)), PROBLEM.names, PROBLEM.equations
-        )
+        weighted(accumulate(ArrayBlocks(PROBLEM.W, 0.0 * Y)), PROBLEM.names, PROBLEM.equations)
 
 
 @pytest.mark.filterwarnings('error')
 def test_one_equation_that_is_zero_throughout_changes_nothing() -> None:
     W = np.concatenate([PROBLEM.W, 0.0 * PROBLEM.W[:, :1]], axis=1)
     wide = identify(
-        ArrayBlocks(W, np.column_stack([Y, np.zeros(300)])), PROBLEM.names,
+        ArrayBlocks(W, np.column_stack([Y, np.zeros(300)])),
+        PROBLEM.names,
         [*PROBLEM.equations, 'dead'],
-    )  # fmt: skip
+    )
     plain = identify(ArrayBlocks(PROBLEM.W, Y), PROBLEM.names, PROBLEM.equations)
     np.testing.assert_allclose(wide.value, plain.value, rtol=1e-8)
     assert wide.noise['model'] == plain.noise['model']

@@ -155,8 +155,9 @@ def test_wrong_typical_sizes_cost_nothing(kind: str, mass: float, length: float)
 
 def test_a_fit_that_fails_names_its_bodies() -> None:
     """A mass that may not exceed -1 kg contradicts every body."""
-    factor = noisy_factor(np.random.default_rng(7), np.tile(random_body(
-        np.random.default_rng(1)), 2), 100, 1e-2)  # fmt: skip
+    factor = noisy_factor(
+        np.random.default_rng(7), np.tile(random_body(np.random.default_rng(1)), 2), 100, 1e-2
+    )
     upper = np.full(20, np.inf)
     upper[10] = -1.0
     with pytest.raises(EstimationError, match=r'fit of .*b1 did not converge: PrimalInfeasible'):

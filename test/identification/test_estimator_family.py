@@ -187,7 +187,8 @@ def test_a_prior_spares_the_residuals_the_rows_that_it_determines() -> None:
     problem = arm(400)
     p = len(problem.X)
     factor = accumulate(ArrayBlocks(problem.W, problem.W @ problem.X)).combined(
-        1.0 / problem.sigma)
+        1.0 / problem.sigma
+    )
     assert taken_up(factor, None) == p
     std = np.full(p, 1e6)
     std[: p // 2] = 1e-9  # these are known, the others only by the data

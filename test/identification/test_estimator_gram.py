@@ -71,7 +71,9 @@ def test_information_agrees_with_the_orthogonal_one() -> None:
     assert (fast.samples, fast.excluded) == (exact.samples, exact.excluded)
     for j in range(exact.equations):
         np.testing.assert_allclose(
-            fast.factors[j].T @ fast.factors[j], exact.factors[j].T @ exact.factors[j], rtol=1e-9,
+            fast.factors[j].T @ fast.factors[j],
+            exact.factors[j].T @ exact.factors[j],
+            rtol=1e-9,
             atol=1e-9,
         )
         rank, rss = fast.equation(j).basic_fit()

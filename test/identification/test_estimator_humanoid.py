@@ -70,8 +70,10 @@ def test_ninety_four_parameters_with_true_deviations(humanoid: Humanoid) -> None
         inside.append(np.abs(z) < 2.0)
         squares.append(z**2)
     coverage, spread = float(np.mean(inside)), float(np.mean(squares))
-    print(f'2-sigma coverage {coverage:.3f}, mean square of the scaled error {spread:.3f}, '
-          f'condition number {result.condition_number:.0f}')
+    print(
+        f'2-sigma coverage {coverage:.3f}, mean square of the scaled error {spread:.3f}, '
+        f'condition number {result.condition_number:.0f}'
+    )
     assert len(result.names) == 94
     assert 0.92 < coverage < 0.98
     assert 0.8 < spread < 1.25
@@ -112,11 +114,13 @@ def test_every_link_can_be_made_consistent(humanoid: Humanoid) -> None:
     fit = consistent_fit(
         information.combined(free.weights), bodies, prior=prior, prior_weight=1e-3
     )
-    print(f'13 links, 130 parameters: {time.perf_counter() - start:.2f} s, cost over the '
-          f'unconstrained fit {fit.relative_cost:.5f}, {len(fit.active)} links on the border')
+    print(
+        f'13 links, 130 parameters: {time.perf_counter() - start:.2f} s, cost over the '
+        f'unconstrained fit {fit.relative_cost:.5f}, {len(fit.active)} links on the border'
+    )
     assert violations(fit.value, bodies) == {}
     assert 1.0 - 1e-9 < fit.relative_cost < 1.01
-    error = (humanoid.base.full_to_base @ fit.value - humanoid.base.full_to_base @ humanoid.X)
+    error = humanoid.base.full_to_base @ fit.value - humanoid.base.full_to_base @ humanoid.X
     scaled = error / np.sqrt(np.diag(free.covariance))
     print(f'rms error in sigmas of the free fit: {np.sqrt(np.mean(scaled**2)):.2f}')
     assert np.sqrt(np.mean(scaled**2)) < 1.3

@@ -44,8 +44,18 @@ def result() -> IdentificationResult:
 
 def test_json_follows_the_contract(result: IdentificationResult) -> None:
     content = json.loads(to_json(result))
-    assert {'system', 'samples', 'equations', 'condition_number', 'estimator', 'parameters',
-            'residuals', 'validation', 'input', 'version'} <= set(content)
+    assert {
+        'system',
+        'samples',
+        'equations',
+        'condition_number',
+        'estimator',
+        'parameters',
+        'residuals',
+        'validation',
+        'input',
+        'version',
+    } <= set(content)
     assert (content['samples'], content['equations']) == (500, 2)
     first = content['parameters'][0]
     assert first['name'] == 'J1' and first['unit'] == 'kg m^2'
@@ -77,8 +87,9 @@ def test_table_names_everything(result: IdentificationResult) -> None:
 def test_cross_validation_compares_with_the_a_priori_values(result: IdentificationResult) -> None:
     problem = arm(300, seed=9)
     Y = problem.noisy(np.random.default_rng(1))
-    validation = validate(ArrayBlocks(problem.W, Y, 77), result.value, problem.equations,
-                          problem.X * 1.1)
+    validation = validate(
+        ArrayBlocks(problem.W, Y, 77), result.value, problem.equations, problem.X * 1.1
+    )
     residual = Y - problem.W @ result.value
     np.testing.assert_allclose(validation.rms, np.sqrt(np.square(residual).mean(axis=0)))
     np.testing.assert_allclose(

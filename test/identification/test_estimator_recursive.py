@@ -58,8 +58,10 @@ def test_forgetting_equals_explicit_weights_and_its_deviation_is_true() -> None:
         stds.append(np.sqrt(np.diag(now.covariance)))
     ratio = np.mean(stds, axis=0) / np.std(values, axis=0)
     coverage = np.mean(np.abs(np.array(values) - problem.X) < 2.0 * np.array(stds))
-    print(f'forgetting: predicted / scatter {ratio.min():.2f} to {ratio.max():.2f}, '
-          f'coverage {coverage:.3f}')
+    print(
+        f'forgetting: predicted / scatter {ratio.min():.2f} to {ratio.max():.2f}, '
+        f'coverage {coverage:.3f}'
+    )
     assert np.abs(ratio - 1.0).max() < 0.15
     assert 0.92 < coverage < 0.98
 
@@ -75,7 +77,9 @@ def test_unexcited_parameters_are_flagged_and_do_not_spoil_the_others() -> None:
     live.update(W, W @ X)
     now = live.estimate()
     assert [n for n, e in zip(problem.names, now.excited, strict=True) if not e] == [
-        'fv1', 'fv2', 'off1',
+        'fv1',
+        'fv2',
+        'off1',
     ]
     np.testing.assert_allclose(now.value[now.excited], X[now.excited], rtol=1e-9)
     assert np.isnan(now.value[~now.excited]).all()
@@ -124,9 +128,12 @@ def test_a_prior_and_a_wrong_sigma_give_true_deviations() -> None:
     for _ in range(200):
         start = problem.X + spread * rng.standard_normal(9)
         live = RecursiveEstimator(
-            problem.names, problem.equations, 3.0 * problem.sigma, 0.995,
+            problem.names,
+            problem.equations,
+            3.0 * problem.sigma,
+            0.995,
             Prior.from_std(start, spread),
-        )  # fmt: skip
+        )
         live.update(problem.W, problem.noisy(rng))
         now = live.estimate()
         scores.append((now.value - problem.X) / np.sqrt(np.diag(now.covariance)))

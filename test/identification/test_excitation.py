@@ -138,9 +138,7 @@ def test_user_constraints_hold():
 
 
 def test_from_rest_keeps_its_boundary():
-    design = design_excitation(
-        problem(from_rest=True), 0.3, starts=1, seed=0, max_evaluations=400
-    )
+    design = design_excitation(problem(from_rest=True), 0.3, starts=1, seed=0, max_evaluations=400)
     q, qd, qdd = design.trajectory.evaluate(0.0)
     np.testing.assert_allclose(q[0], design.trajectory.offset, atol=1e-9)
     np.testing.assert_allclose(np.stack([qd, qdd]), 0.0, atol=1e-9)
@@ -197,8 +195,12 @@ def test_coordinates_without_a_velocity_limit():
 
 @pytest.mark.parametrize('end', ['position_min', 'position_max'])
 def test_a_position_without_limit_is_refused(end):
-    values = {'position_min': -1.0, 'position_max': 1.0, 'velocity_max': 1.0,
-              'acceleration_max': 1.0}  # fmt: skip
+    values = {
+        'position_min': -1.0,
+        'position_max': 1.0,
+        'velocity_max': 1.0,
+        'acceleration_max': 1.0,
+    }
     values[end] = -np.inf if end == 'position_min' else np.inf
     with pytest.raises(UsageError, match='positions must be finite'):
         MotionLimits(**values).arrays(2)

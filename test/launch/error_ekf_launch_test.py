@@ -47,18 +47,33 @@ def generate_test_description():
     # covers how far the topics of a busy machine come out of step: then stamps alone decide.
     config = yaml.safe_load((SHARE / 'config' / 'error_ekf_buggy.yaml').read_text('utf-8'))
     config['/**']['ros__parameters'] |= {
-        'reliable_sensors': True, 'file': str(STORED), 'lag': 1.0, 'window': 1.0}
+        'reliable_sensors': True,
+        'file': str(STORED),
+        'lag': 1.0,
+        'window': 1.0,
+    }
     CONFIG.write_text(yaml.safe_dump(config), 'utf-8')
-    veh_id('replay', str(BAG), '--graph', 'error_ekf', '--config', str(CONFIG),
-           '--out', str(FOLDER / 'replayed'))  # fmt: skip
+    veh_id(
+        'replay',
+        str(BAG),
+        '--graph',
+        'error_ekf',
+        '--config',
+        str(CONFIG),
+        '--out',
+        str(FOLDER / 'replayed'),
+    )
     launch_file = SHARE / 'launch' / 'error_ekf.launch.py'
     # Half speed: the test is about equality, whatever else this machine has to do.
     arguments = {'bag': str(BAG), 'config': str(CONFIG), 'bag_delay': '3.0', 'bag_rate': '0.5'}
-    return LaunchDescription([
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(str(launch_file)),
-                                 launch_arguments=arguments.items()),
-        launch_testing.actions.ReadyToTest(),
-    ])  # fmt: skip
+    return LaunchDescription(
+        [
+            IncludeLaunchDescription(
+                PythonLaunchDescriptionSource(str(launch_file)), launch_arguments=arguments.items()
+            ),
+            launch_testing.actions.ReadyToTest(),
+        ]
+    )
 
 
 def vector(message: Odometry) -> list[float]:
@@ -96,8 +111,10 @@ class TestErrorEkf(unittest.TestCase):
         rclpy.shutdown()
 
     def test_estimates_arrive_and_services_answer(self) -> None:
-        clients = {name: self.node.create_client(Trigger, f'error_ekf/{name}')
-                   for name in ('save', 'load', 'reset')}
+        clients = {
+            name: self.node.create_client(Trigger, f'error_ekf/{name}')
+            for name in ('save', 'load', 'reset')
+        }
         self.assertTrue(clients['reset'].wait_for_service(timeout_sec=60.0))
         end, answer = time.monotonic() + 90.0, None
         while time.monotonic() < end:
@@ -131,7 +148,8 @@ class TestShutdown(unittest.TestCase):
                 replayed[messages.stamp_ns(item.message)] = vector(item.message)
         common = sorted(set(replayed) & set(STATES))
         self.assertGreater(len(common), 0.8 * len(replayed))
-        worst = max(float(np.abs(np.subtract(replayed[stamp], STATES[stamp])).max())
-                    for stamp in common)
+        worst = max(
+            float(np.abs(np.subtract(replayed[stamp], STATES[stamp])).max()) for stamp in common
+        )
         print(f'{len(common)} common stamps of {len(replayed)}, largest difference {worst:.3g}')
         self.assertLess(worst, 1e-12)

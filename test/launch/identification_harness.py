@@ -83,12 +83,22 @@ class PlayedBag:
         """Simulate, replay, and the launch file that plays the same bag."""
         veh_id('simulate', self.scenario, '--out', str(self.bag), '--duration', str(self.duration))
         veh_id(
-            'replay', str(self.bag), '--graph', self.graph, '--config', str(self.config),
-            '--out', str(self.folder / 'replayed'),
-        )  # fmt: skip
+            'replay',
+            str(self.bag),
+            '--graph',
+            self.graph,
+            '--config',
+            str(self.config),
+            '--out',
+            str(self.folder / 'replayed'),
+        )
         launch_file = SHARE / 'launch' / f'{self.graph}.launch.py'
-        arguments = {'bag': str(self.bag), 'config': str(self.config), 'bag_delay': '5.0',
-                     'bag_rate': str(RATE)}  # fmt: skip
+        arguments = {
+            'bag': str(self.bag),
+            'config': str(self.config),
+            'bag_delay': '5.0',
+            'bag_rate': str(RATE),
+        }
         return LaunchDescription(
             [
                 IncludeLaunchDescription(

@@ -51,9 +51,15 @@ def generate_test_description():
     config['/**']['ros__parameters']['reliable_sensors'] = True
     CONFIG.write_text(yaml.safe_dump(config), 'utf-8')
     veh_id(
-        'replay', str(BAG), '--graph', 'sensor_fusion', '--config', str(CONFIG),
-        '--out', str(FOLDER / 'replayed'),
-    )  # fmt: skip
+        'replay',
+        str(BAG),
+        '--graph',
+        'sensor_fusion',
+        '--config',
+        str(CONFIG),
+        '--out',
+        str(FOLDER / 'replayed'),
+    )
     launch_file = SHARE / 'launch' / 'sensor_fusion.launch.py'
     return LaunchDescription(
         [
@@ -72,9 +78,7 @@ def generate_test_description():
 
 def vector(message: FusedState) -> list[float]:
     pose, twist, acceleration = message.pose, message.twist, message.acceleration
-    parts = (
-        pose.position, twist.linear, twist.angular, acceleration.linear, acceleration.angular
-    )  # fmt: skip
+    parts = (pose.position, twist.linear, twist.angular, acceleration.linear, acceleration.angular)
     numbers = [getattr(part, axis) for part in parts for axis in 'xyz']
     numbers += [getattr(pose.orientation, axis) for axis in 'xyzw']
     return (

@@ -28,8 +28,13 @@ def random_rotation(rng: np.random.Generator) -> np.ndarray:
     return pin.Quaternion(quaternion / np.linalg.norm(quaternion)).matrix()
 
 
-def random_tree(seed: int, prismatic: float = 0.4, bodies: int | None = None,
-                floating: bool | None = None, serial: bool | None = None) -> TreeModel:
+def random_tree(
+    seed: int,
+    prismatic: float = 0.4,
+    bodies: int | None = None,
+    floating: bool | None = None,
+    serial: bool | None = None,
+) -> TreeModel:
     """A tree with random shape, joints, axes, poses and physically possible inertia."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 9)) if bodies is None else bodies
@@ -43,11 +48,19 @@ def random_tree(seed: int, prismatic: float = 0.4, bodies: int | None = None,
             continue
         before = k - 1 if is_serial else int(rng.integers(0, k)) if k else -1
         axis = rng.normal(size=3) if rng.random() < 0.5 else np.eye(3)[rng.integers(3)]
-        specs.append(BodySpec(
-            f'body_{k}', f'body_{before}' if before >= 0 else '', f'joint_{k}',
-            PRISMATIC if rng.random() < prismatic else REVOLUTE, random_rotation(rng),
-            rng.normal(0.0, 0.5, 3), axis / np.linalg.norm(axis), f'joint_{k}',
-            parameters=inertia[k]))
+        specs.append(
+            BodySpec(
+                f'body_{k}',
+                f'body_{before}' if before >= 0 else '',
+                f'joint_{k}',
+                PRISMATIC if rng.random() < prismatic else REVOLUTE,
+                random_rotation(rng),
+                rng.normal(0.0, 0.5, 3),
+                axis / np.linalg.norm(axis),
+                f'joint_{k}',
+                parameters=inertia[k],
+            )
+        )
     return assemble(f'tree_{seed}', specs, floats)
 
 
@@ -65,8 +78,9 @@ def pinocchio_model(model: TreeModel) -> pin.Model:
         parent = twin_joint(twin, model, int(model.parent[k]))
         index = twin.addJoint(parent, joint, placement, f'joint_of_{model.body_names[k]}')
         mass, centre, inertia = centre_of_mass(model.parameters[k])
-        twin.appendBodyToJoint(index, pin.Inertia(float(mass), centre, inertia),
-                               pin.SE3.Identity())
+        twin.appendBodyToJoint(
+            index, pin.Inertia(float(mass), centre, inertia), pin.SE3.Identity()
+        )
     twin.gravity.linear = np.array([0.0, 0.0, -9.80665])
     return twin
 
@@ -87,9 +101,14 @@ def twin_motion(model: TreeModel, samples: int, seed: int) -> tuple[Motion, list
     rotation = np.array([pin.Quaternion(value).matrix() for value in quaternions])
     # Pinocchio wants the spatial acceleration: classical minus omega x v.
     spatial = acceleration - np.cross(omega, velocity)
-    states = [(np.concatenate([rng.normal(size=3), quaternions[s], q[s]]),
-               np.concatenate([velocity[s], omega[s], qd[s]]),
-               np.concatenate([spatial[s], alpha[s], qdd[s]])) for s in range(samples)]
+    states = [
+        (
+            np.concatenate([rng.normal(size=3), quaternions[s], q[s]]),
+            np.concatenate([velocity[s], omega[s], qd[s]]),
+            np.concatenate([spatial[s], alpha[s], qdd[s]]),
+        )
+        for s in range(samples)
+    ]
     motion = floating_base_motion(q, qd, qdd, acceleration, omega, alpha, rotation)
     return motion, states
 
@@ -97,12 +116,16 @@ def twin_motion(model: TreeModel, samples: int, seed: int) -> tuple[Motion, list
 def pinocchio_regressor(twin: pin.Model, states: list[tuple]) -> np.ndarray:
     """computeJointTorqueRegressor per sample with our parameter order."""
     data = twin.createData()
-    columns = np.concatenate([10 * body + np.array(PINOCCHIO_ORDER)
-                              for body in range(twin.njoints - 1)])
+    columns = np.concatenate(
+        [10 * body + np.array(PINOCCHIO_ORDER) for body in range(twin.njoints - 1)]
+    )
     # A model with one row comes back as a vector.
-    return np.array([
-        pin.computeJointTorqueRegressor(twin, data, *state).reshape(twin.nv, -1)[:, columns]
-        for state in states])
+    return np.array(
+        [
+            pin.computeJointTorqueRegressor(twin, data, *state).reshape(twin.nv, -1)[:, columns]
+            for state in states
+        ]
+    )
 
 
 def pinocchio_torques(twin: pin.Model, states: list[tuple]) -> np.ndarray:

@@ -42,7 +42,7 @@ def test_rows_and_regressors_equal_pinocchio(first: int) -> None:
             assert relative(base, expected[:, :6]) < 1e-10
         if model.dof:
             joints = Regressor(model, rows='joints').compute(motion)
-            assert np.array_equal(joints, W[:, W.shape[1] - model.dof:])
+            assert np.array_equal(joints, W[:, W.shape[1] - model.dof :])
 
 
 def test_the_random_trees_cover_every_case() -> None:
@@ -57,6 +57,7 @@ def test_the_random_trees_cover_every_case() -> None:
 
 def test_body_motion_equals_pinocchio() -> None:
     import pinocchio as pin
+
     model = random_tree(2, bodies=7, floating=False)
     motion, states = twin_motion(model, SAMPLES, 5)
     twin = pinocchio_model(model)

@@ -101,7 +101,8 @@ def test_closed_form_refuses_what_it_does_not_cover() -> None:
     with pytest.raises(ModelError, match='floating base'):
         closed_form_base_parameters(load_mdh(MODELS / 'car_2002.yaml'))
     text = HUMANOID.read_text().replace(
-        '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="r_hip_yaw_joint"/>', 1)
+        '<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="r_hip_yaw_joint"/>', 1
+    )
     with pytest.raises(ModelError, match='follow one coordinate'):
         closed_form_base_parameters(parse_urdf(text))
 
@@ -149,8 +150,9 @@ def test_parameters_a_recording_does_not_excite_are_named() -> None:
     assert structural.rank - len(missing) == 17
     assert any(name.startswith('l_knee') for name in missing)
     assert 'base_link.M' not in missing
-    assert all('cannot be told apart' in reason or 'no effect' in reason
-               for reason in missing.values())
+    assert all(
+        'cannot be told apart' in reason or 'no effect' in reason for reason in missing.values()
+    )
     everything = factor_of_motion(regressor, random_motion(model, 90, 5))
     assert unexcited_parameters(structural, everything) == {}
 
@@ -178,9 +180,14 @@ def test_explicit_tolerance_cuts_the_spectrum() -> None:
 
 def test_ties_substitute_through_chains() -> None:
     columns = Regressor(random_tree(1, bodies=2, floating=True)).columns
-    ties = tie_parameters(columns, [
-        'body_1.Jyy = body_1.Jxx', 'body_1.Jxx = 2 * body_0.Jxx - 0.5 * body_0.Jyy',
-        'body_1.MSx = 0'])
+    ties = tie_parameters(
+        columns,
+        [
+            'body_1.Jyy = body_1.Jxx',
+            'body_1.Jxx = 2 * body_0.Jxx - 0.5 * body_0.Jyy',
+            'body_1.MSx = 0',
+        ],
+    )
     assert len(ties.columns) == len(columns) - 3
     free = np.random.default_rng(0).normal(size=len(ties.columns))
     full = dict(zip(columns.names, ties.expand(free), strict=True))
@@ -191,14 +198,17 @@ def test_ties_substitute_through_chains() -> None:
     assert np.allclose(ties.reduce(W) @ free, W @ ties.expand(free))
 
 
-@pytest.mark.parametrize(('relations', 'words'), [
-    (['body_0.M = body_1.M', 'body_1.M = body_0.M'], 'leads back'),
-    (['body_0.M = 0', 'body_0.M = body_1.M'], 'already given'),
-    (['body_0.X = 0'], 'no parameter "body_0.X"'),
-    (['body_0.M = 3'], 'must be 0 or a sum'),
-    (['body_0.M = body_1.M +'], 'must be 0 or a sum'),
-    (['body_0.M'], 'expected "PARAMETER = combination"'),
-])
+@pytest.mark.parametrize(
+    ('relations', 'words'),
+    [
+        (['body_0.M = body_1.M', 'body_1.M = body_0.M'], 'leads back'),
+        (['body_0.M = 0', 'body_0.M = body_1.M'], 'already given'),
+        (['body_0.X = 0'], 'no parameter "body_0.X"'),
+        (['body_0.M = 3'], 'must be 0 or a sum'),
+        (['body_0.M = body_1.M +'], 'must be 0 or a sum'),
+        (['body_0.M'], 'expected "PARAMETER = combination"'),
+    ],
+)
 def test_bad_relations_get_one_sentence(relations: list[str], words: str) -> None:
     columns = Regressor(random_tree(1, bodies=2, floating=True)).columns
     with pytest.raises(ModelError) as caught:

@@ -19,9 +19,18 @@ def point_cloud(seed: int, count: int = 12) -> tuple[np.ndarray, np.ndarray]:
 def parameters_of_points(masses: np.ndarray, points: np.ndarray) -> np.ndarray:
     """The definition: sums over point masses."""
     x, y, z = points.T
-    return np.array([masses.sum(), *(masses @ points),
-                     masses @ (y * y + z * z), -masses @ (x * y), -masses @ (x * z),
-                     masses @ (x * x + z * z), -masses @ (y * z), masses @ (x * x + y * y)])
+    return np.array(
+        [
+            masses.sum(),
+            *(masses @ points),
+            masses @ (y * y + z * z),
+            -masses @ (x * y),
+            -masses @ (x * z),
+            masses @ (x * x + z * z),
+            -masses @ (y * z),
+            masses @ (x * x + y * y),
+        ]
+    )
 
 
 @given(st.integers(0, 10_000))
@@ -52,12 +61,14 @@ def test_merge_adds_point_clouds() -> None:
     rng = np.random.default_rng(3)
     first, second = point_cloud(1), point_cloud(2)
     poses = [(random_rotation(rng), rng.normal(size=3)) for _ in range(2)]
-    points = np.vstack([cloud[1] @ R.T + t
-                        for cloud, (R, t) in zip((first, second), poses, strict=True)])
+    points = np.vstack(
+        [cloud[1] @ R.T + t for cloud, (R, t) in zip((first, second), poses, strict=True)]
+    )
     expected = parameters_of_points(np.concatenate([first[0], second[0]]), points)
     bodies = np.array([parameters_of_points(*first), parameters_of_points(*second)])
-    merged = inertia.merge(bodies, np.array([pose[0] for pose in poses]),
-                           np.array([pose[1] for pose in poses]))
+    merged = inertia.merge(
+        bodies, np.array([pose[0] for pose in poses]), np.array([pose[1] for pose in poses])
+    )
     assert np.allclose(merged, expected, atol=1e-11)
 
 
@@ -81,13 +92,16 @@ def test_log_cholesky_refuses_an_impossible_body() -> None:
         inertia.log_cholesky(broken)
 
 
-@pytest.mark.parametrize(('principal', 'mass', 'reason'), [
-    ([0.4, 0.5, 0.6], 0.0, 'mass'),
-    ([0.4, 0.5, 0.6], -1.0, 'mass'),
-    ([-0.1, 0.5, 0.5], 1.0, 'smallest principal moment'),
-    ([1.0, 1.0, 2.5], 1.0, 'triangle'),
-    ([np.nan, 1.0, 1.0], 1.0, 'not finite'),
-])
+@pytest.mark.parametrize(
+    ('principal', 'mass', 'reason'),
+    [
+        ([0.4, 0.5, 0.6], 0.0, 'mass'),
+        ([0.4, 0.5, 0.6], -1.0, 'mass'),
+        ([-0.1, 0.5, 0.5], 1.0, 'smallest principal moment'),
+        ([1.0, 1.0, 2.5], 1.0, 'triangle'),
+        ([np.nan, 1.0, 1.0], 1.0, 'not finite'),
+    ],
+)
 def test_violations_are_named(principal: list[float], mass: float, reason: str) -> None:
     body = inertia.from_centre_of_mass(mass, [0.3, 0.2, 0.1], np.diag(principal))
     assert reason in inertia.consistency_violation(body)

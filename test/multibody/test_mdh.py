@@ -24,9 +24,11 @@ from veh_identification.multibody.regressor import Regressor
 MODELS = Path(__file__).parents[2] / 'config' / 'models'
 
 
-def homogeneous_product(gamma: float, b: float, alpha: float, d: float, theta: float,
-                        r: float) -> np.ndarray:
+def homogeneous_product(
+    gamma: float, b: float, alpha: float, d: float, theta: float, r: float
+) -> np.ndarray:
     """Rot(z, gamma) Trans(z, b) Rot(x, alpha) Trans(x, d) Rot(z, theta) Trans(z, r)."""
+
     def about_z(angle: float, shift: float) -> np.ndarray:
         c, s = np.cos(angle), np.sin(angle)
         return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, shift], [0, 0, 0, 1]])
@@ -45,11 +47,34 @@ def test_transform_is_the_product_of_elementary_ones() -> None:
 
 
 def test_joint_variables_enter_where_the_table_says() -> None:
-    model = parse_mdh({'name': 't', 'constants': {'L': 0.4}, 'bodies': [
-        {'name': 'a', 'antecedent': 0, 'sigma': 0, 'gamma': 0.3, 'b': 0.2, 'alpha': 'pi/2',
-         'd': 'L', 'theta': '-phi + pi/2', 'r': 0.1},
-        {'name': 'b', 'antecedent': 'a', 'sigma': 1, 'alpha': '-pi/3', 'd': '2*L', 'theta': 0.7,
-         'r': 's - L'}]})
+    model = parse_mdh(
+        {
+            'name': 't',
+            'constants': {'L': 0.4},
+            'bodies': [
+                {
+                    'name': 'a',
+                    'antecedent': 0,
+                    'sigma': 0,
+                    'gamma': 0.3,
+                    'b': 0.2,
+                    'alpha': 'pi/2',
+                    'd': 'L',
+                    'theta': '-phi + pi/2',
+                    'r': 0.1,
+                },
+                {
+                    'name': 'b',
+                    'antecedent': 'a',
+                    'sigma': 1,
+                    'alpha': '-pi/3',
+                    'd': '2*L',
+                    'theta': 0.7,
+                    'r': 's - L',
+                },
+            ],
+        }
+    )
     assert model.coordinate_names == ('phi', 's')
     q = np.array([[0.35, -0.8]])
     zero = np.zeros_like(q)
@@ -69,8 +94,10 @@ def test_rows_with_one_variable_share_the_coordinate() -> None:
     common, separate = parse_mdh(table), load_mdh(MODELS / 'car_2002.yaml')
     assert (common.dof, separate.dof) == (15, 16)
     motion = random_motion(common, 20, 3)
-    spread = [common.coordinate_names.index('beta' if name.startswith('steering') else name)
-              for name in separate.coordinate_names]
+    spread = [
+        common.coordinate_names.index('beta' if name.startswith('steering') else name)
+        for name in separate.coordinate_names
+    ]
     twin = fixed_base_motion(motion.q[:, spread], motion.qd[:, spread], motion.qdd[:, spread])
     expected = np.zeros((20, common.dof))
     # The generalised force of a shared coordinate is the sum over its joints.
@@ -78,8 +105,9 @@ def test_rows_with_one_variable_share_the_coordinate() -> None:
     assert np.allclose(inverse_dynamics(common, motion), expected, rtol=1e-11, atol=1e-7)
 
 
-@pytest.mark.parametrize(('name', 'bodies', 'joints'), [('car_20_dof', 20, 14),
-                                                          ('car_38_dof', 37, 32)])
+@pytest.mark.parametrize(
+    ('name', 'bodies', 'joints'), [('car_20_dof', 20, 14), ('car_38_dof', 37, 32)]
+)
 def test_car_tables_have_the_geometry_of_the_papers(name: str, bodies: int, joints: int) -> None:
     car = load_mdh(MODELS / f'{name}.yaml')
     assert (car.bodies, car.dof, car.floating) == (bodies, joints, True)
@@ -100,8 +128,10 @@ def test_car_tables_have_the_geometry_of_the_papers(name: str, bodies: int, join
         assert np.allclose(poses.orientation[0, wheel, :, 2], [0.0, 1.0, 0.0], atol=1e-15)
 
 
-@pytest.mark.parametrize(('coordinate', 'axis'), [('steering_fl', 2), ('camber_fl', 0),
-                                                  ('kingpin_fl', 1), ('wheel_fl', 1)])
+@pytest.mark.parametrize(
+    ('coordinate', 'axis'),
+    [('steering_fl', 2), ('camber_fl', 0), ('kingpin_fl', 1), ('wheel_fl', 1)],
+)
 def test_wheel_angles_turn_about_their_axes(coordinate: str, axis: int) -> None:
     car = load_mdh(MODELS / 'car_38_dof.yaml')
     q, still = np.zeros((1, 32)), np.zeros((1, 3))
@@ -117,23 +147,37 @@ def test_mixed_form_equals_the_form_with_six_virtual_joints() -> None:
     """Section III.B.4 of document 000 on the table of document 001."""
     table = yaml.safe_load((MODELS / 'car_2002.yaml').read_text())
     lagrange = parse_mdh(table)
-    chassis = {key: value for key, value in table['bodies'][5].items()
-               if key in ('name', 'inertia')}
-    mixed = parse_mdh({**table, 'base': 'euler', 'bodies': [
-        {**chassis, 'antecedent': 0, 'sigma': 2}, *table['bodies'][6:]]})
+    chassis = {
+        key: value for key, value in table['bodies'][5].items() if key in ('name', 'inertia')
+    }
+    mixed = parse_mdh(
+        {
+            **table,
+            'base': 'euler',
+            'bodies': [{**chassis, 'antecedent': 0, 'sigma': 2}, *table['bodies'][6:]],
+        }
+    )
     motion = random_motion(lagrange, 30, 8)
     body = lagrange.body_index('chassis')
     chassis_motion = body_motion(lagrange, motion)
     euler = floating_base_motion(
-        motion.q[:, 6:], motion.qd[:, 6:], motion.qdd[:, 6:],
-        chassis_motion.acceleration[:, body], chassis_motion.omega[:, body],
-        chassis_motion.omega_dot[:, body])
+        motion.q[:, 6:],
+        motion.qd[:, 6:],
+        motion.qdd[:, 6:],
+        chassis_motion.acceleration[:, body],
+        chassis_motion.omega[:, body],
+        chassis_motion.omega_dot[:, body],
+    )
     rows, expected = inverse_dynamics(mixed, euler), inverse_dynamics(lagrange, motion)
     scale = np.abs(expected).max()
     assert np.allclose(rows[:, 6:], expected[:, 6:], rtol=0.0, atol=1e-11 * scale)
     wrench = ExternalWrench(lagrange.frame('chassis'), rows[:, :6])
-    assert np.allclose(external_rows(lagrange, motion, [wrench])[:, :6], expected[:, :6],
-                       rtol=0.0, atol=1e-11 * scale)
+    assert np.allclose(
+        external_rows(lagrange, motion, [wrench])[:, :6],
+        expected[:, :6],
+        rtol=0.0,
+        atol=1e-11 * scale,
+    )
     joint_rows = Regressor(lagrange).compute(motion)[:, 6:]
     difference = Regressor(mixed).compute(euler)[:, 6:] - joint_rows
     assert np.abs(difference).max() < 1e-11 * np.abs(joint_rows).max()
@@ -143,30 +187,35 @@ def row(name: str, antecedent: object, **entries: object) -> dict[str, object]:
     return {'name': name, 'antecedent': antecedent, 'sigma': 0, **entries}
 
 
-@pytest.mark.parametrize(('table', 'words'), [
-    ({'bodies': [row('a', 0), row('b', 'c'), row('c', 'b')]}, 'cyclic, b -> c -> b'),
-    ({'bodies': [row('a', 'a')]}, 'cyclic, a -> a'),
-    ({'base': 'euler', 'bodies': [{'name': 'a', 'antecedent': 0, 'sigma': 2}, row('b', 0)]},
-     'disconnected, body "b"'),
-    ({'bodies': [row('a', 0), row('a', 1)]}, 'two bodies have the name "a"'),
-    ({'bodies': [row('a', 'x')]}, "antecedent 'x'"),
-    ({'bodies': [row('a', 7)]}, 'antecedent 7'),
-    ({'bodies': [{'name': 'a', 'antecedent': 0, 'sigma': 3}]}, 'sigma 3'),
-    ({'bodies': [{'name': 'a', 'antecedent': 0}]}, 'sigma None'),
-    ({'bodies': [row('a', 0, alpha='pi/')]}, 'not an expression'),
-    ({'bodies': [row('a', 0, alpha='unknown')]}, 'unknown constant "unknown"'),
-    ({'bodies': [row('a', 0, theta='x*y')]}, 'not linear'),
-    ({'bodies': [row('a', 0, theta='x + y')]}, 'depends on 2 variables'),
-    ({'bodies': [row('a', 0, theta='__import__("os")')]}, 'not linear'),
-    ({'bodies': [row('a', 0, inertia={'M': -2})]}, 'mass -2'),
-    ({'bodies': [row('a', 0, inertia={'mass': 2})]}, 'inertia'),
-    ({'bodies': [row('a', 0, virtual=True, inertia={'M': 1})]}, 'virtual but has inertia'),
-    ({'bodies': [row('a', 0, sigm=1)]}, 'unknown entry "sigm"'),
-    ({'bodies': [row('a', 0)], 'base': 'floating'}, 'expected euler or joints'),
-    ({'bodies': [row('a', 0)], 'base': 'euler'}, 'moves with Euler variables'),
-    ({'bodies': []}, 'no body'),
-    ({'rows': []}, 'list "bodies"'),
-])
+@pytest.mark.parametrize(
+    ('table', 'words'),
+    [
+        ({'bodies': [row('a', 0), row('b', 'c'), row('c', 'b')]}, 'cyclic, b -> c -> b'),
+        ({'bodies': [row('a', 'a')]}, 'cyclic, a -> a'),
+        (
+            {'base': 'euler', 'bodies': [{'name': 'a', 'antecedent': 0, 'sigma': 2}, row('b', 0)]},
+            'disconnected, body "b"',
+        ),
+        ({'bodies': [row('a', 0), row('a', 1)]}, 'two bodies have the name "a"'),
+        ({'bodies': [row('a', 'x')]}, "antecedent 'x'"),
+        ({'bodies': [row('a', 7)]}, 'antecedent 7'),
+        ({'bodies': [{'name': 'a', 'antecedent': 0, 'sigma': 3}]}, 'sigma 3'),
+        ({'bodies': [{'name': 'a', 'antecedent': 0}]}, 'sigma None'),
+        ({'bodies': [row('a', 0, alpha='pi/')]}, 'not an expression'),
+        ({'bodies': [row('a', 0, alpha='unknown')]}, 'unknown constant "unknown"'),
+        ({'bodies': [row('a', 0, theta='x*y')]}, 'not linear'),
+        ({'bodies': [row('a', 0, theta='x + y')]}, 'depends on 2 variables'),
+        ({'bodies': [row('a', 0, theta='__import__("os")')]}, 'not linear'),
+        ({'bodies': [row('a', 0, inertia={'M': -2})]}, 'mass -2'),
+        ({'bodies': [row('a', 0, inertia={'mass': 2})]}, 'inertia'),
+        ({'bodies': [row('a', 0, virtual=True, inertia={'M': 1})]}, 'virtual but has inertia'),
+        ({'bodies': [row('a', 0, sigm=1)]}, 'unknown entry "sigm"'),
+        ({'bodies': [row('a', 0)], 'base': 'floating'}, 'expected euler or joints'),
+        ({'bodies': [row('a', 0)], 'base': 'euler'}, 'moves with Euler variables'),
+        ({'bodies': []}, 'no body'),
+        ({'rows': []}, 'list "bodies"'),
+    ],
+)
 def test_bad_tables_get_one_sentence(table: dict, words: str) -> None:
     with pytest.raises(ModelError) as caught:
         parse_mdh(table, where='bad.yaml')

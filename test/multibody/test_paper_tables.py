@@ -21,7 +21,7 @@ COLUMNS = ('gamma', 'b', 'alpha', 'd', 'theta', 'r')
 # Table I of document 000: the chassis and the rear left branch, all that is printed.
 # l_3 = half_track_rl, L = wheelbase_rl, z_3 = suspension_rl, beta_3 = steering_rl,
 # gamma_3 = camber_rl, zeta_3 = kingpin_rl, theta_9 = wheel_rl, z_t3 = tyre_rl.
-TABLE_I = '''
+TABLE_I = """
  1  0  2  0  0  0      0  0                  0
  2  1  1  0  0  -pi/2  0  -pi/2              half_track_rl
  3  2  1  0  0  -pi/2  0  -pi/2              wheelbase_rl
@@ -32,10 +32,10 @@ TABLE_I = '''
  8  7  2  0  0  pi/2   0  0                  0
  9  8  0  0  0  -pi/2  0  wheel_rl           0
 10  8  1  0  0  0      0  0                  tyre_rl
-'''
+"""
 
 # Table III of document 000 (l1..l4 half tracks, L wheelbase).
-TABLE_III = '''
+TABLE_III = """
  1  0  2  0     0  0      0    0            0
  2  1  1  pi/2  0  0      l3   -pi/2        suspension_rl
  3  2  2  0     0  0      0    0            0
@@ -56,11 +56,11 @@ TABLE_III = '''
 18 17  2  0     0  0      0    0            0
 19 18  0  0     0  -pi/2  0    wheel_fr     0
 20 18  1  0     0  0      0    0            tyre_fr
-'''
+"""
 
 # Table 1 of document 001, which has no gamma column (0 throughout). q_7, q_10, q_13, q_17 are
 # the suspensions, q_9, q_12, q_16, q_20 the wheels; beta of rows 14 and 18 has one name per side.
-TABLE_1 = '''
+TABLE_1 = """
  1  0  1  0  0    pi/2   0    pi/2        -y
  2  1  1  0  0    pi/2   0    pi/2        x
  3  2  1  0  0    pi/2   0    pi/2        z
@@ -81,7 +81,7 @@ TABLE_1 = '''
 18 17  0  0  0    0      0    steering_fr 0
 19 18  2  0  0    -pi/2  0    0           0
 20 19  0  0  0    0      0    wheel_fr    0
-'''
+"""
 
 
 def printed(table: str) -> list[list[str]]:
@@ -104,13 +104,22 @@ def branch(table: list[list[str]], corner: str, first: int, right: bool) -> list
 def table_of_38() -> list[list[str]]:
     """Table I with the other branches as the text below it numbers them."""
     rows = printed(TABLE_I)
-    return (rows + branch(rows, 'rr', 11, True) + branch(rows, 'fl', 20, False)
-            + branch(rows, 'fr', 29, True))
+    return (
+        rows
+        + branch(rows, 'rr', 11, True)
+        + branch(rows, 'fl', 20, False)
+        + branch(rows, 'fr', 29, True)
+    )
 
 
-@pytest.mark.parametrize(('name', 'rows', 'count'), [
-    ('car_38_dof', table_of_38(), 37), ('car_20_dof', printed(TABLE_III), 20),
-    ('car_2002', printed(TABLE_1), 20)])
+@pytest.mark.parametrize(
+    ('name', 'rows', 'count'),
+    [
+        ('car_38_dof', table_of_38(), 37),
+        ('car_20_dof', printed(TABLE_III), 20),
+        ('car_2002', printed(TABLE_1), 20),
+    ],
+)
 def test_tables_are_those_of_the_papers(name: str, rows: list[list[str]], count: int) -> None:
     path = MODELS / f'{name}.yaml'
     bodies = yaml.safe_load(path.read_text(encoding='utf-8'))['bodies']
@@ -124,24 +133,36 @@ def test_tables_are_those_of_the_papers(name: str, rows: list[list[str]], count:
         assert (found, body['sigma']) == (int(row[1]), int(row[2])), here
         for column, entry in zip(COLUMNS, row[3:], strict=True):
             # Lengths stay symbols here, so a wrong letter shows even where two values agree.
-            assert parse_linear(body.get(column, 0), {}, here) == parse_linear(
-                entry, {}, here), f'{here}, {column}'
+            assert parse_linear(body.get(column, 0), {}, here) == parse_linear(entry, {}, here), (
+                f'{here}, {column}'
+            )
 
 
-@pytest.mark.parametrize(('name', 'rows'), [
-    ('car_38_dof', table_of_38()), ('car_20_dof', printed(TABLE_III)),
-    ('car_2002', printed(TABLE_1))])
-def test_loading_keeps_numbers_antecedents_and_joint_types(name: str,
-                                                           rows: list[list[str]]) -> None:
+@pytest.mark.parametrize(
+    ('name', 'rows'),
+    [
+        ('car_38_dof', table_of_38()),
+        ('car_20_dof', printed(TABLE_III)),
+        ('car_2002', printed(TABLE_1)),
+    ],
+)
+def test_loading_keeps_numbers_antecedents_and_joint_types(
+    name: str, rows: list[list[str]]
+) -> None:
     model = load_mdh(MODELS / f'{name}.yaml')
     assert model.parent.tolist() == [int(row[1]) - 1 for row in rows]
     assert model.joint_type.tolist() == [int(row[2]) for row in rows]
 
 
-@pytest.mark.parametrize(('name', 'real'), [
-    # Document 000: chassis and the unsprung masses; document 001: chassis and wheels.
-    ('car_38_dof', [1, 4, 13, 22, 31]), ('car_20_dof', [1, 2, 6, 11, 16]),
-    ('car_2002', [6, 9, 12, 16, 20])])
+@pytest.mark.parametrize(
+    ('name', 'real'),
+    [
+        # Document 000: chassis and the unsprung masses; document 001: chassis and wheels.
+        ('car_38_dof', [1, 4, 13, 22, 31]),
+        ('car_20_dof', [1, 2, 6, 11, 16]),
+        ('car_2002', [6, 9, 12, 16, 20]),
+    ],
+)
 def test_real_bodies_are_those_of_the_papers(name: str, real: list[int]) -> None:
     model = load_mdh(MODELS / f'{name}.yaml')
     assert (np.flatnonzero(model.real) + 1).tolist() == real

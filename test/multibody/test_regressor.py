@@ -27,12 +27,19 @@ CORNERS = ('fl', 'fr', 'rl', 'rr')
 def car_extras() -> list[col.ExtraColumn]:
     """Every kind of extra column, as document 000 uses them and more."""
     joints = [f'suspension_{corner}' for corner in CORNERS]
-    extras = [make(joint) for joint in joints
-              for make in (col.stiffness, col.coulomb, col.viscous, col.offset)]
-    extras += [col.coupling_spring('suspension_fl', 'suspension_fr', name='karf'),
-               col.coupling_spring('suspension_rl', 'suspension_rr', name='karr'),
-               col.motor_inertia('wheel_rl'), col.coulomb('wheel_rr', smoothing=0.3),
-               col.aerodynamic('chassis', 0, name='Cx'), col.aerodynamic('tyre_fl', 4)]
+    extras = [
+        make(joint)
+        for joint in joints
+        for make in (col.stiffness, col.coulomb, col.viscous, col.offset)
+    ]
+    extras += [
+        col.coupling_spring('suspension_fl', 'suspension_fr', name='karf'),
+        col.coupling_spring('suspension_rl', 'suspension_rr', name='karr'),
+        col.motor_inertia('wheel_rl'),
+        col.coulomb('wheel_rr', smoothing=0.3),
+        col.aerodynamic('chassis', 0, name='Cx'),
+        col.aerodynamic('tyre_fl', 4),
+    ]
     return extras
 
 
@@ -44,8 +51,7 @@ def relative(found: np.ndarray, expected: np.ndarray) -> float:
 def test_regressor_times_parameters_is_inverse_dynamics(name: str) -> None:
     model = load_mdh(MODELS / f'{name}.yaml')
     motion = random_motion(model, 37, 1)
-    extras = [extra for extra in car_extras()
-              if extra.body in ('', *model.body_names)]
+    extras = [extra for extra in car_extras() if extra.body in ('', *model.body_names)]
     regressor = Regressor(model, extras=extras)
     rng = np.random.default_rng(2)
     values = {col.extra_name(extra): float(rng.uniform(1.0, 1e4)) for extra in extras}
@@ -63,8 +69,9 @@ def test_inverse_dynamics_is_linear_in_the_parameters() -> None:
         rng = np.random.default_rng(seed)
         first, second = (rng.normal(size=model.parameters.shape) for _ in range(2))
         combined = inverse_dynamics(model, motion, 2.0 * first - 3.0 * second)
-        separate = (2.0 * inverse_dynamics(model, motion, first)
-                    - 3.0 * inverse_dynamics(model, motion, second))
+        separate = 2.0 * inverse_dynamics(model, motion, first) - 3.0 * inverse_dynamics(
+            model, motion, second
+        )
         assert relative(combined, separate) < 1e-10
 
 
@@ -84,8 +91,10 @@ def test_columns_stay_in_step_with_what_is_enabled() -> None:
         assert np.array_equal(part.compute(motion), W[:, :, kept])
         assert part.columns == whole.columns.take(kept)
     few = Regressor(model, bodies=['hub_fl'], extras=extras[3:4], rows='base').compute(motion)
-    names = [f'hub_fl.{name}' for name in
-             ('M', 'MSx', 'MSy', 'MSz', 'Jxx', 'Jxy', 'Jxz', 'Jyy', 'Jyz', 'Jzz')]
+    names = [
+        f'hub_fl.{name}'
+        for name in ('M', 'MSx', 'MSy', 'MSz', 'Jxx', 'Jxy', 'Jxz', 'Jyy', 'Jyz', 'Jzz')
+    ]
     kept = [whole.columns.index(name) for name in [*names, 'suspension_fl.off']]
     assert np.array_equal(few, W[:, :6, kept])
 
@@ -106,11 +115,22 @@ def test_units_and_owners_of_columns() -> None:
 def test_anti_roll_bar_and_springs_have_the_papers_signs() -> None:
     model = load_mdh(MODELS / 'car_20_dof.yaml')
     motion = random_motion(model, 5, 6)
-    regressor = Regressor(model, bodies=[], extras=[
-        col.coupling_spring('suspension_fl', 'suspension_fr'), col.stiffness('suspension_rl'),
-        col.coulomb('suspension_rr'), col.aerodynamic('chassis')])
-    assert regressor.columns.names == ('suspension_fl-suspension_fr.k', 'suspension_rl.k',
-                                       'suspension_rr.fs', 'chassis.Cx')
+    regressor = Regressor(
+        model,
+        bodies=[],
+        extras=[
+            col.coupling_spring('suspension_fl', 'suspension_fr'),
+            col.stiffness('suspension_rl'),
+            col.coulomb('suspension_rr'),
+            col.aerodynamic('chassis'),
+        ],
+    )
+    assert regressor.columns.names == (
+        'suspension_fl-suspension_fr.k',
+        'suspension_rl.k',
+        'suspension_rr.fs',
+        'chassis.Cx',
+    )
     W = regressor.compute(motion)
     index = {name: k for k, name in enumerate(regressor.row_names)}
     left, right = (model.coordinate_index(f'suspension_{c}') for c in ('fl', 'fr'))
@@ -148,15 +168,18 @@ def test_fill_refuses_an_output_that_does_not_fit() -> None:
         regressor.fill(motion, np.empty((5, *regressor.shape)))
 
 
-@pytest.mark.parametrize(('arguments', 'words'), [
-    ({'rows': 'torso'}, 'rows "torso"'),
-    ({'bodies': ['torso']}, 'no body "torso"'),
-    ({'enabled': ['body_0.mass']}, 'no parameter "body_0.mass"'),
-    ({'extras': [col.viscous('knee')]}, 'no moving joint "knee"'),
-    ({'extras': [col.viscous('joint_1'), col.viscous('joint_1')]}, 'two columns'),
-    ({'extras': [col.coupling_spring('joint_1', 'hip')]}, 'no moving joint "hip"'),
-    ({'extras': [col.aerodynamic('roof')]}, 'no body "roof"'),
-])
+@pytest.mark.parametrize(
+    ('arguments', 'words'),
+    [
+        ({'rows': 'torso'}, 'rows "torso"'),
+        ({'bodies': ['torso']}, 'no body "torso"'),
+        ({'enabled': ['body_0.mass']}, 'no parameter "body_0.mass"'),
+        ({'extras': [col.viscous('knee')]}, 'no moving joint "knee"'),
+        ({'extras': [col.viscous('joint_1'), col.viscous('joint_1')]}, 'two columns'),
+        ({'extras': [col.coupling_spring('joint_1', 'hip')]}, 'no moving joint "hip"'),
+        ({'extras': [col.aerodynamic('roof')]}, 'no body "roof"'),
+    ],
+)
 def test_bad_requests_get_one_sentence(arguments: dict, words: str) -> None:
     with pytest.raises(ModelError) as caught:
         Regressor(random_tree(1, bodies=3, floating=True), **arguments)
@@ -173,8 +196,9 @@ def base_wrench_by_power(model: TreeModel, seed: int) -> None:
     motion = random_motion(model, 6, seed)
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(6, 6))
-    at_root = external_rows(model, motion, [
-        ExternalWrench(Frame(ROOT, np.eye(3), np.zeros(3)), values)])
+    at_root = external_rows(
+        model, motion, [ExternalWrench(Frame(ROOT, np.eye(3), np.zeros(3)), values)]
+    )
     arm = rng.normal(size=3)
     shifted = values.copy()
     shifted[:, 3:] -= np.cross(arm, values[:, :3])
@@ -193,11 +217,19 @@ def test_an_external_wrench_can_balance_a_body() -> None:
     """Held up by exactly its weight at the centre of mass, a still body needs nothing else."""
     model = random_tree(1, bodies=1, floating=True)
     motion = random_motion(model, 3)
-    still = type(motion)(motion.q, motion.qd, motion.qdd, np.tile([0.0, 0.0, 9.81], (3, 1)),
-                         np.zeros((3, 3)), np.zeros((3, 3)), motion.air_speed_squared)
+    still = type(motion)(
+        motion.q,
+        motion.qd,
+        motion.qdd,
+        np.tile([0.0, 0.0, 9.81], (3, 1)),
+        np.zeros((3, 3)),
+        np.zeros((3, 3)),
+        motion.air_speed_squared,
+    )
     mass, centre = model.parameters[0, 0], model.parameters[0, 1:4] / model.parameters[0, 0]
-    support = ExternalWrench(Frame(0, np.eye(3), centre),
-                             np.array([0.0, 0.0, mass * 9.81, 0.0, 0.0, 0.0]))
+    support = ExternalWrench(
+        Frame(0, np.eye(3), centre), np.array([0.0, 0.0, mass * 9.81, 0.0, 0.0, 0.0])
+    )
     assert np.abs(inverse_dynamics(model, still)).max() > 1.0
     assert np.abs(inverse_dynamics(model, still, wrenches=[support])).max() < 1e-12
 
@@ -216,8 +248,10 @@ def test_frames_that_move_on_the_body() -> None:
     plain = values.copy()
     plain[:, :3] = np.einsum('nij,nj->ni', turn, values[:, :3])
     plain[:, 3:] = np.einsum('nij,nj->ni', turn, values[:, 3:])
-    rows = [external_rows(model, motion, [ExternalWrench(Frame(3, rotation, np.zeros(3)), given)])
-            for rotation, given in ((turn, values), (np.eye(3), plain))]
+    rows = [
+        external_rows(model, motion, [ExternalWrench(Frame(3, rotation, np.zeros(3)), given)])
+        for rotation, given in ((turn, values), (np.eye(3), plain))
+    ]
     assert np.allclose(rows[0], rows[1], atol=1e-12)
 
 

@@ -35,8 +35,9 @@ def link(name: str, mass: float = 1.0) -> str:
       izz="0.6"/></inertial></link>'''
 
 
-def joint(name: str, kind: str, parent: str, child: str, axis: str = '0.3 -0.5 0.8',
-          more: str = '') -> str:
+def joint(
+    name: str, kind: str, parent: str, child: str, axis: str = '0.3 -0.5 0.8', more: str = ''
+) -> str:
     limit = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
     return f'''<joint name="{name}" type="{kind}"><parent link="{parent}"/>
       <child link="{child}"/><origin xyz="0.1 -0.2 0.3" rpy="0.4 -0.3 0.9"/>
@@ -48,15 +49,25 @@ def robot(*parts: str) -> str:
 
 
 ARM = robot(
-    link('a'), link('b', 2.0), link('c', 3.0), link('d', 4.0), link('e', 0.5), link('f', 0.7),
+    link('a'),
+    link('b', 2.0),
+    link('c', 3.0),
+    link('d', 4.0),
+    link('e', 0.5),
+    link('f', 0.7),
     '<link name="sensor"/>',
-    joint('ab', 'revolute', 'a', 'b'), joint('bc', 'fixed', 'b', 'c'),
-    joint('cd', 'prismatic', 'c', 'd'), joint('ce', 'continuous', 'c', 'e', '0 0 1'),
-    joint('af', 'fixed', 'a', 'f'), joint('ds', 'fixed', 'd', 'sensor'))
+    joint('ab', 'revolute', 'a', 'b'),
+    joint('bc', 'fixed', 'b', 'c'),
+    joint('cd', 'prismatic', 'c', 'd'),
+    joint('ce', 'continuous', 'c', 'e', '0 0 1'),
+    joint('af', 'fixed', 'a', 'f'),
+    joint('ds', 'fixed', 'd', 'sensor'),
+)
 
 
-def twin_states(model: TreeModel, twin: pin.Model, samples: int, floating: bool
-                ) -> tuple[Motion, list[tuple]]:
+def twin_states(
+    model: TreeModel, twin: pin.Model, samples: int, floating: bool
+) -> tuple[Motion, list[tuple]]:
     """Random motion for us and the states of a Pinocchio model with the same joint names."""
     rng = np.random.default_rng(4)
     names = model.coordinate_names
@@ -70,7 +81,7 @@ def twin_states(model: TreeModel, twin: pin.Model, samples: int, floating: bool
         for k, name in enumerate(names):
             entry = twin.joints[twin.getJointId(name)]
             value = [q[s, k]] if entry.nq == 1 else [np.cos(q[s, k]), np.sin(q[s, k])]
-            position[entry.idx_q:entry.idx_q + entry.nq] = value
+            position[entry.idx_q : entry.idx_q + entry.nq] = value
             velocity[entry.idx_v], second[entry.idx_v] = qd[s, k], qdd[s, k]
         states.append((position, velocity, second))
     if not floating:
@@ -84,8 +95,9 @@ def compare(model: TreeModel, twin: pin.Model, floating: bool) -> None:
     motion, states = twin_states(model, twin, 6, floating)
     data = twin.createData()
     first = 6 if floating else 0
-    order = list(range(first)) + [twin.joints[twin.getJointId(name)].idx_v
-                                  for name in model.coordinate_names]
+    order = list(range(first)) + [
+        twin.joints[twin.getJointId(name)].idx_v for name in model.coordinate_names
+    ]
     expected = np.array([pin.rnea(twin, data, *state)[order] for state in states])
     found = inverse_dynamics(model, motion)
     assert found.shape == (6, twin.nv)
@@ -109,16 +121,19 @@ def test_sizes_follow_nv_and_not_nq() -> None:
     too_wide = np.zeros((3, twin.nq))
     still = np.zeros((3, 3))
     with pytest.raises(ModelError, match=r'q has the shape \(3, 11\), expected \(3, 3\)'):
-        Regressor(model).compute(floating_base_motion(too_wide, too_wide, too_wide, still, still,
-                                                      still))
+        Regressor(model).compute(
+            floating_base_motion(too_wide, too_wide, too_wide, still, still, still)
+        )
 
 
 def test_every_link_keeps_its_own_inertia() -> None:
     """CAD values must not slip to a neighbour: each body's mass and centre by link name."""
     model = load_urdf(HUMANOID)
     tree = ElementTree.parse(HUMANOID)
-    masses = {element.get('name'): float(element.find('inertial/mass').get('value'))
-              for element in tree.iter('link')}
+    masses = {
+        element.get('name'): float(element.find('inertial/mass').get('value'))
+        for element in tree.iter('link')
+    }
     assert len(masses) == model.bodies == 13
     assert model.dof == 12
     for name, mass in masses.items():
@@ -146,8 +161,13 @@ def test_fixed_links_are_merged_into_their_parents() -> None:
 
 
 def test_massless_links_get_no_columns() -> None:
-    text = robot(link('a'), '<link name="b"/>', link('c'), joint('ab', 'revolute', 'a', 'b'),
-                 joint('bc', 'revolute', 'b', 'c'))
+    text = robot(
+        link('a'),
+        '<link name="b"/>',
+        link('c'),
+        joint('ab', 'revolute', 'a', 'b'),
+        joint('bc', 'revolute', 'b', 'c'),
+    )
     model = parse_urdf(text)
     regressor = Regressor(model)
     assert {column.body for column in regressor.columns} == {'a', 'c'}
@@ -181,10 +201,16 @@ def test_locking_without_merging_keeps_the_motion() -> None:
 
 
 def test_mimic_joints_follow_their_source() -> None:
-    free = robot(link('a'), link('b'), link('c', 2.0), joint('ab', 'revolute', 'a', 'b'),
-                 joint('bc', 'prismatic', 'b', 'c'))
-    tied = free.replace('</joint></robot>',
-                        '<mimic joint="ab" multiplier="-0.5" offset="0.2"/></joint></robot>')
+    free = robot(
+        link('a'),
+        link('b'),
+        link('c', 2.0),
+        joint('ab', 'revolute', 'a', 'b'),
+        joint('bc', 'prismatic', 'b', 'c'),
+    )
+    tied = free.replace(
+        '</joint></robot>', '<mimic joint="ab" multiplier="-0.5" offset="0.2"/></joint></robot>'
+    )
     one, two = parse_urdf(tied, floating=False), parse_urdf(free, floating=False)
     assert (one.dof, two.dof) == (1, 2)
     rng = np.random.default_rng(0)
@@ -199,12 +225,17 @@ def test_mimic_joints_follow_their_source() -> None:
 
 
 def test_a_mimic_of_a_fixed_joint_is_locked_at_its_offset() -> None:
-    text = robot(link('a'), link('b'), link('c'), joint('ab', 'fixed', 'a', 'b'),
-                 joint('bc', 'revolute', 'b', 'c',
-                       more='<mimic joint="ab" multiplier="2" offset="0.4"/>'))
+    text = robot(
+        link('a'),
+        link('b'),
+        link('c'),
+        joint('ab', 'fixed', 'a', 'b'),
+        joint('bc', 'revolute', 'b', 'c', more='<mimic joint="ab" multiplier="2" offset="0.4"/>'),
+    )
     free = text.replace('<mimic joint="ab" multiplier="2" offset="0.4"/>', '')
-    assert np.allclose(parse_urdf(text).parameters,
-                       parse_urdf(free, locked={'bc': 0.4}).parameters, atol=1e-14)
+    assert np.allclose(
+        parse_urdf(text).parameters, parse_urdf(free, locked={'bc': 0.4}).parameters, atol=1e-14
+    )
 
 
 def test_wrench_at_a_merged_frame_acts_where_the_frame_is() -> None:
@@ -222,31 +253,64 @@ def test_wrench_at_a_merged_frame_acts_where_the_frame_is() -> None:
     assert body_motion(model, motion).position.shape == (3, 3, 3)
 
 
-@pytest.mark.parametrize(('text', 'words'), [
-    (robot('<link name="a"/>', '<link name="b"/>', joint('j', 'revolute', 'a', 'b')),
-     'no link has an inertial'),
-    (robot(link('a', -1.0), link('b')), 'link "a" has the mass -1'),
-    (robot(link('a').replace('0.01', 'nan')), 'link "a", inertia ixy is "nan"'),
-    (robot(link('a'), link('b')), 'disconnected'),
-    (robot(link('a'), link('a')), 'two bodies have the name "a"'),
-    (robot(link('a'), link('b'), joint('j', 'spherical', 'a', 'b')), 'spherical'),
-    (robot(link('a'), link('b'), joint('j', 'planar', 'a', 'b')), 'type "planar"'),
-    (robot(link('a'), link('b'), joint('j', 'revolute', 'x', 'b')), 'parent "x"'),
-    (robot(link('a'), joint('j', 'revolute', 'a', 'b')), 'child link "b"'),
-    (robot(link('a'), link('b'), joint('j', 'revolute', 'a', 'b', '0 0 0')), 'the axis'),
-    (robot(link('a'), link('b'), joint('j', 'revolute', 'a', 'b'),
-           joint('k', 'revolute', 'b', 'a')), 'cyclic'),
-    (robot(link('a'), link('b'), link('c'), joint('j', 'revolute', 'a', 'b'),
-           joint('j', 'revolute', 'a', 'c')), 'two joints have the name "j"'),
-    (robot(link('a'), link('b'), joint('i', 'revolute', 'a', 'b'),
-           joint('j', 'revolute', 'a', 'b')), 'child of two joints'),
-    (robot(link('a'), link('b'),
-           joint('j', 'revolute', 'a', 'b', more='<mimic joint="z"/>')), 'mimics "z"'),
-    ('<robot name="r"><link', 'cannot be parsed'),
-    ('not xml', 'cannot be parsed'),
-    (robot('<link name="a"><inertial><mass value="x"/></inertial></link>'),
-     'link "a", mass value is "x"'),
-])
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        (
+            robot('<link name="a"/>', '<link name="b"/>', joint('j', 'revolute', 'a', 'b')),
+            'no link has an inertial',
+        ),
+        (robot(link('a', -1.0), link('b')), 'link "a" has the mass -1'),
+        (robot(link('a').replace('0.01', 'nan')), 'link "a", inertia ixy is "nan"'),
+        (robot(link('a'), link('b')), 'disconnected'),
+        (robot(link('a'), link('a')), 'two bodies have the name "a"'),
+        (robot(link('a'), link('b'), joint('j', 'spherical', 'a', 'b')), 'spherical'),
+        (robot(link('a'), link('b'), joint('j', 'planar', 'a', 'b')), 'type "planar"'),
+        (robot(link('a'), link('b'), joint('j', 'revolute', 'x', 'b')), 'parent "x"'),
+        (robot(link('a'), joint('j', 'revolute', 'a', 'b')), 'child link "b"'),
+        (robot(link('a'), link('b'), joint('j', 'revolute', 'a', 'b', '0 0 0')), 'the axis'),
+        (
+            robot(
+                link('a'),
+                link('b'),
+                joint('j', 'revolute', 'a', 'b'),
+                joint('k', 'revolute', 'b', 'a'),
+            ),
+            'cyclic',
+        ),
+        (
+            robot(
+                link('a'),
+                link('b'),
+                link('c'),
+                joint('j', 'revolute', 'a', 'b'),
+                joint('j', 'revolute', 'a', 'c'),
+            ),
+            'two joints have the name "j"',
+        ),
+        (
+            robot(
+                link('a'),
+                link('b'),
+                joint('i', 'revolute', 'a', 'b'),
+                joint('j', 'revolute', 'a', 'b'),
+            ),
+            'child of two joints',
+        ),
+        (
+            robot(
+                link('a'), link('b'), joint('j', 'revolute', 'a', 'b', more='<mimic joint="z"/>')
+            ),
+            'mimics "z"',
+        ),
+        ('<robot name="r"><link', 'cannot be parsed'),
+        ('not xml', 'cannot be parsed'),
+        (
+            robot('<link name="a"><inertial><mass value="x"/></inertial></link>'),
+            'link "a", mass value is "x"',
+        ),
+    ],
+)
 @pytest.mark.parametrize('floating', [True, False])
 def test_bad_files_get_one_sentence(text: str, words: str, floating: bool) -> None:
     with pytest.raises(ModelError) as caught:

@@ -65,15 +65,15 @@ def test_four_bar_against_an_independent_lagrangian():
     def inertia(a: float) -> float:
         d = slope(a)
         p, r = d[:2], d[2:]
-        return (masses[0] * p @ p + masses[1] * (p @ p + p @ r + r @ r)
-                + masses[2] * r @ r) / 3.0
+        return (masses[0] * p @ p + masses[1] * (p @ p + p @ r + r @ r) + masses[2] * r @ r) / 3.0
 
     def acceleration(_: float, y: np.ndarray) -> list[float]:
         h = 1e-4
         change = (inertia(y[0] + h) - inertia(y[0] - h)) / (2 * h)
         d = slope(y[0])
         torque = truth.torque - truth.gravity * 0.5 * (
-            masses[0] * d[1] + masses[1] * (d[1] + d[3]) + masses[2] * d[3])
+            masses[0] * d[1] + masses[1] * (d[1] + d[3]) + masses[2] * d[3]
+        )
         return [y[1], (torque - 0.5 * change * y[1] ** 2) / inertia(y[0])]
 
     model = four_bar.build(g, truth)
@@ -101,15 +101,21 @@ def test_torque_free_body_turns_as_euler_says():
     inertia = np.diag([1.0, 2.0, 2.5])
     b = NaturalBuilder(3, (0.0, 0.0, 0.0))
     b.free_body('top', from_centre_of_mass(3.0, np.zeros(3), inertia), (0, 0, 0))
-    model = NaturalModel(b, ['top.origin.x', 'top.origin.y', 'top.origin.z', 'top.e1.y',
-                             'top.e1.z', 'top.e2.z'])
+    model = NaturalModel(
+        b, ['top.origin.x', 'top.origin.y', 'top.origin.z', 'top.e1.y', 'top.e1.z', 'top.e2.z']
+    )
     omega = np.array([0.3, 2.0, 0.1])
     model.assemble()
     # at the identity: e1' = w x e1 and so on
     model.set_rates(np.array([0, 0, 0, omega[2], -omega[1], omega[0]]))
     model.update_acceleration()
-    exact = solve_ivp(lambda _, w: np.linalg.solve(inertia, np.cross(inertia @ w, w)), (0, 0.4),
-                      omega, rtol=1e-10, atol=1e-12)
+    exact = solve_ivp(
+        lambda _, w: np.linalg.solve(inertia, np.cross(inertia @ w, w)),
+        (0, 0.4),
+        omega,
+        rtol=1e-10,
+        atol=1e-12,
+    )
     for _ in range(400):
         model.step(0.001)
     E, D = model.q[3:].reshape(3, 3), model.qd[3:].reshape(3, 3)
@@ -121,9 +127,16 @@ def test_moment_and_force_loads_accelerate_by_newton_and_euler():
     inertia = np.diag([1.0, 2.0, 2.5])
     b = NaturalBuilder(3, (0.0, 0.0, 0.0))
     b.free_body('top', from_centre_of_mass(4.0, np.zeros(3), inertia), (0, 0, 0))
-    model = NaturalModel(b, ['top.origin.x', 'top.origin.y', 'top.origin.z', 'top.e1.y',
-                             'top.e1.z', 'top.e2.z'], loaded_bodies=['top'])
-    force, point, moment = np.array([1.0, -2, 3]), np.array([0.2, 0.1, -0.3]), np.array([4., 5, 6])
+    model = NaturalModel(
+        b,
+        ['top.origin.x', 'top.origin.y', 'top.origin.z', 'top.e1.y', 'top.e1.z', 'top.e2.z'],
+        loaded_bodies=['top'],
+    )
+    force, point, moment = (
+        np.array([1.0, -2, 3]),
+        np.array([0.2, 0.1, -0.3]),
+        np.array([4.0, 5, 6]),
+    )
     model.loads.wrenches[0, :9] = np.concatenate([force, point, moment])
     model.assemble()
     alpha = np.linalg.solve(inertia, moment + np.cross(point, force))
@@ -143,13 +156,15 @@ def test_spring_mass_damper_follows_its_formula():
     for _ in range(2000):
         model.step(0.001)
     decay, omega = 1.0 / 4.0, np.sqrt(25.0 - 1.0 / 16.0)
-    exact = 1.0 + 0.3 * np.exp(-decay * 2) * (np.cos(omega * 2) + decay / omega
-                                              * np.sin(omega * 2))
+    exact = 1.0 + 0.3 * np.exp(-decay * 2) * (
+        np.cos(omega * 2) + decay / omega * np.sin(omega * 2)
+    )
     assert model.q[0] == pytest.approx(exact, abs=2e-5)
 
 
 def test_a_driven_coordinate_follows_its_input_and_moves_the_rest(
-        spatial_builder, spatial_independent):
+    spatial_builder, spatial_independent
+):
     b = spatial_builder()
     name = b.drive(b.index('travel'))
     model = NaturalModel(b, [c for c in spatial_independent if c != 'travel'])
@@ -157,8 +172,9 @@ def test_a_driven_coordinate_follows_its_input_and_moves_the_rest(
     time = 0.0
     for _ in range(300):
         time += 0.001
-        model.set_drive(name, 0.1 * np.sin(3 * time), 0.3 * np.cos(3 * time),
-                        -0.9 * np.sin(3 * time))
+        model.set_drive(
+            name, 0.1 * np.sin(3 * time), 0.3 * np.cos(3 * time), -0.9 * np.sin(3 * time)
+        )
         model.step(0.001)
     k = model.names.index('travel')
     assert model.q[k] == pytest.approx(0.1 * np.sin(0.9), abs=1e-10)

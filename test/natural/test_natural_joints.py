@@ -21,10 +21,17 @@ def freedom(b: NaturalBuilder, independent: list[str]) -> int:
     return model.q.size - np.linalg.matrix_rank(model.jacobian())
 
 
-@pytest.mark.parametrize(('kind', 'left'), [
-    ('spherical', ['b.e1.y', 'b.e1.z', 'b.e2.z']), ('revolute', ['b.e1.y']),
-    ('universal', ['b.e1.y', 'b.e2.z']), ('cylindrical', ['b.origin.z', 'b.e1.y']),
-    ('prismatic', ['b.origin.z']), ('distance', [*FREE[1:]])])
+@pytest.mark.parametrize(
+    ('kind', 'left'),
+    [
+        ('spherical', ['b.e1.y', 'b.e1.z', 'b.e2.z']),
+        ('revolute', ['b.e1.y']),
+        ('universal', ['b.e1.y', 'b.e2.z']),
+        ('cylindrical', ['b.origin.z', 'b.e1.y']),
+        ('prismatic', ['b.origin.z']),
+        ('distance', [*FREE[1:]]),
+    ],
+)
 def test_joints_leave_the_right_freedom(kind, left, box):
     b, body = ground_and_body(box)
     o, x, y, z = (b.fixed(v) for v in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)))
@@ -58,8 +65,7 @@ def test_planar_slider_crank_moves_as_its_formula():
     a = 0.7
     root = np.sqrt(9 - np.sin(a) ** 2)
     assert model.q[2] == pytest.approx(np.cos(a) + root, abs=1e-12)
-    assert model.qd[2] == pytest.approx(2 * (-np.sin(a) - np.sin(a) * np.cos(a) / root),
-                                        abs=1e-12)
+    assert model.qd[2] == pytest.approx(2 * (-np.sin(a) - np.sin(a) * np.cos(a) / root), abs=1e-12)
 
 
 def test_sharing_a_vector_needs_no_second_unit_constraint(spatial):
@@ -78,10 +84,16 @@ def test_a_redundant_constraint_is_named(box):
 
 def test_bodies_that_disagree_about_a_shared_vector_are_refused(box):
     b, body = ground_and_body(box)
-    b.body('wheel', [(body.origin, 'point', (0, 0, 0)),
-                     (body.vector((0, 1, 0)), 'vector', (0, 1.5, 0)),
-                     (b.vector('w1', (1, 0, 0)), 'vector', (1, 0, 0)),
-                     (b.vector('w3', (0, 0, 1)), 'vector', (0, 0, 1))], box(1.0, 0.2))
+    b.body(
+        'wheel',
+        [
+            (body.origin, 'point', (0, 0, 0)),
+            (body.vector((0, 1, 0)), 'vector', (0, 1.5, 0)),
+            (b.vector('w1', (1, 0, 0)), 'vector', (1, 0, 0)),
+            (b.vector('w3', (0, 0, 1)), 'vector', (0, 0, 1)),
+        ],
+        box(1.0, 0.2),
+    )
     with pytest.raises(ModelError, match=r"'wheel rigid 11' asks for 2.25"):
         NaturalModel(b, [*FREE, 'w1.z']).assemble()
 
@@ -136,6 +148,7 @@ def test_names_and_numbers_are_checked():
 
 def test_the_sparse_factor_solves_like_the_dense_one(spatial):
     from veh_identification.multibody.natural import kinematics
+
     spatial.r_matrices()
     J = spatial.jacobian()
     B = np.eye(spatial.q.size)[spatial.independent]

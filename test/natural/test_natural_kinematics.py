@@ -41,8 +41,10 @@ def test_the_r_matrix_is_the_derivative_of_the_pose(spatial):
     state, z, zd, zdd = spatial.state(), spatial.z, spatial.zd, spatial.zdd
     for k in range(8):
         unit = STEP * np.eye(8)[k]
-        difference = (moved(spatial, state, z + unit, zd, zdd)[0]
-                      - moved(spatial, state, z - unit, zd, zdd)[0]) / (2 * STEP)
+        difference = (
+            moved(spatial, state, z + unit, zd, zdd)[0]
+            - moved(spatial, state, z - unit, zd, zdd)[0]
+        ) / (2 * STEP)
         assert np.allclose(difference, R[:, k], atol=1e-7)
 
 
@@ -79,6 +81,7 @@ def test_r_matrices_of_chosen_columns_are_columns_of_all(spatial):
 
 def test_a_failed_position_problem_leaves_the_state(spatial):
     from veh_identification.errors import EstimationError
+
     state = spatial.state()
     z = spatial.z
     z[3:6] = 3.0  # components of unit vectors cannot be this long

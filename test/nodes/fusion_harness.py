@@ -85,9 +85,12 @@ def imu(
     kind = 'sensor_msgs/msg/Imu'
     fields.setdefault('orientation_covariance', NO_ORIENTATION)
     message = messages.new(
-        kind, header=messages.header(stamp, 'base_link'), angular_velocity=rate,
-        linear_acceleration=force, **fields,
-    )  # fmt: skip
+        kind,
+        header=messages.header(stamp, 'base_link'),
+        angular_velocity=rate,
+        linear_acceleration=force,
+        **fields,
+    )
     return Recorded(stamp if arrival is None else arrival, '/imu/data', kind, message)
 
 
@@ -100,9 +103,12 @@ def joints(
 ) -> Recorded:
     kind = 'sensor_msgs/msg/JointState'
     message = messages.new(
-        kind, header=messages.header(stamp), name=names, position=positions,
+        kind,
+        header=messages.header(stamp),
+        name=names,
+        position=positions,
         velocity=velocities or [],
-    )  # fmt: skip
+    )
     return Recorded(stamp if arrival is None else arrival, '/joint_states', kind, message)
 
 
@@ -117,9 +123,10 @@ def pose(
 def wrench(stamp: int, topic: str, frame: str, values: list[float]) -> Recorded:
     kind = 'geometry_msgs/msg/WrenchStamped'
     message = messages.new(
-        kind, header=messages.header(stamp, frame),
+        kind,
+        header=messages.header(stamp, frame),
         wrench=(tuple(values[:3]), tuple(values[3:])),
-    )  # fmt: skip
+    )
     return Recorded(stamp, topic, kind, message)
 
 
@@ -128,29 +135,41 @@ def fix(
 ) -> Recorded:
     kind = 'sensor_msgs/msg/NavSatFix'
     message = messages.new(
-        kind, header=messages.header(stamp, 'gps'), status=(status, 1), latitude=latitude,
-        longitude=longitude, altitude=altitude, position_covariance_type=0,
-    )  # fmt: skip
+        kind,
+        header=messages.header(stamp, 'gps'),
+        status=(status, 1),
+        latitude=latitude,
+        longitude=longitude,
+        altitude=altitude,
+        position_covariance_type=0,
+    )
     return Recorded(stamp, '/gps/fix', kind, message)
 
 
 def odometry(stamp: int, speed: float, turn: float) -> Recorded:
     kind = 'nav_msgs/msg/Odometry'
     message = messages.new(
-        kind, header=messages.header(stamp, 'odom'), child_frame_id='base_link',
+        kind,
+        header=messages.header(stamp, 'odom'),
+        child_frame_id='base_link',
         twist={'twist': ((speed, 0.0, 0.0), (0.0, 0.0, turn))},
-    )  # fmt: skip
+    )
     return Recorded(stamp, '/odom', kind, message)
 
 
 def static_transform(
-    arrival: int, parent: str, child: str, translation: tuple[float, float, float],
+    arrival: int,
+    parent: str,
+    child: str,
+    translation: tuple[float, float, float],
     q: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0),
-) -> Recorded:  # fmt: skip
+) -> Recorded:
     item = messages.new(
-        'geometry_msgs/msg/TransformStamped', header=messages.header(arrival, parent),
-        child_frame_id=child, transform=(translation, q),
-    )  # fmt: skip
+        'geometry_msgs/msg/TransformStamped',
+        header=messages.header(arrival, parent),
+        child_frame_id=child,
+        transform=(translation, q),
+    )
     kind = 'tf2_msgs/msg/TFMessage'
     return Recorded(arrival, '/tf_static', kind, messages.new(kind, transforms=[item]))
 

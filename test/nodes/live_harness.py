@@ -54,14 +54,24 @@ class Sink:
 
     def states(self) -> list[Item]:
         """The fused states as a source for the identification node alone."""
-        return [Item(ns, '/fused/state', messages.deserialize(p, t), STATE)
-                for n, t, p, ns in self.rows if n == '/fused/state']  # fmt: skip
+        return [
+            Item(ns, '/fused/state', messages.deserialize(p, t), STATE)
+            for n, t, p, ns in self.rows
+            if n == '/fused/state'
+        ]
 
 
 def run(
-    node_class: Any, name: str, source: list[Any], *, fusion: bool = False, calls: Any = (),
-    start: int = 0, config: Any = None, **parameters: Any,
-) -> tuple[Any, Sink]:  # fmt: skip
+    node_class: Any,
+    name: str,
+    source: list[Any],
+    *,
+    fusion: bool = False,
+    calls: Any = (),
+    start: int = 0,
+    config: Any = None,
+    **parameters: Any,
+) -> tuple[Any, Sink]:
     """The node over a source; `fusion` puts sensor_fusion before it, as the graph does."""
     sink, start = Sink(), start or source[0].time_ns
     engine = ReplayEngine(start, sink=sink, log_level='fatal')

@@ -42,10 +42,12 @@ def pieces(recording, seconds: float):
     for a in np.arange(0.0, seconds - CHUNK + 1e-9, CHUNK - OVERLAP):
         b = a + CHUNK
         yield replace(
-            recording, imu=cut(recording.imu, a, b), speed=cut(recording.speed, a, b),
+            recording,
+            imu=cut(recording.imu, a, b),
+            speed=cut(recording.speed, a, b),
             joints={n: cut(s, a, b) for n, s in recording.joints.items()},
             wrenches={n: cut(s, a, b) for n, s in recording.wrenches.items()},
-        )  # fmt: skip
+        )
 
 
 def loaded_vehicle() -> Vehicle:
@@ -76,9 +78,11 @@ def test_after_60_s_of_sine_steering_within_two_sigma_of_the_offline_estimate(
     offline = identify_recordings([driven[0]], default_configuration())
     solution = live.solve()
     difference = (solution.value - offline.value) / offline.std
-    print(f'live - offline: max {np.abs(difference).max():.2f} sigma '
-          f'({NAMES[int(np.abs(difference).argmax())]}), '
-          f'rms {np.sqrt(np.mean(difference**2)):.2f}')  # fmt: skip
+    print(
+        f'live - offline: max {np.abs(difference).max():.2f} sigma '
+        f'({NAMES[int(np.abs(difference).argmax())]}), '
+        f'rms {np.sqrt(np.mean(difference**2)):.2f}'
+    )
     assert np.abs(difference).max() < 2.0
     assert solution.excited.all()
     assert not live.changed and live.held_chunks == 0
@@ -96,8 +100,10 @@ def test_a_load_is_noticed_in_its_first_chunk(live) -> None:
     assert core.add(chunk) == ''
     assert core.changed
     change = core.change
-    print(f'load {change.value[0]:.1f} +- {change.std[0]:.1f} kg, first moments '
-          f'{np.round(change.value[1:], 1)}, statistic {change.test.statistic:.0f}')  # fmt: skip
+    print(
+        f'load {change.value[0]:.1f} +- {change.std[0]:.1f} kg, first moments '
+        f'{np.round(change.value[1:], 1)}, statistic {change.test.statistic:.0f}'
+    )
     expected = truth['Mc'] - Vehicle().parameters()['Mc']
     assert expected == pytest.approx(LOAD)
     assert change.value[0] == pytest.approx(LOAD, abs=max(5.0, 4.0 * change.std[0]))
@@ -208,9 +214,12 @@ def test_save_reset_load(source, ran) -> None:
     file = ran[0].options.file
     short = source[: len(source) // 8]
     node, sink = run(
-        CarIdentification, NAME, short, file=file,
+        CarIdentification,
+        NAME,
+        short,
+        file=file,
         calls=[(0.5, '/load', {}), (1.5, '/reset', {}), (1.7, '/load', {})],
-    )  # fmt: skip
+    )
     assert node.solution is not None and node.live.seconds > 9.0
     then = {p.name: p for p in ran[1].of(PARAMETERS)[-1].parameters}
     now = {p.name: p for p in sink.of(PARAMETERS)[-1].parameters}
@@ -244,16 +253,23 @@ def test_lost_sensors_and_numbers_that_are_none(source) -> None:
 
 
 def test_silence_disabling_and_wrong_parameters(source) -> None:
-    quiet = [*source[:4000], *(Item(i.time_ns + 5 * 10**9, i.topic, i.message)
-                               for i in source[4000:4100])]  # fmt: skip
+    quiet = [
+        *source[:4000],
+        *(Item(i.time_ns + 5 * 10**9, i.topic, i.message) for i in source[4000:4100]),
+    ]
     _, sink = run(
-        CarIdentification, NAME, quiet,
+        CarIdentification,
+        NAME,
+        quiet,
         calls=[(0.2, '/enable', {'data': False}), (0.4, '/enable', {'data': True})],
-    )  # fmt: skip
+    )
     status = sink.statuses(NAME)
     assert any('no sensor message for 2 s' in s.message for s in status)
     assert messages.byte_value(status[0].level) == 1  # no estimate yet
-    for wrong, text in (({'car': 'nowhere'}, 'parameter car'), ({'dof': 21}, 'parameter dof'),
-                        ({'chunk': 1.0}, 'below its minimum')):  # fmt: skip
+    for wrong, text in (
+        ({'car': 'nowhere'}, 'parameter car'),
+        ({'dof': 21}, 'parameter dof'),
+        ({'chunk': 1.0}, 'below its minimum'),
+    ):
         with pytest.raises(ParameterError, match=text):
             run(CarIdentification, NAME, source[:1], **wrong)

@@ -42,18 +42,21 @@ def loaded(mass: float, place: tuple[float, float, float] = (0.9, 0.3, 0.35)) ->
 
 def chunks(seconds: float, seed: int, vehicle: Vehicle | None = None):
     """A drive in chunks as the node cuts it."""
-    recording, _ = car_recording(default_configuration(), sine_steer(1), seconds, seed,
-                                 vehicle=vehicle)
+    recording, _ = car_recording(
+        default_configuration(), sine_steer(1), seconds, seed, vehicle=vehicle
+    )
 
     def cut(series, a):
         return series.take((series.stamps >= a) & (series.stamps < a + CHUNK))
 
     for a in np.arange(0.0, seconds - CHUNK + 1e-9, CHUNK - OVERLAP):
         yield replace(
-            recording, imu=cut(recording.imu, a), speed=cut(recording.speed, a),
+            recording,
+            imu=cut(recording.imu, a),
+            speed=cut(recording.speed, a),
             joints={n: cut(s, a) for n, s in recording.joints.items()},
             wrenches={n: cut(s, a) for n, s in recording.wrenches.items()},
-        )  # fmt: skip
+        )
 
 
 @pytest.fixture(scope='module')
@@ -103,8 +106,9 @@ def test_a_lost_steering_sensor_is_not_taken_as_straight_wheels(live: CarLive) -
     assert other.add(blind) == 'sensors are missing: steering_fl'
 
 
-def messages_of(manoeuvre: Manoeuvre, seconds: float, seed: int,
-                vehicle: Vehicle | None = None) -> list[Item]:
+def messages_of(
+    manoeuvre: Manoeuvre, seconds: float, seed: int, vehicle: Vehicle | None = None
+) -> list[Item]:
     car = default_configuration()
     _, streams, _ = run_sensors(car, manoeuvre, seconds, seed, vehicle=vehicle)
     used = [one for one in streams if not one.topic.startswith('ride')]
@@ -117,8 +121,16 @@ def test_the_node_tells_a_payload(live: CarLive, tmp_path: Path) -> None:
     file = tmp_path / 'empty.npz'
     np.savez(file, **live.state())
     source = messages_of(sine_steer(1), 8.0, 4, loaded(75.0))
-    node, sink = run(CarIdentification, NAME, source, chunk=7.0, bias_correction=False,
-                     reconstruction=False, file=str(file), calls=[(0.1, '/load', {})])
+    node, sink = run(
+        CarIdentification,
+        NAME,
+        source,
+        chunk=7.0,
+        bias_correction=False,
+        reconstruction=False,
+        file=str(file),
+        calls=[(0.1, '/load', {})],
+    )
     assert node.live.changed and node.live.held_chunks == 1
     text = sink.statuses(NAME)[-1].message
     assert 'the load has changed by +7' in text and 'kg at x 0.9' in text
@@ -130,8 +142,14 @@ def test_the_node_tells_a_payload(live: CarLive, tmp_path: Path) -> None:
 def test_straight_driving_is_told_to_steer() -> None:
     """Neither yaw nor lateral force without steering: the node says what would help."""
     straight = Manoeuvre('sine', 100.0 * KMH, frequency=0.5, lateral=1e-3)
-    node, sink = run(CarIdentification, NAME, messages_of(straight, 8.0, 3), chunk=6.0,
-                     bias_correction=False, reconstruction=False)
+    node, sink = run(
+        CarIdentification,
+        NAME,
+        messages_of(straight, 8.0, 3),
+        chunk=6.0,
+        bias_correction=False,
+        reconstruction=False,
+    )
     assert node.live.chunks == 1
     text = sink.statuses(NAME)[-1].message
     weak = next(part for part in text.split('; ') if part.endswith(SINE)).split(':')[0].split()
@@ -142,7 +160,7 @@ def test_straight_driving_is_told_to_steer() -> None:
     assert next(p for p in found.parameters if p.name == 'Mc').excited
 
 
-WARM = '''
+WARM = """
 import sys
 import numba.core.dispatcher as dispatcher
 import numpy as np
@@ -171,11 +189,12 @@ live.solve()
 W, Y = live.model.matrices(live.latest)
 decimate(np.ascontiguousarray(Y), row_filter(live.latest.rate, 3.0))
 print({key: n for key, n in compiled().items() if n != before.get(key)})
-'''
+"""
 
 
 def test_after_the_warm_up_nothing_is_compiled_any_more() -> None:
-    done = subprocess.run([sys.executable, '-c', WARM], capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(
+        [sys.executable, '-c', WARM], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == '{}'

@@ -69,10 +69,12 @@ def test_after_a_walk_the_estimate_is_within_two_sigma_of_the_offline_one(walked
     node, sink = walked
     offline = command.run([bag], robot_path(cad=True))
     found, result = last(sink), offline.result
-    difference = np.array([
-        (found[name].value - value) / std
-        for name, value, std in zip(result.names, result.value, result.std, strict=True)
-    ])  # fmt: skip
+    difference = np.array(
+        [
+            (found[name].value - value) / std
+            for name, value, std in zip(result.names, result.value, result.std, strict=True)
+        ]
+    )
     assert len(difference) == 94
     print(f'live - offline: max {np.abs(difference).max():.2f} sigma')
     assert np.abs(difference).max() < 1.0
@@ -168,9 +170,10 @@ def test_ankle_sensors_give_the_same_mass(bag, tmp_path) -> None:
 def test_save_reset_load_round_trip(states, tmp_path) -> None:
     file = tmp_path / 'estimate.npz'
     node, sink = identify(
-        states, file=str(file),
+        states,
+        file=str(file),
         calls=[(8.0, '/save', {}), (8.1, '/reset', {}), (8.2, '/load', {})],
-    )  # fmt: skip
+    )
     assert file.is_file()
     masses = [by_name(m)['total_mass'].value for m in sink.of(PARAMETERS)]
     samples = [m.sample_count for m in sink.of(PARAMETERS)]
@@ -265,8 +268,10 @@ def test_a_joint_that_wakes_up_starts_the_estimation_over(states) -> None:
 
 def test_silence_and_disabling(states) -> None:
     calls = [(5.0, '/enable', {'data': False}), (6.5, '/enable', {'data': True})]
-    late = [Item(s.time_ns + 4_000_000_000 * (k > 1600), s.topic, s.message, s.typename)
-            for k, s in enumerate(states[:2000])]  # fmt: skip
+    late = [
+        Item(s.time_ns + 4_000_000_000 * (k > 1600), s.topic, s.message, s.typename)
+        for k, s in enumerate(states[:2000])
+    ]
     node, sink = identify(late, calls=calls)
     texts = [s.message for s in sink.statuses(NAME)]
     assert 'disabled' in texts

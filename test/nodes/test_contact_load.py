@@ -28,8 +28,9 @@ def test_a_load_is_noticed_measured_and_its_end_too() -> None:
     source = [Item(r.log_ns, r.topic, r.message) for r in made if r.topic in PLATE]
     node, sink = run(ContactIdentification, NAME, source, fusion=True, memory=1.5)
     start = source[0].time_ns
-    seen = {(ns - start) * 1e-9: m for ns, m in sink.timed(TOPIC)
-            if 'load has changed' in m.advice}  # fmt: skip
+    seen = {
+        (ns - start) * 1e-9: m for ns, m in sink.timed(TOPIC) if 'load has changed' in m.advice
+    }
     print(f'load from 14 to 17 s seen from {min(seen):.1f} to {max(seen):.1f} s')
     assert 14.0 < min(seen) <= 16.0
     assert 17.0 < max(seen) <= 20.0

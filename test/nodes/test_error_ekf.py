@@ -52,12 +52,16 @@ def messages(bag: Path, change: Change | None = None, seconds: float = SECONDS) 
     return found
 
 
-def run(source: list[Item], config: str = 'error_ekf_buggy.yaml', calls: Any = (),
-        **parameters: Any) -> tuple[ErrorEkf, Sink]:
+def run(
+    source: list[Item], config: str = 'error_ekf_buggy.yaml', calls: Any = (), **parameters: Any
+) -> tuple[ErrorEkf, Sink]:
     sink = Sink()
     engine = ReplayEngine(source[0].time_ns, sink=sink, log_level='fatal')
-    node = ErrorEkf(engine.create_node('error_ekf', parameter_files=[find_config(config)],
-                                       parameters=parameters))
+    node = ErrorEkf(
+        engine.create_node(
+            'error_ekf', parameter_files=[find_config(config)], parameters=parameters
+        )
+    )
     for seconds, service, request in calls:
         engine.call_service_at(START + round(seconds * 1e9), f'/error_ekf{service}', **request)
     engine.run(source)
@@ -81,8 +85,9 @@ def test_same_numbers_as_offline_and_nothing_lost(circle, tmp_path):
         assert m.pose.pose.position.x == offline['pose.pose.position.x'][k]
         assert m.pose.pose.orientation.z == offline['pose.pose.orientation.z'][k]
         assert m.twist.twist.angular.z == offline['twist.twist.angular.z'][k]
-    np.testing.assert_array_equal(live[-1].pose.covariance, offline.values[
-        'pose.covariance'][rows[stamp_ns(live[-1])]])
+    np.testing.assert_array_equal(
+        live[-1].pose.covariance, offline.values['pose.covariance'][rows[stamp_ns(live[-1])]]
+    )
     # at the last report everything that came in was used but what still waits
     status = sink.of('/error_ekf/status')[-1]
     assert status.mode == 'running'
@@ -112,8 +117,13 @@ def test_topics_and_their_contents(circle):
     transform = sink.of('/tf')[-1].transforms[0]
     assert (transform.header.frame_id, transform.child_frame_id) == ('map', 'base_link')
     joints = sink.of('/joint_states/observed')[-1]
-    assert list(joints.name)[:5] == ['wheel_fl', 'wheel_fr', 'wheel_rl', 'wheel_rr',
-                                     'suspension_fl']
+    assert list(joints.name)[:5] == [
+        'wheel_fl',
+        'wheel_fr',
+        'wheel_rl',
+        'wheel_rr',
+        'suspension_fl',
+    ]
     assert joints.velocity[0] > 1.0
     virtual = sink.of('/error_ekf/virtual_sensors')[-1]
     assert list(virtual.wheels) == ['fl', 'fr', 'rl', 'rr']
@@ -121,8 +131,13 @@ def test_topics_and_their_contents(circle):
     assert weight == pytest.approx(562.0 * 9.81, rel=0.1)
     assert len(virtual.suspension_strokes) == 4
     assert {t for t, *_ in sink.rows} == {
-        '/odometry/observed', '/tf', '/joint_states/observed', '/error_ekf/virtual_sensors',
-        '/error_ekf/status', '/diagnostics'}
+        '/odometry/observed',
+        '/tf',
+        '/joint_states/observed',
+        '/error_ekf/virtual_sensors',
+        '/error_ekf/status',
+        '/diagnostics',
+    }
 
 
 def test_silent_imu_and_gps_leave_the_model_alone_and_it_says_so(circle):
@@ -153,15 +168,18 @@ def test_missing_inputs_run_with_force_estimation_and_say_so(circle):
         if topic in ('/brake/pressure', '/gps/vel'):
             return None
         if topic == '/joint_states':
-            return new('sensor_msgs/msg/JointState', header=header(stamp_ns(message)),
-                       name=list(message.name)[:4], position=message.position[:4])
+            return new(
+                'sensor_msgs/msg/JointState',
+                header=header(stamp_ns(message)),
+                name=list(message.name)[:4],
+                position=message.position[:4],
+            )
         return message
 
     node, sink = run(messages(circle, strip))
     status = sink.of('/error_ekf/status')[-1]
     text = ' / '.join(status.messages)
-    for words in ('no drive torque', 'no brake pressure', 'no steering',
-                  'no satellite velocity'):
+    for words in ('no drive torque', 'no brake pressure', 'no steering', 'no satellite velocity'):
         assert words in text
     session: Any = node.observer.session
     assert session.filter.orders == 3
@@ -215,13 +233,20 @@ def test_bad_messages_are_counted_and_survived(circle):
 
 def test_services(circle, tmp_path):
     file = str(tmp_path / 'state.npz')
-    calls = [(0.2, '/save', {}), (1.6, '/save', {}), (1.8, '/load', {}),
-             (1.9, '/enable', {'data': False}), (1.95, '/enable', {'data': True})]
+    calls = [
+        (0.2, '/save', {}),
+        (1.6, '/save', {}),
+        (1.8, '/load', {}),
+        (1.9, '/enable', {'data': False}),
+        (1.95, '/enable', {'data': True}),
+    ]
     node, sink = run(messages(circle, seconds=2.8), calls=calls, file=file, settle=0.5)
     assert Path(file).exists()
     assert node.observer.starts == 2
     assert [e for e in node.observer.events if 'starts anew' in e] == [
-        'loaded: the observer starts anew', 'enabled: the observer starts anew']
+        'loaded: the observer starts anew',
+        'enabled: the observer starts anew',
+    ]
     odometry = sink.of('/odometry/observed')
     gap = np.diff([stamp_ns(m) for m in odometry]).max() * 1e-9
     assert 0.1 < gap < 0.25  # from the load to the first sample after it was enabled again
@@ -258,8 +283,10 @@ def test_four_bar(tmp_path):
     assert list(found[-1].name) == ['x1', 'y1', 'x2', 'y2', 'crank']
     assert len(found) > 590
     four_bar_command.observe(bag=bag, out=tmp_path / 'out')
-    offline = read_columns(tmp_path / 'out' / 'observed', {
-        'joint_states/observed': ['position[x2]', 'velocity[crank]']})['joint_states/observed']
+    offline = read_columns(
+        tmp_path / 'out' / 'observed',
+        {'joint_states/observed': ['position[x2]', 'velocity[crank]']},
+    )['joint_states/observed']
     rows = {stamp: k for k, stamp in enumerate(offline.stamps_ns.tolist())}
     for m in found:
         k = rows[stamp_ns(m)]
@@ -270,28 +297,39 @@ def test_four_bar(tmp_path):
     assert sensor(status, 'encoder').accepted > 390
 
 
-@pytest.mark.parametrize(('parameters', 'words'), [
-    ({'system': 'train'}, "parameter system: 'train' is not one of buggy, four-bar"),
-    ({'model': 'nowhere.yaml'}, 'nowhere.yaml: no such file'),
-    ({'lag': -1.0}, 'parameter lag'),
-    ({'windw': 1.0}, 'unknown parameter windw'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('parameters', 'words'),
+    [
+        ({'system': 'train'}, "parameter system: 'train' is not one of buggy, four-bar"),
+        ({'model': 'nowhere.yaml'}, 'nowhere.yaml: no such file'),
+        ({'lag': -1.0}, 'parameter lag'),
+        ({'windw': 1.0}, 'unknown parameter windw'),
+    ],
+)
 def test_wrong_parameters_are_refused_in_a_sentence(parameters, words):
     engine = ReplayEngine(START, sink=Sink(), log_level='fatal')
     with pytest.raises(ParameterError, match=words):
         ErrorEkf(engine.create_node('error_ekf', parameters=parameters))
 
 
-@pytest.mark.parametrize(('system', 'text', 'words'), [
-    ('buggy', 'base: buggy.yaml\ngeometry: {wheel_radius: 0}', 'wheel_radius must be positive'),
-    ('buggy', 'base: buggy.yaml\nchassis: {centre: [9.0, 0, 0]}', 'carries no load'),
-    ('four-bar', 'geometry: {crank: 0}', 'four-bar'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('system', 'text', 'words'),
+    [
+        (
+            'buggy',
+            'base: buggy.yaml\ngeometry: {wheel_radius: 0}',
+            'wheel_radius must be positive',
+        ),
+        ('buggy', 'base: buggy.yaml\nchassis: {centre: [9.0, 0, 0]}', 'carries no load'),
+        ('four-bar', 'geometry: {crank: 0}', 'four-bar'),
+    ],
+)
 def test_impossible_models_are_refused_in_a_sentence(tmp_path, system, text, words):
     file = tmp_path / 'model.yaml'
     file.write_text(text)
     engine = ReplayEngine(START, sink=Sink(), log_level='fatal')
     with pytest.raises(ParameterError, match=words) as caught:
-        ErrorEkf(engine.create_node('error_ekf', parameters={
-            'system': system, 'model': str(file)}))
+        ErrorEkf(
+            engine.create_node('error_ekf', parameters={'system': system, 'model': str(file)})
+        )
     assert str(caught.value).startswith('parameter model: ')

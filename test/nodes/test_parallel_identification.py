@@ -64,9 +64,7 @@ def samples(periods: float, noise: float = 0.0, seed: int = 0, change=None) -> l
             fields = change(k, fields)
             if fields is None:
                 continue
-        made.append(
-            Sample(stamp, messages.new(JOINTS, header=messages.header(stamp), **fields))
-        )
+        made.append(Sample(stamp, messages.new(JOINTS, header=messages.header(stamp), **fields)))
     return made
 
 
@@ -116,9 +114,7 @@ def test_rate_is_found_and_noise_gives_honest_deviations() -> None:
 
 
 def test_a_gap_drops_its_period_only() -> None:
-    node, sink = run_node(
-        samples(5, change=lambda k, f: None if 300 <= k < 310 else f), rate=RATE
-    )
+    node, sink = run_node(samples(5, change=lambda k, f: None if 300 <= k < 310 else f), rate=RATE)
     assert (node.live.periods, node.live.rejected) == (4, 1)
     assert sink.of(NAME + '/parameters')[-1].parameters[9].value == pytest.approx(16.3081)
     texts = [d.status[0].message for d in sink.of('/diagnostics')]
@@ -158,10 +154,17 @@ def test_unreachable_lengths_are_an_error_in_diagnostics() -> None:
 
 def test_services_reset_enable_save_load(tmp_path) -> None:
     node, sink = run_node(
-        samples(6), rate=RATE, folder=str(tmp_path),
-        calls=[(5.2, '/save', {}), (5.3, '/reset', {}), (6.0, '/enable', {'data': False}),
-               (7.0, '/enable', {'data': True}), (7.5, '/load', {})],
-    )  # fmt: skip
+        samples(6),
+        rate=RATE,
+        folder=str(tmp_path),
+        calls=[
+            (5.2, '/save', {}),
+            (5.3, '/reset', {}),
+            (6.0, '/enable', {'data': False}),
+            (7.0, '/enable', {'data': True}),
+            (7.5, '/load', {}),
+        ],
+    )
     saved = json.loads((tmp_path / 'parameters.json').read_text())
     assert saved['parameters'][9]['value'] == pytest.approx(16.3081, rel=1e-6)
     estimates = sink.of(NAME + '/parameters')

@@ -137,8 +137,11 @@ def test_an_hours_jump_of_the_only_sensor(hours: int) -> None:
     stamps = [s.header.stamp.sec for s in result.states]
     assert stamps[-1] - stamps[0] == pytest.approx(hours * 3600 + 12, abs=2)
     assert result.states[-1].orientation_valid
-    assert any('jumped' in text for m in result.sink.messages('/sensor_fusion/status')
-               for text in m.messages)  # fmt: skip
+    assert any(
+        'jumped' in text
+        for m in result.sink.messages('/sensor_fusion/status')
+        for text in m.messages
+    )
 
 
 def test_an_hours_jump_of_one_of_two_sensors() -> None:
@@ -219,8 +222,11 @@ def test_fixes_without_solution_or_place() -> None:
     result = run(parameters, source)
     assert result.sensor('gnss').invalid == 3
     assert result.node.core.records['gnss'].reasons == {
-        'no fix': 1, 'NaN or infinite': 1, 'impossible position': 1, 'no attitude yet': 3,
-    }  # fmt: skip
+        'no fix': 1,
+        'NaN or infinite': 1,
+        'impossible position': 1,
+        'no attitude yet': 3,
+    }
     # it stands still: the heading stays unknown, and so does the pose
     assert not any(s.pose_valid for s in result.states)
     assert any('heading is not known' in text for text in result.status.messages)
@@ -238,8 +244,9 @@ def test_poses_with_broken_quaternions() -> None:
     )
     assert result.sensor('mocap').invalid == 3
     assert result.node.core.records['mocap'].reasons == {
-        'NaN or infinite': 1, 'quaternion is not of unit length': 2,
-    }  # fmt: skip
+        'NaN or infinite': 1,
+        'quaternion is not of unit length': 2,
+    }
     assert result.states[-1].pose_valid
 
 
@@ -249,17 +256,21 @@ def test_joint_messages_that_do_not_fit() -> None:
         source.append(item)
         stamp = item.time_ns
         good = joints(stamp, ['b', 'a'], [1.0, 2.0])
-        source.append({
-            50: joints(stamp, ['a', 'b'], [1.0]),
-            60: joints(stamp, ['a', 'a'], [1.0, 1.0]),
-            70: joints(stamp, ['a', 'b'], []),
-            80: joints(stamp, ['a', 'b'], [1.0, math.nan]),
-        }.get(k, good))  # fmt: skip
+        source.append(
+            {
+                50: joints(stamp, ['a', 'b'], [1.0]),
+                60: joints(stamp, ['a', 'a'], [1.0, 1.0]),
+                70: joints(stamp, ['a', 'b'], []),
+                80: joints(stamp, ['a', 'b'], [1.0, math.nan]),
+            }.get(k, good)
+        )
     result = run({'rate': 50.0}, source)
     assert result.node.core.records['joints'].reasons == {
-        'arrays of unequal length': 1, 'a joint is named twice': 1, 'no positions': 1,
+        'arrays of unequal length': 1,
+        'a joint is named twice': 1,
+        'no positions': 1,
         'NaN or infinite': 1,
-    }  # fmt: skip
+    }
     last = result.states[-1]
     assert list(last.joint_names) == ['a', 'b']
     assert np.allclose(last.joint_positions, [2.0, 1.0])

@@ -143,10 +143,14 @@ def humanoid(seconds: float = 3.0) -> list[Recorded]:
 
 
 HUMANOID = {
-    'imu.topic': '', 'joints.topic': '', 'mocap.topic': 'base/pose', 'rate': 50.0,
-    'world_frame': 'world', 'wrench_sensors': ['force_plate'],
+    'imu.topic': '',
+    'joints.topic': '',
+    'mocap.topic': 'base/pose',
+    'rate': 50.0,
+    'world_frame': 'world',
+    'wrench_sensors': ['force_plate'],
     'force_plate.topic': 'force_plate/wrench',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize('source', ['parameter', 'tf', 'both'])
@@ -210,18 +214,25 @@ def test_channels_of_ranges_and_pressures() -> None:
         stamp = START + k * 50 * MS
         kind = 'sensor_msgs/msg/Range'
         message = messages.new(
-            kind, header=messages.header(stamp), min_range=0.05, max_range=1.0,
+            kind,
+            header=messages.header(stamp),
+            min_range=0.05,
+            max_range=1.0,
             range=math.inf if k == 30 else 0.2 + 0.001 * k,
-        )  # fmt: skip
+        )
         source.append(Recorded(stamp, '/ride_height_fl', kind, message))
         kind = 'sensor_msgs/msg/FluidPressure'
         message = messages.new(kind, header=messages.header(stamp), fluid_pressure=1e5)
         source.append(Recorded(stamp, '/brake/pressure', kind, message))
     source.sort(key=lambda item: item.time_ns)
     parameters = {
-        'joints.topic': '', 'rate': 50.0, 'range_sensors': ['fl'], 'fl.topic': 'ride_height_fl',
-        'pressure_sensors': ['brake'], 'brake.topic': 'brake/pressure',
-    }  # fmt: skip
+        'joints.topic': '',
+        'rate': 50.0,
+        'range_sensors': ['fl'],
+        'fl.topic': 'ride_height_fl',
+        'pressure_sensors': ['brake'],
+        'brake.topic': 'brake/pressure',
+    }
     result = run(parameters, source)
     last = result.states[-1]
     t = (stamp_ns(last) - START) * 1e-9
@@ -235,8 +246,10 @@ def test_services() -> None:
     result = prepare({**SENSORS, 'publish_tf': True, 'publish_odometry': True})
     engine = result.engine
     assert engine.services() == [
-        '/sensor_fusion/enable', '/sensor_fusion/reset', '/sensor_fusion/set_datum',
-    ]  # fmt: skip
+        '/sensor_fusion/enable',
+        '/sensor_fusion/reset',
+        '/sensor_fusion/set_datum',
+    ]
     source = drive(16.0)
     engine.call_service_at(START + 6 * SECOND, '/sensor_fusion/enable', data=False)
     engine.call_service_at(START + 8 * SECOND, '/sensor_fusion/enable', data=True)

@@ -32,9 +32,12 @@ def fuse_without(topics: set[str], drive: Path, folder: Path):
             if raw.topic not in topics or not SILENCE[0] <= time < SILENCE[1]:
                 writer.write(raw.topic, raw.typename, raw.payload, raw.time_ns)
     replay_graph(
-        [folder / 'bag'], 'sensor_fusion', folder / 'out', config='sensor_fusion_drive.yaml',
+        [folder / 'bag'],
+        'sensor_fusion',
+        folder / 'out',
+        config='sensor_fusion_drive.yaml',
         log_level='error',
-    )  # fmt: skip
+    )
     names = ['pose.position.x', 'pose.position.y']
     state = read_columns(folder / 'out', {'/fused/state': [*names, 'pose_valid']})['/fused/state']
     truth = read_columns(drive, {'/truth/odom': [f'pose.{name}' for name in names]})['/truth/odom']

@@ -28,11 +28,16 @@ def random_state(
     values = rng.normal(size=(3, len(joints)))
     values[:, rng.random(len(joints)) < 0.3] = np.nan
     return FusedState(
-        int(rng.integers(1, 2**60)), base, JointReading(joints, values), wrenches,
+        int(rng.integers(1, 2**60)),
+        base,
+        JointReading(joints, values),
+        wrenches,
         [(tuple(rng.normal(size=3)), tuple(rng.normal(size=3))) for _ in wrenches],
-        [bool(flag) for flag in rng.integers(0, 2, len(wrenches))], channels,
-        rng.normal(size=len(channels)), [bool(flag) for flag in rng.integers(0, 2, len(channels))],
-    )  # fmt: skip
+        [bool(flag) for flag in rng.integers(0, 2, len(wrenches))],
+        channels,
+        rng.normal(size=len(channels)),
+        [bool(flag) for flag in rng.integers(0, 2, len(channels))],
+    )
 
 
 @pytest.mark.parametrize('joints', [0, 1, 12, 250])

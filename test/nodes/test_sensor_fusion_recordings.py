@@ -97,8 +97,9 @@ def test_husky_heading_follows_the_course(husky: Result) -> None:
     course = np.arctan2(way[:, 1], way[:, 0])[moving]
     # degrees: the track itself is bent by the wander of the fixes
     difference = np.angle(np.exp(1j * (np.array(yaw)[30:-30][moving] - course)))
-    print('heading', math.degrees(np.median(difference)),
-          math.degrees(np.median(np.abs(difference))))  # fmt: skip
+    print(
+        'heading', math.degrees(np.median(difference)), math.degrees(np.median(np.abs(difference)))
+    )
     assert abs(math.degrees(np.median(difference))) < 3.0
     assert math.degrees(np.median(np.abs(difference))) < 5.0
 
@@ -125,10 +126,16 @@ def test_husky_counts(husky: Result) -> None:
 def test_jackal_dead_reckoning() -> None:
     """IMU and wheels only: way as the wheels say, roll and pitch as the device's own estimate."""
     parameters = {
-        'odometry.topic': 'jackal_velocity_controller/odom', 'odometry.axes': 'x',
-        'nonholonomic.axes': 'yz', 'nonholonomic.std': 0.5, 'imu.accel_noise': 0.3,
-        'imu.gyro_bias': 0.01, 'joints.topic': '', 'filter.cutoff': 5.0, 'rate': 50.0,
-    }  # fmt: skip
+        'odometry.topic': 'jackal_velocity_controller/odom',
+        'odometry.axes': 'x',
+        'nonholonomic.axes': 'yz',
+        'nonholonomic.std': 0.5,
+        'imu.accel_noise': 0.3,
+        'imu.gyro_bias': 0.01,
+        'joints.topic': '',
+        'filter.cutoff': 5.0,
+        'rate': 50.0,
+    }
     result = replay(JACKAL, parameters, [])
     states = [s for s in result.states if s.pose_valid]
     assert len(states) > 0.97 * len(result.states)

@@ -18,15 +18,21 @@ def vehicle() -> ObservedModel:
     base = b.free_body('base', inertia, (0.0, 0.0, 0.5))
     b.angle('yaw', (b.fixed((1, 0, 0)), b.fixed((0, 1, 0))), base.axes[0], 0.0)
     for name, place in (('wheel', (0.8, 0.5, 0.0)), ('arm', (-0.5, 0.0, 0.1))):
-        body = b.body(name, [(base.point(place), 'point', (0, 0, 0)),
-                             (base.vector((0, 1, 0)), 'vector', (0, 1, 0)),
-                             (b.vector(f'{name}.e1', (1, 0, 0)), 'vector', (1, 0, 0)),
-                             (b.vector(f'{name}.e3', (0, 0, 1)), 'vector', (0, 0, 1))],
-                      from_centre_of_mass(2.0, [0.05, 0, 0.1], 0.1 * np.eye(3)))
+        body = b.body(
+            name,
+            [
+                (base.point(place), 'point', (0, 0, 0)),
+                (base.vector((0, 1, 0)), 'vector', (0, 1, 0)),
+                (b.vector(f'{name}.e1', (1, 0, 0)), 'vector', (1, 0, 0)),
+                (b.vector(f'{name}.e3', (0, 0, 1)), 'vector', (0, 0, 1)),
+            ],
+            from_centre_of_mass(2.0, [0.05, 0, 0.1], 0.1 * np.eye(3)),
+        )
         b.angle(f'{name} angle', (base.axes[0], base.vector((0, 0, -1))), body.axes[0], 0.0)
     model = NaturalModel(b, [*BASE, 'wheel angle', 'arm angle'])
-    model.assemble([1.0, -2.0, 0.5, 2.8, 0.05, -0.1, 0.7, -0.3],
-                   [4.0, 1.5, 0.1, 0.6, -0.3, 0.2, 9.0, 1.1])
+    model.assemble(
+        [1.0, -2.0, 0.5, 2.8, 0.05, -0.1, 0.7, -0.3], [4.0, 1.5, 0.1, 0.6, -0.3, 0.2, 9.0, 1.1]
+    )
     return ObservedModel(model, [*BASE, 'wheel angle'])
 
 

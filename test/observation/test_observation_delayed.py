@@ -14,9 +14,13 @@ from veh_identification.observation import (
 from veh_identification.observation.sensors import CoordinateSensor
 
 DT = 0.01
-SETTINGS = ErrorEKFSettings(position_deviation=1.0, velocity_deviation=1.0,
-                            acceleration_noise=0.5, gate_probability=0.9999,
-                            adaptive=AdaptiveSettings(time_constant=5.0))
+SETTINGS = ErrorEKFSettings(
+    position_deviation=1.0,
+    velocity_deviation=1.0,
+    acceleration_noise=0.5,
+    gate_probability=0.9999,
+    adaptive=AdaptiveSettings(time_constant=5.0),
+)
 
 
 def make(model, delay: float = 0.0, window: float = 0.2) -> DelayedErrorEKF:
@@ -26,8 +30,11 @@ def make(model, delay: float = 0.0, window: float = 0.2) -> DelayedErrorEKF:
 
 def stream(seed: int = 0) -> list[Measurement]:
     rng = np.random.default_rng(seed)
-    return [Measurement(name, k * DT, np.array([np.sin(k * DT) + 0.1 * rng.standard_normal()]))
-            for k in range(1, 121) for name in 'xy']
+    return [
+        Measurement(name, k * DT, np.array([np.sin(k * DT) + 0.1 * rng.standard_normal()]))
+        for k in range(1, 121)
+        for name in 'xy'
+    ]
 
 
 def run(observer: DelayedErrorEKF, arrivals: dict[int, list[Measurement]]):
@@ -47,9 +54,9 @@ def arrivals_of(late) -> dict[int, list[Measurement]]:
 def test_late_and_shuffled_messages_give_the_same_estimate(particle):
     punctual, first = run(make(particle()), arrivals_of(lambda m: 0))
     rng = np.random.default_rng(1)
-    shuffled, second = run(make(particle()),
-                           arrivals_of(lambda m: int(rng.integers(0, 9)) if m.sensor == 'y'
-                                       else 0))
+    shuffled, second = run(
+        make(particle()), arrivals_of(lambda m: int(rng.integers(0, 9)) if m.sensor == 'y' else 0)
+    )
     assert np.array_equal(punctual, shuffled)
     assert np.array_equal(first.P, second.P)
     assert first.counts == second.counts
@@ -60,8 +67,9 @@ def test_the_delay_of_a_sensor_is_taken_off_its_stamp(particle):
     punctual, _ = run(make(particle()), arrivals_of(lambda m: 0))
     stamped_late = {}
     for k, values in arrivals_of(lambda m: 7 if m.sensor == 'y' else 0).items():
-        stamped_late[k] = [m._replace(time=m.time + 0.07) if m.sensor == 'y' else m
-                           for m in values]
+        stamped_late[k] = [
+            m._replace(time=m.time + 0.07) if m.sensor == 'y' else m for m in values
+        ]
     delayed, _ = run(make(particle(), delay=0.07), stamped_late)
     assert np.allclose(punctual, delayed, atol=1e-12)
     ignored, _ = run(make(particle(), delay=0.0), stamped_late)

@@ -29,8 +29,14 @@ def particle_sensors():
     return [CoordinateSensor('x', 0, SIGMA), CoordinateSensor('y', 1, SIGMA)]
 
 
-def linear_run(model, seed: int, settings: ErrorEKFSettings, steps: int = STEPS,
-               density: float = DENSITY, noise: float = SIGMA):
+def linear_run(
+    model,
+    seed: int,
+    settings: ErrorEKFSettings,
+    steps: int = STEPS,
+    density: float = DENSITY,
+    noise: float = SIGMA,
+):
     """Truth by the filter's own noise model: the case in which consistency must hold."""
     rng = np.random.default_rng(seed)
     truth = rng.standard_normal(4) * np.repeat([1.0, 0.5], 2)
@@ -40,9 +46,10 @@ def linear_run(model, seed: int, settings: ErrorEKFSettings, steps: int = STEPS,
     nees, nis, innovations = [], [], []
     for k in range(steps):
         truth = F @ truth + root @ rng.standard_normal(4)
-        values = [Measurement(name, (k + 1) * DT, truth[i:i + 1]
-                              + noise * rng.standard_normal(1))
-                  for i, name in enumerate('xy')]
+        values = [
+            Measurement(name, (k + 1) * DT, truth[i : i + 1] + noise * rng.standard_normal(1))
+            for i, name in enumerate('xy')
+        ]
         results = filter_.step(DT, None, values)
         error = truth - np.concatenate([model.model.q, model.model.qd])
         nees.append(normalised_error_square(error, filter_.P[:4, :4]))
@@ -51,8 +58,9 @@ def linear_run(model, seed: int, settings: ErrorEKFSettings, steps: int = STEPS,
     return np.array(nees), np.array(nis), np.array(innovations), filter_
 
 
-SETTINGS = ErrorEKFSettings(position_deviation=1.0, velocity_deviation=0.5,
-                            acceleration_noise=DENSITY)
+SETTINGS = ErrorEKFSettings(
+    position_deviation=1.0, velocity_deviation=0.5, acceleration_noise=DENSITY
+)
 
 
 def test_nees_and_nis_of_the_linear_case_lie_in_their_bands(particle):
@@ -65,8 +73,9 @@ def test_nees_and_nis_of_the_linear_case_lie_in_their_bands(particle):
 
 def test_a_wrong_noise_model_is_seen_by_the_bands(particle):
     """The check can fail: half the measurement noise assumed."""
-    nis = [linear_run(particle(), seed, SETTINGS, 40, noise=2 * SIGMA)[1][-1]
-           for seed in range(SEEDS)]
+    nis = [
+        linear_run(particle(), seed, SETTINGS, 40, noise=2 * SIGMA)[1][-1] for seed in range(SEEDS)
+    ]
     assert not consistency(nis, 2).consistent
 
 
@@ -119,8 +128,13 @@ def test_multi_rate_sensors_and_message_variances(particle):
 
 
 def test_an_outlier_is_gated_and_persistence_opens_the_gate(particle):
-    settings = ErrorEKFSettings(position_deviation=0.1, velocity_deviation=0.1,
-                                acceleration_noise=1e-4, gate_probability=0.999, patience=5)
+    settings = ErrorEKFSettings(
+        position_deviation=0.1,
+        velocity_deviation=0.1,
+        acceleration_noise=1e-4,
+        gate_probability=0.999,
+        patience=5,
+    )
     filter_ = ErrorEKF(particle(), particle_sensors(), settings)
     for k in range(8):
         filter_.step(DT, None, [Measurement('x', k * DT, np.array([50.0]))])
@@ -131,19 +145,38 @@ def test_an_outlier_is_gated_and_persistence_opens_the_gate(particle):
 
 def test_force_estimation_removes_the_bias_of_a_constant_force(particle):
     """A wind of 3 N that the model does not know, position measured only."""
+
     def run(force: bool):
         model = particle(2.0)
-        filter_ = ErrorEKF(model, particle_sensors(), ErrorEKFSettings(
-            position_deviation=0.1, velocity_deviation=0.1, acceleration_noise=0.05,
-            force_estimation=force, acceleration_deviation=1.0, force_noise=0.01))
+        filter_ = ErrorEKF(
+            model,
+            particle_sensors(),
+            ErrorEKFSettings(
+                position_deviation=0.1,
+                velocity_deviation=0.1,
+                acceleration_noise=0.05,
+                force_estimation=force,
+                acceleration_deviation=1.0,
+                force_noise=0.01,
+            ),
+        )
         rng = np.random.default_rng(5)
         innovations, errors = [], []
         for k in range(600):
             t = (k + 1) * DT
             truth = 0.5 * 1.5 * t**2
-            results = filter_.step(DT, None, [Measurement(
-                'x', t, np.array([truth + 0.05 * rng.standard_normal()]),
-                np.array([0.05**2]))])
+            results = filter_.step(
+                DT,
+                None,
+                [
+                    Measurement(
+                        'x',
+                        t,
+                        np.array([truth + 0.05 * rng.standard_normal()]),
+                        np.array([0.05**2]),
+                    )
+                ],
+            )
             innovations.append(results[0].value[0])
             errors.append([model.model.q[0] - truth, model.model.qd[0] - 1.5 * t])
         return np.array(innovations)[200:], np.array(errors)[200:], model
@@ -158,9 +191,12 @@ def test_force_estimation_removes_the_bias_of_a_constant_force(particle):
 
 @pytest.mark.parametrize('factor', [0.05, 20.0])
 def test_adaptive_plant_noise_finds_the_density(particle, factor):
-    settings = ErrorEKFSettings(position_deviation=1.0, velocity_deviation=0.5,
-                                acceleration_noise=factor * DENSITY,
-                                adaptive=AdaptiveSettings(time_constant=100.0))
+    settings = ErrorEKFSettings(
+        position_deviation=1.0,
+        velocity_deviation=0.5,
+        acceleration_noise=factor * DENSITY,
+        adaptive=AdaptiveSettings(time_constant=100.0),
+    )
     filter_ = linear_run(particle(), 3, settings, 10000)[3]
     assert np.all(filter_.adaptive.density > DENSITY / 2)
     assert np.all(filter_.adaptive.density < DENSITY * 2)
@@ -168,8 +204,11 @@ def test_adaptive_plant_noise_finds_the_density(particle, factor):
 
 def test_adaptive_measurement_noise_finds_the_variance(particle):
     settings = ErrorEKFSettings(
-        position_deviation=1.0, velocity_deviation=0.5, acceleration_noise=DENSITY,
-        adaptive=AdaptiveSettings(time_constant=20.0, plant=False, measurement=True))
+        position_deviation=1.0,
+        velocity_deviation=0.5,
+        acceleration_noise=DENSITY,
+        adaptive=AdaptiveSettings(time_constant=20.0, plant=False, measurement=True),
+    )
     filter_ = linear_run(particle(), 4, settings, 2500, noise=3 * SIGMA)[3]
     for name in 'xy':
         assert filter_.adaptive.factor(name, 1)[0] == pytest.approx(9.0, rel=0.3)
@@ -181,16 +220,23 @@ def test_gyro_bias_becomes_known(vehicle):
     k = model.names.index('yaw')
     gyro = Gyroscope('gyro', 'base', 0.01, axes=(2,), bias_deviation=0.2)
     tilts = [model.names.index(name) for name in ('base.e1.z', 'base.e2.z')]
-    sensors = [gyro, CoordinateSensor('yaw', k, 0.005, wrap=True),
-               *(CoordinateSensor(f'tilt{i}', i, 0.01) for i in tilts)]
-    filter_ = ErrorEKF(vehicle, sensors, ErrorEKFSettings(
-        position_deviation=0.1, velocity_deviation=0.1, acceleration_noise=0.01))
+    sensors = [
+        gyro,
+        CoordinateSensor('yaw', k, 0.005, wrap=True),
+        *(CoordinateSensor(f'tilt{i}', i, 0.01) for i in tilts),
+    ]
+    filter_ = ErrorEKF(
+        vehicle,
+        sensors,
+        ErrorEKFSettings(position_deviation=0.1, velocity_deviation=0.1, acceleration_noise=0.01),
+    )
     for step in range(300):
         filter_.predict(0.004)
-        values = [Measurement('gyro', step * 0.004, predict(gyro, vehicle, np.array([0.07]))),
-                  Measurement('yaw', step * 0.004, model.q[k:k + 1].copy()),
-                  *(Measurement(f'tilt{i}', step * 0.004, model.q[i:i + 1].copy())
-                    for i in tilts)]
+        values = [
+            Measurement('gyro', step * 0.004, predict(gyro, vehicle, np.array([0.07]))),
+            Measurement('yaw', step * 0.004, model.q[k : k + 1].copy()),
+            *(Measurement(f'tilt{i}', step * 0.004, model.q[i : i + 1].copy()) for i in tilts),
+        ]
         filter_.update(values)
     assert filter_.parameter('gyro.bias_z') == pytest.approx(0.07, abs=0.01)
 
@@ -235,8 +281,10 @@ def test_force_correction_changes_the_observed_accelerations_only_as_asked(vehic
 
 
 def test_a_correction_that_the_model_cannot_follow_is_counted(vehicle):
-    sensors = [CoordinateSensor('pitch', vehicle.model.names.index('base.e1.z'), 0.01),
-               GpsPosition('gps', 'base', (0, 0, 0), 0.1)]
+    sensors = [
+        CoordinateSensor('pitch', vehicle.model.names.index('base.e1.z'), 0.01),
+        GpsPosition('gps', 'base', (0, 0, 0), 0.1),
+    ]
     filter_ = ErrorEKF(vehicle, sensors, ErrorEKFSettings(acceleration_noise=0.1))
     filter_.predict(0.002)
     pose = vehicle.model.q.copy()

@@ -18,6 +18,7 @@ def test_van_loan_against_the_integral():
     dt, steps = 0.3, 6000
     transition, covariance = van_loan(F, W, dt)
     from scipy.linalg import expm
+
     assert np.allclose(transition, expm(F * dt), atol=1e-12)
     h = dt / steps
     total = np.zeros((3, 3))
@@ -52,8 +53,9 @@ def batch(P, H, nu, N):
 def call(P, x, H, predicted, measured, N, available=None, wrap=False, limit=np.inf):
     m = len(N)
     flags = np.ones(m, dtype=bool) if available is None else available
-    return update_group(P, x, H, predicted, measured, N, flags, wrap, np.full(64, limit),
-                        np.zeros(m), np.zeros(m))
+    return update_group(
+        P, x, H, predicted, measured, N, flags, wrap, np.full(64, limit), np.zeros(m), np.zeros(m)
+    )
 
 
 def test_sequential_scalar_updates_equal_the_joseph_form():
@@ -77,7 +79,7 @@ def test_a_second_sensor_starts_from_what_the_first_left():
     N, nu = np.array([0.5, 1.0]), np.array([1.0, -2.0])
     P, x = P0.copy(), np.zeros(3)
     for i in range(2):
-        call(P, x, H[i:i + 1], np.zeros(1), nu[i:i + 1], N[i:i + 1])
+        call(P, x, H[i : i + 1], np.zeros(1), nu[i : i + 1], N[i : i + 1])
     expected_x, expected_P, _ = batch(P0, H, nu, N)
     assert np.allclose(x, expected_x) and np.allclose(P, expected_P)
 
@@ -87,15 +89,17 @@ def test_unavailable_and_nan_components_are_left_out():
     P, x = P0.copy(), np.zeros(2)
     _, count, _ = call(P, x, H, np.zeros(2), np.array([np.nan, 1.0]), np.ones(2))
     assert count == 1 and x[0] == 0.0 and x[1] == pytest.approx(2 / 3) and P[0, 0] == 1.0
-    _, count, accepted = call(P, x, H, np.zeros(2), np.ones(2), np.ones(2),
-                              np.zeros(2, dtype=bool))
+    _, count, accepted = call(
+        P, x, H, np.zeros(2), np.ones(2), np.ones(2), np.zeros(2, dtype=bool)
+    )
     assert count == 0 and not accepted
 
 
 def test_the_gate_rejects_the_whole_group_and_changes_nothing():
     P, x = np.eye(2), np.zeros(2)
-    nis, _, accepted = call(P, x, np.eye(2), np.zeros(2), np.array([0.1, 9.0]), np.ones(2),
-                            limit=9.21)
+    nis, _, accepted = call(
+        P, x, np.eye(2), np.zeros(2), np.array([0.1, 9.0]), np.ones(2), limit=9.21
+    )
     assert not accepted and nis == pytest.approx((0.01 + 81) / 2)
     assert np.array_equal(x, np.zeros(2)) and np.array_equal(P, np.eye(2))
 

@@ -27,8 +27,12 @@ TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
 
 def test_a_gauss_markov_parameter_keeps_its_deviation():
-    process = ParameterProcess([Parameter('drift', 0.5, 2.0, correlation_time=10.0),
-                                Parameter('bias', 0.0, 1.0, walk=0.04)])
+    process = ParameterProcess(
+        [
+            Parameter('drift', 0.5, 2.0, correlation_time=10.0),
+            Parameter('bias', 0.0, 1.0, walk=0.04),
+        ]
+    )
     F, W = np.empty((2, 2)), np.empty((2, 2))
     process.fill(0.1, F, W)
     assert pytest.approx(np.diag([math.exp(-0.01), 1.0])) == F
@@ -45,17 +49,22 @@ def test_a_correlation_time_must_be_positive():
         ParameterProcess([Parameter('drift', 0.0, 1.0, correlation_time=0.0)])
 
 
-@pytest.mark.parametrize('make', [
-    lambda: GpsPosition('gps', 'base', (0.4, 0.1, 1.0), 0.5, drift=(1.0, 60.0), climb=0.5),
-    lambda: GpsVelocity('velocity', 'base', (0.4, 0.1, 1.0), 0.1, delay_deviation=0.1)])
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda: GpsPosition('gps', 'base', (0.4, 0.1, 1.0), 0.5, drift=(1.0, 60.0), climb=0.5),
+        lambda: GpsVelocity('velocity', 'base', (0.4, 0.1, 1.0), 0.1, delay_deviation=0.1),
+    ],
+)
 def test_parameter_columns_are_derivatives(vehicle, make):
     sensor = make()
-    values = np.array([0.3, -0.2, 1.5])[:len(sensor.parameters)]
+    values = np.array([0.3, -0.2, 1.5])[: len(sensor.parameters)]
     reading = read(sensor, vehicle, values)
     for k in range(values.size):
         step = np.eye(values.size)[k] * 1e-6
-        change = (read(sensor, vehicle, values + step).value
-                  - read(sensor, vehicle, values - step).value) / 2e-6
+        change = (
+            read(sensor, vehicle, values + step).value - read(sensor, vehicle, values - step).value
+        ) / 2e-6
         assert reading.parameters[:, k] == pytest.approx(change, abs=1e-7)
 
 
@@ -71,8 +80,9 @@ def test_messages_in_body_axes_say_the_same(vehicle, kind):
     def make(**options):
         if kind is Gyroscope:
             return Gyroscope('imu', 'base', 0.1, mounting=TURN, **options)
-        return Accelerometer('imu', 'base', (0.3, 0.2, 0.1), 0.1, (0.0, 0.0, -9.81),
-                             mounting=TURN, **options)
+        return Accelerometer(
+            'imu', 'base', (0.3, 0.2, 0.1), 0.1, (0.0, 0.0, -9.81), mounting=TURN, **options
+        )
 
     plain, turned = make(), make(in_body_axes=True)
     measured = np.array([0.1, -0.4, 0.7])
@@ -85,17 +95,26 @@ def test_messages_in_body_axes_say_the_same(vehicle, kind):
 
 def test_a_slow_error_of_the_fixes_stays_in_the_answer():
     """Hundreds of fixes with one drift do not make the place surer than the drift."""
+
     def deviation(drift):
         builder = NaturalBuilder(3, (0.0, 0.0, 0.0))
         body = builder.free_body('body', [1.0, 0, 0, 0, 1.0, 0, 0, 1.0, 0, 1.0], (0, 0, 0))
-        builder.angle('yaw', (builder.fixed((1, 0, 0)), builder.fixed((0, 1, 0))), body.axes[0],
-                      0.0)
-        model = NaturalModel(builder, ['body.origin.x', 'body.origin.y', 'body.origin.z', 'yaw',
-                                       'body.e1.z', 'body.e2.z'])
+        builder.angle(
+            'yaw', (builder.fixed((1, 0, 0)), builder.fixed((0, 1, 0))), body.axes[0], 0.0
+        )
+        model = NaturalModel(
+            builder,
+            ['body.origin.x', 'body.origin.y', 'body.origin.z', 'yaw', 'body.e1.z', 'body.e2.z'],
+        )
         model.assemble()
         sensor = GpsPosition('gps', 'body', (0.0, 0.0, 0.0), 0.3, drift=drift)
-        filter_ = ErrorEKF(ObservedModel(model), [sensor], ErrorEKFSettings(
-            position_deviation=2.0, velocity_deviation=0.0, acceleration_noise=1e-9))
+        filter_ = ErrorEKF(
+            ObservedModel(model),
+            [sensor],
+            ErrorEKFSettings(
+                position_deviation=2.0, velocity_deviation=0.0, acceleration_noise=1e-9
+            ),
+        )
         for k in range(300):
             filter_.step(0.1, None, [Measurement('gps', 0.1 * k, np.array([1.0, 0.0, 0.0]))])
         return math.sqrt(filter_.P[0, 0]), filter_.model.model.q[0]

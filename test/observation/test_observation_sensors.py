@@ -30,8 +30,7 @@ SENSORS = [
     Gyroscope('gyro', 'base', 0.01, mounting=TILT),
     Gyroscope('gyro_wheel', 'wheel', 0.01, axes=(1,), bias_deviation=0.1),
     Accelerometer('acc', 'base', (0.3, -0.1, 0.4), 0.5, (0, 0, -9.81), mounting=TILT),
-    Accelerometer('acc_wheel', 'wheel', (0.1, 0.0, 0.2), 0.5, (0, 0, -9.81),
-                  bias_deviation=0.2),
+    Accelerometer('acc_wheel', 'wheel', (0.1, 0.0, 0.2), 0.5, (0, 0, -9.81), bias_deviation=0.2),
     CoordinateSensor('hall', 14, 0.1, resolution=0.157, counting=True),
     CoordinateRateSensor('rate', 14, 0.1),
     RollingWheelRate('roll', 'base', (0.8, 0.5, 0.0), 0.3, 0.1, radius_deviation=0.01),
@@ -69,8 +68,9 @@ def test_parameter_jacobians(sensor, vehicle):
     start = np.array([p.initial for p in sensor.parameters])
     reading = read(sensor, vehicle)
     for k in range(start.size):
-        up, down = (predict(sensor, vehicle, start + s * STEP * np.eye(start.size)[k])
-                    for s in (1, -1))
+        up, down = (
+            predict(sensor, vehicle, start + s * STEP * np.eye(start.size)[k]) for s in (1, -1)
+        )
         assert np.allclose((up - down) / (2 * STEP), reading.parameters[:, k], atol=1e-6)
 
 
@@ -106,8 +106,9 @@ def test_an_accelerometer_at_rest_shows_gravity_upwards(vehicle):
     vehicle.restore(model.state())
     sensor = Accelerometer('a', 'base', (1.0, 2.0, 3.0), 0.5, (0, 0, -9.81))
     assert np.allclose(predict(sensor, vehicle), [0, 0, 9.81], atol=1e-10)
-    tilt = read(Accelerometer('b', 'base', (0, 0, 0), 0.5, (0, 0, -9.81),
-                              orientation_only=True), vehicle)
+    tilt = read(
+        Accelerometer('b', 'base', (0, 0, 0), 0.5, (0, 0, -9.81), orientation_only=True), vehicle
+    )
     assert tilt.z[0, 4] == pytest.approx(9.81, abs=1e-9)  # nose up: e1.z
     assert np.array_equal(tilt.zdd, np.zeros((3, 7)))
 

@@ -80,8 +80,7 @@ def test_the_linearised_four_bar_is_the_derivative_of_its_acceleration():
     model.set_independent(model.z + 1e-4, model.zd, model.zdd)
     upper = model.independent_acceleration()[0]
     model.restore(state)
-    assert A[1, 0] == pytest.approx((upper - model.independent_acceleration()[0]) / 1e-4,
-                                    abs=2e-3)
+    assert A[1, 0] == pytest.approx((upper - model.independent_acceleration()[0]) / 1e-4, abs=2e-3)
     assert A[0].tolist() == [0.0, 1.0]
 
 

@@ -20,8 +20,10 @@ HOUR = 3600 * 10**9
 
 def crank(count: int, first: int = 0) -> list[Item]:
     """A crank that turns unevenly."""
-    return [Item(START + k * STEP, 'crank', (1.5 + 0.3 * math.sin(0.02 * k) + 0.005 * k,))
-            for k in range(first, first + count)]
+    return [
+        Item(START + k * STEP, 'crank', (1.5 + 0.3 * math.sin(0.02 * k) + 0.005 * k,))
+        for k in range(first, first + count)
+    ]
 
 
 class Watched:
@@ -31,8 +33,11 @@ class Watched:
         self.notes: list[str] = []
         self.steps: dict[int, tuple[float, float]] = {}
         self.used: list[tuple[str, float]] = []
-        self.observer = OnlineObserver(FourBarSystem(four_bar.load(), say=self.notes.append),
-                                       OnlineOptions(**options), self.made)
+        self.observer = OnlineObserver(
+            FourBarSystem(four_bar.load(), say=self.notes.append),
+            OnlineOptions(**options),
+            self.made,
+        )
 
     def made(self, session: Any, end_ns: int, innovations: list[Any]) -> None:
         self.steps[end_ns] = (float(session.model.q[4]), float(session.filter.P[0, 0]))

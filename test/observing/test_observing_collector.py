@@ -71,10 +71,14 @@ def test_setting_aside_again_removes_the_garbage_of_before() -> None:
     assert gone() is None
 
 
-@pytest.mark.parametrize(('values', 'key'), [
-    ((0.0, 1.0, 2.0, 3.0), 'wheel_angle:15'),
-    ((float('nan'), 1.0, 2.0, 3.0), 'wheel_angle:14'),
-    ((float('nan'), float('nan'), 2.0, float('nan')), 'wheel_angle:4'),
-    ((float('inf'), float('-inf'), 2.0, 3.0), 'wheel_angle:15')])
+@pytest.mark.parametrize(
+    ('values', 'key'),
+    [
+        ((0.0, 1.0, 2.0, 3.0), 'wheel_angle:15'),
+        ((float('nan'), 1.0, 2.0, 3.0), 'wheel_angle:14'),
+        ((float('nan'), float('nan'), 2.0, float('nan')), 'wheel_angle:4'),
+        ((float('inf'), float('-inf'), 2.0, 3.0), 'wheel_angle:15'),
+    ],
+)
 def test_keys_name_the_wheels_of_a_message(values: tuple[float, ...], key: str) -> None:
     assert part_key('wheel_angle', values) == key

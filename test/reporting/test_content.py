@@ -25,14 +25,25 @@ def make_result(**changes: object) -> IdentificationResult:
     values = np.array([1535.0, 6290.0, -0.9, 50.0, np.nan])
     std = np.array([1.0, 9.0, 2.6, 20.0, np.nan])
     result = IdentificationResult(
-        names=['Mc', 'ZZc', 'XYc', 'YYc', 'Cx'], units=['kg', *['kg m^2'] * 3, 'N s^2/m^2'],
-        value=values, covariance=np.diag(std**2), equations=['FX', 'NZ'], estimator='weighted',
-        samples=500, excluded_samples=3, condition_number=20.0, correlation_condition=1.0,
-        sigma=np.ones(2), residual_rms=np.array([1.0, 2.0]),
+        names=['Mc', 'ZZc', 'XYc', 'YYc', 'Cx'],
+        units=['kg', *['kg m^2'] * 3, 'N s^2/m^2'],
+        value=values,
+        covariance=np.diag(std**2),
+        equations=['FX', 'NZ'],
+        estimator='weighted',
+        samples=500,
+        excluded_samples=3,
+        condition_number=20.0,
+        correlation_condition=1.0,
+        sigma=np.ones(2),
+        residual_rms=np.array([1.0, 2.0]),
         residual_rms_relative=np.array([0.01, 0.02]),
-        a_priori=np.array([1500.0, 6000.0, 0.0, 10.0, np.nan]), system='car',
-        validation=Validation(['FX', 'NZ'], np.array([1.5, 2.5]), np.array([0.015, np.nan]),
-                              None, 500, 0))
+        a_priori=np.array([1500.0, 6000.0, 0.0, 10.0, np.nan]),
+        system='car',
+        validation=Validation(
+            ['FX', 'NZ'], np.array([1.5, 2.5]), np.array([0.015, np.nan]), None, 500, 0
+        ),
+    )
     for name, value in changes.items():
         setattr(result, name, value)
     return result
@@ -43,11 +54,19 @@ def write_reconstruction(path: Path, topics: tuple[str, ...], count: int = 400) 
         for k in range(count):
             stamp = k * 20_000_000
             for topic in topics:
-                writer.write_message(topic, new(
-                    'veh_identification/msg/Reconstruction', header=header(stamp, 'base_link'),
-                    equations=['FX', 'NZ'], units=['N', 'N m'],
-                    measured=[float(np.sin(0.1 * k)), 2.0], predicted=[0.0, 1.0],
-                    sigma=[1.0, 1.0]), stamp)
+                writer.write_message(
+                    topic,
+                    new(
+                        'veh_identification/msg/Reconstruction',
+                        header=header(stamp, 'base_link'),
+                        equations=['FX', 'NZ'],
+                        units=['N', 'N m'],
+                        measured=[float(np.sin(0.1 * k)), 2.0],
+                        predicted=[0.0, 1.0],
+                        sigma=[1.0, 1.0],
+                    ),
+                    stamp,
+                )
 
 
 def test_small_values_are_told_from_weak_ones() -> None:
@@ -62,9 +81,11 @@ def test_small_values_are_told_from_weak_ones() -> None:
 
 
 def test_values_of_a_robot_are_compared_within_their_link() -> None:
-    result = make_result(names=['base.Jxx', 'base.Jyy', 'foot.Jxx', 'foot.Jyy', 'foot.M'],
-                         units=[*['kg m^2'] * 4, 'kg'],
-                         value=np.array([6000.0, 5000.0, -0.9, 5.0, 1.0]))
+    result = make_result(
+        names=['base.Jxx', 'base.Jyy', 'foot.Jxx', 'foot.Jyy', 'foot.M'],
+        units=[*['kg m^2'] * 4, 'kg'],
+        value=np.array([6000.0, 5000.0, -0.9, 5.0, 1.0]),
+    )
     rows = {row.name: row for row in parameter_rows(result, {})}
     assert rows['foot.Jxx'].flag == 'weak'
 
@@ -88,8 +109,12 @@ def test_fit_rows_join_own_data_and_validation() -> None:
 
 
 def test_lost_equation_has_no_validation() -> None:
-    lost = make_result(residual_rms=np.array([np.nan, 2.0]), validation=Validation(
-        ['FX', 'NZ'], np.array([0.0, 2.5]), np.array([np.nan, 0.02]), np.zeros(2), 500, 0))
+    lost = make_result(
+        residual_rms=np.array([np.nan, 2.0]),
+        validation=Validation(
+            ['FX', 'NZ'], np.array([0.0, 2.5]), np.array([np.nan, 0.02]), np.zeros(2), 500, 0
+        ),
+    )
     first, second = fit_rows(lost, {})
     assert np.isnan(first.validation_rms) and np.isnan(first.a_priori_rms)
     assert second.validation_rms == 2.5
@@ -106,9 +131,15 @@ def test_bag_with_one_series_holds_the_validation(tmp_path: Path) -> None:
 
 
 def test_a_priori_series_join_their_trace(tmp_path: Path) -> None:
-    write_reconstruction(tmp_path / 'result', (
-        'a/reconstruction', 'a/reconstruction_urdf', 'a/reconstruction_a_priori',
-        'validation/a/reconstruction'))
+    write_reconstruction(
+        tmp_path / 'result',
+        (
+            'a/reconstruction',
+            'a/reconstruction_urdf',
+            'a/reconstruction_a_priori',
+            'validation/a/reconstruction',
+        ),
+    )
     sets = read_traces(tmp_path / 'result', ['one'], 'two')
     assert [one.held_out for one in sets] == [True, False]
     assert sets[0].traces[0].a_priori is None
@@ -118,7 +149,8 @@ def test_a_priori_series_join_their_trace(tmp_path: Path) -> None:
 def test_content_leaves_out_what_was_not_identified(tmp_path: Path) -> None:
     write_reconstruction(tmp_path / 'results', ('car_identification/reconstruction',))
     content = identification_content(
-        make_result(), tmp_path / 'results', Provenance('', (), ()), [tmp_path / 'results'])
+        make_result(), tmp_path / 'results', Provenance('', (), ()), [tmp_path / 'results']
+    )
     assert content.names == ('Mc', 'ZZc', 'XYc', 'YYc')
     assert content.correlation.shape == (4, 4)
     assert content.seconds == pytest.approx(7.98)
@@ -130,12 +162,15 @@ def test_how_much_was_recorded_and_which_model_is_said(tmp_path: Path) -> None:
     write_reconstruction(tmp_path / 'run', ('a',))
     given = {'dof': 20, 'seconds': 3.0}
     content = identification_content(
-        make_result(input=given), None, Provenance('', (), ()), [tmp_path / 'run'])
+        make_result(input=given), None, Provenance('', (), ()), [tmp_path / 'run']
+    )
     assert content.recorded == pytest.approx(7.98)
     assert content.model == '20-dof model'
     older = make_result(input={**given, 'model': '2002'})
-    assert identification_content(older, None, Provenance('', (), ()), ['gone']).model == \
-        'Lagrange model of document 001'
+    assert (
+        identification_content(older, None, Provenance('', (), ()), ['gone']).model
+        == 'Lagrange model of document 001'
+    )
 
 
 def test_truth_of_a_recording_that_has_none(tmp_path: Path) -> None:
@@ -147,12 +182,16 @@ def test_truth_of_a_recording_that_has_none(tmp_path: Path) -> None:
 def test_further_entries_become_sentences_and_tables() -> None:
     extra = {
         'total_mass': {'value': 8.0034, 'std': 0.012, 'a_priori': 6.7},
-        'static_mass': {'chassis_weighed': 1500.0, 'chassis_identified': 1545.0,
-                        'difference_percent': 3.0},
+        'static_mass': {
+            'chassis_weighed': 1500.0,
+            'chassis_identified': 1545.0,
+            'difference_percent': 3.0,
+        },
         'consistency': {'links_at_their_limit': ['knee']},
         'sensor_unknowns': [{'name': 'plate.FX', 'unit': 'N', 'value': 0.1, 'std': 0.01}],
         'model_selection': [{'passive': 'dry', 'parameters': 24, 'recommended': True}],
-        'validation_urdf': {}}
+        'validation_urdf': {},
+    }
     found = {one.text: one.level for one in extras.statements(extra)}
     (mass,) = extras.cards(extra)
     assert (mass.value, mass.note) == ('8.003 kg', '± 0.012 kg; the model given has 6.700 kg')
@@ -164,12 +203,30 @@ def test_further_entries_become_sentences_and_tables() -> None:
     assert second.columns == ('model', 'parameters', 'recommended')
     assert second.rows == (('dry', 24.0, 'yes'),)
     studies = {
-        'model_comparison': {'all': {'agree': 1, 'of': 2}, 'parameters': [
-            {'name': 'Mc', 'unit': 'kg', 'value_38': 1500.0, 'value_20': 1510.5,
-             'difference_in_sigma': float('nan')}]},
-        'filter_study': {'choices': ['by rule', '3.1/16'], 'parameters': [
-            {'name': 'Mc', 'unit': 'kg', 'values': np.array([1500.5, 1510.5]),
-             'largest_change_in_sigma': 3.0}]}}
+        'model_comparison': {
+            'all': {'agree': 1, 'of': 2},
+            'parameters': [
+                {
+                    'name': 'Mc',
+                    'unit': 'kg',
+                    'value_38': 1500.0,
+                    'value_20': 1510.5,
+                    'difference_in_sigma': float('nan'),
+                }
+            ],
+        },
+        'filter_study': {
+            'choices': ['by rule', '3.1/16'],
+            'parameters': [
+                {
+                    'name': 'Mc',
+                    'unit': 'kg',
+                    'values': np.array([1500.5, 1510.5]),
+                    'largest_change_in_sigma': 3.0,
+                }
+            ],
+        },
+    }
     assert '1 of 2 parameters' in extras.statements(studies)[0].text
     both, cutoffs = extras.tables(studies)
     assert both.columns == ('parameter', 'unit', '38 dof', '20 dof', 'difference / sigma')
@@ -190,7 +247,8 @@ def test_observation_content(observation: ObservationContent) -> None:
 
 
 def test_states_beyond_the_metrics_are_judged_where_they_have_a_deviation(
-        observation: ObservationContent) -> None:
+    observation: ObservationContent,
+) -> None:
     rows = {row.name: row for row in error_rows({}, observation.states)}
     assert set(rows) == {'x', 'y'}  # theta has no deviation
     assert rows['x'].rms_observer == pytest.approx(0.02, rel=0.1)
@@ -199,14 +257,23 @@ def test_states_beyond_the_metrics_are_judged_where_they_have_a_deviation(
 
 
 def test_sensors_that_fail_together_share_an_outage() -> None:
-    found = merged([Outage('gps', 1.0, 3.0), Outage('gps_velocity', 1.1, 3.1),
-                    Outage('gps', 6.0, 9.0)])
+    found = merged(
+        [Outage('gps', 1.0, 3.0), Outage('gps_velocity', 1.1, 3.1), Outage('gps', 6.0, 9.0)]
+    )
     assert [one.sensor for one in found] == ['gps, gps_velocity', 'gps']
 
 
-@pytest.mark.parametrize(('value', 'text'), [
-    (1535.78, '1536'), (0.000123456, '0.0001235'), (1.2e-7, '1.200e-07'), (0.0, '0'),
-    (float('nan'), '-'), (-12.3456, '-12.35')])
+@pytest.mark.parametrize(
+    ('value', 'text'),
+    [
+        (1535.78, '1536'),
+        (0.000123456, '0.0001235'),
+        (1.2e-7, '1.200e-07'),
+        (0.0, '0'),
+        (float('nan'), '-'),
+        (-12.3456, '-12.35'),
+    ],
+)
 def test_numbers(value: float, text: str) -> None:
     assert number(value) == text
 

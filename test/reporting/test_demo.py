@@ -36,8 +36,10 @@ def test_overview_links_reports_and_marks_what_is_off(tmp_path: Path) -> None:
     report.parent.mkdir()
     report.write_text('')
     rows = tuple(Compared(f'p{k}', 'kg', 1.0, 1.0 + 0.01 * k, 0.011) for k in range(8))
-    parts = [Part('car', 'Car', 'What.', ('veh-id x',), rows, report=report),
-             Part('buggy', 'Buggy', 'What.', (), errors=(ErrorRow('x', 'm', 0.1, 0.2, 5.0),))]
+    parts = [
+        Part('car', 'Car', 'What.', ('veh-id x',), rows, report=report),
+        Part('buggy', 'Buggy', 'What.', (), errors=(ErrorRow('x', 'm', 0.1, 0.2, 5.0),)),
+    ]
     text = write_overview(tmp_path, parts, 12.0).read_text(encoding='utf-8')
     assert 'href="car/report.html"' in text
     assert '<li class="warn"><span class="mark" aria-label="warn"></span>Car: 3 of 8' in text
@@ -46,7 +48,8 @@ def test_overview_links_reports_and_marks_what_is_off(tmp_path: Path) -> None:
 
 
 def test_demo_of_one_system_ends_with_reports_and_next_steps(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(['demo', '--out', str(tmp_path / 'demo'), '--only', 'four-bar']) == 0
     text = capsys.readouterr().out
     assert re.search(r'^x1 +0\.0\d+ +0\.0\d+ +1\.\d+ m$', text, re.MULTILINE)

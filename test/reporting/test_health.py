@@ -39,8 +39,11 @@ def test_topics_of_a_bag_without_those_of_the_truth(tmp_path: Path) -> None:
         for k in range(50):
             for topic in ('speed', 'truth/speed'):
                 stamp = k * 20_000_000
-                writer.write_message(topic, new('geometry_msgs/msg/TwistStamped',
-                                                header=header(stamp, '')), stamp + 3_000_000)
+                writer.write_message(
+                    topic,
+                    new('geometry_msgs/msg/TwistStamped', header=header(stamp, '')),
+                    stamp + 3_000_000,
+                )
     rows = sensor_health([tmp_path / 'run'])
     assert [row.topic for row in rows] == ['/speed']
     assert rows[0].rate == pytest.approx(50.0)
@@ -51,13 +54,25 @@ def write_topics(path: Path, spans: dict[str, tuple[int, int]]) -> None:
     with BagWriter(path) as writer:
         for topic, (begin, end) in spans.items():
             for k in range(begin, end):
-                writer.write_message(topic, new('geometry_msgs/msg/TwistStamped', header=header(
-                    k * 10_000_000, '')), k * 10_000_000)
+                writer.write_message(
+                    topic,
+                    new('geometry_msgs/msg/TwistStamped', header=header(k * 10_000_000, '')),
+                    k * 10_000_000,
+                )
 
 
 def test_topics_that_begin_late_or_end_early_are_found(tmp_path: Path) -> None:
-    write_topics(tmp_path / 'run', {'a': (0, 1000), 'b': (3, 1004), 'c': (0, 1000),
-                                    'late': (200, 1000), 'lost': (0, 400), 'latched': (0, 2)})
+    write_topics(
+        tmp_path / 'run',
+        {
+            'a': (0, 1000),
+            'b': (3, 1004),
+            'c': (0, 1000),
+            'late': (200, 1000),
+            'lost': (0, 400),
+            'latched': (0, 2),
+        },
+    )
     rows = {row.topic: row for row in sensor_health([tmp_path / 'run'])}
     assert rows['/late'].starts_late == pytest.approx(2.0)
     assert rows['/lost'].ends_early == pytest.approx(6.0, abs=0.01)

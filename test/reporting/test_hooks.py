@@ -15,8 +15,10 @@ from veh_identification.systems.hexapod.command import identify
 def test_command_is_put_together_from_the_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     options = [('bag', 'a b'), ('bag', 'c'), ('validate', None), ('out', Path('x'))]
     monkeypatch.setattr(sys, 'argv', ['pytest'])
-    assert command_line('identify', 'car', options) == \
-        "veh-id identify car --bag 'a b' --bag c --out x"
+    assert (
+        command_line('identify', 'car', options)
+        == "veh-id identify car --bag 'a b' --bag c --out x"
+    )
     monkeypatch.setattr(sys, 'argv', ['/usr/bin/veh-id', 'identify', 'car', '--bag', 'typed'])
     assert command_line('identify', 'car', options) == 'veh-id identify car --bag typed'
     monkeypatch.setattr(sys, 'argv', ['/ws/veh_identification/cli/main.py', 'identify', 'car'])
@@ -24,10 +26,14 @@ def test_command_is_put_together_from_the_arguments(monkeypatch: pytest.MonkeyPa
 
 
 def test_choices_stand_in_the_command_and_among_the_inputs(
-        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sys, 'argv', ['pytest'])
-    found = provenance('identify', 'car', [('bag', 'a'), ('dof', 20), ('paper_rule', True),
-                                           ('filter_study', False)])
+    found = provenance(
+        'identify',
+        'car',
+        [('bag', 'a'), ('dof', 20), ('paper_rule', True), ('filter_study', False)],
+    )
     assert found.command == 'veh-id identify car --bag a --dof 20 --paper-rule'
     assert found.files == (('bag', 'a'), ('dof', '20'), ('paper rule', 'yes'))
 
@@ -35,8 +41,12 @@ def test_choices_stand_in_the_command_and_among_the_inputs(
 def test_report_that_fails_is_told_and_does_not_raise(tmp_path: Path) -> None:
     broken = SimpleNamespace(system='car', input={}, noise={}, extra={})
     line = hooks.write_identification_report(
-        tmp_path, broken, reconstruction='none', bags=['gone'],  # type: ignore[arg-type]
-        out=tmp_path)
+        tmp_path,
+        broken,
+        reconstruction='none',
+        bags=['gone'],  # type: ignore[arg-type]
+        out=tmp_path,
+    )
     assert line.startswith('no report: ')
     assert not (tmp_path / 'report.html').exists()
 
@@ -50,8 +60,12 @@ def test_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, 'plotly.graph_objects', None)
     result = SimpleNamespace(system='car', input={}, noise={}, extra={})
     line = hooks.write_identification_report(
-        tmp_path, result, reconstruction='none', bags=['gone'],  # type: ignore[arg-type]
-        out=tmp_path)
+        tmp_path,
+        result,
+        reconstruction='none',
+        bags=['gone'],  # type: ignore[arg-type]
+        out=tmp_path,
+    )
     assert line.startswith('no report: plotly')
     assert 'pip install plotly' in line
 
@@ -72,8 +86,13 @@ def test_four_bar_states_find_the_truth_of_the_crank() -> None:
 
     time = np.linspace(0.0, 10.0, 501)
     angle, rate = 3.0 * time, np.full(501, 3.0)
-    truth = {'time': time, 'position[x1]': 2 * np.cos(angle), 'position[y1]': 2 * np.sin(angle),
-             'velocity[x1]': -6 * np.sin(angle), 'velocity[y1]': 6 * np.cos(angle)}
+    truth = {
+        'time': time,
+        'position[x1]': 2 * np.cos(angle),
+        'position[y1]': 2 * np.sin(angle),
+        'velocity[x1]': -6 * np.sin(angle),
+        'velocity[y1]': 6 * np.cos(angle),
+    }
     q, qd = np.zeros((501, 5)), np.zeros((501, 5))
     q[:, 4], qd[:, 4] = angle + 0.1, rate
     states = four_bar_states(time, q, qd, np.tile(np.eye(2), (501, 1, 1)), truth, None)

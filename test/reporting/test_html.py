@@ -27,16 +27,20 @@ UNITLESS = {'', 'parameter'}
 
 
 @pytest.fixture(params=['identification', 'observation'])
-def page(request: pytest.FixtureRequest, identification: IdentificationContent,
-         observation: ObservationContent) -> Page:
+def page(
+    request: pytest.FixtureRequest,
+    identification: IdentificationContent,
+    observation: ObservationContent,
+) -> Page:
     if request.param == 'identification':
         return identification_page(identification)
     return observation_page(observation)
 
 
 def figures(text: str) -> list[dict[str, dict[str, object]]]:
-    found = re.findall(r'<script type="application/json" data-for="[^"]*">(.*?)</script>', text,
-                       re.DOTALL)
+    found = re.findall(
+        r'<script type="application/json" data-for="[^"]*">(.*?)</script>', text, re.DOTALL
+    )
     return [json.loads(one) for one in found]
 
 
@@ -62,8 +66,9 @@ def test_every_axis_has_a_unit(page: Page) -> None:
     drawn = figures(render(page))
     assert len(drawn) >= 5
     for figure in drawn:
-        axes = [value for key, value in figure['layout'].items()
-                if re.fullmatch(r'[xy]axis\d*', key)]
+        axes = [
+            value for key, value in figure['layout'].items() if re.fullmatch(r'[xy]axis\d*', key)
+        ]
         assert axes
         for one in axes:
             title = one['title']['text']  # type: ignore[index]
@@ -73,16 +78,27 @@ def test_every_axis_has_a_unit(page: Page) -> None:
 def test_every_colour_has_a_role_in_both_themes(page: Page) -> None:
     text = render(page)
     assert THEMES['light'].keys() == THEMES['dark'].keys()
-    used = set(re.findall(r'#0101[0-9a-f]{2}|rgba\(1,1,\d+,[\d.]+\)', ' '.join(
-        json.dumps(one) for one in figures(text))))
+    used = set(
+        re.findall(
+            r'#0101[0-9a-f]{2}|rgba\(1,1,\d+,[\d.]+\)',
+            ' '.join(json.dumps(one) for one in figures(text)),
+        )
+    )
     assert used
     assert used <= THEMES['light'].keys()
 
 
 def test_sections_and_first_screen(identification: IdentificationContent) -> None:
     text = render(identification_page(identification))
-    for title in ('Parameters', 'Cross validation', 'Residual spectrum and whiteness',
-                  'Excitation', 'Correlation', 'Sensor health', 'Command, inputs and versions'):
+    for title in (
+        'Parameters',
+        'Cross validation',
+        'Residual spectrum and whiteness',
+        'Excitation',
+        'Correlation',
+        'Sensor health',
+        'Command, inputs and versions',
+    ):
         assert f'<h2>{title}</h2>' in text
     assert text.index('Can I trust this?') < text.index('<h2>Parameters</h2>')
     assert 'Can I trust this?' in text
@@ -96,7 +112,8 @@ def test_unknown_numbers_sort_last(identification: IdentificationContent) -> Non
 
 
 def test_file_is_written_whole_or_not_at_all(
-        tmp_path: Path, identification: IdentificationContent) -> None:
+    tmp_path: Path, identification: IdentificationContent
+) -> None:
     made = identification_page(identification)
     path = write_page(tmp_path / 'report.html', made)
     assert path.read_text(encoding='utf-8').endswith('</html>')
@@ -106,15 +123,25 @@ def test_file_is_written_whole_or_not_at_all(
 
 
 def test_nothing_identified_still_makes_a_page(identification: IdentificationContent) -> None:
-    lost = tuple(ParameterRow(row.name, row.unit, row.a_priori, float('nan'), float('nan'), 'none')
-                 for row in identification.parameters)
+    lost = tuple(
+        ParameterRow(row.name, row.unit, row.a_priori, float('nan'), float('nan'), 'none')
+        for row in identification.parameters
+    )
     empty = Trace('FX', 'N', np.zeros(0), np.zeros(0), np.zeros(0))
     unknown = float('nan')
     content = replace(
-        identification, parameters=lost, names=(), correlation=np.zeros((0, 0)),
-        inflation=np.zeros(0), colours=(), condition_number=unknown, seconds=unknown,
+        identification,
+        parameters=lost,
+        names=(),
+        correlation=np.zeros((0, 0)),
+        inflation=np.zeros(0),
+        colours=(),
+        condition_number=unknown,
+        seconds=unknown,
         fit=(FitRow('FX', 'N', unknown, unknown),),
-        trace_sets=(TraceSet('own', False, (empty,)),), health=())
+        trace_sets=(TraceSet('own', False, (empty,)),),
+        health=(),
+    )
     text = render(identification_page(content))
     assert '0 of 4' in text
     assert 'not identified' in text
@@ -122,10 +149,20 @@ def test_nothing_identified_still_makes_a_page(identification: IdentificationCon
 
 
 def test_observer_without_truth_or_innovations_makes_a_page(
-        observation: ObservationContent) -> None:
+    observation: ObservationContent,
+) -> None:
     states = tuple(replace(one, truth=None, model=None) for one in observation.states)
-    content = replace(observation, states=states, errors=(), innovations=(), whiteness=(),
-                      outages=(), sensors=(), gate_probability=None, health=())
+    content = replace(
+        observation,
+        states=states,
+        errors=(),
+        innovations=(),
+        whiteness=(),
+        outages=(),
+        sensors=(),
+        gate_probability=None,
+        health=(),
+    )
     text = render(observation_page(content))
     assert 'holds no truth' in text
     assert 'no gate' in text
@@ -133,8 +170,12 @@ def test_observer_without_truth_or_innovations_makes_a_page(
 
 
 def test_settings_are_listed_compactly_and_stay_json() -> None:
-    value = {'sigma': [1.0, 2.0, 3.0], 'text': 'a [b] {c}', 'bands': {'a': 1, 'b': {'c': [1]}},
-             'long': ['x' * 40] * 4}
+    value = {
+        'sigma': [1.0, 2.0, 3.0],
+        'text': 'a [b] {c}',
+        'bands': {'a': 1, 'b': {'c': [1]}},
+        'long': ['x' * 40] * 4,
+    }
     text = listing(value)
     assert '  "sigma": [1.0, 2.0, 3.0],' in text.splitlines()
     assert max(map(len, text.splitlines())) <= 150

@@ -38,8 +38,9 @@ def test_serious_finding_forbids(identification: IdentificationContent) -> None:
 
 
 def test_missing_validation_is_a_reservation(identification: IdentificationContent) -> None:
-    own = tuple(FitRow(row.equation, row.unit, row.rms, row.relative)
-                for row in identification.fit)
+    own = tuple(
+        FitRow(row.equation, row.unit, row.rms, row.relative) for row in identification.fit
+    )
     found = summary.summarise(replace(identification, fit=own))
     assert found.level == 'warn'
     assert 'only its own data judged it' in texts(found)
@@ -47,9 +48,11 @@ def test_missing_validation_is_a_reservation(identification: IdentificationConte
 
 
 def test_deviations_are_no_praise_while_the_equations_fit_badly(
-        identification: IdentificationContent) -> None:
-    wrong = tuple(FitRow(row.equation, row.unit, 80.0, 0.8, 80.0, 0.8, 90.0)
-                  for row in identification.fit)
+    identification: IdentificationContent,
+) -> None:
+    wrong = tuple(
+        FitRow(row.equation, row.unit, 80.0, 0.8, 80.0, 0.8, 90.0) for row in identification.fit
+    )
     found = summary.summarise(replace(identification, fit=wrong))
     (praise,) = [one for one in found.statements if 'of 4 parameters' in one.text]
     assert praise.level == 'note'
@@ -59,16 +62,19 @@ def test_deviations_are_no_praise_while_the_equations_fit_badly(
 
 
 def test_causes_stand_before_symptoms(identification: IdentificationContent) -> None:
-    wrong = tuple(FitRow(row.equation, row.unit, 80.0, 0.8, 80.0, 0.8, 90.0)
-                  for row in identification.fit)
-    found = summary.summarise(replace(
-        identification, fit=wrong, findings=(Statement('bad', 'The wheels are swapped.'),)))
+    wrong = tuple(
+        FitRow(row.equation, row.unit, 80.0, 0.8, 80.0, 0.8, 90.0) for row in identification.fit
+    )
+    found = summary.summarise(
+        replace(identification, fit=wrong, findings=(Statement('bad', 'The wheels are swapped.'),))
+    )
     assert found.statements[0].text == 'The wheels are swapped.'
     assert [one.level for one in found.statements[:3]] == ['bad'] * 3
 
 
 def test_first_screen_keeps_all_reservations_and_folds_other_remarks(
-        identification: IdentificationContent) -> None:
+    identification: IdentificationContent,
+) -> None:
     notes = tuple(Statement('note', f'Remark {k}.') for k in range(20))
     found = summary.summarise(replace(identification, findings=notes))
     assert len(found.first) == FIRST_SCREEN
@@ -80,8 +86,12 @@ def test_first_screen_keeps_all_reservations_and_folds_other_remarks(
 
 def test_sensors_that_stop_are_named(identification: IdentificationContent) -> None:
     row = identification.health[0]
-    rows = (row, replace(row, topic='/wheel_rr/wrench', ends_early=18.0),
-            replace(row, topic='/a', starts_late=3.0), replace(row, topic='/b', starts_late=3.0))
+    rows = (
+        row,
+        replace(row, topic='/wheel_rr/wrench', ends_early=18.0),
+        replace(row, topic='/a', starts_late=3.0),
+        replace(row, topic='/b', starts_late=3.0),
+    )
     found = summary.summarise(replace(identification, health=rows))
     assert 'one: /wheel_rr/wrench ends 18 s before the other topics.' in texts(found)
     assert 'one: /a and /b begin 3.0 s after the other topics.' in texts(found)
@@ -89,8 +99,9 @@ def test_sensors_that_stop_are_named(identification: IdentificationContent) -> N
 
 
 @pytest.mark.parametrize(('missing', 'level'), [(1.0, 'good'), (10.0, 'warn')])
-def test_many_gaps_are_a_reservation(identification: IdentificationContent, missing: float,
-                                     level: str) -> None:
+def test_many_gaps_are_a_reservation(
+    identification: IdentificationContent, missing: float, level: str
+) -> None:
     row = replace(identification.health[0], gaps=2, missing=missing, longest_gap=0.5)
     found = summary.summarise(replace(identification, health=(row,)))
     assert 'the longest is 0.500 s in /imu/data of one' in texts(found)
@@ -104,45 +115,89 @@ def test_many_gaps_are_a_reservation(identification: IdentificationContent, miss
         ({'condition_number': 300.0}, 'good', 'Condition number 300: some combinations'),
         ({'unexcited': ('Cx',)}, 'warn', 'Cx: the recording does not tell these apart'),
         ({'excluded': 1000}, 'warn', '1000 of 3000 samples (33 %)'),
-        ({'fit': (FitRow('FX', 'N', 1.0, 0.03, 3.0, 0.09, 20.0),)}, 'warn',
-         'Standard deviations do not cover that'),
-        ({'fit': (FitRow('FX', 'N', 1.0, 0.01, 3.0, 0.03, 20.0),)}, 'good',
-         'still below 5 % of the signal'),
-        ({'fit': (FitRow('FX', 'N', 60.0, 0.6, 60.0, 0.6, 90.0),)}, 'bad',
-         'FX (60 %) is reconstructed poorly'),
-        ({'fit': (FitRow('FX', 'N', 60.0, 0.6, 60.0, 0.6, 90.0),
-                  FitRow('FY', 'N', 60.0, 0.7, 60.0, 0.7, 90.0))}, 'bad',
-         'FX (60 %) and FY (70 %) are reconstructed poorly'),
-        ({'fit': (FitRow('FX', 'N', 1.0, 0.3, 1.0, 0.3, 2.0),
-                  FitRow('FZ', 'N', 1.0, 0.001, 1.0, 0.001, 2.0),
-                  FitRow('NX', 'N m', 1.0, 0.001, 1.0, 0.001, 2.0))}, 'good',
-         'small themselves: FX (30 % of 3.333 N rms)'),
+        (
+            {'fit': (FitRow('FX', 'N', 1.0, 0.03, 3.0, 0.09, 20.0),)},
+            'warn',
+            'Standard deviations do not cover that',
+        ),
+        (
+            {'fit': (FitRow('FX', 'N', 1.0, 0.01, 3.0, 0.03, 20.0),)},
+            'good',
+            'still below 5 % of the signal',
+        ),
+        (
+            {'fit': (FitRow('FX', 'N', 60.0, 0.6, 60.0, 0.6, 90.0),)},
+            'bad',
+            'FX (60 %) is reconstructed poorly',
+        ),
+        (
+            {
+                'fit': (
+                    FitRow('FX', 'N', 60.0, 0.6, 60.0, 0.6, 90.0),
+                    FitRow('FY', 'N', 60.0, 0.7, 60.0, 0.7, 90.0),
+                )
+            },
+            'bad',
+            'FX (60 %) and FY (70 %) are reconstructed poorly',
+        ),
+        (
+            {
+                'fit': (
+                    FitRow('FX', 'N', 1.0, 0.3, 1.0, 0.3, 2.0),
+                    FitRow('FZ', 'N', 1.0, 0.001, 1.0, 0.001, 2.0),
+                    FitRow('NX', 'N m', 1.0, 0.001, 1.0, 0.001, 2.0),
+                )
+            },
+            'good',
+            'small themselves: FX (30 % of 3.333 N rms)',
+        ),
         # Braking in a straight line: the lateral force holds noise only.
-        ({'fit': (FitRow('FX', 'N', 1.0, 0.01, 1.0, 0.01, 2.0),
-                  FitRow('FY', 'N', 1.0, 0.01, 1.1, 0.9, 2.0),
-                  FitRow('FZ', 'N', 1.0, 0.01, 1.0, 0.01, 2.0))}, 'good',
-         'FY: the validation recording hardly moves it'),
-        ({'fit': (FitRow('FX', 'N', 1.0, 0.01, 1.0, 0.01, 0.5),)}, 'warn',
-         'explain that recording no worse than the estimates do: they leave residuals 0.50 times'),
+        (
+            {
+                'fit': (
+                    FitRow('FX', 'N', 1.0, 0.01, 1.0, 0.01, 2.0),
+                    FitRow('FY', 'N', 1.0, 0.01, 1.1, 0.9, 2.0),
+                    FitRow('FZ', 'N', 1.0, 0.01, 1.0, 0.01, 2.0),
+                )
+            },
+            'good',
+            'FY: the validation recording hardly moves it',
+        ),
+        (
+            {'fit': (FitRow('FX', 'N', 1.0, 0.01, 1.0, 0.01, 0.5),)},
+            'warn',
+            'explain that recording no worse than the estimates do: they leave residuals '
+            '0.50 times',
+        ),
         ({'recorded': 90.0}, 'good', '40.0 of the 90.0 s recorded were used'),
     ],
-)  # fmt: skip
-def test_each_reservation(identification: IdentificationContent, changes: dict[str, object],
-                          level: str, words: str) -> None:
+)
+def test_each_reservation(
+    identification: IdentificationContent, changes: dict[str, object], level: str, words: str
+) -> None:
     found = summary.summarise(replace(identification, **changes))  # type: ignore[arg-type]
     assert words in texts(found)
     assert found.level == level
 
 
 def test_weak_missing_and_correlated_parameters_are_named(
-        identification: IdentificationContent) -> None:
-    rows = (*identification.parameters,
-            ParameterRow('karf', 'N/m', 1.0, 5.0, 4.0, 'weak'),
-            ParameterRow('M1', 'kg', 1.0, np.nan, np.nan, 'none'))
+    identification: IdentificationContent,
+) -> None:
+    rows = (
+        *identification.parameters,
+        ParameterRow('karf', 'N/m', 1.0, 5.0, 4.0, 'weak'),
+        ParameterRow('M1', 'kg', 1.0, np.nan, np.nan, 'none'),
+    )
     rho = np.eye(4)
     rho[0, 3] = rho[3, 0] = -0.98
-    found = summary.summarise(replace(
-        identification, parameters=rows, correlation=rho, removed=(('M1', 'its column is zero'),)))
+    found = summary.summarise(
+        replace(
+            identification,
+            parameters=rows,
+            correlation=rho,
+            removed=(('M1', 'its column is zero'),),
+        )
+    )
     assert 'karf: the standard deviation is above 10 %' in texts(found)
     assert 'M1: not identified (its column is zero)' in texts(found)
     assert 'Mc with Cx (-0.980)' in texts(found)
@@ -160,7 +215,8 @@ def test_observer_is_trusted(observation: ObservationContent) -> None:
 
 
 def test_long_outage_is_a_reservation_that_says_how_unsure_it_made(
-        observation: ObservationContent) -> None:
+    observation: ObservationContent,
+) -> None:
     found = summary_observation.summarise(observation)
     assert found.level == 'warn'
     assert 'No gps from 3.99 s to 6.01 s (20 % of the run' in texts(found)

@@ -98,6 +98,16 @@ def test_publish_subscribe_and_service(make_node) -> None:
 def test_command_line_says_the_same_as_the_options() -> None:
     words = command_line(['a.yaml'], {'rate': 5, 'names': ['x', 'y']}, [('in', 'out')], '/car')
     assert words == [
-        'veh-id', '--ros-args', '-r', '__ns:=/car', '--params-file', 'a.yaml',
-        '-p', 'rate:=5', '-p', 'names:=[x, y]', '-r', 'in:=out',
-    ]  # fmt: skip
+        'veh-id',
+        '--ros-args',
+        '-r',
+        '__ns:=/car',
+        '--params-file',
+        'a.yaml',
+        '-p',
+        'rate:=5',
+        '-p',
+        'names:=[x, y]',
+        '-r',
+        'in:=out',
+    ]

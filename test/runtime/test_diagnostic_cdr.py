@@ -20,12 +20,15 @@ def make(stamp: int, frame: str, content: list) -> object:
         header=messages.header(stamp, frame),
         status=[
             {
-                'level': level, 'name': name, 'message': text, 'hardware_id': hardware,
+                'level': level,
+                'name': name,
+                'message': text,
+                'hardware_id': hardware,
                 'values': [{'key': key, 'value': value} for key, value in values],
             }
             for level, name, text, hardware, values in content
         ],
-    )  # fmt: skip
+    )
 
 
 @settings(max_examples=150, deadline=None)

@@ -27,13 +27,16 @@ IMU = 'sensor_msgs/msg/Imu'
 PATHS = {
     JOINTS: ['header.stamp.sec', 'header.frame_id', 'name', 'position[]', 'velocity[]'],
     IMU: [
-        'header.stamp.nanosec', 'orientation_covariance[0]', 'angular_velocity.z',
-        'linear_acceleration_covariance[8]', 'orientation_covariance[0]',
+        'header.stamp.nanosec',
+        'orientation_covariance[0]',
+        'angular_velocity.z',
+        'linear_acceleration_covariance[8]',
+        'orientation_covariance[0]',
     ],
     'sensor_msgs/msg/NavSatFix': ['status.status', 'latitude', 'position_covariance_type'],
     'sensor_msgs/msg/Range': ['range', 'min_range', 'radiation_type'],
     'veh_identification/msg/FusedState': ['pose_valid', 'joint_valid[]', 'wrench_names'],
-}  # fmt: skip
+}
 
 
 def reader_of(type_name: str) -> FieldReader:
@@ -50,9 +53,12 @@ def plain(values: tuple[Any, ...]) -> str:
 
 def joint_state(names: list[str], positions: list[float], velocities: list[float], sec: int):
     return messages.new(
-        JOINTS, header=messages.header(sec * 10**9, 'base'), name=names, position=positions,
+        JOINTS,
+        header=messages.header(sec * 10**9, 'base'),
+        name=names,
+        position=positions,
         velocity=velocities,
-    )  # fmt: skip
+    )
 
 
 numbers = st.floats(width=64)

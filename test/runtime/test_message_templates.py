@@ -104,9 +104,7 @@ def same(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize('type_name', TYPES)
 @settings(max_examples=25, deadline=None)
-@given(
-    structures=st.lists(st.integers(0, 5), min_size=4, max_size=12), seed=st.integers(0, 10**6)
-)
+@given(structures=st.lists(st.integers(0, 5), min_size=4, max_size=12), seed=st.integers(0, 10**6))
 def test_same_as_rosbags(type_name: str, structures: list[int], seed: int) -> None:
     """Any order of structures, some repeated: decoded and encoded as rosbags does."""
     templates = TypeTemplates(STORE, type_name)
@@ -134,9 +132,12 @@ def test_repeated_structure_takes_the_template(type_name: str) -> None:
 def joint_state(names: list[str], frame: str = 'base', value: float = 1.0) -> Any:
     return messages.rosbags_backend().new(
         'sensor_msgs/msg/JointState',
-        {'header': {'stamp': 5, 'frame_id': frame}, 'name': names,
-         'position': [value] * len(names)},
-    )  # fmt: skip
+        {
+            'header': {'stamp': 5, 'frame_id': frame},
+            'name': names,
+            'position': [value] * len(names),
+        },
+    )
 
 
 def taught() -> tuple[TypeTemplates, bytes]:
@@ -212,10 +213,14 @@ def test_damaged_length_is_refused() -> None:
 @pytest.mark.parametrize(
     'change',
     [
-        {'position': np.ones(3)}, {'position': np.ones(2, np.int64)}, {'position': np.ones(0)},
-        {'name': ['left']}, {'name': ['left', 'right', 'third']}, {'velocity': np.ones(2)},
+        {'position': np.ones(3)},
+        {'position': np.ones(2, np.int64)},
+        {'position': np.ones(0)},
+        {'name': ['left']},
+        {'name': ['left', 'right', 'third']},
+        {'velocity': np.ones(2)},
     ],
-)  # fmt: skip
+)
 def test_changed_fields_encode_as_rosbags_does(change: dict[str, Any]) -> None:
     templates, _ = taught()
     message = joint_state(['left', 'right'])
@@ -227,9 +232,15 @@ def test_changed_fields_encode_as_rosbags_does(change: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     'change',
-    [{'position': [1.0, 2.0]}, {'name': 5}, {'header': None}, {'position': np.ones(4)[::2]},
-     {'position': np.array([object(), object()])}, {'position': np.ones(2, np.float32)}],
-)  # fmt: skip
+    [
+        {'position': [1.0, 2.0]},
+        {'name': 5},
+        {'header': None},
+        {'position': np.ones(4)[::2]},
+        {'position': np.array([object(), object()])},
+        {'position': np.ones(2, np.float32)},
+    ],
+)
 def test_wrong_fields_are_refused_as_by_rosbags(change: dict[str, Any]) -> None:
     backend = messages.rosbags_backend()
     kind = 'sensor_msgs/msg/JointState'

@@ -71,8 +71,11 @@ def test_graph_passes_on_at_the_same_node_time() -> None:
     engine.run([item(5, 'a'), item(9, 'b')])
     assert heard == [(5, 'a>first>second'), (9, 'b>first>second')]
     assert [(row[0], row[1]) for row in sink.rows] == [
-        ('/middle', 5), ('/out', 5), ('/middle', 9), ('/out', 9),
-    ]  # fmt: skip
+        ('/middle', 5),
+        ('/out', 5),
+        ('/middle', 9),
+        ('/out', 9),
+    ]
     assert engine.input_topics() == ['/in']
     assert engine.output_topics() == ['/middle', '/out']
 

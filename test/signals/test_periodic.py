@@ -68,9 +68,7 @@ def test_average_and_full_covariance():
     assert np.abs(average.covariance - covariance).max() < 0.035
     assert average.periods == periods
     scatter = (average.mean - truth).std(axis=0)
-    np.testing.assert_allclose(
-        scatter, np.sqrt(np.diag(average.covariance_of_mean)), rtol=0.12
-    )
+    np.testing.assert_allclose(scatter, np.sqrt(np.diag(average.covariance_of_mean)), rtol=0.12)
 
 
 def test_covariance_is_unbiased_with_two_periods():

@@ -24,9 +24,7 @@ def tumbling(t):
     """Orientation with large turns about all axes, its body rates and their derivative."""
     # Body rates of an intrinsic z-y-x sequence, by hand from the angles' derivatives.
     a = np.stack([2.0 * t, 0.8 * np.sin(1.1 * t), 1.5 * np.sin(0.7 * t + 0.3)])
-    d = np.stack(
-        [np.full_like(t, 2.0), 0.88 * np.cos(1.1 * t), 1.05 * np.cos(0.7 * t + 0.3)]
-    )
+    d = np.stack([np.full_like(t, 2.0), 0.88 * np.cos(1.1 * t), 1.05 * np.cos(0.7 * t + 0.3)])
     q = Rotation.from_euler('ZYX', a.T).as_quat()
     _, pitch, roll = a
     omega = np.stack(

@@ -22,9 +22,7 @@ def test_savitzky_golay_is_exact_on_polynomials():
     assert out.valid.sum() == len(T) - 20
     scale = np.abs(p(T)).max()
     np.testing.assert_allclose(out.position[out.valid], p(T)[out.valid], atol=1e-9 * scale)
-    np.testing.assert_allclose(
-        out.velocity[out.valid], p.deriv()(T)[out.valid], atol=1e-8 * scale
-    )
+    np.testing.assert_allclose(out.velocity[out.valid], p.deriv()(T)[out.valid], atol=1e-8 * scale)
     np.testing.assert_allclose(
         out.acceleration[out.valid], p.deriv(2)(T)[out.valid], atol=1e-6 * scale
     )

@@ -158,9 +158,7 @@ def test_delay_spread_is_honest():
     rate, t = 100.0, np.arange(2000) / 100.0
     frequencies, phases = rng.uniform(0.2, 8.0, 20), rng.uniform(0, 6, 20)
     clean = np.sin(2 * np.pi * np.outer(t, frequencies) + phases).sum(axis=1)
-    found = [
-        estimate_delay(clean, clean + rng.standard_normal(len(t)), rate) for _ in range(60)
-    ]
+    found = [estimate_delay(clean, clean + rng.standard_normal(len(t)), rate) for _ in range(60)]
     scatter = np.std([f.delay for f in found])
     predicted = np.mean([f.standard_deviation for f in found])
     assert 0.5 < predicted / scatter < 1.6

@@ -32,27 +32,42 @@ def rough_run() -> CarRecord:
     vehicle = random_vehicle(4)
     vehicle = replace(vehicle, air=(0.4, 0.02, -0.01, 0.003, -0.02, 0.01))
     around = Surroundings(roughness=60e-6)
-    return simulate_car(default_configuration(), Manoeuvre('sine', 33.0, lateral=5.0), 6.0, 3,
-                        vehicle=vehicle, surroundings=around)
+    return simulate_car(
+        default_configuration(),
+        Manoeuvre('sine', 33.0, lateral=5.0),
+        6.0,
+        3,
+        vehicle=vehicle,
+        surroundings=around,
+    )
 
 
 def tree_of(vehicle: Vehicle) -> TreeModel:
     """The 38-dof car without wheels and tyres, from bodies and joints (not from its table)."""
     p = vehicle.parameters()
-    chassis = np.array([p[name] for name in ('Mc', 'MXc', 'MYc', 'MZc', 'XXc', 'XYc', 'XZc',
-                                             'YYc', 'YZc', 'ZZc')])
+    chassis = np.array(
+        [p[name] for name in ('Mc', 'MXc', 'MYc', 'MZc', 'XXc', 'XYc', 'XZc', 'YYc', 'YZc', 'ZZc')]
+    )
     specs = [BodySpec('chassis', '', parameters=chassis)]
     x, y, z = np.eye(3)
     for i, corner in enumerate(CORNERS):
         parent = 'chassis'
-        for kind, joint_type, axis in (('y', PRISMATIC, y), ('x', PRISMATIC, x),
-                                       ('z', PRISMATIC, z), ('beta', REVOLUTE, z),
-                                       ('gamma', REVOLUTE, x), ('zeta', REVOLUTE, y)):
+        for kind, joint_type, axis in (
+            ('y', PRISMATIC, y),
+            ('x', PRISMATIC, x),
+            ('z', PRISMATIC, z),
+            ('beta', REVOLUTE, z),
+            ('gamma', REVOLUTE, x),
+            ('zeta', REVOLUTE, y),
+        ):
             inertia = np.zeros(10)
             inertia[0] = p[f'M{i + 1}'] if kind == 'zeta' else 0.0
             name = f'{kind}_{corner}'
-            specs.append(BodySpec(name, parent, name, joint_type, axis=axis, coordinate=name,
-                                  parameters=inertia))
+            specs.append(
+                BodySpec(
+                    name, parent, name, joint_type, axis=axis, coordinate=name, parameters=inertia
+                )
+            )
             parent = name
     return assemble('car', specs, floating=True)
 
@@ -73,10 +88,14 @@ def motion_of(record: CarRecord, tree: TreeModel) -> Motion:
             over_z, over_s = c[1] + 2 * c[2] * z + c[5] * s, c[3] + 2 * c[4] * s + c[5] * z
             q[:, k] = c[0] + c[1] * z + c[2] * z**2 + c[3] * s + c[4] * s**2 + c[5] * z * s
             qd[:, k] = over_z * zd + over_s * sd
-            qdd[:, k] = (over_z * zdd + over_s * sdd + 2 * c[2] * zd**2 + 2 * c[4] * sd**2
-                         + 2 * c[5] * zd * sd)
-    return floating_base_motion(q, qd, qdd, record.specific_force, record.omega,
-                                record.omega_dot)
+            qdd[:, k] = (
+                over_z * zdd
+                + over_s * sdd
+                + 2 * c[2] * zd**2
+                + 2 * c[4] * sd**2
+                + 2 * c[5] * zd * sd
+            )
+    return floating_base_motion(q, qd, qdd, record.specific_force, record.omega, record.omega_dot)
 
 
 def suspension_forces(record: CarRecord) -> Array:
@@ -85,9 +104,13 @@ def suspension_forces(record: CarRecord) -> Array:
     for i in range(4):
         q, qd, opposite = record.travel[:, i], record.travel_rate[:, i], record.travel[:, i ^ 1]
         bar = p['karf'] if i < 2 else p['karr']
-        forces[:, i] = (p[f'k{i + 1}'] * q + p[f'h{i + 1}'] * qd + p[f'off{i + 1}']
-                        + p[f'fs{i + 1}'] * np.tanh(qd / record.vehicle.friction_speed)
-                        + bar * (q - opposite))
+        forces[:, i] = (
+            p[f'k{i + 1}'] * q
+            + p[f'h{i + 1}'] * qd
+            + p[f'off{i + 1}']
+            + p[f'fs{i + 1}'] * np.tanh(qd / record.vehicle.friction_speed)
+            + bar * (q - opposite)
+        )
     return forces
 
 
@@ -99,8 +122,10 @@ def in_linear_range(record: CarRecord, i: int) -> NDArray[np.bool_]:
 def test_ten_equations_hold_exactly(rough_run: CarRecord) -> None:
     tree = tree_of(rough_run.vehicle)
     motion = motion_of(rough_run, tree)
-    wheels = [ExternalWrench(tree.frame(f'zeta_{corner}'), rough_run.wrench[:, i])
-              for i, corner in enumerate(CORNERS)]
+    wheels = [
+        ExternalWrench(tree.frame(f'zeta_{corner}'), rough_run.wrench[:, i])
+        for i, corner in enumerate(CORNERS)
+    ]
     speed = (rough_run.velocity[:, :2] ** 2).sum(axis=1)
     air = ExternalWrench(tree.frame('chassis'), -np.array(rough_run.vehicle.air) * speed[:, None])
     needed = inverse_dynamics(tree, motion)
@@ -119,8 +144,10 @@ def test_all_33_parameters_follow_from_the_exact_record(rough_run: CarRecord) ->
     """Least squares on exact kinematics: nothing of the truth is hidden or mislabelled."""
     tree = tree_of(rough_run.vehicle)
     motion = motion_of(rough_run, tree)
-    wheels = [ExternalWrench(tree.frame(f'zeta_{corner}'), rough_run.wrench[:, i])
-              for i, corner in enumerate(CORNERS)]
+    wheels = [
+        ExternalWrench(tree.frame(f'zeta_{corner}'), rough_run.wrench[:, i])
+        for i, corner in enumerate(CORNERS)
+    ]
     truth = rough_run.vehicle.parameters()
     p = np.zeros_like(tree.parameters)
     empty = -inverse_dynamics(tree, motion, p, wrenches=wheels)  # what the wheels supply
@@ -128,7 +155,8 @@ def test_all_33_parameters_follow_from_the_exact_record(rough_run: CarRecord) ->
     columns, names = [], []
     order = ('Mc', 'MXc', 'MYc', 'MZc', 'XXc', 'XYc', 'XZc', 'YYc', 'YZc', 'ZZc')
     places = [(0, k) for k in range(10)] + [
-        (tree.body_index(f'zeta_{corner}'), 0) for corner in CORNERS]
+        (tree.body_index(f'zeta_{corner}'), 0) for corner in CORNERS
+    ]
     for name, place in zip((*order, 'M1', 'M2', 'M3', 'M4'), places, strict=True):
         p[:] = 0.0
         p[place] = 1.0

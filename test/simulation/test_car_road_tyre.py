@@ -45,8 +45,9 @@ def test_slope_is_the_derivative_of_the_height() -> None:
     places = np.linspace(25.0, 90.0, 400)
     h = 1e-5
     for side in range(2):
-        numeric = (road_heights(*road, side, places + h)
-                   - road_heights(*road, side, places - h)) / (2 * h)
+        numeric = (
+            road_heights(*road, side, places + h) - road_heights(*road, side, places - h)
+        ) / (2 * h)
         slopes = [road_height(*road, side, place)[1] for place in places]
         np.testing.assert_allclose(slopes, numeric, atol=1e-8)
     assert np.ptp(road_heights(*road, 0, places)) > 1e-3
@@ -79,8 +80,11 @@ def test_tyre_forces_depend_on_load_and_on_each_other() -> None:
     alone = tyre_force(tyre, 4000.0, 0.0, 0.06, 0.0)[1]
     braked_x, braked_y, _ = tyre_force(tyre, 4000.0, -0.08, 0.06, 0.0)
     assert braked_x < 0.0 < braked_y < 0.8 * alone
-    largest = max(np.hypot(*tyre_force(tyre, 4000.0, k, a, 0.0)[:2])
-                  for k in np.linspace(-0.4, 0.4, 21) for a in np.linspace(-0.4, 0.4, 21))
+    largest = max(
+        np.hypot(*tyre_force(tyre, 4000.0, k, a, 0.0)[:2])
+        for k in np.linspace(-0.4, 0.4, 21)
+        for a in np.linspace(-0.4, 0.4, 21)
+    )
     assert largest <= 1.10 * 4000.0 + 1e-6
     # The aligning moment turns the wheel back; a lean pushes to its side.
     assert tyre_force(tyre, 4000.0, 0.0, 0.03, 0.0)[2] < 0.0
@@ -92,8 +96,13 @@ def test_tyre_forces_depend_on_load_and_on_each_other() -> None:
 @pytest.fixture(scope='module')
 def straight_run() -> CarRecord:
     round_wheels = replace(Vehicle(), run_out=0.0)
-    return simulate_car(default_configuration(), Manoeuvre('sine', 30.0, lateral=1.0), 40.0, 2,
-                        vehicle=round_wheels)
+    return simulate_car(
+        default_configuration(),
+        Manoeuvre('sine', 30.0, lateral=1.0),
+        40.0,
+        2,
+        vehicle=round_wheels,
+    )
 
 
 def test_wheel_hop_stands_near_12_7_hz(straight_run: CarRecord) -> None:

@@ -38,8 +38,14 @@ from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.recording import read_recording
 
 DURATION = 4.0
-CUTOFFS = {'imu': 10.0, 'suspension': 20.0, 'speed': 15.0, 'steering': 10.0,
-           'wheel_force': 100.0, 'ride_height': 20.0}
+CUTOFFS = {
+    'imu': 10.0,
+    'suspension': 20.0,
+    'speed': 15.0,
+    'steering': 10.0,
+    'wheel_force': 100.0,
+    'ride_height': 20.0,
+}
 
 
 @pytest.fixture(scope='module')
@@ -47,8 +53,12 @@ def configuration() -> CarConfiguration:
     """The shipped car with its IMU turned and all sensors off the origin."""
     car = car_scenarios.default_configuration()
     turned = Rotation.from_euler('xyz', [0.02, -0.03, 0.5]).as_matrix()
-    imu = replace(car.sensors.imu, position=(1.3, 0.2, 0.4), pose_given=True,
-                  rotation=tuple(tuple(float(v) for v in row) for row in turned))
+    imu = replace(
+        car.sensors.imu,
+        position=(1.3, 0.2, 0.4),
+        pose_given=True,
+        rotation=tuple(tuple(float(v) for v in row) for row in turned),
+    )
     speed = replace(car.sensors.speed, position=(3.0, 0.3, -0.1))
     return replace(car, sensors=replace(car.sensors, imu=imu, speed=speed))
 
@@ -66,8 +76,9 @@ def world_velocity_of(record: CarRecord, point: Any) -> np.ndarray:
 def test_true_signals_agree_with_the_motion(
     configuration: CarConfiguration, record: CarRecord
 ) -> None:
-    signals = {topic + kind: values for topic, kind, _, values, _ in
-               true_signals(record, configuration)}
+    signals = {
+        topic + kind: values for topic, kind, _, values, _ in true_signals(record, configuration)
+    }
     imu, speed = configuration.sensors.imu, configuration.sensors.speed
     inner = slice(5, -5)
     velocity = world_velocity_of(record, imu.position)
@@ -80,7 +91,8 @@ def test_true_signals_agree_with_the_motion(
     np.testing.assert_allclose(steps, signals['imu/dataimu'][1:-1, :3], atol=2e-4)
     seen = np.einsum('nji,nj->ni', record.rotation, world_velocity_of(record, speed.position))
     np.testing.assert_allclose(
-        signals['correvit/velocityspeed'][inner], seen[inner, :2], atol=2e-4)
+        signals['correvit/velocityspeed'][inner], seen[inner, :2], atol=2e-4
+    )
 
 
 def test_joint_velocities_of_the_truth_are_derivatives(record: CarRecord) -> None:
@@ -156,8 +168,10 @@ def test_streams_have_their_rates_and_uneven_stamps(
 def test_noise_scales_and_repeats_by_seed(
     configuration: CarConfiguration, record: CarRecord
 ) -> None:
-    runs = [sensor_streams(record, configuration, DURATION, seed, CarSensors().scaled(factor))
-            for seed, factor in ((1, 0.0), (1, 1.0), (1, 1.0), (2, 1.0))]
+    runs = [
+        sensor_streams(record, configuration, DURATION, seed, CarSensors().scaled(factor))
+        for seed, factor in ((1, 0.0), (1, 1.0), (1, 1.0), (2, 1.0))
+    ]
     for clean, noisy, again, other in zip(*runs, strict=True):
         np.testing.assert_array_equal(noisy.values, again.values)
         np.testing.assert_array_equal(noisy.stamps, again.stamps)
@@ -173,11 +187,14 @@ def test_delay_of_a_sensor_shifts_its_values(
     configuration: CarConfiguration, record: CarRecord
 ) -> None:
     sensors: Sensors = configuration.sensors
-    slow = replace(configuration, sensors=replace(
-        sensors, suspension=replace(sensors.suspension, delay=0.02)))
+    slow = replace(
+        configuration, sensors=replace(sensors, suspension=replace(sensors.suspension, delay=0.02))
+    )
     quiet = CarSensors().scaled(0.0)
-    prompt, late = (next(s for s in sensor_streams(record, car, DURATION, 0, quiet)
-                         if s.kind == 'suspension') for car in (configuration, slow))
+    prompt, late = (
+        next(s for s in sensor_streams(record, car, DURATION, 0, quiet) if s.kind == 'suspension')
+        for car in (configuration, slow)
+    )
     np.testing.assert_array_equal(prompt.stamps, late.stamps)
     earlier = np.interp(late.stamps - 0.02, prompt.stamps, prompt.values[:, 0])
     np.testing.assert_allclose(late.values[20:, 0], earlier[20:], atol=2e-4)
@@ -199,8 +216,12 @@ def test_axle_tables_describe_the_axles(
     names, positions, _ = truth_joints(record)
     at = {name: positions[:, k] for k, name in enumerate(names)}
     for (quantity, corner), table in tables.items():
-        rest = {'half_track': configuration.geometry.half_track, 'camber': (0.0,) * 4,
-                'wheelbase': configuration.geometry.wheel_x, 'kingpin': (0.0,) * 4}[quantity]
+        rest = {
+            'half_track': configuration.geometry.half_track,
+            'camber': (0.0,) * 4,
+            'wheelbase': configuration.geometry.wheel_x,
+            'kingpin': (0.0,) * 4,
+        }[quantity]
         place = ('fl', 'fr', 'rl', 'rr').index(corner)
         shown = rest[place] + table(at[f'suspension_{corner}'], at[f'steering_{corner}'])
         np.testing.assert_allclose(shown, at[f'{quantity}_{corner}'], atol=1e-4)
@@ -209,8 +230,9 @@ def test_axle_tables_describe_the_axles(
 def write(folder: Path, function: Any, duration: float, seed: int, noise: float) -> dict[str, Any]:
     seen: list[int] = []
     with BagWriter(folder) as writer:
-        truth: dict[str, Any] = function(writer, duration, seed, noise,
-                                         lambda done, total: seen.append(done))
+        truth: dict[str, Any] = function(
+            writer, duration, seed, noise, lambda done, total: seen.append(done)
+        )
         writer.add_file('truth.json', json.dumps(truth))
     assert seen and seen == sorted(seen) and seen[-1] == round(duration)
     return truth
@@ -226,11 +248,13 @@ def test_bag_holds_the_topics_of_the_contract(tmp_path: Path) -> None:
     assert len(recording.joints) == 32
     assert set(recording.poses) >= {'imu_link', 'correvit_link'}
     direct, parameters = car_scenarios.car_recording(
-        car_scenarios.default_configuration(), car_scenarios.sine_steer(0), 2.0, 0)
+        car_scenarios.default_configuration(), car_scenarios.sine_steer(0), 2.0, 0
+    )
     assert parameters == truth['parameters']
     np.testing.assert_allclose(recording.wrenches['rl'].values, direct.wrenches['rl'].values)
-    np.testing.assert_allclose(recording.joint('camber', 'fr').values,
-                               direct.joint('camber', 'fr').values)
+    np.testing.assert_allclose(
+        recording.joint('camber', 'fr').values, direct.joint('camber', 'fr').values
+    )
     with BagReader(tmp_path / 'sine') as reader:
         counts = {name: info.count for name, info in reader.topics.items()}
     assert counts['/truth/odom'] == counts['/truth/joint_states'] == 200
@@ -238,8 +262,7 @@ def test_bag_holds_the_topics_of_the_contract(tmp_path: Path) -> None:
     assert counts['/wheel_fl/wrench'] == pytest.approx(400, abs=2)
 
 
-@pytest.mark.parametrize('function', [car_scenarios.write_ramp_steer,
-                                      car_scenarios.write_braking])
+@pytest.mark.parametrize('function', [car_scenarios.write_ramp_steer, car_scenarios.write_braking])
 def test_other_scenarios_write_bags(tmp_path: Path, function: Any) -> None:
     truth = write(tmp_path / 'run', function, 1.0, 1, 1.0)
     assert truth['manoeuvre']['kind'] in ('ramp', 'brake')

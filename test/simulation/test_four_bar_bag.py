@@ -24,10 +24,17 @@ def bag(tmp_path_factory):
 
 
 def test_the_bag_holds_encoder_and_truth(bag):
-    columns = read_columns(bag, {'joint_states': ['position[crank]'],
-                                 'truth/joint_states': ['position[crank]', 'position[x1]']})
-    error = columns['joint_states']['position[crank]'] - columns['truth/joint_states'][
-        'position[crank]']
+    columns = read_columns(
+        bag,
+        {
+            'joint_states': ['position[crank]'],
+            'truth/joint_states': ['position[crank]', 'position[x1]'],
+        },
+    )
+    error = (
+        columns['joint_states']['position[crank]']
+        - columns['truth/joint_states']['position[crank]']
+    )
     assert np.std(error) == pytest.approx(np.radians(1.0), rel=0.1)
     angle = columns['truth/joint_states']['position[crank]']
     assert np.allclose(columns['truth/joint_states']['position[x1]'], 2 * np.cos(angle))
@@ -50,9 +57,13 @@ def test_a_recording_without_the_crank_is_refused(tmp_path):
     from veh_identification.runtime.messages import header, new
 
     with BagWriter(tmp_path / 'bag') as writer:
-        writer.write_message('joint_states', new(
-            'sensor_msgs/msg/JointState', header=header(10, ''), name=['other'],
-            position=[1.0]), 10)
+        writer.write_message(
+            'joint_states',
+            new(
+                'sensor_msgs/msg/JointState', header=header(10, ''), name=['other'], position=[1.0]
+            ),
+            10,
+        )
     with pytest.raises(InputError, match='crank'):
         four_bar_command.observe(bag=tmp_path / 'bag', out=tmp_path / 'out')
     assert not (tmp_path / 'out').exists()

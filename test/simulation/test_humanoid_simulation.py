@@ -37,9 +37,14 @@ def test_feet_carry_exactly_the_total_and_only_push(name: str) -> None:
         friction = np.hypot(wrench[loaded, 0], wrench[loaded, 1]) / wrench[loaded, 2]
         assert friction.max() < 0.3
         centre = np.column_stack([-wrench[loaded, 4], wrench[loaded, 3]]) / wrench[loaded, 2:3]
-        foot = np.column_stack([np.interp(t[loaded], motion.references.t,
-                                          motion.references.foot_position[side][:, k])
-                                for k in range(2)])
+        foot = np.column_stack(
+            [
+                np.interp(
+                    t[loaded], motion.references.t, motion.references.foot_position[side][:, k]
+                )
+                for k in range(2)
+            ]
+        )
         # The sole reaches 55 mm to the front and 30 mm to the side.
         assert np.all(np.abs(centre - foot) < [0.02, 0.01])
 
@@ -62,10 +67,12 @@ def test_derivatives_are_those_of_the_positions(name: str) -> None:
     motion, h = MOTIONS[name], 1e-4
     t = np.linspace(0.3, motion.references.t[-1] - 0.3, 40)
     here, before, after = (motion.at(t + shift) for shift in (0.0, -h, h))
-    np.testing.assert_allclose(here.motion.qd, (after.motion.q - before.motion.q) / (2 * h),
-                               atol=2e-4)
-    np.testing.assert_allclose(here.motion.qdd, (after.motion.qd - before.motion.qd) / (2 * h),
-                               atol=2e-2)
+    np.testing.assert_allclose(
+        here.motion.qd, (after.motion.q - before.motion.q) / (2 * h), atol=2e-4
+    )
+    np.testing.assert_allclose(
+        here.motion.qdd, (after.motion.qd - before.motion.qd) / (2 * h), atol=2e-2
+    )
     turn = np.swapaxes(here.rotation, -1, -2) @ (after.rotation - before.rotation) / (2 * h)
     omega = np.column_stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]])
     np.testing.assert_allclose(here.motion.base_angular_velocity, omega, atol=1e-5)
@@ -84,12 +91,16 @@ def test_stance_feet_do_not_slip() -> None:
     bodies = body_motion(model, state.motion)
     for side in ('l', 'r'):
         frame = model.frame(f'{side}_sole')
-        local = bodies.position[:, frame.body] + bodies.orientation[
-            :, frame.body] @ frame.translation
+        local = (
+            bodies.position[:, frame.body] + bodies.orientation[:, frame.body] @ frame.translation
+        )
         world = state.position + np.einsum('nij,nj->ni', state.rotation, local)
-        wanted = np.column_stack([np.interp(t, motion.references.t,
-                                            motion.references.foot_position[side][:, k])
-                                  for k in range(3)])
+        wanted = np.column_stack(
+            [
+                np.interp(t, motion.references.t, motion.references.foot_position[side][:, k])
+                for k in range(3)
+            ]
+        )
         stance = state.feet[side][:, 2] > 1.0
         assert np.abs(world - wanted)[stance].max() < 1e-6
 
@@ -103,9 +114,15 @@ def test_ankle_sensors_carry_what_is_left_of_the_robot(frame: str) -> None:
     feet = FootInertia(motion.model, ROBOT, sensors)
     rest = ROBOT.cut_at(feet.frames.values()).model()
     needed = inverse_dynamics(rest, state.motion)[:, :6]
-    supplied = external_rows(rest, state.motion, [
-        ExternalWrench(rest.frame(feet.frames[side]), feet.on_robot(state, side))
-        for side in ('l', 'r')], rows='base')
+    supplied = external_rows(
+        rest,
+        state.motion,
+        [
+            ExternalWrench(rest.frame(feet.frames[side]), feet.on_robot(state, side))
+            for side in ('l', 'r')
+        ],
+        rows='base',
+    )
     np.testing.assert_allclose(supplied, needed, atol=1e-10)
     assert (ROBOT.total_mass - rest.parameters[:, 0].sum() > 0.3) == (frame == 'ankle_sensor')
 
@@ -130,8 +147,15 @@ def test_scenarios_write_topics_and_truth(tmp_path, write, duration) -> None:
     assert seen == list(range(len(seen))) and len(seen) >= 3
     with BagReader(tmp_path / 'bag') as reader:
         counts = {name: info.count for name, info in reader.topics.items()}
-    assert set(counts) == {'/joint_states', '/base/pose', '/force_plate/wrench', '/l_foot/wrench',
-                           '/r_foot/wrench', '/tf_static', '/imu/data'}
+    assert set(counts) == {
+        '/joint_states',
+        '/base/pose',
+        '/force_plate/wrench',
+        '/l_foot/wrench',
+        '/r_foot/wrench',
+        '/tf_static',
+        '/imu/data',
+    }
     # The plate samples every 3 ms, the motion capture loses about a hundredth of its frames.
     assert counts['/force_plate/wrench'] == pytest.approx(duration / 0.003, abs=2)
     assert 0.9 < counts['/base/pose'] / (240 * duration) < 1.0
@@ -151,8 +175,9 @@ def test_plate_resolution_is_visible(tmp_path) -> None:
     with BagWriter(tmp_path / 'bag') as writer:
         write_bend(writer, 4.0, 0, 1.0, lambda done, total: None)
     with BagReader(tmp_path / 'bag') as reader:
-        forces = np.array([m.message.wrench.force.z for m in reader.messages(
-            ['/force_plate/wrench'])])
+        forces = np.array(
+            [m.message.wrench.force.z for m in reader.messages(['/force_plate/wrench'])]
+        )
     steps = forces / 0.7
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
     assert len(np.unique(np.round(steps))) > 3

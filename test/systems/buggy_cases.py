@@ -51,5 +51,11 @@ def observed(bag: Path, out: Path, **options: Any) -> dict[str, Any]:
 
 def odometry(out: Path) -> np.ndarray:
     columns = read_columns(out / 'observed', {'odometry/observed': None})['odometry/observed']
-    return np.column_stack([columns.stamps_ns, columns['pose.pose.position.x'],
-                            columns['pose.pose.position.y'], columns['twist.twist.linear.x']])
+    return np.column_stack(
+        [
+            columns.stamps_ns,
+            columns['pose.pose.position.x'],
+            columns['pose.pose.position.y'],
+            columns['twist.twist.linear.x'],
+        ]
+    )

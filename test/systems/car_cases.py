@@ -27,11 +27,13 @@ def configuration() -> CarConfiguration:
 
 
 @lru_cache
-def recording(duration: float = 40.0, noise: float = 0.0, seed: int = 0,
-              wrench_rate: float = 200.0) -> CarRecording:
+def recording(
+    duration: float = 40.0, noise: float = 0.0, seed: int = 0, wrench_rate: float = 200.0
+) -> CarRecording:
     sensors = replace(ExactSensors.noisy(noise), wrench_rate=wrench_rate)
-    return exact_recording(ExactCar(configuration(), seed=seed), duration, sensors,
-                           noise_seed=seed + 100)
+    return exact_recording(
+        ExactCar(configuration(), seed=seed), duration, sensors, noise_seed=seed + 100
+    )
 
 
 @lru_cache
@@ -53,9 +55,15 @@ def with_noise(clean: CarRecording, seed: int, factor: float = 1.0) -> CarRecord
     by_kind = {'suspension': sensors.travel_noise, 'steering': sensors.steering_noise}
     assert clean.imu is not None and clean.speed is not None
     return replace(
-        clean, imu=add(clean.imu, sensors.gyro_noise, sensors.accelerometer_noise),
+        clean,
+        imu=add(clean.imu, sensors.gyro_noise, sensors.accelerometer_noise),
         speed=add(clean.speed, sensors.speed_noise),
-        joints={name: add(series, by_kind.get(name.rpartition('_')[0], 0.0))
-                for name, series in clean.joints.items()},
-        wrenches={corner: add(series, sensors.force_noise, sensors.moment_noise)
-                  for corner, series in clean.wrenches.items()})
+        joints={
+            name: add(series, by_kind.get(name.rpartition('_')[0], 0.0))
+            for name, series in clean.joints.items()
+        },
+        wrenches={
+            corner: add(series, sensors.force_noise, sensors.moment_noise)
+            for corner, series in clean.wrenches.items()
+        },
+    )

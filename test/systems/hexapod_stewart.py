@@ -13,8 +13,19 @@ from rosbags.typesys import Stores, get_typestore
 from scipy.signal import lfilter
 from stewart_dynamics import Robot, inverse_dynamics
 
-__all__ = ['Data', 'Motion', 'Recording', 'Robot', 'excitation', 'force_covariance',
-           'inverse_dynamics', 'record', 'wandering', 'write_bag', 'write_config']
+__all__ = [
+    'Data',
+    'Motion',
+    'Recording',
+    'Robot',
+    'excitation',
+    'force_covariance',
+    'inverse_dynamics',
+    'record',
+    'wandering',
+    'write_bag',
+    'write_config',
+]
 
 
 @dataclass(frozen=True)
@@ -51,9 +62,13 @@ def excitation(robot: Robot, fundamental: float = 0.37, seed: int = 11, run_in: 
     size = np.array([0.05, 0.05, 0.04, 0.12, 0.12, 0.16]) / np.sqrt(k)[:, None]
     phase = rng.uniform(0.0, 2.0 * np.pi, (5, 6))
     return Motion(
-        fundamental * k, size * np.sin(phase), size * np.cos(phase), robot.home,
-        0.25 if run_in else 0.0, run_in * np.array([0.01, -0.02, 0.015, 0.05, 0.03, -0.04]),
-    )  # fmt: skip
+        fundamental * k,
+        size * np.sin(phase),
+        size * np.cos(phase),
+        robot.home,
+        0.25 if run_in else 0.0,
+        run_in * np.array([0.01, -0.02, 0.015, 0.05, 0.03, -0.04]),
+    )
 
 
 def wandering(robot: Robot, seed: int = 5) -> Motion:
@@ -123,10 +138,16 @@ def record(robot: Robot, motion: Motion, how: Recording) -> Data:
 
 
 def write_bag(
-    path: Path, data: Data, *, stamp_offset_ns: int = 0, shuffle: bool = False,
-    extra_joint: bool = False, names: list[str] | None = None, topic: str = '/joint_states',
+    path: Path,
+    data: Data,
+    *,
+    stamp_offset_ns: int = 0,
+    shuffle: bool = False,
+    extra_joint: bool = False,
+    names: list[str] | None = None,
+    topic: str = '/joint_states',
     storage: str = 'sqlite3',
-) -> Path:  # fmt: skip
+) -> Path:
     """A rosbag2 of JointState, as contract.md says, in any order of the legs."""
     store = get_typestore(Stores.ROS2_HUMBLE)
     JointState = store.types['sensor_msgs/msg/JointState']
@@ -149,9 +170,10 @@ def write_bag(
             header = Header(Time(*divmod(stamp, 1_000_000_000)), 'base_link')
             message = JointState(header, here, position, nothing, nothing if missing else effort)
             writer.write(
-                connection, stamp - stamp_offset_ns,
+                connection,
+                stamp - stamp_offset_ns,
                 store.serialize_cdr(message, JointState.__msgtype__),
-            )  # fmt: skip
+            )
     return path
 
 

@@ -35,9 +35,16 @@ def motion(kind: str, duration: float, seed: int = 0) -> HumanoidMotion:
     return HumanoidMotion(true_robot().model(), references)
 
 
-def record(path: Path, kind: str = 'walk', duration: float = 4.5, seed: int = 0,
-           noise: float = 1.0, sensors: HumanoidSensors | None = None,
-           change: Change | None = None, lean: bool = True) -> Path:
+def record(
+    path: Path,
+    kind: str = 'walk',
+    duration: float = 4.5,
+    seed: int = 0,
+    noise: float = 1.0,
+    sensors: HumanoidSensors | None = None,
+    change: Change | None = None,
+    lean: bool = True,
+) -> Path:
     """Write a bag; `change` may alter or drop each message.
 
     A lean one has hardly any messages of ankle sensors and IMU, which plates make needless.

@@ -61,25 +61,41 @@ def _imu(d: Drive, rng: np.random.Generator):
     k = np.arange(3, d.time.size, 10)
     acceleration = np.gradient(d.speed, 1e-3)[k]
     slope = 0.03 * np.sin(d.time[k] / 5.0)
-    force = np.stack([acceleration + 9.80665 * slope - d.yaw_rate[k] ** 2 * IMU[0],
-                      d.speed[k] * d.yaw_rate[k] + np.gradient(d.yaw_rate, 1e-3)[k] * IMU[0],
-                      np.full(k.size, 9.80665)], axis=1) + 0.2 * rng.standard_normal((k.size, 3))
+    force = np.stack(
+        [
+            acceleration + 9.80665 * slope - d.yaw_rate[k] ** 2 * IMU[0],
+            d.speed[k] * d.yaw_rate[k] + np.gradient(d.yaw_rate, 1e-3)[k] * IMU[0],
+            np.full(k.size, 9.80665),
+        ],
+        axis=1,
+    ) + 0.2 * rng.standard_normal((k.size, 3))
     rates = np.zeros((k.size, 3))
     rates[:, 2] = d.yaw_rate[k]
     rates += GYRO_BIAS + 0.005 * rng.standard_normal(rates.shape)
     for i, index in enumerate(k):
         stamp = EPOCH + round(d.time[index] * 1e9)
-        yield stamp, 'imu/data', messages.new(
-            'sensor_msgs/msg/Imu', header=messages.header(stamp, 'imu_link'),
-            orientation_covariance=[-1.0] + [0.0] * 8, angular_velocity=rates[i],
-            linear_acceleration=force[i])
+        yield (
+            stamp,
+            'imu/data',
+            messages.new(
+                'sensor_msgs/msg/Imu',
+                header=messages.header(stamp, 'imu_link'),
+                orientation_covariance=[-1.0] + [0.0] * 8,
+                angular_velocity=rates[i],
+                linear_acceleration=force[i],
+            ),
+        )
 
 
 def wheel_speeds(d: Drive, radius: float) -> np.ndarray:
     """Speeds (N, 4) [rad/s] of wheels that roll without slip."""
     rate, columns = d.yaw_rate, []
-    for x, y in ((WHEELBASE, HALF_TRACK), (WHEELBASE, -HALF_TRACK), (0.0, HALF_TRACK),
-                 (0.0, -HALF_TRACK)):
+    for x, y in (
+        (WHEELBASE, HALF_TRACK),
+        (WHEELBASE, -HALF_TRACK),
+        (0.0, HALF_TRACK),
+        (0.0, -HALF_TRACK),
+    ):
         along, across = d.speed - rate * y, rate * x
         steer = d.steer if x > 0.0 else 0.0
         columns.append((along * np.cos(steer) + across * np.sin(steer)) / radius)
@@ -93,11 +109,26 @@ def _joints(d: Drive, radius: float, angles: bool):
     for k in range(7, d.time.size, 12):
         stamp = EPOCH + round(d.time[k] * 1e9)
         values = {'position': turned[k]} if angles else {'velocity': speeds[k]}
-        yield stamp, 'joint_states', messages.new(
-            'sensor_msgs/msg/JointState', header=messages.header(stamp, ''), name=names, **values)
-        yield stamp, 'joint_states', messages.new(
-            'sensor_msgs/msg/JointState', header=messages.header(stamp, ''),
-            name=['steering_wheel'], position=[d.steer[k] * RATIO])
+        yield (
+            stamp,
+            'joint_states',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(stamp, ''),
+                name=names,
+                **values,
+            ),
+        )
+        yield (
+            stamp,
+            'joint_states',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(stamp, ''),
+                name=['steering_wheel'],
+                position=[d.steer[k] * RATIO],
+            ),
+        )
 
 
 def _gps(d: Drive, rng: np.random.Generator, silent: list[tuple[float, float]], late: float):
@@ -112,33 +143,75 @@ def _gps(d: Drive, rng: np.random.Generator, silent: list[tuple[float, float]], 
             continue
         stamp = EPOCH + round(t * 1e9)
         latitude, longitude, altitude = frame.to_geodetic(*place[i])
-        yield stamp, 'gps/fix', messages.new(
-            'sensor_msgs/msg/NavSatFix', header=messages.header(stamp, 'gps_link'),
-            status={'status': 0, 'service': 1}, latitude=latitude, longitude=longitude,
-            altitude=altitude, position_covariance=np.eye(3).ravel(), position_covariance_type=2)
-        yield stamp, 'gps/vel', messages.new(
-            'geometry_msgs/msg/TwistStamped', header=messages.header(stamp, 'gps_link'),
-            twist={'linear': (*velocity[i], 0.0)})
+        yield (
+            stamp,
+            'gps/fix',
+            messages.new(
+                'sensor_msgs/msg/NavSatFix',
+                header=messages.header(stamp, 'gps_link'),
+                status={'status': 0, 'service': 1},
+                latitude=latitude,
+                longitude=longitude,
+                altitude=altitude,
+                position_covariance=np.eye(3).ravel(),
+                position_covariance_type=2,
+            ),
+        )
+        yield (
+            stamp,
+            'gps/vel',
+            messages.new(
+                'geometry_msgs/msg/TwistStamped',
+                header=messages.header(stamp, 'gps_link'),
+                twist={'linear': (*velocity[i], 0.0)},
+            ),
+        )
 
 
 def _truth(d: Drive):
     for k in range(0, d.time.size, 20):
         stamp = EPOCH + round(d.time[k] * 1e9)
-        yield stamp, 'truth/odom', messages.new(
-            'nav_msgs/msg/Odometry', header=messages.header(stamp, 'odom'),
-            child_frame_id='base_link', pose={'pose': {
-                'position': d.place[k],
-                'orientation': (0.0, 0.0, np.sin(d.yaw[k] / 2), np.cos(d.yaw[k] / 2))}},
-            twist={'twist': {'linear': (d.speed[k], 0.0, 0.0),
-                             'angular': (0.0, 0.0, d.yaw_rate[k])}})
+        yield (
+            stamp,
+            'truth/odom',
+            messages.new(
+                'nav_msgs/msg/Odometry',
+                header=messages.header(stamp, 'odom'),
+                child_frame_id='base_link',
+                pose={
+                    'pose': {
+                        'position': d.place[k],
+                        'orientation': (0.0, 0.0, np.sin(d.yaw[k] / 2), np.cos(d.yaw[k] / 2)),
+                    }
+                },
+                twist={
+                    'twist': {
+                        'linear': (d.speed[k], 0.0, 0.0),
+                        'angular': (0.0, 0.0, d.yaw_rate[k]),
+                    }
+                },
+            ),
+        )
 
 
-def write(bag: Path, d: Drive, *, seed: int = 0, silent: list[tuple[float, float]] | None = None,
-          radius: float = 1.009 * RADIUS, late: float = 0.14, angles: bool = False) -> Path:
+def write(
+    bag: Path,
+    d: Drive,
+    *,
+    seed: int = 0,
+    silent: list[tuple[float, float]] | None = None,
+    radius: float = 1.009 * RADIUS,
+    late: float = 0.14,
+    angles: bool = False,
+) -> Path:
     """A recording of the drive; `silent`: spans without satellites [s]."""
     rng = np.random.default_rng(seed)
-    items = [*_imu(d, rng), *_joints(d, radius, angles), *_gps(d, rng, silent or [], late),
-             *_truth(d)]
+    items = [
+        *_imu(d, rng),
+        *_joints(d, radius, angles),
+        *_gps(d, rng, silent or [], late),
+        *_truth(d),
+    ]
     items.sort(key=lambda item: item[:2])
     with BagWriter(bag) as writer:
         for stamp, topic, message in items:

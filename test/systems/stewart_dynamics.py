@@ -16,9 +16,7 @@ GRAVITY = np.array([0.0, 0.0, -9.80665])
 
 def _ring(radius: float, degrees: list[float], height: float) -> np.ndarray:
     angle = np.radians(degrees)
-    return np.stack(
-        [radius * np.cos(angle), radius * np.sin(angle), np.full(6, height)], axis=1
-    )
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(6, height)], axis=1)
 
 
 def _calibrated(nominal: np.ndarray, seed: int) -> np.ndarray:
@@ -48,9 +46,7 @@ class Robot:
     rod: tuple[float, float, float, float, float] = (3.0, 0.35, 0.031, 0.030, 0.0007)
     # Friction: alpha and beta of the passive joints, then actuators.
     passive_dry: tuple[float, float] = (0.9, 1.3)
-    dry: np.ndarray = field(
-        default_factory=lambda: np.array([14.0, 9.0, 22.0, 11.0, 17.0, 6.0])
-    )
+    dry: np.ndarray = field(default_factory=lambda: np.array([14.0, 9.0, 22.0, 11.0, 17.0, 6.0]))
     viscous: np.ndarray = field(
         default_factory=lambda: np.array([60.0, 85.0, 40.0, 70.0, 55.0, 95.0])
     )
@@ -77,12 +73,19 @@ class Robot:
             'p3': z2 + m2 * d2**2 + y3 + m3 * d3**2,
             'p4': m2 * d2,
             'p5': -m3 * d3,
-            'p6': total[0, 0], 'p7': total[1, 1], 'p8': total[2, 2], 'p9': moment[2],
+            'p6': total[0, 0],
+            'p7': total[1, 1],
+            'p8': total[2, 2],
+            'p9': moment[2],
             'p10': self.mass + 6 * m3,
-            'p_sx': moment[0], 'p_sy': moment[1],
-            'p_Ixy': total[0, 1], 'p_Ixz': total[0, 2], 'p_Iyz': total[1, 2],
-            'r_alpha': self.passive_dry[0], 'r_beta': self.passive_dry[1],
-        }  # fmt: skip
+            'p_sx': moment[0],
+            'p_sy': moment[1],
+            'p_Ixy': total[0, 1],
+            'p_Ixz': total[0, 2],
+            'p_Iyz': total[1, 2],
+            'r_alpha': self.passive_dry[0],
+            'r_beta': self.passive_dry[1],
+        }
         values |= {f'r{j + 1}': v for j, v in enumerate(self.dry)}
         values |= {f'v{j + 1}': v for j, v in enumerate(self.viscous)}
         return {name: float(value) for name, value in values.items()}
@@ -93,16 +96,35 @@ class Robot:
             'name': 'stewart',
             'home': self.home.tolist(),
             'base': {'joints': self.base.tolist(), 'alpha_axes': 'tangential'},
-            'platform': {'joints': self.platform.tolist(), 'm': 18.0, 'sz': 0.7, 'Ixx': 0.6,
-                         'Iyy': 0.6, 'Izz': 1.0},
-            'leg': {'sy2': 1.1, 'm3': 2.8, 'sz3': -0.9, 'Ixx2': 0.3, 'Izz2': 0.3, 'Ixx3': 0.35,
-                    'Iyy3': 0.35, 'Izz1': 0.005},
-            'limits': {'length_min': 0.7, 'length_max': 1.3, 'velocity': 1.5,
-                       'acceleration': 15.0, 'condition': 60.0,
-                       'pose_range': [0.15, 0.15, 0.12, 0.3, 0.3, 0.3]},
+            'platform': {
+                'joints': self.platform.tolist(),
+                'm': 18.0,
+                'sz': 0.7,
+                'Ixx': 0.6,
+                'Iyy': 0.6,
+                'Izz': 1.0,
+            },
+            'leg': {
+                'sy2': 1.1,
+                'm3': 2.8,
+                'sz3': -0.9,
+                'Ixx2': 0.3,
+                'Izz2': 0.3,
+                'Ixx3': 0.35,
+                'Iyy3': 0.35,
+                'Izz1': 0.005,
+            },
+            'limits': {
+                'length_min': 0.7,
+                'length_max': 1.3,
+                'velocity': 1.5,
+                'acceleration': 15.0,
+                'condition': 60.0,
+                'pose_range': [0.15, 0.15, 0.12, 0.3, 0.3, 0.3],
+            },
             'sensor': {'resolution': 1e-5, 'tolerance': 1e-9},
             'model': {'passive': 'dry', 'platform': 'full'},
-        }  # fmt: skip
+        }
         return {**data, **changes}
 
 
@@ -116,6 +138,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def rotation(angles: np.ndarray) -> np.ndarray:
     """Rx(phi) Ry(theta) Rz(psi) for (N, 3) angles."""
+
     def about(axis: int, angle: np.ndarray) -> np.ndarray:
         R = np.zeros((len(angle), 3, 3))
         i, j = (axis + 1) % 3, (axis + 2) % 3
@@ -171,9 +194,16 @@ def _rates(leg: _LegState, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _leg_forces(
-    robot: Robot, j: int, leg: _LegState, arm: np.ndarray, v: np.ndarray, a: np.ndarray,
-    omega: np.ndarray, alpha: np.ndarray, friction: Any,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    robot: Robot,
+    j: int,
+    leg: _LegState,
+    arm: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    omega: np.ndarray,
+    alpha: np.ndarray,
+    friction: Any,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Force at the platform joint that moves the leg's bodies, and its rate of length."""
     e = np.broadcast_to(robot.axes()[j], arm.shape)
     vB = v + _cross(omega, arm)
@@ -196,11 +226,13 @@ def _leg_forces(
 
     def turning(sideways: float, about_beta: float, along: float) -> np.ndarray:
         """Rate of angular momentum of a body on the leg about its centre of mass."""
+
         def momentum(r: np.ndarray) -> np.ndarray:
             return (
-                sideways * _dot(r, third) * third + about_beta * _dot(r, leg.across) * leg.across
+                sideways * _dot(r, third) * third
+                + about_beta * _dot(r, leg.across) * leg.across
                 + along * _dot(r, leg.u) * leg.u
-            )  # fmt: skip
+            )
 
         return momentum(wd) + _cross(w, momentum(w))
 
@@ -209,21 +241,22 @@ def _leg_forces(
 
     here = leg.length - d3
     stator_force = m2 * (acceleration(np.full_like(leg.length, d2)) - GRAVITY)
-    rod_force = m3 * (
-        acceleration(here) + 2.0 * ld * _cross(w, leg.u) + ldd * leg.u - GRAVITY
-    )
+    rod_force = m3 * (acceleration(here) + 2.0 * ld * _cross(w, leg.u) + ldd * leg.u - GRAVITY)
     moment = (
-        turning(x2, z2, y2) + turning(x3, y3, z3)
-        + _cross(d2 * leg.u, stator_force) + _cross(here * leg.u, rod_force)
-    )  # fmt: skip
+        turning(x2, z2, y2)
+        + turning(x3, y3, z3)
+        + _cross(d2 * leg.u, stator_force)
+        + _cross(here * leg.u, rod_force)
+    )
     # Kane: power of these forces for unit rates of alpha, beta, length; ring and friction added.
     Q_alpha = _dot(moment, e) + robot.ring * add + robot.passive_dry[0] * friction(ad)
     Q_beta = _dot(moment, leg.across) + robot.passive_dry[1] * friction(bd)
     Q_length = _dot(rod_force, leg.u)
     force = (
         Q_alpha / (leg.length * leg.sine) * leg.across
-        + Q_beta / leg.length * _cross(leg.across, leg.u) + Q_length * leg.u
-    )  # fmt: skip
+        + Q_beta / leg.length * _cross(leg.across, leg.u)
+        + Q_length * leg.u
+    )
     return force, ld, ldd
 
 

@@ -40,8 +40,12 @@ def test_eighteen_bodies_and_fifteen_degrees_of_freedom(car):
 
 
 def test_total_mass_and_static_loads(car, vehicle):
-    mass = (car.chassis.mass + car.rack.mass + 4 * (car.wheel.mass + car.hub.mass)
-            + 4 * (car.wishbone.lower_mass + car.wishbone.upper_mass))
+    mass = (
+        car.chassis.mass
+        + car.rack.mass
+        + 4 * (car.wheel.mass + car.hub.mass)
+        + 4 * (car.wishbone.lower_mass + car.wishbone.upper_mass)
+    )
     assert vehicle.model.reduced_mass(vehicle.model.r_matrices()[0])[0, 0] == pytest.approx(mass)
     assert vehicle.static_loads.sum() == pytest.approx(mass * car.gravity)
     assert np.abs(vehicle.model.zdd).max() < 1e-9
@@ -79,8 +83,9 @@ def test_straight_acceleration_follows_from_newton(car, vehicle):
         radius[i] = speed / vehicle.model.qd[vehicle.spins[i]]
     r = float(np.mean(radius))
     effective = mass + 4 * car.wheel.spin_inertia / r**2
-    wanted = (120.0 / r - car.tyre.rolling_resistance * mass * car.gravity
-              - car.air.drag * speed**2) / effective
+    wanted = (
+        120.0 / r - car.tyre.rolling_resistance * mass * car.gravity - car.air.drag * speed**2
+    ) / effective
     assert frame[2, 0] == pytest.approx(wanted, rel=0.02)
     assert abs(frame[0, 1]) < 1e-6
     assert abs(vehicle.model.q[12]) < 1e-6
@@ -92,8 +97,15 @@ def test_slow_circle_has_the_radius_of_the_geometry(car, vehicle):
     rack = 0.02
     for k in range(2500):
         share = min(1.0, k / 500)
-        vehicle.step(0.002, Inputs((0.0, 0.0, 20.0 * (k < 800), 20.0 * (k < 800)), 0.0,
-                                   rack * share, rack / 1.0 * (k < 500)))
+        vehicle.step(
+            0.002,
+            Inputs(
+                (0.0, 0.0, 20.0 * (k < 800), 20.0 * (k < 800)),
+                0.0,
+                rack * share,
+                rack / 1.0 * (k < 500),
+            ),
+        )
     frame = vehicle.frame()
     speed = float(np.hypot(frame[1, 0], frame[1, 1]))
     yaw_rate = float(frame[0, 6:9] @ frame[1, 3:6])
@@ -127,10 +139,12 @@ def test_road_slopes_are_derivatives():
     h, d = road_height(table, 1.3, -0.4), 1e-6
     assert h[1] == pytest.approx(
         (road_height(table, 1.3 + d, -0.4)[0] - road_height(table, 1.3 - d, -0.4)[0]) / (2 * d),
-        abs=1e-8)
+        abs=1e-8,
+    )
     assert h[2] == pytest.approx(
         (road_height(table, 1.3, -0.4 + d)[0] - road_height(table, 1.3, -0.4 - d)[0]) / (2 * d),
-        abs=1e-8)
+        abs=1e-8,
+    )
 
 
 def test_correction_and_jacobians_agree_with_the_general_solution(vehicle):
@@ -148,13 +162,15 @@ def test_correction_and_jacobians_agree_with_the_general_solution(vehicle):
     wanted = model.q.copy(), model.qd.copy(), model.qdd.copy()
     observed.restore(state)
     observed.correct(*change)
-    for found, right, scale in zip((model.q, model.qd, model.qdd), wanted, (1e-9, 1e-8, 1e-6),
-                                   strict=True):
+    for found, right, scale in zip(
+        (model.q, model.qd, model.qdd), wanted, (1e-9, 1e-8, 1e-6), strict=True
+    ):
         assert np.abs(found - right).max() < scale
     observed.restore(state)
     general = np.zeros((3, 12, 10))
-    body_derivatives(model.memory, vehicle.chassis, 2, *model.r_matrices(np.arange(10), 2),
-                     general)
+    body_derivatives(
+        model.memory, vehicle.chassis, 2, *model.r_matrices(np.arange(10), 2), general
+    )
     view = observed.body('chassis', 2)
     assert np.abs(view.derivatives - general).max() < 1e-9
 
@@ -166,8 +182,7 @@ def test_a_correction_that_no_chassis_can_follow_leaves_the_car_as_it_was(vehicl
     impossible[4] = 1.5  # the height of a unit vector
     with pytest.raises(EstimationError):
         observed.correct(impossible, np.zeros(10), np.ones(10))
-    for found, kept in zip((model.q, model.qd, model.qdd, model.force_error), before,
-                           strict=True):
+    for found, kept in zip((model.q, model.qd, model.qdd, model.force_error), before, strict=True):
         assert np.array_equal(found, kept)
     observed.correct(np.full(10, 1e-3), np.zeros(10), np.zeros(10))
     assert model.q[0] == pytest.approx(before[0][0] + 1e-3, abs=1e-12)
@@ -180,16 +195,19 @@ def test_a_failed_step_leaves_the_car_as_it_was(vehicle):
     assert np.array_equal(vehicle.model.q, before)
 
 
-@pytest.mark.parametrize(('text', 'sentence'), [
-    ('geometry: {wheel_radius: 0}', 'geometry.wheel_radius must be positive'),
-    ('geometry: {wheelbase: -2}', 'geometry.wheelbase must be positive'),
-    ('tyre: {friction: .nan}', 'tyre.friction must be finite'),
-    ('chassis: {mass: heavy}', 'chassis.mass must be a number'),
-    ('wheels: 4', r'wheels is not known'),
-    ('chassis: {centre: [1, 2]}', 'chassis.centre must hold 3 values'),
-    ('road: {kind: moon}', 'flat, waves or unknown'),
-    ('[1, 2', 'cannot be read as YAML'),
-])
+@pytest.mark.parametrize(
+    ('text', 'sentence'),
+    [
+        ('geometry: {wheel_radius: 0}', 'geometry.wheel_radius must be positive'),
+        ('geometry: {wheelbase: -2}', 'geometry.wheelbase must be positive'),
+        ('tyre: {friction: .nan}', 'tyre.friction must be finite'),
+        ('chassis: {mass: heavy}', 'chassis.mass must be a number'),
+        ('wheels: 4', r'wheels is not known'),
+        ('chassis: {centre: [1, 2]}', 'chassis.centre must hold 3 values'),
+        ('road: {kind: moon}', 'flat, waves or unknown'),
+        ('[1, 2', 'cannot be read as YAML'),
+    ],
+)
 def test_wrong_configurations_are_named(tmp_path, text, sentence):
     file = tmp_path / 'car.yaml'
     file.write_text(text)
@@ -208,8 +226,7 @@ def test_base_configuration_is_changed_field_by_field(tmp_path):
 def test_impossible_cars_are_refused(car):
     with pytest.raises(ModelError, match='carries no load'):
         Vehicle(replace(car, chassis=replace(car.chassis, centre=(-1.0, 0.0, 0.2))))
-    front = replace(car.suspension.front,
-                    lower_pivots=(car.suspension.front.lower_pivots[0],) * 2)
+    front = replace(car.suspension.front, lower_pivots=(car.suspension.front.lower_pivots[0],) * 2)
     with pytest.raises(ModelError, match='lower_fl'):
         Vehicle(replace(car, suspension=replace(car.suspension, front=front)))
 
@@ -218,8 +235,13 @@ def test_road_car_geometry_is_enough():
     """A road car by its geometry, mass and centre only: hardpoints follow the wheel centres."""
     car = Configuration(
         geometry=Geometry(2.65, 0.76, 0.75, 0.31),
-        chassis=replace(Configuration().chassis, mass=1200.0, centre=(1.45, 0.0, 0.25),
-                        inertia=(400.0, 0.0, 0.0, 1800.0, 0.0, 2000.0)))
+        chassis=replace(
+            Configuration().chassis,
+            mass=1200.0,
+            centre=(1.45, 0.0, 0.25),
+            inertia=(400.0, 0.0, 0.0, 1800.0, 0.0, 2000.0),
+        ),
+    )
     vehicle = Vehicle(car)
     drive(vehicle, 1.0, Inputs((0.0, 0.0, 100.0, 100.0)))
     assert 0.2 < vehicle.frame()[1, 0] < 1.0

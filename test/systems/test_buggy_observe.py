@@ -30,8 +30,9 @@ def circle(tmp_path_factory) -> Path:
     return bag
 
 
-def changed(bag: Path, out: Path, change: Callable[[str, int, Any], Any], seconds: float = 1.0
-            ) -> Path:
+def changed(
+    bag: Path, out: Path, change: Callable[[str, int, Any], Any], seconds: float = 1.0
+) -> Path:
     """Copy the start of a bag; `change` returns the message to write, or None to leave it out."""
     with BagReader(bag) as reader, BagWriter(out) as writer:
         first = None
@@ -57,9 +58,18 @@ def test_circle_metrics_and_bag(circle, tmp_path):
     rows = metrics['coordinates']
     assert tuple(rows) == COORDINATES
     # the rms of Table 6 (20 s) must already hold for the first seconds
-    for name, limit in (('x', 0.0120), ('y', 0.0133), ('vx', 0.0448), ('vy', 0.0401),
-                        ('yaw', 0.0072), ('yaw_rate', 0.0042), ('theta_fl', 0.0221),
-                        ('omega_fl', 0.2858), ('theta_rr', 0.0250), ('omega_rr', 0.4018)):
+    for name, limit in (
+        ('x', 0.0120),
+        ('y', 0.0133),
+        ('vx', 0.0448),
+        ('vy', 0.0401),
+        ('yaw', 0.0072),
+        ('yaw_rate', 0.0042),
+        ('theta_fl', 0.0221),
+        ('omega_fl', 0.2858),
+        ('theta_rr', 0.0250),
+        ('omega_rr', 0.4018),
+    ):
         assert rows[name]['rms_obs'] < limit, name
     for name in ('x', 'y', 'theta_rl'):  # what has diverged after so short a time
         assert rows[name]['rms_model'] > 10 * rows[name]['rms_obs'], name
@@ -68,8 +78,12 @@ def test_circle_metrics_and_bag(circle, tmp_path):
     assert 0.7 < metrics['consistency']['nis']['gps']['nis'] < 1.3
     assert metrics['notes'] == []
     with BagReader(tmp_path / 'out' / 'observed') as reader:
-        assert {'/odometry/observed', '/tf', '/joint_states/observed',
-                '/error_ekf/virtual_sensors'} <= set(reader.topics)
+        assert {
+            '/odometry/observed',
+            '/tf',
+            '/joint_states/observed',
+            '/error_ekf/virtual_sensors',
+        } <= set(reader.topics)
     found = read_columns(tmp_path / 'out' / 'observed', {'odometry/observed': None})
     truth = read_columns(circle, {'truth/odom': None})['truth/odom']
     odometry = found['odometry/observed']
@@ -91,11 +105,18 @@ def test_missing_inputs_are_said_and_estimated(circle, tmp_path):
         if topic in ('/gps/vel', '/brake/pressure'):
             return None
         if topic == '/joint_states':
-            return new('sensor_msgs/msg/JointState',
-                       header={'stamp': {'sec': message.header.stamp.sec,
-                                         'nanosec': message.header.stamp.nanosec},
-                               'frame_id': ''},
-                       name=list(message.name), position=np.array(message.position))
+            return new(
+                'sensor_msgs/msg/JointState',
+                header={
+                    'stamp': {
+                        'sec': message.header.stamp.sec,
+                        'nanosec': message.header.stamp.nanosec,
+                    },
+                    'frame_id': '',
+                },
+                name=list(message.name),
+                position=np.array(message.position),
+            )
         return message
 
     bag = changed(circle, tmp_path / 'bag', change, SECONDS)

@@ -62,13 +62,16 @@ def test_messages_without_covariance_use_the_configured_noise(circle, tmp_path):
     assert not (tmp_path / 'none').exists()
 
 
-@pytest.mark.parametrize(('config', 'words'), [
-    ('geometry: {wheel_radius: 0.0}', r'geometry.wheel_radius must be positive, found 0.0'),
-    ('geometry: {wheelbase: -2.0}', 'geometry.wheelbase must be positive'),
-    ('chassis: {centre: [5.0, 0.0, 0.2]}', 'wheel .* carries no load'),
-    ('sensors: {gps: {position: [0.5, 0.0]}}', 'position must hold 3 values'),
-    ('datum: [10.0, 100.0, 0.0]', 'km from the datum'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ('config', 'words'),
+    [
+        ('geometry: {wheel_radius: 0.0}', r'geometry.wheel_radius must be positive, found 0.0'),
+        ('geometry: {wheelbase: -2.0}', 'geometry.wheelbase must be positive'),
+        ('chassis: {centre: [5.0, 0.0, 0.2]}', 'wheel .* carries no load'),
+        ('sensors: {gps: {position: [0.5, 0.0]}}', 'position must hold 3 values'),
+        ('datum: [10.0, 100.0, 0.0]', 'km from the datum'),
+    ],
+)
 def test_impossible_cars_are_refused_in_a_sentence(circle, tmp_path, config, words):
     file = tmp_path / 'car.yaml'
     file.write_text(f'base: buggy.yaml\n{config}\n')
@@ -108,7 +111,8 @@ def test_a_clock_that_jumps_an_hour_starts_anew(circle, tmp_path):
 
     metrics = observed(changed(circle, tmp_path / 'bag', jump, SECONDS), tmp_path / 'out')
     assert any('jumped by +3600' in note for note in metrics['notes']) or (
-        metrics['streams']['imu']['clock_jumps'] == 1)
+        metrics['streams']['imu']['clock_jumps'] == 1
+    )
     assert np.isfinite(odometry(tmp_path / 'out')).all()
 
 
@@ -141,10 +145,17 @@ def test_wheels_in_two_messages_of_one_stamp_are_no_duplicates(circle, tmp_path)
                 continue
             m = item.message
             for part in (slice(0, 2), slice(2, 5)):
-                writer.write_message('/joint_states', new(
-                    'sensor_msgs/msg/JointState', header=header(stamp_ns(m)),
-                    name=list(m.name)[part], position=m.position[part],
-                    effort=m.effort[part]), item.time_ns)
+                writer.write_message(
+                    '/joint_states',
+                    new(
+                        'sensor_msgs/msg/JointState',
+                        header=header(stamp_ns(m)),
+                        name=list(m.name)[part],
+                        position=m.position[part],
+                        effort=m.effort[part],
+                    ),
+                    item.time_ns,
+                )
     one = observed(bag, tmp_path / 'o1')
     two = observed(tmp_path / 'split', tmp_path / 'o2')
     assert two['streams']['wheel_angle']['duplicate'] == 0
@@ -155,7 +166,10 @@ def test_wheels_in_two_messages_of_one_stamp_are_no_duplicates(circle, tmp_path)
 def test_no_usable_message_is_an_input_error(tmp_path):
     with BagWriter(tmp_path / 'bag') as writer:
         for k in range(10):
-            writer.write_message('imu/data', new(
-                'sensor_msgs/msg/Imu', header=header(0), angular_velocity=(0.0, 0.0, 0.0)), k + 1)
+            writer.write_message(
+                'imu/data',
+                new('sensor_msgs/msg/Imu', header=header(0), angular_velocity=(0.0, 0.0, 0.0)),
+                k + 1,
+            )
     with pytest.raises(InputError, match='stamp'):
         command.observe(bag=tmp_path / 'bag', out=tmp_path / 'out')

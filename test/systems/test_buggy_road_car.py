@@ -62,7 +62,8 @@ def test_a_car_that_is_already_driving(tmp_path, yaw):
     assert filter_.parameter('gyroscope.bias_z') == pytest.approx(0.07, abs=0.003)
     for corner in ('fl', 'fr', 'rl', 'rr'):
         assert filter_.parameter(f'wheel_{corner}.radius') == pytest.approx(
-            1.009 * cases.RADIUS, rel=0.004)
+            1.009 * cases.RADIUS, rel=0.004
+        )
     assert all(count.rejected == 0 for count in filter_.counts.values())
 
 
@@ -84,6 +85,7 @@ def test_an_outage_drifts_less_than_dead_reckoning(tmp_path):
 
 def test_a_car_that_backs_out_first(tmp_path):
     """Standing, then backwards around a corner, then forward: the heading is found, whatever."""
+
     def speed(t):
         return np.interp(t, [0.0, 3.0, 5.0, 8.0, 10.0, 11.0, 14.0], [0, 0, -2, -2, 0, 0, 5])
 
@@ -102,8 +104,7 @@ def test_a_car_that_backs_out_first(tmp_path):
 
 
 def test_the_first_fix_comes_late(tmp_path):
-    bag = cases.write(tmp_path / 'bag', cases.drive(14.0, cruise, bends, 2.0),
-                      silent=[(0.0, 7.0)])
+    bag = cases.write(tmp_path / 'bag', cases.drive(14.0, cruise, bends, 2.0), silent=[(0.0, 7.0)])
     time, gaps, filter_, _ = observed(bag, tmp_path)
     late = time > 9.0
     assert filter_.bearings.aligned and filter_.bearings.placed
@@ -124,9 +125,14 @@ def test_a_late_velocity_is_found_out(tmp_path):
         return 12.0 + 5.0 * np.sin(1.2 * t)
 
     bag = cases.write(tmp_path / 'bag', cases.drive(16.0, shuttle, bends, 0.0))
-    *_, filter_, _ = observed(bag, tmp_path, cases.CONFIG.replace(
-        'velocity_delay: 0.14, velocity_delay_deviation: 0.0',
-        'velocity_delay: 0.0, velocity_delay_deviation: 0.1'))
+    *_, filter_, _ = observed(
+        bag,
+        tmp_path,
+        cases.CONFIG.replace(
+            'velocity_delay: 0.14, velocity_delay_deviation: 0.0',
+            'velocity_delay: 0.0, velocity_delay_deviation: 0.1',
+        ),
+    )
     assert filter_.parameter('gps_velocity.delay') == pytest.approx(0.14, abs=0.04)
 
 
@@ -171,17 +177,23 @@ def test_speeds_from_angles():
     assert converter.push(1.0, np.full(4, 5.0)) is None  # too long ago to say anything
     wheels = replace(car.sensors.wheels, resolution=0.15)
     counting = WheelSpeeds(replace(car, sensors=replace(car.sensors, wheels=wheels)))
-    found = [counting.push(0.01 * k, np.floor(20.0 * 0.01 * k / 0.15) * 0.15 * np.ones(4))
-             for k in range(40)]
+    found = [
+        counting.push(0.01 * k, np.floor(20.0 * 0.01 * k / 0.15) * 0.15 * np.ones(4))
+        for k in range(40)
+    ]
     late = np.array([f[0] for f in found[15:] if f is not None])
     assert late == pytest.approx(20.0, abs=1.6)  # a tooth in a tenth of a second
 
 
-@pytest.mark.parametrize(('text', 'words'), [
-    ('road: {kind: steep}', 'flat, waves or unknown'),
-    ('sensors: {wheels: {driven: left}}', 'front, rear or all'),
-    ('sensors: {gps: {drift: -1.0}}', 'must be positive'),
-    ('geometry: {wheel_radius: 0.0}', 'must be positive')])
+@pytest.mark.parametrize(
+    ('text', 'words'),
+    [
+        ('road: {kind: steep}', 'flat, waves or unknown'),
+        ('sensors: {wheels: {driven: left}}', 'front, rear or all'),
+        ('sensors: {gps: {drift: -1.0}}', 'must be positive'),
+        ('geometry: {wheel_radius: 0.0}', 'must be positive'),
+    ],
+)
 def test_mistakes_in_a_configuration_are_said(tmp_path, text, words):
     config = tmp_path / 'car.yaml'
     config.write_text(f'base: road_car.yaml\n{text}\n')

@@ -105,12 +105,26 @@ def test_an_input_that_falls_silent_is_replaced_by_an_estimate(circle, tmp_path)
 
 def test_sideslip_and_strokes_stand_in_the_result_bag(circle, tmp_path):
     observed(circle, tmp_path / 'out')
-    virtual = read_columns(tmp_path / 'out' / 'observed', {
-        'error_ekf/virtual_sensors': ['sideslip', 'suspension_strokes[0]', 'suspension_strokes[1]',
-                                      'suspension_strokes[2]', 'suspension_strokes[3]',
-                                      'tyre_forces[2].z']})['error_ekf/virtual_sensors']
-    truth = read_columns(circle, {'truth/odom': None, 'truth/joint_states': [
-        f'position[stroke_{c}]' for c in ('fl', 'fr', 'rl', 'rr')]})
+    virtual = read_columns(
+        tmp_path / 'out' / 'observed',
+        {
+            'error_ekf/virtual_sensors': [
+                'sideslip',
+                'suspension_strokes[0]',
+                'suspension_strokes[1]',
+                'suspension_strokes[2]',
+                'suspension_strokes[3]',
+                'tyre_forces[2].z',
+            ]
+        },
+    )['error_ekf/virtual_sensors']
+    truth = read_columns(
+        circle,
+        {
+            'truth/odom': None,
+            'truth/joint_states': [f'position[stroke_{c}]' for c in ('fl', 'fr', 'rl', 'rr')],
+        },
+    )
     odom = truth['truth/odom']
     forward, side = odom['twist.twist.linear.x'], odom['twist.twist.linear.y']
     expected = np.interp(virtual.stamps_ns, odom.stamps_ns, np.arctan2(side, np.abs(forward)))
@@ -122,8 +136,9 @@ def test_sideslip_and_strokes_stand_in_the_result_bag(circle, tmp_path):
     strokes = truth['truth/joint_states']
     late = virtual.stamps_ns > virtual.stamps_ns[0] + 10**9
     for k, corner in enumerate(('fl', 'fr', 'rl', 'rr')):
-        exact = np.interp(virtual.stamps_ns, strokes.stamps_ns,
-                          strokes[f'position[stroke_{corner}]'])
+        exact = np.interp(
+            virtual.stamps_ns, strokes.stamps_ns, strokes[f'position[stroke_{corner}]']
+        )
         found = virtual[f'suspension_strokes[{k}]']
         assert np.abs(found - exact)[late].max() < 0.003
     load_rear = virtual['tyre_forces[2].z'][late]
@@ -144,8 +159,13 @@ def test_tf_static_gives_the_places_that_the_configuration_does_not(circle, tmp_
     assert 'gps: mounted at (0.5, 0, 0.95) m by /tf_static (gps_link)' in notes
     car = load(tmp_path / 'car.yaml')
     recording = read(tmp_path / 'bag', car, Vehicle(car).rack_per_angle())
-    recording.frames.set('base_link', 'imu_link', recording.frames.lookup(
-        'base_link', 'imu_link').__class__((1.0, 0.2, 0.4), (0.0, 0.0, 0.0, 1.0)))
+    recording.frames.set(
+        'base_link',
+        'imu_link',
+        recording.frames.lookup('base_link', 'imu_link').__class__(
+            (1.0, 0.2, 0.4), (0.0, 0.0, 0.0, 1.0)
+        ),
+    )
     system = command.make_system(recording, tmp_path / 'car.yaml')
     found = run.observe_arrivals(system, recording, command.offline_options(system))
     assert found is not None
@@ -153,9 +173,13 @@ def test_tf_static_gives_the_places_that_the_configuration_does_not(circle, tmp_
 
 
 def test_the_configuration_wins_over_tf_static(circle, tmp_path):
-    notes = moved_imu(circle, tmp_path / 'bag', 'base: buggy.yaml\nsensors:\n'
-                      '  imu: {position: [0.5, 0.0, 0.3]}\n  gps: {position: [0.5, 0.0, 0.9]}\n',
-                      tmp_path)
+    notes = moved_imu(
+        circle,
+        tmp_path / 'bag',
+        'base: buggy.yaml\nsensors:\n'
+        '  imu: {position: [0.5, 0.0, 0.3]}\n  gps: {position: [0.5, 0.0, 0.9]}\n',
+        tmp_path,
+    )
     assert notes == []
 
 
@@ -184,14 +208,21 @@ def test_a_receiver_that_is_always_late_is_followed_live(circle):
     found: list[tuple[float, float]] = []
 
     def made(session: Session, end_ns: int, innovations: list[Innovation]) -> None:
-        found.append(((end_ns - recording.start_ns) * 1e-9, float(
-            session.filter.model.vehicle.frame()[0, 0])))  # type: ignore[attr-defined]
+        found.append(
+            (
+                (end_ns - recording.start_ns) * 1e-9,
+                float(session.filter.model.vehicle.frame()[0, 0]),
+            )
+        )  # type: ignore[attr-defined]
 
     observer = OnlineObserver(system, OnlineOptions(lag=0.01, window=0.5, settle=0.1), made)
-    items = [(item.time_ns + (80_000_000 if item.key == 'gps' else 0), item)
-             for item in arrived(recording, car)]
-    for _, item in sorted((row for row in items if row[0] < recording.start_ns + 1.2e9),
-                          key=lambda row: row[0]):
+    items = [
+        (item.time_ns + (80_000_000 if item.key == 'gps' else 0), item)
+        for item in arrived(recording, car)
+    ]
+    for _, item in sorted(
+        (row for row in items if row[0] < recording.start_ns + 1.2e9), key=lambda row: row[0]
+    ):
         observer.push(item.key, item.time_ns, item.payload)
         observer.poll()
     gps = observer.arrivals.summary('gps')

@@ -30,9 +30,15 @@ def steered() -> ObservedVehicle:
 
 def wheel(steered: ObservedVehicle, corner: int, name: str) -> RollingWheel:
     car = steered.vehicle.car
-    return RollingWheel(f'wheel_{name}', car.geometry.centre(name),
-                        int(steered.vehicle.spokes[corner, FORWARD]), 0.33, 0.2, (0.004, 3.0),
-                        radius_deviation=0.005)
+    return RollingWheel(
+        f'wheel_{name}',
+        car.geometry.centre(name),
+        int(steered.vehicle.spokes[corner, FORWARD]),
+        0.33,
+        0.2,
+        (0.004, 3.0),
+        radius_deviation=0.005,
+    )
 
 
 def slope(sensor, steered, column, rate, parameters, step=1e-6):
@@ -48,22 +54,30 @@ def slope(sensor, steered, column, rate, parameters, step=1e-6):
     return (values[0] - values[1]) / (2 * step)
 
 
-@pytest.mark.parametrize('make', [
-    lambda s: (wheel(s, 0, 'fl'), np.array([0.331, 0.002])),
-    lambda s: (wheel(s, 3, 'rr'), np.array([0.331, 0.002])),
-    lambda s: (Standstill(), np.zeros(0))])
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda s: (wheel(s, 0, 'fl'), np.array([0.331, 0.002])),
+        lambda s: (wheel(s, 3, 'rr'), np.array([0.331, 0.002])),
+        lambda s: (Standstill(), np.zeros(0)),
+    ],
+)
 def test_jacobians_are_derivatives(steered, make):
     sensor, parameters = make(steered)
     reading = read(sensor, steered, parameters)
     for column in (0, 1, 3):
         assert reading.z[:, column] == pytest.approx(
-            slope(sensor, steered, column, False, parameters), abs=1e-5), column
+            slope(sensor, steered, column, False, parameters), abs=1e-5
+        ), column
         assert reading.zd[:, column] == pytest.approx(
-            slope(sensor, steered, column, True, parameters), abs=1e-5), column
+            slope(sensor, steered, column, True, parameters), abs=1e-5
+        ), column
     for k in range(parameters.size):
         step = 1e-6 * np.eye(parameters.size)[k]
-        change = (read(sensor, steered, parameters + step).value
-                  - read(sensor, steered, parameters - step).value) / 2e-6
+        change = (
+            read(sensor, steered, parameters + step).value
+            - read(sensor, steered, parameters - step).value
+        ) / 2e-6
         assert reading.parameters[:, k] == pytest.approx(change, rel=1e-6)
 
 

@@ -31,11 +31,15 @@ from veh_identification.systems.car.configuration import CarConfiguration, CarCo
 from veh_identification.systems.car.parameters import NAMES
 
 #: Sensors whose constant errors are known: what the simulation draws.
-KNOWN = replace(configuration(), sensors=replace(
-    configuration().sensors,
-    imu=replace(configuration().sensors.imu, offset=(1e-4, 3e-3)),
-    wheel_force=replace(configuration().sensors.wheel_force, offset=(4.0, 1.5)),
-    suspension=replace(configuration().sensors.suspension, offset=(1e-4,))))
+KNOWN = replace(
+    configuration(),
+    sensors=replace(
+        configuration().sensors,
+        imu=replace(configuration().sensors.imu, offset=(1e-4, 3e-3)),
+        wheel_force=replace(configuration().sensors.wheel_force, offset=(4.0, 1.5)),
+        suspension=replace(configuration().sensors.suspension, offset=(1e-4,)),
+    ),
+)
 SINE = Sine(25.0, 0.6, 3.5)
 
 
@@ -68,9 +72,14 @@ def test_offsets_give_the_travel_at_standstill() -> None:
     assert 'do not fit the weight' in far[1][0] and far[0].corners[0].standing == 0.0
 
 
-@pytest.mark.parametrize('change, text', [
-    ({'YYc': 3000.0}, 'no body has the principal moments'), ({'k2': -1.0}, 'k2 must be positive'),
-    ({'Mc': -5.0}, 'Mc must be positive')])
+@pytest.mark.parametrize(
+    'change, text',
+    [
+        ({'YYc': 3000.0}, 'no body has the principal moments'),
+        ({'k2': -1.0}, 'k2 must be positive'),
+        ({'Mc': -5.0}, 'Mc must be positive'),
+    ],
+)
 def test_values_that_no_car_has_are_refused(change: dict[str, float], text: str) -> None:
     priors = {**configuration().a_priori, **change}
     with pytest.raises(CarConfigurationError, match=text):
@@ -97,8 +106,13 @@ def test_wants_are_read() -> None:
     wants = {w.name: w.sigma for w in parse_wants(['Mc=0.5%', 'MYc=5', 'k=2%'], values)}
     assert wants['Mc'] == pytest.approx(0.005 * 1508.5) and wants['MYc'] == 5.0
     assert {'k1', 'k2', 'k3', 'k4'} < set(wants) and wants['k3'] == pytest.approx(440.0)
-    for wrong, text in (('Mc', 'expected'), ('Mx=3%', 'expected'), ('Mc=-1', 'expected'),
-                        ('Mc=x%', 'expected'), ('MYc=1%', 'about zero')):
+    for wrong, text in (
+        ('Mc', 'expected'),
+        ('Mx=3%', 'expected'),
+        ('Mc=-1', 'expected'),
+        ('Mc=x%', 'expected'),
+        ('MYc=1%', 'about zero'),
+    ):
         with pytest.raises(UsageError, match=text):
             parse_wants([wrong], values)
 
@@ -113,7 +127,8 @@ def test_twice_the_drive_has_twice_the_information(examined: tuple[Advisor, Cand
 
 
 def test_noise_falls_with_the_root_of_time_and_constant_errors_stay(
-        examined: tuple[Advisor, Candidate]) -> None:
+    examined: tuple[Advisor, Candidate],
+) -> None:
     advisor, candidate = examined
     spring, mass = NAMES.index('k1'), NAMES.index('Mc')
     after = [advisor._deviations([candidate], [seconds]) for seconds in (60.0, 240.0, 960.0)]
@@ -131,7 +146,8 @@ def test_predictions_hold_on_independent_drives() -> None:
     car = trial_car()
     wants = (Want('ZZc', 12.0), Want('k1', 60.0), Want('h1', 12.0))
     advice = Advisor(car, wants, Limits(), trial_seconds=15.0, refined_seconds=40.0).advise(
-        Grid((25.0,), (0.6,), (3.5,)))
+        Grid((25.0,), (0.6,), (3.5,))
+    )
     assert advice.missed == () and len(advice.runs) == 1
     checked = check_advice(advice, car, 500)
     ratio = checked.ratio(advice.deviations)
@@ -160,15 +176,35 @@ def test_limits_leave_candidates_out(examined: tuple[Advisor, Candidate]) -> Non
 
 def test_a_car_without_axle_sensors_has_20_dof() -> None:
     joints = drive(replace(trial_car(), dof=20), SINE, 3.0, 0, 0).recording.joints
-    assert set(joints) == {f'{kind}_{corner}' for kind in ('suspension', 'steering', 'wheel')
-                           for corner in ('fl', 'fr', 'rl', 'rr')}
+    assert set(joints) == {
+        f'{kind}_{corner}'
+        for kind in ('suspension', 'steering', 'wheel')
+        for corner in ('fl', 'fr', 'rl', 'rr')
+    }
 
 
 def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / 'advice'
-    arguments = ['design', 'car', '--config', str(CONFIG), '--out', str(out), '--want', 'ZZc=3%',
-                 '--want', 'MYc=0.001', '--speed', '90', '--frequency', '0.5', '--lateral', '4',
-                 '--track-length', '500']
+    arguments = [
+        'design',
+        'car',
+        '--config',
+        str(CONFIG),
+        '--out',
+        str(out),
+        '--want',
+        'ZZc=3%',
+        '--want',
+        'MYc=0.001',
+        '--speed',
+        '90',
+        '--frequency',
+        '0.5',
+        '--lateral',
+        '4',
+        '--track-length',
+        '500',
+    ]
     assert main(arguments) == 0
     text = capsys.readouterr().out
     assert 'recommended:' in text and 'NOT REACHED: MYc: constant errors' in text

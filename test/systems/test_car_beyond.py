@@ -37,33 +37,40 @@ GEOMETRY = configuration().geometry
 EXTENSION = Extension(EXACT_TRUTH, 8.0, (16.0, 16.0, 16.0, 16.0), 80.0)
 
 
-def band_limited(run: CarRecording, imu_hz: float | None,
-                 travel_hz: float | None) -> CarRecording:
+def band_limited(run: CarRecording, imu_hz: float | None, travel_hz: float | None) -> CarRecording:
     """The recording seen by sensors with a steep linear-phase low-pass."""
 
     def cut(series: TimeSeries, hertz: float | None) -> TimeSeries:
         if hertz is None:
             return series
         rate = 1.0 / series.median_period
-        taps = signal.firwin(2 * int(3.2 * rate / (0.4 * hertz)) + 1, hertz, fs=rate,
-                             window=('kaiser', 9.0))
+        taps = signal.firwin(
+            2 * int(3.2 * rate / (0.4 * hertz)) + 1, hertz, fs=rate, window=('kaiser', 9.0)
+        )
         half = len(taps) // 2
         padded = np.pad(series.values, ((half, half), (0, 0)), mode='reflect', reflect_type='odd')
-        return replace(series, values=signal.oaconvolve(padded, taps[:, None], mode='valid',
-                                                        axes=0))
+        return replace(
+            series, values=signal.oaconvolve(padded, taps[:, None], mode='valid', axes=0)
+        )
 
     assert run.imu is not None
-    return replace(run, imu=cut(run.imu, imu_hz), joints={
-        name: cut(series, travel_hz) if name.startswith('suspension') else series
-        for name, series in run.joints.items()})
+    return replace(
+        run,
+        imu=cut(run.imu, imu_hz),
+        joints={
+            name: cut(series, travel_hz) if name.startswith('suspension') else series
+            for name, series in run.joints.items()
+        },
+    )
 
 
 def test_transforms_come_back_and_leave_a_line_alone() -> None:
     x = np.random.default_rng(0).normal(size=1000).cumsum()
     padded = Padded(RATE, len(x))
     lines, slope = padded.forward(x)
-    np.testing.assert_allclose(padded.backward(lines) + np.linspace(x[0], x[-1], len(x)), x,
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        padded.backward(lines) + np.linspace(x[0], x[-1], len(x)), x, atol=1e-9
+    )
     assert slope == pytest.approx((x[-1] - x[0]) * RATE / 999)
     assert np.abs(padded.forward(np.linspace(1.0, 4.0, 500 + 500))[0]).max() < 1e-9
 
@@ -86,8 +93,13 @@ def test_the_linear_answer_fulfils_the_equations(hertz: float) -> None:
     turn = np.array([0.2, 0.1j, -0.1])
     travel = np.array([1e-3, -2e-3j, 5e-4, 1e-3 + 1e-3j])
     first = np.array([p['MXc'], p['MYc'], p['MZc']])
-    inertia = np.array([[p['XXc'], p['XYc'], p['XZc']], [p['XYc'], p['YYc'], p['YZc']],
-                        [p['XZc'], p['YZc'], p['ZZc']]])
+    inertia = np.array(
+        [
+            [p['XXc'], p['XYc'], p['XZc']],
+            [p['XYc'], p['YYc'], p['YZc']],
+            [p['XZc'], p['YZc'], p['ZZc']],
+        ]
+    )
     total = p['Mc'] * force + np.cross(turn, first)
     moment = inertia @ turn + np.cross(first, force)
     loads = np.zeros(10, dtype=complex)
@@ -98,8 +110,11 @@ def test_the_linear_answer_fulfils_the_equations(hertz: float) -> None:
         push = p[f'M{j + 1}'] * hub
         total, moment = total + push, moment + np.cross(place, push)
         bar = p['karf'] if j < 2 else p['karr']
-        loads[6 + j] = push[2] + (p[f'k{j + 1}'] + 1j * w * p[f'h{j + 1}']) * travel[j] \
+        loads[6 + j] = (
+            push[2]
+            + (p[f'k{j + 1}'] + 1j * w * p[f'h{j + 1}']) * travel[j]
             + bar * (travel[j] - travel[j ^ 1])
+        )
     loads[:3], loads[3:6] = total, moment
     answer = linear_response(EXACT_TRUTH, GEOMETRY, np.array([hertz]))[0] @ loads
     np.testing.assert_allclose(answer, np.concatenate([force, turn, 1j * w * travel]), rtol=1e-8)
@@ -113,12 +128,14 @@ def test_reconstruction_tells_the_motion_above_the_bands_only() -> None:
     band = Reconstruction(loads, wide, GEOMETRY, EXTENSION).band()
     response = linear_response(EXACT_TRUTH, GEOMETRY, np.array([20.0]))[0, :, 2] * 500.0
     expected = np.imag(response[2] * np.exp(2j * np.pi * 20.0 * t)) * wide.response(20.0)
-    np.testing.assert_allclose(band.motion[400:-400, 2], expected[400:-400],
-                               atol=2e-3 * np.abs(response[2]))
+    np.testing.assert_allclose(
+        band.motion[400:-400, 2], expected[400:-400], atol=2e-3 * np.abs(response[2])
+    )
     velocity = Padded(RATE, 4000).backward(band.travel_rate[0])
     expected = np.imag(response[6] * np.exp(2j * np.pi * 20.0 * t))
-    np.testing.assert_allclose(velocity[400:-400], expected[400:-400],
-                               atol=5e-3 * np.abs(response[6]))
+    np.testing.assert_allclose(
+        velocity[400:-400], expected[400:-400], atol=5e-3 * np.abs(response[6])
+    )
 
 
 def test_the_sign_sees_velocity_beyond_the_travel_sensor() -> None:
@@ -133,8 +150,9 @@ def test_the_sign_sees_velocity_beyond_the_travel_sensor() -> None:
     quiet = (0.0, 0.0, 0.0, 0.0)
     blind = friction_sign(travel, quiet, wide, RATE, GEOMETRY)
     beyond = Reconstruction(np.zeros((8000, 10)), wide, GEOMETRY, EXTENSION).band()
-    told = friction_sign(travel, quiet, wide, RATE, GEOMETRY, EXTENSION,
-                         replace(beyond, travel_rate=(lines,) * 4))
+    told = friction_sign(
+        travel, quiet, wide, RATE, GEOMETRY, EXTENSION, replace(beyond, travel_rate=(lines,) * 4)
+    )
     fine = np.arange(8000 * 20) / (20 * RATE)
     exact = np.sign(0.01 * np.cos(2 * np.pi * 2.0 * fine) + 0.012 * np.cos(2 * np.pi * 25 * fine))
     true = ZeroPhaseFilter(20 * RATE, 35.0, 4).apply(exact)[0][::20]
@@ -172,19 +190,24 @@ def test_narrow_sensors_cost_accuracy_only_where_forces_are_not_asked() -> None:
     errors = {}
     for beyond in (True, False):
         result = identify_recordings([run], configuration(), replace(fixed, beyond_band=beyond))
-        errors[beyond] = np.sqrt(np.mean(np.square((result.value - TRUTH)[wanted]
-                                                   / TRUTH[wanted])))
+        errors[beyond] = np.sqrt(
+            np.mean(np.square((result.value - TRUTH)[wanted] / TRUTH[wanted]))
+        )
     assert errors[True] < 0.001
     assert errors[True] < 0.5 * errors[False]
 
 
 def test_poor_parameters_are_not_used_to_reconstruct() -> None:
     run = recording(20.0, 1.0)
-    wrenches = {corner: replace(series, values=-series.values)
-                for corner, series in run.wrenches.items()}
+    wrenches = {
+        corner: replace(series, values=-series.values) for corner, series in run.wrenches.items()
+    }
     config = configuration()
-    look = first_look(CarModel(config, 20), prepare(replace(run, wrenches=wrenches), config),
-                      fixed_cutoffs(15.0, 20.0))
+    look = first_look(
+        CarModel(config, 20),
+        prepare(replace(run, wrenches=wrenches), config),
+        fixed_cutoffs(15.0, 20.0),
+    )
     assert look.parameters is None
 
 
@@ -205,7 +228,8 @@ def test_a_long_recording_gives_its_liveliest_and_its_typical_stretch() -> None:
 
 
 def test_the_bias_of_a_long_recording_comes_from_a_part_of_it(
-        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from veh_identification.systems.car import gathering
 
     run = recording(40.0, 1.0)
@@ -220,10 +244,13 @@ def test_the_bias_of_a_long_recording_comes_from_a_part_of_it(
 def test_compiled_wheel_loads_are_those_of_the_rotation_matrices() -> None:
     generator = np.random.default_rng(3)
     piece = prepare(recording(10.0), configuration(), Processing()).pieces[0][:50]
-    angles = {kind: generator.normal(0.0, 0.3, (50, 4)) for kind in
-              ('steering', 'camber', 'kingpin')}
-    joints = {**piece.joints, **{kind: replace(piece.joints[kind], position=value)
-                                 for kind, value in angles.items()}}
+    angles = {
+        kind: generator.normal(0.0, 0.3, (50, 4)) for kind in ('steering', 'camber', 'kingpin')
+    }
+    joints = {
+        **piece.joints,
+        **{kind: replace(piece.joints[kind], position=value) for kind, value in angles.items()},
+    }
     piece = replace(piece, joints=joints)
     x, y = generator.normal(size=(2, 50, 4))
     total, vertical = wheel_loads(piece, x, y)
@@ -233,8 +260,9 @@ def test_compiled_wheel_loads_are_those_of_the_rotation_matrices() -> None:
     centre = np.stack([x, y, joints['suspension'].position], axis=2)
     np.testing.assert_allclose(vertical, force[:, :, 2], atol=1e-9)
     np.testing.assert_allclose(total[:, :3], force.sum(axis=1), atol=1e-9)
-    np.testing.assert_allclose(total[:, 3:], (moment + np.cross(centre, force)).sum(axis=1),
-                               atol=1e-8)
+    np.testing.assert_allclose(
+        total[:, 3:], (moment + np.cross(centre, force)).sum(axis=1), atol=1e-8
+    )
 
 
 def test_noise_of_forces_is_bounded_by_the_residuals() -> None:
@@ -245,5 +273,6 @@ def test_noise_of_forces_is_bounded_by_the_residuals() -> None:
     true = 2.0 * 20.0**2 / 200.0
     for bound, corner in zip(look.force_density, ('fl', 'fr', 'rl', 'rr'), strict=True):
         assert 0.7 * true < bound < 2.5 * true
-        assert bias.series_noise(run.wrenches[corner], config.sensors.wheel_force)[2] \
-            == pytest.approx(20.0, rel=0.2)
+        assert bias.series_noise(run.wrenches[corner], config.sensors.wheel_force)[
+            2
+        ] == pytest.approx(20.0, rel=0.2)

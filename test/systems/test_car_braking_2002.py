@@ -45,8 +45,9 @@ def runs() -> tuple[list[CarRecording], CarRecording, dict[str, float]]:
 
 
 @pytest.fixture(scope='module')
-def result(runs: tuple[list[CarRecording], CarRecording, dict[str, float]]
-           ) -> IdentificationResult:
+def result(
+    runs: tuple[list[CarRecording], CarRecording, dict[str, float]],
+) -> IdentificationResult:
     return identify_car_2002(runs[0], configuration(), None, runs[1])
 
 
@@ -58,8 +59,8 @@ def test_every_parameter_has_its_name_of_2006() -> None:
 
 
 def test_ramps_find_mass_springs_and_dampers(
-        result: IdentificationResult,
-        runs: tuple[list[CarRecording], CarRecording, dict[str, float]]) -> None:
+    result: IdentificationResult, runs: tuple[list[CarRecording], CarRecording, dict[str, float]]
+) -> None:
     table, truth = names_of_2006(), runs[2]
     asked = {'m6': 0.005, 'mz6': 0.005, 'my6': 0.01, 'xx6': 0.05, 'yy6': 0.1, 'zz6': 0.05}
     asked |= {name: 0.05 for name in result.names if name.startswith(('ks', 'h', 'kar'))}
@@ -99,7 +100,8 @@ def test_the_mass_is_that_of_the_standing_car(result: IdentificationResult) -> N
 
 
 def test_the_2006_model_is_weighed_as_well(
-        runs: tuple[list[CarRecording], CarRecording, dict[str, float]]) -> None:
+    runs: tuple[list[CarRecording], CarRecording, dict[str, float]],
+) -> None:
     found = identify_recordings([runs[1]], configuration())
     static = found.extra['static_mass']
     assert abs(static['difference_percent']) < 0.5
@@ -109,13 +111,15 @@ def test_the_2006_model_is_weighed_as_well(
 
 
 def test_a_ramp_is_not_suspected_though_its_yaw_moment_is_small(
-        runs: tuple[list[CarRecording], CarRecording, dict[str, float]]) -> None:
+    runs: tuple[list[CarRecording], CarRecording, dict[str, float]],
+) -> None:
     found = identify_recordings(runs[0][:1], configuration())
     assert found.extra['findings'] == []
 
 
 def test_without_camber_the_lateral_force_misleads_the_mass(
-        runs: tuple[list[CarRecording], CarRecording, dict[str, float]]) -> None:
+    runs: tuple[list[CarRecording], CarRecording, dict[str, float]],
+) -> None:
     found = identify_car_2002(runs[0], configuration(), Options2002(camber=False))
     error = found.value[found.index('m6')] / runs[2]['Mc'] - 1.0
     assert -0.04 < error < -0.005
@@ -127,17 +131,21 @@ def test_from_bags_to_files(tmp_path: Path) -> None:
         with BagWriter(tmp_path / name) as writer:
             write_recording(writer, recording(14.0, seed=seed), configuration())
     out = tmp_path / 'result'
-    text = identify_2002_bags(bags=[tmp_path / 'a'], validate=tmp_path / 'b', config=CONFIG,
-                              out=out)
+    text = identify_2002_bags(
+        bags=[tmp_path / 'a'], validate=tmp_path / 'b', config=CONFIG, out=out
+    )
     content = json.loads((out / 'parameters.json').read_text())
     values = {one['name']: one['value'] for one in content['parameters']}
     assert values['m6'] == pytest.approx(EXACT_TRUTH['Mc'], rel=1e-3)
     assert values['ks17'] == pytest.approx(EXACT_TRUTH['k2'], rel=5e-3)
     assert content['input']['model'] == '2002' and list(content['validation']) == list(
-        EQUATIONS_2002)
+        EQUATIONS_2002
+    )
     assert (out / 'parameters.csv').exists() and 'm6' in text
-    traces = {trace.equation: trace for trace in
-              read_traces(out / 'result', ['a'], tmp_path / 'b')[0].traces}
+    traces = {
+        trace.equation: trace
+        for trace in read_traces(out / 'result', ['a'], tmp_path / 'b')[0].traces
+    }
     assert list(traces) == list(EQUATIONS_2002) and traces['phi'].unit == 'N m'
     # The traces show the validation run with the residuals that parameters.json states.
     for name in ('x', 'z', 'suspension_rr'):
@@ -164,8 +172,12 @@ def test_truth_has_the_names_and_signs_of_document_001(tmp_path: Path) -> None:
 
 
 def test_a_missing_wheel_and_a_short_recording_are_named() -> None:
-    blind = replace(recording(20.0), wrenches={
-        corner: one for corner, one in recording(20.0).wrenches.items() if corner != 'rl'})
+    blind = replace(
+        recording(20.0),
+        wrenches={
+            corner: one for corner, one in recording(20.0).wrenches.items() if corner != 'rl'
+        },
+    )
     with pytest.raises(EstimationError, match=r'needs all ten equations.*rl'):
         identify_car_2002([blind], configuration())
     with pytest.raises(EstimationError, match='no recording'):

@@ -54,17 +54,23 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     # A second run replaces the first one's results.
     identify(bags=[bags[0]], config=CONFIG, out=out)
     assert sorted(one.name for one in out.iterdir()) == [
-        'parameters.csv', 'parameters.json', 'report.html', 'result']
+        'parameters.csv',
+        'parameters.json',
+        'report.html',
+        'result',
+    ]
 
 
 def test_equations_that_are_lost_have_no_predicted_side(
-        bags: tuple[Path, Path], tmp_path: Path) -> None:
+    bags: tuple[Path, Path], tmp_path: Path
+) -> None:
     with BagReader(bags[0]) as reader, BagWriter(tmp_path / 'blind') as writer:
         for item in reader.messages():
             if item.topic != '/wheel_rr/wrench':
                 writer.write_message(item.topic, item.message, item.time_ns)
-    text = identify(bags=[tmp_path / 'blind'], validate=bags[1], config=CONFIG,
-                    out=tmp_path / 'out')
+    text = identify(
+        bags=[tmp_path / 'blind'], validate=bags[1], config=CONFIG, out=tmp_path / 'out'
+    )
     assert 'wheel_rr/wrench is missing' in text and text.splitlines()[-1].startswith('report: ')
     (shown,) = read_traces(tmp_path / 'out' / 'result', ['blind'], bags[1])
     traces = {trace.equation: trace for trace in shown.traces}
@@ -77,7 +83,8 @@ def test_equations_that_are_lost_have_no_predicted_side(
 
 
 def test_poses_from_tf_static_serve_where_the_configuration_has_none(
-        bags: tuple[Path, Path], tmp_path: Path) -> None:
+    bags: tuple[Path, Path], tmp_path: Path
+) -> None:
     plain = tmp_path / 'plain.yaml'
     plain.write_text('geometry: {wheelbase: 2.70, half_track: [0.750, 0.748, 0.760, 0.760]}\n')
     text = identify(bags=list(bags), config=plain, out=tmp_path / 'out')
@@ -111,8 +118,9 @@ def test_wrong_use_is_refused(bags: tuple[Path, Path], tmp_path: Path) -> None:
     assert not (tmp_path / 'x').exists()
 
 
-def test_a_folder_with_other_things_is_not_replaced(bags: tuple[Path, Path],
-                                                    tmp_path: Path) -> None:
+def test_a_folder_with_other_things_is_not_replaced(
+    bags: tuple[Path, Path], tmp_path: Path
+) -> None:
     (tmp_path / 'thesis.tex').write_text('years of work')
     with pytest.raises(InputError, match=r'thesis\.tex'):
         identify(bags=[bags[0]], config=CONFIG, out=tmp_path, bias_correction=False)
@@ -122,8 +130,12 @@ def test_a_folder_with_other_things_is_not_replaced(bags: tuple[Path, Path],
 def test_a_bag_of_something_else_is_refused(tmp_path: Path) -> None:
     still = replace(recording(10.0), imu=None, speed=None, joints={}, wrenches={})
     with BagWriter(tmp_path / 'bag') as writer:
-        write_recording(writer, replace(still, ride_heights={}, joints={
-            'elbow': recording(10.0).joints['steering_fl']}))
+        write_recording(
+            writer,
+            replace(
+                still, ride_heights={}, joints={'elbow': recording(10.0).joints['steering_fl']}
+            ),
+        )
     with pytest.raises(InputError, match='imu/data is missing'):
         identify(bags=[tmp_path / 'bag'], out=tmp_path / 'out', config=CONFIG)
     assert not (tmp_path / 'out').exists()

@@ -56,8 +56,11 @@ def test_a_difference_is_counted() -> None:
 
 
 def test_without_axle_sensors_the_models_are_one(drives: list[CarRecording]) -> None:
-    joints = {name: one for name, one in drives[0].joints.items()
-              if name.startswith(('suspension', 'steering'))}
+    joints = {
+        name: one
+        for name, one in drives[0].joints.items()
+        if name.startswith(('suspension', 'steering'))
+    }
     found = compare_models([replace(drives[0], joints=joints)], configuration())
     assert 'one and the same' in found.note and found.note in found.text()
     np.testing.assert_allclose(found.value_38, found.value_20, rtol=1e-6, atol=1e-6)

@@ -24,16 +24,27 @@ def test_shipped_files_load() -> None:
     assert template.sensors.imu.pose_given
 
 
-@pytest.mark.parametrize('half_track', [
-    {'half_track': {'fl': 0.7, 'fr': 0.71, 'rl': 0.72, 'rr': 0.73}},
-    {'half_track': [0.7, 0.71, 0.72, 0.73]},
-    {'half_track_fl': 0.7, 'half_track_fr': 0.71, 'half_track_rl': 0.72, 'half_track_rr': 0.73},
-])
+@pytest.mark.parametrize(
+    'half_track',
+    [
+        {'half_track': {'fl': 0.7, 'fr': 0.71, 'rl': 0.72, 'rr': 0.73}},
+        {'half_track': [0.7, 0.71, 0.72, 0.73]},
+        {
+            'half_track_fl': 0.7,
+            'half_track_fr': 0.71,
+            'half_track_rl': 0.72,
+            'half_track_rr': 0.73,
+        },
+    ],
+)
 @pytest.mark.parametrize('wrap', ['geometry', 'car', 'ros'])
 def test_half_tracks_in_every_form(half_track: dict, wrap: str) -> None:
     table = {'wheelbase': 2.5, **half_track}
-    content = {'geometry': {'geometry': table}, 'car': {'car': {'geometry': table}},
-               'ros': {'/**': {'ros__parameters': {'geometry': table}}}}[wrap]
+    content = {
+        'geometry': {'geometry': table},
+        'car': {'car': {'geometry': table}},
+        'ros': {'/**': {'ros__parameters': {'geometry': table}}},
+    }[wrap]
     geometry = parse_configuration(content).geometry
     assert geometry.half_track == (0.7, 0.71, 0.72, 0.73)
     assert geometry.wheel_y == (0.7, -0.71, 0.72, -0.73)
@@ -47,21 +58,26 @@ def test_rpy_and_quaternion_say_the_same() -> None:
     np.testing.assert_allclose(b.matrix, a.matrix, atol=1e-12)
 
 
-@pytest.mark.parametrize(('content', 'words'), [
-    ({'wheelbse': 2.7}, 'wheelbse'),
-    ({'geometry': {'wheelbase': -2.7}}, 'geometry.wheelbase must be positive'),
-    ({'geometry': {'wheelbase': 'long'}}, "geometry.wheelbase must be a number, found 'long'"),
-    ({'geometry': {'half_track': {'fl': 0.7}}}, "half_track has no entry 'fr'"),
-    ({'geometry': {'half_track': [0.7, -0.7, 0.7, -0.7]}}, 'fr is -0.7 m'),
-    ({'sensors': {'imu': {'position': [1, 2]}}}, 'sensors.imu.position must be three numbers'),
-    ({'sensors': {'imu': {'quaternion': [0, 0, 0, 2]}}}, 'must have the length 1'),
-    ({'sensors': {'imu': {'rpy': [0, 0, 0], 'quaternion': [0, 0, 0, 1]}}}, 'not both'),
-    ({'a_priori': {'mass': 1500}}, "a_priori has the unknown entry 'mass'"),
-    ({'disturbances': [[5.0, 3.0]]}, 'low < high'),
-    ({'axle_kinematics': {'camber': {'fl': {'travel': [0.1, 0.0], 'values': [0, 1]}}}},
-     'camber.fl.travel must hold at least two increasing'),
-    ([1, 2], 'must be a mapping'),
-])
+@pytest.mark.parametrize(
+    ('content', 'words'),
+    [
+        ({'wheelbse': 2.7}, 'wheelbse'),
+        ({'geometry': {'wheelbase': -2.7}}, 'geometry.wheelbase must be positive'),
+        ({'geometry': {'wheelbase': 'long'}}, "geometry.wheelbase must be a number, found 'long'"),
+        ({'geometry': {'half_track': {'fl': 0.7}}}, "half_track has no entry 'fr'"),
+        ({'geometry': {'half_track': [0.7, -0.7, 0.7, -0.7]}}, 'fr is -0.7 m'),
+        ({'sensors': {'imu': {'position': [1, 2]}}}, 'sensors.imu.position must be three numbers'),
+        ({'sensors': {'imu': {'quaternion': [0, 0, 0, 2]}}}, 'must have the length 1'),
+        ({'sensors': {'imu': {'rpy': [0, 0, 0], 'quaternion': [0, 0, 0, 1]}}}, 'not both'),
+        ({'a_priori': {'mass': 1500}}, "a_priori has the unknown entry 'mass'"),
+        ({'disturbances': [[5.0, 3.0]]}, 'low < high'),
+        (
+            {'axle_kinematics': {'camber': {'fl': {'travel': [0.1, 0.0], 'values': [0, 1]}}}},
+            'camber.fl.travel must hold at least two increasing',
+        ),
+        ([1, 2], 'must be a mapping'),
+    ],
+)
 def test_errors_name_the_entry(content: object, words: str) -> None:
     with pytest.raises(FieldError) as caught:
         parse_configuration(content, 'my.yaml')
@@ -78,10 +94,14 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_axle_tables_over_travel_and_steering() -> None:
-    entry = {'travel': [-0.1, 0.0, 0.1], 'steering': [-0.5, 0.5],
-             'values': [[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]}
-    car = parse_configuration(yaml.safe_load(yaml.safe_dump(
-        {'axle_kinematics': {'camber': {'fl': entry}}})))
+    entry = {
+        'travel': [-0.1, 0.0, 0.1],
+        'steering': [-0.5, 0.5],
+        'values': [[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]],
+    }
+    car = parse_configuration(
+        yaml.safe_load(yaml.safe_dump({'axle_kinematics': {'camber': {'fl': entry}}}))
+    )
     table = car.axle_tables['camber', 'fl']
     found = table(np.array([0.0, 0.1, 5.0]), np.array([0.0, 0.5, 0.5]))
     np.testing.assert_allclose(found, [1.0, 3.0, 3.0])

@@ -27,8 +27,9 @@ def bound(name: str, truth: float, scale: float) -> float:
 
 @pytest.mark.parametrize('dof', [20, 38])
 def test_exact_data_give_all_33_parameters(dof: int) -> None:
-    result = identify_recordings([recording(40.0, wrench_rate=500.0)], configuration(),
-                                 CarOptions(dof=dof))
+    result = identify_recordings(
+        [recording(40.0, wrench_rate=500.0)], configuration(), CarOptions(dof=dof)
+    )
     assert tuple(result.names) == NAMES
     for name, value, truth, scale in zip(NAMES, result.value, TRUTH, scales(), strict=True):
         assert abs(value - truth) < bound(name, truth, scale), name
@@ -48,9 +49,17 @@ def test_noisy_data_beat_the_bar_with_honest_deviations() -> None:
     inside = float((np.abs(error) < 2.0 * std).mean())
     assert 0.90 <= inside <= 0.99
     relative = 100.0 * np.sqrt(np.square(error).mean(axis=0)) / np.abs(TRUTH)
-    bar = {'Mc': 0.05, 'MXc': 0.05, 'XXc': 0.5, 'YYc': 0.5, 'ZZc': 0.5,
-           **{f'M{j}': 1.0 for j in range(1, 5)}, **{f'k{j}': 0.5 for j in range(1, 5)},
-           **{f'h{j}': 1.0 for j in range(1, 5)}, **{f'off{j}': 0.07 for j in range(1, 5)}}
+    bar = {
+        'Mc': 0.05,
+        'MXc': 0.05,
+        'XXc': 0.5,
+        'YYc': 0.5,
+        'ZZc': 0.5,
+        **{f'M{j}': 1.0 for j in range(1, 5)},
+        **{f'k{j}': 0.5 for j in range(1, 5)},
+        **{f'h{j}': 1.0 for j in range(1, 5)},
+        **{f'off{j}': 0.07 for j in range(1, 5)},
+    }
     for name, limit in bar.items():
         assert relative[NAMES.index(name)] < limit, name
 
@@ -79,17 +88,21 @@ def test_without_the_bias_correction_unsprung_masses_shrink() -> None:
 def test_gauss_markov_agrees_with_weighted_least_squares() -> None:
     run = recording(20.0, 1.0)
     plain = identify_recordings([run], configuration(), UNCHECKED)
-    optimal = identify_recordings([run], configuration(),
-                                  replace(UNCHECKED, gauss_markov=True))
+    optimal = identify_recordings([run], configuration(), replace(UNCHECKED, gauss_markov=True))
     assert np.all(np.abs(plain.value - optimal.value) < 4.0 * plain.std)
     assert np.median(optimal.std / plain.std) < 1.0
 
 
 def test_estimates_hardly_depend_on_the_cut_offs() -> None:
     run = recording(40.0, 1.0)
-    results = [identify_recordings([run], configuration(), replace(
-        UNCHECKED, chassis_cutoff_hz=chassis, suspension_cutoff_hz=suspension))
-        for chassis, suspension in ((8.0, 16.0), (12.0, 20.0), (16.0, 24.0))]
+    results = [
+        identify_recordings(
+            [run],
+            configuration(),
+            replace(UNCHECKED, chassis_cutoff_hz=chassis, suspension_cutoff_hz=suspension),
+        )
+        for chassis, suspension in ((8.0, 16.0), (12.0, 20.0), (16.0, 24.0))
+    ]
     first = results[0]
     for other in results[1:]:
         assert np.all(np.abs(other.value - first.value) < 4.0 * first.std)
@@ -106,8 +119,9 @@ def test_the_papers_filter_rule_ruins_masses_and_dampers() -> None:
 
 
 def test_validation_on_another_recording_beats_the_a_priori_values() -> None:
-    result = identify_recordings([recording(40.0, 1.0)], configuration(),
-                                 validation=recording(20.0, 1.0, seed=4))
+    result = identify_recordings(
+        [recording(40.0, 1.0)], configuration(), validation=recording(20.0, 1.0, seed=4)
+    )
     validation = result.validation
     assert validation is not None and validation.a_priori_rms is not None
     assert np.all(validation.rms_relative < 0.05)
@@ -115,8 +129,9 @@ def test_validation_on_another_recording_beats_the_a_priori_values() -> None:
 
 
 def test_further_aerodynamic_coefficients_on_demand() -> None:
-    result = identify_recordings([recording(40.0)], configuration(),
-                                 replace(UNCHECKED, names=(*NAMES, 'Cy', 'Cm')))
+    result = identify_recordings(
+        [recording(40.0)], configuration(), replace(UNCHECKED, names=(*NAMES, 'Cy', 'Cm'))
+    )
     assert result.value[result.index('Cy')] == pytest.approx(0.0, abs=1e-3)
     assert result.value[result.index('Cx')] == pytest.approx(0.472, rel=1e-3)
     assert result.units[result.index('Cm')] == 'N s^2/m'
@@ -124,8 +139,9 @@ def test_further_aerodynamic_coefficients_on_demand() -> None:
 
 def test_a_sensor_with_another_zero_gives_the_same_parameters() -> None:
     config = configuration()
-    moved = replace(config, geometry=replace(config.geometry,
-                                             suspension_zero=(0.02, 0.01, -0.01, 0.03)))
+    moved = replace(
+        config, geometry=replace(config.geometry, suspension_zero=(0.02, 0.01, -0.01, 0.03))
+    )
     run = recording(40.0)
     joints = dict(run.joints)
     for corner, zero in zip(CORNERS, moved.geometry.suspension_zero, strict=True):

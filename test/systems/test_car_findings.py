@@ -81,14 +81,17 @@ def test_signs_are_named_on_the_own_axes_of_a_turned_inertial_unit(from_bag: boo
     run = exact_recording(ExactCar(config), 14.0, ExactSensors.noisy())
     if from_bag:
         run = replace(run, poses={imu.frame: (imu.position, turned)})
-        unknown = replace(imu, position=(0.0, 0.0, 0.0), rotation=Sensor().rotation,
-                          pose_given=False)
+        unknown = replace(
+            imu, position=(0.0, 0.0, 0.0), rotation=Sensor().rotation, pose_given=False
+        )
         config = replace(config, sensors=replace(config.sensors, imu=unknown))
     good = identify_recordings([run], config, QUICK)
     assert good.extra['findings'] == []
-    for columns, words in (((0,), 'angular_velocity.x has the wrong sign'),
-                           ((4,), 'linear_acceleration.y has the wrong sign'),
-                           ((1, 2, 4, 5), 'mounted upside down')):
+    for columns, words in (
+        ((0,), 'angular_velocity.x has the wrong sign'),
+        ((4,), 'linear_acceleration.y has the wrong sign'),
+        ((1, 2, 4, 5), 'mounted upside down'),
+    ):
         result = identify_recordings([flip_imu(run, *columns)], config, QUICK)
         texts = [one['text'] for one in result.extra['findings'] if one['serious']]
         assert any(words in text for text in texts), texts
@@ -118,8 +121,7 @@ def test_a_missing_wheel_wrench_costs_its_equations_only() -> None:
 
 
 def test_standstill_is_refused_with_the_static_mass() -> None:
-    still = exact_recording(ExactCar(configuration(), standstill=True), 15.0,
-                            ExactSensors.noisy())
+    still = exact_recording(ExactCar(configuration(), standstill=True), 15.0, ExactSensors.noisy())
     with pytest.raises(EstimationError, match='stands still in the whole recording') as caught:
         identify_recordings([still], configuration())
     total = TRUTH[0] + TRUTH[10:14].sum()
@@ -134,7 +136,8 @@ def test_no_inertial_unit_is_refused() -> None:
 def test_without_speed_only_the_drag_is_lost() -> None:
     result = identify_recordings([replace(recording(20.0), speed=None)], configuration(), QUICK)
     assert [(removal.name, removal.reason) for removal in result.removed] == [
-        ('Cx', 'the recording holds no speed')]
+        ('Cx', 'the recording holds no speed')
+    ]
 
 
 def test_gaps_are_not_bridged() -> None:

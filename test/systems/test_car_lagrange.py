@@ -20,11 +20,21 @@ def test_exact_data_in_the_papers_axes() -> None:
     runs = [recording(20.0), recording(20.0, seed=3)]
     result = identify_2002(runs, configuration())
     # Body 6 has x to the right, y down, z forward.
-    expected = {'m6': EXACT_TRUTH['Mc'], 'mx6': -EXACT_TRUTH['MYc'], 'my6': -EXACT_TRUTH['MZc'],
-                'mz6': EXACT_TRUTH['MXc'], 'xx6': EXACT_TRUTH['YYc'], 'yy6': EXACT_TRUTH['ZZc'],
-                'zz6': EXACT_TRUTH['XXc'], 'ks7': EXACT_TRUTH['k3'], 'h13': EXACT_TRUTH['h1'],
-                'off17': EXACT_TRUTH['off2'], 'm20': EXACT_TRUTH['M2'],
-                'karf': EXACT_TRUTH['karf'], 'Cx': EXACT_TRUTH['Cx']}
+    expected = {
+        'm6': EXACT_TRUTH['Mc'],
+        'mx6': -EXACT_TRUTH['MYc'],
+        'my6': -EXACT_TRUTH['MZc'],
+        'mz6': EXACT_TRUTH['MXc'],
+        'xx6': EXACT_TRUTH['YYc'],
+        'yy6': EXACT_TRUTH['ZZc'],
+        'zz6': EXACT_TRUTH['XXc'],
+        'ks7': EXACT_TRUTH['k3'],
+        'h13': EXACT_TRUTH['h1'],
+        'off17': EXACT_TRUTH['off2'],
+        'm20': EXACT_TRUTH['M2'],
+        'karf': EXACT_TRUTH['karf'],
+        'Cx': EXACT_TRUTH['Cx'],
+    }
     for name, truth in expected.items():
         assert result.value(name) == pytest.approx(truth, rel=0.02, abs=1.0), name
     validation = validate_2002(result, recording(20.0, seed=7), configuration())
@@ -47,8 +57,9 @@ def test_attitude_from_heights_and_gyroscope(heights: bool) -> None:
 
     drive = ExactCar(configuration()).drive()
     assert found.attitude is not None
-    error = found.attitude[:, 1:] - np.stack([drive.pitch(found.stamps),
-                                              drive.roll(found.stamps)], axis=1)
+    error = found.attitude[:, 1:] - np.stack(
+        [drive.pitch(found.stamps), drive.roll(found.stamps)], axis=1
+    )
     limit = 2e-4 if heights else 0.02
     assert np.abs(error).max() < limit
 
@@ -63,8 +74,9 @@ def test_static_mass_from_wheel_loads() -> None:
     total = EXACT_TRUTH['Mc'] + sum(EXACT_TRUTH[f'M{j}'] for j in range(1, 5))
     assert loads.mass == pytest.approx(total, rel=1e-4)
     # A standstill in the validation run weighs the car as well.
-    result = identify_recordings([recording(20.0)], configuration(),
-                                 CarOptions(bias_correction=False, check=False), still)
+    result = identify_recordings(
+        [recording(20.0)], configuration(), CarOptions(bias_correction=False, check=False), still
+    )
     weighed = result.extra['static_mass']
     assert weighed['chassis_weighed'] == pytest.approx(EXACT_TRUTH['Mc'], rel=1e-3)
     assert weighed['chassis_identified'] == result.value[0]

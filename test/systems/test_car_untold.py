@@ -26,8 +26,10 @@ QUICK = CarOptions(bias_correction=False)
 
 
 def without_camber(run: CarRecording) -> CarRecording:
-    return replace(run, joints={name: one for name, one in run.joints.items()
-                                if not name.startswith('camber')})
+    return replace(
+        run,
+        joints={name: one for name, one in run.joints.items() if not name.startswith('camber')},
+    )
 
 
 def texts(runs: list[CarRecording], car: CarConfiguration, name: str) -> list[str]:
@@ -68,8 +70,13 @@ def test_known_camber_is_found_to_its_size() -> None:
     side, front = np.array([1.0, -1.0, 1.0, -1.0]), np.array([1.0, 1.0, 0.0, 0.0])
     camber = side * travel * np.array([0.2, 0.2, 0.3, 0.3]) - 0.1 * front * steering
     turn = hub_rotation(0.0 * camber, camber, 0.0 * camber)  # cambered hub to hub as it was
-    seen = np.concatenate([np.einsum('njba,njb->nja', turn, piece.wrench[:, :, part])
-                           for part in (slice(0, 3), slice(3, 6))], axis=2)
+    seen = np.concatenate(
+        [
+            np.einsum('njba,njb->nja', turn, piece.wrench[:, :, part])
+            for part in (slice(0, 3), slice(3, 6))
+        ],
+        axis=2,
+    )
     found = look(replace(piece, wrench=seen))
     np.testing.assert_allclose(found.camber, [0.2, 0.3, -0.1], atol=0.03)
     assert np.all(np.abs(found.camber - [0.2, 0.3, -0.1]) < 3.5 * found.camber_std)

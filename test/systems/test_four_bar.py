@@ -39,9 +39,13 @@ def alone(setup, exact):
 
 def with_noise(setup, exact, seed: int):
     rng = np.random.default_rng(seed)
-    return dataclasses.replace(exact, sensors={
-        name: values + setup.sensors[name]['deviation'] * rng.standard_normal(values.shape)
-        for name, values in exact.sensors.items()})
+    return dataclasses.replace(
+        exact,
+        sensors={
+            name: values + setup.sensors[name]['deviation'] * rng.standard_normal(values.shape)
+            for name, values in exact.sensors.items()
+        },
+    )
 
 
 def encoder_innovations(run) -> np.ndarray:
@@ -94,9 +98,16 @@ def test_after_one_second_errors_are_far_below_the_uncorrected_model(setup, exac
 @pytest.mark.parametrize('force', [False, True], ids=['errorEKF', 'errorEKF-FE'])
 def test_the_innovation_is_white(setup, exact, force):
     """At 5 % significance about one seed in twenty may leave the band."""
-    white = [cumulative_periodogram(encoder_innovations(four_bar_run.observe(
-        with_noise(setup, exact, seed), four_bar_run.make_filter(setup, force=force)))).white
-        for seed in SEEDS]
+    white = [
+        cumulative_periodogram(
+            encoder_innovations(
+                four_bar_run.observe(
+                    with_noise(setup, exact, seed), four_bar_run.make_filter(setup, force=force)
+                )
+            )
+        ).white
+        for seed in SEEDS
+    ]
     assert sum(white) >= len(SEEDS) - 1
 
 
@@ -112,8 +123,10 @@ def test_the_poles_lie_inside_the_unit_circle(setup, exact):
             magnitudes.append(observer_poles(F, gain(filter_.P, H, variance), H)[0])
         filter_.update([Measurement('encoder', time, recording.sensors['encoder'][k])])
     assert max(magnitudes) < 1.0
-    assert observability(*integrator_pair(1, setup.step, [[1.0]], np.zeros((0, 1))),
-                         setup.step).rank == 2  # equation (63)
+    assert (
+        observability(*integrator_pair(1, setup.step, [[1.0]], np.zeros((0, 1))), setup.step).rank
+        == 2
+    )  # equation (63)
 
 
 def test_force_estimation_under_a_constant_unknown_torque(setup):
@@ -126,9 +139,17 @@ def test_force_estimation_under_a_constant_unknown_torque(setup):
     recording = with_noise(case, exact, 3)
     bias, rms = {}, {}
     for force in (False, True):
-        run = four_bar_run.observe(recording, four_bar_run.make_filter(
-            case, force=force, position_deviation=0.1, velocity_deviation=0.1,
-            acceleration_noise=0.01, force_noise=0.3))
+        run = four_bar_run.observe(
+            recording,
+            four_bar_run.make_filter(
+                case,
+                force=force,
+                position_deviation=0.1,
+                velocity_deviation=0.1,
+                acceleration_noise=0.01,
+                force_noise=0.3,
+            ),
+        )
         innovation = encoder_innovations(run)
         bias[force] = innovation.mean() / (innovation.std() / np.sqrt(innovation.size))
         late = exact.time > 1.0
@@ -141,10 +162,12 @@ def test_force_estimation_under_a_constant_unknown_torque(setup):
 
 def test_more_sensors_and_adaptive_noise_run_too(setup, exact):
     from veh_identification.observation import AdaptiveSettings
+
     recording = with_noise(setup, exact, 2)
     names = list(setup.sensors)
-    run = four_bar_run.observe(recording, four_bar_run.make_filter(
-        setup, names, True, AdaptiveSettings()))
+    run = four_bar_run.observe(
+        recording, four_bar_run.make_filter(setup, names, True, AdaptiveSettings())
+    )
     late = exact.time > 1.0
     rms = np.sqrt(np.mean((run.qd[late, 4] - exact.qd[late, 4]) ** 2))
     plain = four_bar_run.observe(recording, four_bar_run.make_filter(setup))
@@ -161,20 +184,30 @@ def test_lost_encoder_messages_leave_the_model_to_itself(setup, exact):
     assert np.abs(run.q[-1, :4] - exact.q[-1, :4]).max() < 0.05
 
 
-@pytest.mark.parametrize(('change', 'error', 'message'), [
-    (('crank: 2.0', 'crank: 0.0'), ModelError, 'crank must be a positive length'),
-    (('rocker: 5.0', 'rocker: 1.0'), ModelError, 'cannot bridge'),
-    (('ground: 10.0', 'ground: .nan'), ModelError, 'ground must be a positive length'),
-    (('rod: 8.0, rocker: 5.0}', 'rod: -8.0, rocker: 5.0}'), ModelError,
-     'mass of the rod must be positive'),
-    (('step: 0.005', 'step: 0.0'), InputError, 'step > 0'),
-    (('  gravity: 9.806', '  gravitation: 9.806'), InputError, 'gravity'),
-    (('geometry:', 'geometry: ['), InputError, 'cannot be read as YAML'),
-    (('encoder: {deviation: 0.0174532925}', 'encoder: {}'), ParameterError,
-     "'encoder' has no entry with a deviation"),
-])
+@pytest.mark.parametrize(
+    ('change', 'error', 'message'),
+    [
+        (('crank: 2.0', 'crank: 0.0'), ModelError, 'crank must be a positive length'),
+        (('rocker: 5.0', 'rocker: 1.0'), ModelError, 'cannot bridge'),
+        (('ground: 10.0', 'ground: .nan'), ModelError, 'ground must be a positive length'),
+        (
+            ('rod: 8.0, rocker: 5.0}', 'rod: -8.0, rocker: 5.0}'),
+            ModelError,
+            'mass of the rod must be positive',
+        ),
+        (('step: 0.005', 'step: 0.0'), InputError, 'step > 0'),
+        (('  gravity: 9.806', '  gravitation: 9.806'), InputError, 'gravity'),
+        (('geometry:', 'geometry: ['), InputError, 'cannot be read as YAML'),
+        (
+            ('encoder: {deviation: 0.0174532925}', 'encoder: {}'),
+            ParameterError,
+            "'encoder' has no entry with a deviation",
+        ),
+    ],
+)
 def test_bad_configurations_are_one_clear_sentence(tmp_path: Path, change, error, message):
     from veh_identification.runtime.share import share_directory
+
     text = (share_directory() / 'config' / 'four_bar.yaml').read_text()
     assert change[0] in text
     file = tmp_path / 'bad.yaml'

@@ -36,9 +36,10 @@ def test_nan_in_one_leg(tmp_path) -> None:
     lengths = GOOD.lengths.copy()
     lengths[300:330, 2] = np.nan
     refused(
-        tmp_path, replace(GOOD, lengths=lengths),
+        tmp_path,
+        replace(GOOD, lengths=lengths),
         r'unequal periods: .*a gap of 0.124 s at 1.196 s; 30 of 2125 .*\(position\[leg_3\]\)',
-    )  # fmt: skip
+    )
 
 
 def test_a_leg_that_is_never_measured(tmp_path) -> None:
@@ -128,9 +129,10 @@ def test_messages_that_never_hold_all_legs(tmp_path) -> None:
 def test_a_slightly_wrong_geometry_is_told_not_refused(tmp_path) -> None:
     other = stewart.Robot(platform=0.9 * ROBOT.platform)
     text = identify(
-        bags=[stewart.write_bag(tmp_path / 'bag', GOOD)], out=tmp_path / 'out',
+        bags=[stewart.write_bag(tmp_path / 'bag', GOOD)],
+        out=tmp_path / 'out',
         config=stewart.write_config(tmp_path / 'other.yaml', other),
-    )  # fmt: skip
+    )
     assert 'warning: the forces differ from the model by' in text
 
 
@@ -138,9 +140,10 @@ def test_friction_that_changes_sign_gradually_is_named(tmp_path) -> None:
     how = stewart.Recording(rate=250.0, duration=8.5, sign_width=0.02)
     data = stewart.record(ROBOT, stewart.excitation(ROBOT), how)
     text = identify(
-        bags=[stewart.write_bag(tmp_path / 'bag', data)], out=tmp_path / 'out',
+        bags=[stewart.write_bag(tmp_path / 'bag', data)],
+        out=tmp_path / 'out',
         config=stewart.write_config(tmp_path / 'stewart.yaml', ROBOT),
-    )  # fmt: skip
+    )
     assert 'with `sign_width: 0.02` under model: it would be' in text
 
 
@@ -152,7 +155,8 @@ def test_a_clock_that_leaps(tmp_path) -> None:
 
 def test_a_right_model_raises_no_doubt(tmp_path) -> None:
     text = identify(
-        bags=[stewart.write_bag(tmp_path / 'bag', GOOD)], out=tmp_path / 'out',
+        bags=[stewart.write_bag(tmp_path / 'bag', GOOD)],
+        out=tmp_path / 'out',
         config=stewart.write_config(tmp_path / 'stewart.yaml', ROBOT),
-    )  # fmt: skip
+    )
     assert 'warning' not in text

@@ -48,9 +48,12 @@ def rewritten(source, target, change) -> str:
 
 def joint_state(message, **fields):
     values = {
-        'header': message.header, 'name': message.name, 'position': message.position,
-        'effort': message.effort, **fields,
-    }  # fmt: skip
+        'header': message.header,
+        'name': message.name,
+        'position': message.position,
+        'effort': message.effort,
+        **fields,
+    }
     return messages.new('sensor_msgs/msg/JointState', **values)
 
 
@@ -58,7 +61,11 @@ def test_identify_writes_everything_and_finds_the_truth(bags, tmp_path) -> None:
     out = tmp_path / 'out'
     text = identify(bags=[bags['periodic']], out=out, validate=bags['circle'])
     assert sorted(p.name for p in out.iterdir()) == [
-        'parameters.csv', 'parameters.json', 'report.html', 'result']
+        'parameters.csv',
+        'parameters.json',
+        'report.html',
+        'result',
+    ]
     data = json.loads((out / 'parameters.json').read_text())
     assert data['system'] == 'parallel' and data['estimator'] == 'maximum-likelihood'
     found = {p['name']: p for p in data['parameters']}
@@ -91,9 +98,7 @@ def test_identify_writes_everything_and_finds_the_truth(bags, tmp_path) -> None:
 def test_noise_free_recording_gives_the_truth_to_1e_6(bags, tmp_path) -> None:
     """Through a bag: stamps and values as a robot would send them."""
     (tmp_path / 'out').mkdir()  # an empty folder may be there
-    identify(
-        bags=[bags['exact']], out=tmp_path / 'out', arguments={'estimator': 'gauss-markov'}
-    )
+    identify(bags=[bags['exact']], out=tmp_path / 'out', arguments={'estimator': 'gauss-markov'})
     data = json.loads((tmp_path / 'out' / 'parameters.json').read_text())
     found = {p['name']: p['value'] for p in data['parameters']}
     for name, true in TRUTH.items():
@@ -103,9 +108,10 @@ def test_noise_free_recording_gives_the_truth_to_1e_6(bags, tmp_path) -> None:
 
 def test_several_recordings_and_other_processing(bags, tmp_path) -> None:
     text = identify(
-        bags=[bags['periodic'], bags['periodic']], out=tmp_path / 'out',
+        bags=[bags['periodic'], bags['periodic']],
+        out=tmp_path / 'out',
         arguments={'processing': 'time', 'harmonics': '5', 'skip-periods': 1},
-    )  # fmt: skip
+    )
     assert text.count('3 periods of 2.5 s, 1250 samples each') == 2
 
 
@@ -128,9 +134,11 @@ def test_missing_leg_is_named(bags, tmp_path) -> None:
     def without_leg(_index, message):
         keep = [0, 1, 2, 3, 5]
         return joint_state(
-            message, name=[message.name[i] for i in keep], position=message.position[keep],
+            message,
+            name=[message.name[i] for i in keep],
+            position=message.position[keep],
             effort=message.effort[keep],
-        )  # fmt: skip
+        )
 
     bag = rewritten(bags['exact'], tmp_path / 'five', without_leg)
     with pytest.raises(BagError, match=r'five, topic joint_states: .*leg_5'):
@@ -209,9 +217,14 @@ def test_design_writes_a_trajectory_weighted_by_an_earlier_identification(bags, 
     identify(bags=[bags['periodic']], out=tmp_path / 'out')
     target = tmp_path / 'excitation.yaml'
     text = design(
-        out=target, criterion='d-optimal', harmonics=2, samples=30, starts=1, max_iterations=3,
+        out=target,
+        criterion='d-optimal',
+        harmonics=2,
+        samples=30,
+        starts=1,
+        max_iterations=3,
         covariance_from=tmp_path / 'out' / 'parameters.json',
-    )  # fmt: skip
+    )
     assert 'criterion d_optimal' in text and 'log det' in text
     from veh_identification.identification.trajectory import FourierTrajectory
 

@@ -35,9 +35,16 @@ MODEL = CONFIGURATION.model()
 def test_short_design_improves_and_keeps_actuator_limits(criterion: str) -> None:
     covariance = HexapodSensors().force_covariance()
     found = design(
-        MODEL, 0.4, criterion=criterion, harmonics=3, samples=40, starts=1, seed=2,
-        max_iterations=6, force_covariance=covariance,
-    )  # fmt: skip
+        MODEL,
+        0.4,
+        criterion=criterion,
+        harmonics=3,
+        samples=40,
+        starts=1,
+        seed=2,
+        max_iterations=6,
+        force_covariance=covariance,
+    )
     history = found.histories[0]
     assert history[-1] < history[0] - 1.0
     assert found.limits_hold

@@ -196,7 +196,7 @@ def test_leakage_of_a_fundamental_that_is_slightly_off() -> None:
     exact = true.evaluate(at)[2][:, :3]
     right = np.abs(corrected.acceleration[:, :3] - exact).max()
     nominal = average_record(lengths, lengths, 1250, 0.4)
-    window = acceleration[: 1250, :3]
+    window = acceleration[:1250, :3]
     wrong = {
         m: np.abs(platform_motion(MODEL.robot, nominal, 5, m).acceleration[:, :3] - window).max()
         for m in ('harmonic', 'frequency')
@@ -240,9 +240,10 @@ def test_collector_cuts_periods_drops_gaps_and_bridges_jitter() -> None:
     stamps = np.arange(1000) * 10_000_000 + 5_000
     kept = np.delete(np.arange(1000), np.arange(340, 350))  # a gap in the fourth period
     got = [
-        period for k in kept
+        period
+        for k in kept
         if (period := collector.push(int(stamps[k]), np.array([float(k)]))) is not None
-    ]  # fmt: skip
+    ]
     assert (collector.accepted, collector.rejected) == (8, 1)
     assert all(len(p) == 100 and p[0, 0] % 100 == 0 for p in got)
     assert collector.push(int(stamps[-1]), np.zeros(1)) is None and collector.duplicates == 1

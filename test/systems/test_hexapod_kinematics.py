@@ -32,7 +32,11 @@ def test_table_one_names_units_and_a_priori_values() -> None:
     expected += [f'r{i}' for i in range(1, 7)] + [f'v{i}' for i in range(1, 7)]
     assert model.names == expected
     assert model.units[:12] == ['kg m^2'] * 3 + ['kg m'] * 2 + ['kg m^2'] * 3 + [
-        'kg m', 'kg', 'N m', 'N m']
+        'kg m',
+        'kg',
+        'N m',
+        'N m',
+    ]
     assert model.units[12:] == ['N'] * 6 + ['N s/m'] * 6
     table_two = [0.0074, 0.9439, 0.9458, 0.6201, -1.2295, 0.2878, 0.2878, 0.1217, 1.9012, 16.192]
     np.testing.assert_allclose(model.a_priori()[:10], table_two, atol=1e-12)

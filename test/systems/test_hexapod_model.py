@@ -64,21 +64,15 @@ def pinocchio_actuator_forces(robot: Hexapod, pose: np.ndarray) -> np.ndarray:
         body = pin.Inertia(0.7, np.zeros(3), np.diag([0.3, 0.2, leg.Izz1]))
         tree.appendBodyToJoint(ring, body, pin.SE3.Identity())
         stator = tree.addJoint(ring, pin.JointModelRY(), pin.SE3.Identity(), f'b{j}')
-        body = inertia(
-            5.0, np.array([0, 0, leg.sy2]), np.diag([leg.Ixx2, leg.Izz2, leg.Iyy2])
-        )
+        body = inertia(5.0, np.array([0, 0, leg.sy2]), np.diag([leg.Ixx2, leg.Izz2, leg.Iyy2]))
         tree.appendBodyToJoint(stator, body, pin.SE3.Identity())
         rod = tree.addJoint(stator, pin.JointModelPZ(), pin.SE3.Identity(), f'l{j}')
-        body = inertia(
-            leg.m3, np.array([0, 0, leg.sz3]), np.diag([leg.Ixx3, leg.Iyy3, leg.Izz3])
-        )
+        body = inertia(leg.m3, np.array([0, 0, leg.sz3]), np.diag([leg.Ixx3, leg.Iyy3, leg.Izz3]))
         tree.appendBodyToJoint(rod, body, pin.SE3.Identity())
         rods.append(rod)
     free = tree.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), 'platform')
     J = np.array([[E.Ixx, E.Ixy, E.Ixz], [E.Ixy, E.Iyy, E.Iyz], [E.Ixz, E.Iyz, E.Izz]])
-    tree.appendBodyToJoint(
-        free, inertia(E.m, np.array([E.sx, E.sy, E.sz]), J), pin.SE3.Identity()
-    )
+    tree.appendBodyToJoint(free, inertia(E.m, np.array([E.sx, E.sy, E.sz]), J), pin.SE3.Identity())
     data = tree.createData()
     from scipy.spatial.transform import Rotation
 

@@ -32,9 +32,12 @@ VALUE = np.array([TRUTH[name] for name in MODEL.names])
 def series(data: stewart.Data) -> TimeSeries:
     names = [f'{field}{j}' for field in ('position', 'effort') for j in range(6)]
     return TimeSeries.from_nanoseconds(
-        data.stamps, np.hstack([data.lengths, data.forces]), names, ['m'] * 6 + ['N'] * 6,
+        data.stamps,
+        np.hstack([data.lengths, data.forces]),
+        names,
+        ['m'] * 6 + ['N'] * 6,
         label='stewart',
-    )  # fmt: skip
+    )
 
 
 def squared_distance(seed: int, **how) -> float:
@@ -60,9 +63,14 @@ def test_newton_euler_of_every_body_agrees_with_the_regressor() -> None:
 def test_samples_off_the_grid_of_phases_give_the_truth_without_noise(jitter) -> None:
     # 1351.35 samples a period: interpolated forces were 0.17 N off in dry friction.
     how = stewart.Recording(
-        rate=500.0, duration=11.0, jitter=jitter, length_noise=0.0, resolution=0.0,
-        force_noise=0.0, effort_missing=0.1,
-    )  # fmt: skip
+        rate=500.0,
+        duration=11.0,
+        jitter=jitter,
+        length_noise=0.0,
+        resolution=0.0,
+        force_noise=0.0,
+        effort_missing=0.1,
+    )
     record = periodic_record(series(stewart.record(ROBOT, stewart.excitation(ROBOT), how)))
     found = gauss_markov(MODEL, equations(MODEL, [record], 5), pooled_force_covariance([record]))
     np.testing.assert_allclose(found.value, VALUE, rtol=2e-5, atol=2e-5)
@@ -102,16 +110,21 @@ def result(tmp_path_factory):
         data = stewart.record(ROBOT, motion, how)
         bags.append(
             stewart.write_bag(
-                folder / f'run{seed}', data, shuffle=True, extra_joint=True,
+                folder / f'run{seed}',
+                data,
+                shuffle=True,
+                extra_joint=True,
                 stamp_offset_ns=37_500_000_000,
             )
-        )  # fmt: skip
+        )
     free = stewart.Recording(rate=400.0, duration=10.0, jitter=0.3, colour=0.004, seed=3)
     unseen = stewart.record(ROBOT, stewart.wandering(ROBOT), free)
     text = identify(
-        bags=bags, validate=stewart.write_bag(folder / 'free', unseen, storage='mcap'),
-        config=stewart.write_config(folder / 'stewart.yaml', ROBOT), out=folder / 'out',
-    )  # fmt: skip
+        bags=bags,
+        validate=stewart.write_bag(folder / 'free', unseen, storage='mcap'),
+        config=stewart.write_config(folder / 'stewart.yaml', ROBOT),
+        out=folder / 'out',
+    )
     return text, json.loads((folder / 'out' / 'parameters.json').read_text())
 
 
@@ -163,9 +176,14 @@ def live(data: stewart.Data, forces: np.ndarray) -> LiveIdentification:
 
 def test_live_periods_off_the_grid_give_the_truth_and_exchanged_legs_raise_doubt() -> None:
     how = stewart.Recording(
-        rate=300.0, duration=8.3, jitter=0.3, length_noise=0.0, resolution=0.0, force_noise=0.0,
+        rate=300.0,
+        duration=8.3,
+        jitter=0.3,
+        length_noise=0.0,
+        resolution=0.0,
+        force_noise=0.0,
         effort_missing=0.03,
-    )  # fmt: skip
+    )
     data = stewart.record(ROBOT, stewart.excitation(ROBOT), how)
     made = live(data, data.forces)
     assert made.result is not None and made.doubt == ''
@@ -180,9 +198,14 @@ def test_live_periods_off_the_grid_give_the_truth_and_exchanged_legs_raise_doubt
 def test_design_for_this_robot_stays_within_its_limits(tmp_path) -> None:
     config = stewart.write_config(tmp_path / 'stewart.yaml', ROBOT)
     text = design(
-        out=tmp_path / 'made.yaml', config=config, harmonics=3, samples=40, starts=1,
-        max_iterations=4, fundamental_hz=0.3,
-    )  # fmt: skip
+        out=tmp_path / 'made.yaml',
+        config=config,
+        harmonics=3,
+        samples=40,
+        starts=1,
+        max_iterations=4,
+        fundamental_hz=0.3,
+    )
     assert '3 harmonics of 0.3 Hz' in text and 'limits 0.7 to 1.3' in text
     data = ROBOT.configuration(excitation='made.yaml')
     configuration = parse_configuration(data, str(tmp_path / 'stewart.yaml'))

@@ -28,9 +28,14 @@ def seconds(reading: Reading) -> float:
 
 def wrench(reading: Reading, force, torque) -> Reading:
     stamp, frame = messages.stamp_ns(reading.message), reading.message.header.frame_id
-    return replace(reading, message=messages.new(
-        'geometry_msgs/msg/WrenchStamped', header=messages.header(stamp, frame),
-        wrench={'force': force, 'torque': torque}))
+    return replace(
+        reading,
+        message=messages.new(
+            'geometry_msgs/msg/WrenchStamped',
+            header=messages.header(stamp, frame),
+            wrench={'force': force, 'torque': torque},
+        ),
+    )
 
 
 def vectors(reading: Reading):
@@ -58,12 +63,15 @@ def test_right_frames_pass(tmp_path) -> None:
 
 
 @pytest.mark.parametrize('kind', ['walk', 'bend'])
-@pytest.mark.parametrize(('degrees', 'sign', 'words'), [
-    (-90.0, 1.0, 'turned by 90 degrees about its z axis'),
-    (90.0, 1.0, 'turned by -90 degrees about its z axis'),
-    (180.0, 1.0, 'turned by 180 degrees about its z axis'),
-    (0.0, -1.0, 'opposite sign'),
-])
+@pytest.mark.parametrize(
+    ('degrees', 'sign', 'words'),
+    [
+        (-90.0, 1.0, 'turned by 90 degrees about its z axis'),
+        (90.0, 1.0, 'turned by -90 degrees about its z axis'),
+        (180.0, 1.0, 'turned by 180 degrees about its z axis'),
+        (0.0, -1.0, 'opposite sign'),
+    ],
+)
 def test_turned_or_flipped_plate_is_named(tmp_path, kind, degrees, sign, words) -> None:
     bag = record(tmp_path / 'bag', kind=kind, change=turned(degrees, sign))
     with pytest.raises(InputError, match=words) as caught:
@@ -81,10 +89,15 @@ def test_swapped_feet_are_named(tmp_path) -> None:
         force, torque = vectors(reading)
         topic = other[reading.topic]
         stamp = messages.stamp_ns(reading.message)
-        return Reading(reading.log_ns, topic, messages.new(
-            'geometry_msgs/msg/WrenchStamped',
-            header=messages.header(stamp, f'{topic[1]}_ankle_sensor'),
-            wrench={'force': force, 'torque': torque}))
+        return Reading(
+            reading.log_ns,
+            topic,
+            messages.new(
+                'geometry_msgs/msg/WrenchStamped',
+                header=messages.header(stamp, f'{topic[1]}_ankle_sensor'),
+                wrench={'force': force, 'torque': torque},
+            ),
+        )
 
     bag = record(tmp_path / 'bag', change=swap, lean=False)
     with pytest.raises(InputError, match='l_foot/wrench and r_foot/wrench seem to be swapped'):
@@ -98,9 +111,15 @@ def without(names, rename=None):
         m = reading.message
         kept = [k for k, name in enumerate(m.name) if name not in names]
         spelled = [(rename or {}).get(m.name[k], m.name[k]) for k in kept]
-        return replace(reading, message=messages.new(
-            'sensor_msgs/msg/JointState', header=messages.header(messages.stamp_ns(m)),
-            name=spelled, position=np.asarray(m.position)[kept]))
+        return replace(
+            reading,
+            message=messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(messages.stamp_ns(m)),
+                name=spelled,
+                position=np.asarray(m.position)[kept],
+            ),
+        )
 
     return change
 
@@ -121,8 +140,9 @@ def test_missing_light_joint_is_held_and_reported(tmp_path) -> None:
 
 
 def test_unknown_joint_names_are_reported(tmp_path) -> None:
-    bag = record(tmp_path / 'bag', kind='bend', change=without(
-        set(), {'l_elbow_joint': 'left_elbow'}))
+    bag = record(
+        tmp_path / 'bag', kind='bend', change=without(set(), {'l_elbow_joint': 'left_elbow'})
+    )
     found = setup_of(bag)
     assert any('left_elbow' in note and 'ignored' in note for note in found.notes)
     assert any('l_elbow_joint' in note for note in found.notes)
@@ -133,9 +153,15 @@ def test_no_known_joint_at_all_is_refused(tmp_path) -> None:
         if reading.topic != '/joint_states':
             return reading
         m = reading.message
-        return replace(reading, message=messages.new(
-            'sensor_msgs/msg/JointState', header=messages.header(messages.stamp_ns(m)),
-            name=[f'other_{name}' for name in m.name], position=m.position))
+        return replace(
+            reading,
+            message=messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(messages.stamp_ns(m)),
+                name=[f'other_{name}' for name in m.name],
+                position=m.position,
+            ),
+        )
 
     bag = record(tmp_path / 'bag', kind='bend', change=rename)
     with pytest.raises(InputError, match=r'none of its joints .*other_r_hip_yaw_joint'):
@@ -159,8 +185,12 @@ def test_lost_motion_capture_is_left_out(tmp_path, how) -> None:
         if how == 'frozen':
             p, o = last['pose'].position, last['pose'].orientation
             pose = {'position': (p.x, p.y, p.z), 'orientation': (o.x, o.y, o.z, o.w)}
-        return replace(reading, message=messages.new(
-            'geometry_msgs/msg/PoseStamped', header=messages.header(stamp, 'world'), pose=pose))
+        return replace(
+            reading,
+            message=messages.new(
+                'geometry_msgs/msg/PoseStamped', header=messages.header(stamp, 'world'), pose=pose
+            ),
+        )
 
     bag = record(tmp_path / 'bag', duration=6.0, change=lose)
     outcome = run([bag], CAD, **QUICK)
@@ -186,23 +216,26 @@ def test_robot_off_the_plate_is_left_out_and_reported(tmp_path) -> None:
 
 def test_partial_support_is_left_out_and_reported(tmp_path) -> None:
     """Two plates, one per foot; the second one's forces stop arriving as if on the floor."""
+
     def step_off(reading: Reading) -> Reading:
         if reading.topic != '/force_plate_2/wrench' or seconds(reading) < 4.5:
             return reading
         force, torque = vectors(reading)
         return wrench(reading, 0.0 * force, 0.0 * torque)
 
-    bag = record(tmp_path / 'bag', duration=7.2, change=step_off,
-                 sensors=HumanoidSensors(plates=2))
+    bag = record(
+        tmp_path / 'bag', duration=7.2, change=step_off, sensors=HumanoidSensors(plates=2)
+    )
     outcome = run([bag], CAD, **QUICK)
     assert any('another support' in note for note in outcome.notes)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
 
 
 def test_plate_without_pose_is_named(tmp_path) -> None:
-    bag = record(tmp_path / 'bag', kind='bend',
-                 change=lambda r: None if r.topic == '/tf_static' else r)
-    with pytest.raises(InputError, match=r"force_plate/wrench: the pose of its frame"):
+    bag = record(
+        tmp_path / 'bag', kind='bend', change=lambda r: None if r.topic == '/tf_static' else r
+    )
+    with pytest.raises(InputError, match=r'force_plate/wrench: the pose of its frame'):
         setup_of(bag)
     pose = {'force_plate': {'position': [0.25, 0.05, 0.0], 'rpy': [0.0, 0.0, 0.4]}}
     assert setup_of(bag, plates=pose).raws[0].sources[0].pose is not None
@@ -216,15 +249,19 @@ def test_configured_plate_pose_wins_over_tf_static(tmp_path) -> None:
 
 @pytest.mark.parametrize('topic', ['/joint_states', '/base/pose'])
 def test_missing_topic_is_named(tmp_path, topic) -> None:
-    bag = record(tmp_path / 'bag', kind='bend',
-                 change=lambda r: None if r.topic in (topic, '/imu/data') else r)
+    bag = record(
+        tmp_path / 'bag',
+        kind='bend',
+        change=lambda r: None if r.topic in (topic, '/imu/data') else r,
+    )
     with pytest.raises(InputError, match=f'no topic {topic[1:]}'):
         setup_of(bag)
 
 
 def test_plates_and_sensors_without_base_pose_need_a_choice(tmp_path) -> None:
-    bag = record(tmp_path / 'bag', kind='bend',
-                 change=lambda r: None if r.topic == '/base/pose' else r)
+    bag = record(
+        tmp_path / 'bag', kind='bend', change=lambda r: None if r.topic == '/base/pose' else r
+    )
     with pytest.raises(InputError, match=r'together need the base pose \(base/pose\)'):
         setup_of(bag, contacts='both')
 
@@ -236,19 +273,23 @@ def test_nothing_usable_says_why(tmp_path) -> None:
 
 
 def test_no_wrench_is_named(tmp_path) -> None:
-    bag = record(tmp_path / 'bag', kind='bend',
-                 change=lambda r: None if 'wrench' in r.topic else r)
+    bag = record(
+        tmp_path / 'bag', kind='bend', change=lambda r: None if 'wrench' in r.topic else r
+    )
     with pytest.raises(InputError, match='there is no wrench'):
         setup_of(bag)
 
 
-@pytest.mark.parametrize(('entry', 'words'), [
-    ({'cutof_hz': 5.0}, "unknown entry 'cutof_hz'"),
-    ({'cutoff_hz': 'high'}, 'cutoff_hz must be a number'),
-    ({'estimator': 'magic'}, 'estimator must be one of'),
-    ({'plates': {'p': {'position': [1.0]}}}, 'plates.p.position must be a list of 3'),
-    ({'locked_joints': {'l_knee_joint': True}}, 'locked_joints.l_knee_joint must be a number'),
-])
+@pytest.mark.parametrize(
+    ('entry', 'words'),
+    [
+        ({'cutof_hz': 5.0}, "unknown entry 'cutof_hz'"),
+        ({'cutoff_hz': 'high'}, 'cutoff_hz must be a number'),
+        ({'estimator': 'magic'}, 'estimator must be one of'),
+        ({'plates': {'p': {'position': [1.0]}}}, 'plates.p.position must be a list of 3'),
+        ({'locked_joints': {'l_knee_joint': True}}, 'locked_joints.l_knee_joint must be a number'),
+    ],
+)
 def test_wrong_configuration_is_named(entry, words) -> None:
     with pytest.raises(Exception, match=words):
         load_configuration(None, **entry)

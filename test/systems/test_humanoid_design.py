@@ -21,8 +21,11 @@ from veh_identification.systems.humanoid.design_want import parse_wants, reached
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.humanoid.stance import chain, periodic_derivatives
 
-ARMS = {f'{side}_{name}_joint': 0.0 for side in 'lr' for name in (
-    'shoulder_pitch', 'shoulder_roll', 'shoulder_yaw', 'elbow')}
+ARMS = {
+    f'{side}_{name}_joint': 0.0
+    for side in 'lr'
+    for name in ('shoulder_pitch', 'shoulder_roll', 'shoulder_yaw', 'elbow')
+}
 
 
 @pytest.fixture(scope='module')
@@ -31,8 +34,10 @@ def made(tmp_path_factory):
     config = folder / 'design.yaml'
     locked = '\n'.join(f'  {name}: {value}' for name, value in ARMS.items())
     config.write_text(f'evaluations: 24\nsamples: 48\nrate_hz: 20.0\nlocked_joints:\n{locked}\n')
-    text = [design(out=folder / name, criterion='condition', config=config, urdf=CAD, seed=3,
-                   starts=1) for name in ('a', 'b')]
+    text = [
+        design(out=folder / name, criterion='condition', config=config, urdf=CAD, seed=3, starts=1)
+        for name in ('a', 'b')
+    ]
     return folder, text
 
 
@@ -61,8 +66,14 @@ def test_trajectory_is_continuous_and_keeps_the_urdf_limits(made) -> None:
     names = [name for name in rows[0] if name.endswith('_joint')]
     q = np.array([[float(row[name]) for name in names] for row in rows])
     assert len(names) == 12
-    assert {row['stage'] for row in rows} == {'both', 'left', 'right', 'transition', 'foot up',
-                                              'foot down'}
+    assert {row['stage'] for row in rows} == {
+        'both',
+        'left',
+        'right',
+        'transition',
+        'foot up',
+        'foot down',
+    }
     assert min(float(row['zmp.margin']) for row in rows) > 0.005  # transitions too
     summary = json.loads((folder / 'a' / 'summary.json').read_text())
     assert len(summary['transitions']) == 5
@@ -92,8 +103,12 @@ def test_home_stands_over_its_support() -> None:
 def test_transitions_are_slowed_until_the_robot_stays_up() -> None:
     options = DesignOptions(rate_hz=50.0, transition=0.5)
     stages = make_stages(load_robot(CAD), options)
-    still = [FourierTrajectory(stage.home, np.zeros((1, len(stage.home))),
-                               np.zeros((1, len(stage.home))), 1.0) for stage in stages]
+    still = [
+        FourierTrajectory(
+            stage.home, np.zeros((1, len(stage.home))), np.zeros((1, len(stage.home))), 1.0
+        )
+        for stage in stages
+    ]
     parts, checked, used = balanced(stages, still, options)
     # At 0.75 s the zero moment point still leaves the soles; twice the time is the next try.
     assert used.transition == pytest.approx(1.0)
@@ -109,14 +124,18 @@ def test_transitions_are_slowed_until_the_robot_stays_up() -> None:
 def test_parts() -> None:
     model = true_robot().model()
     assert [model.coordinate_names[k] for k in chain(model, 'l_sole')][:2] == [
-        'l_hip_yaw_joint', 'l_hip_roll_joint']
+        'l_hip_yaw_joint',
+        'l_hip_roll_joint',
+    ]
     assert sole_size(true_robot(), ('l_sole', 'r_sole')) == (0.115, 0.06)
     corners = sole_corners(np.array([[0.0, 0.05, 0.0], [0.0, -0.05, 0.0]]), (0.1, 0.04), (1,))
     assert corners.min(axis=0).tolist() == [-0.05, -0.07]
     t = np.arange(32) / 32.0
     first, second = periodic_derivatives(np.sin(2 * np.pi * t)[:, None], 1.0)
     np.testing.assert_allclose(first[:, 0], 2 * np.pi * np.cos(2 * np.pi * t), atol=1e-9)
-    np.testing.assert_allclose(second[:, 0], -(2 * np.pi) ** 2 * np.sin(2 * np.pi * t), atol=1e-8)
+    np.testing.assert_allclose(
+        second[:, 0], -((2 * np.pi) ** 2) * np.sin(2 * np.pi * t), atol=1e-8
+    )
 
 
 def test_wanted_deviations() -> None:
@@ -125,8 +144,11 @@ def test_wanted_deviations() -> None:
     assert wants == {'a.M': pytest.approx(0.02), 'b.MSx': 0.002}
     entries = reached(wants, names, np.array([0.01, 1.0, 0.004]), 2)
     assert [(e['met'], e['periods_needed']) for e in entries] == [(True, 1), (False, 8)]
-    for text, words in (('c.M=1%', 'no base parameter'), ('a.M', 'expected NAME=SIZE'),
-                        ('b.MSx=1%', 'about zero')):
+    for text, words in (
+        ('c.M=1%', 'no base parameter'),
+        ('a.M', 'expected NAME=SIZE'),
+        ('b.MSx=1%', 'about zero'),
+    ):
         with pytest.raises(UsageError, match=words):
             parse_wants([text], names, values)
 

@@ -38,8 +38,11 @@ def made(walk, bend, tmp_path_factory):
     out = tmp_path_factory.mktemp('out') / 'result'
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, 'run', lambda *given, **options: seen.append(
-            run(*given, **options)) or seen[-1])
+        patch.setattr(
+            command,
+            'run',
+            lambda *given, **options: seen.append(run(*given, **options)) or seen[-1],
+        )
         text = identify(bags=[walk], out=out, validate=bend, urdf=CAD)
     return (out, json.loads((out / 'parameters.json').read_text()), text), seen[0]
 
@@ -58,7 +61,8 @@ def truth(outcome, frames=()):
     robot = true_robot().cut_at(frames)
     problem = outcome.estimate.problem
     return links_to_base(robot, robot.model(outcome.setup.locked), problem.base) @ np.concatenate(
-        [robot.parameters[name] for name in robot.massive])
+        [robot.parameters[name] for name in robot.massive]
+    )
 
 
 def test_total_mass_within_one_percent(result) -> None:
@@ -83,15 +87,27 @@ def test_parameters_json_has_what_the_contract_says(result) -> None:
     assert content['system'] == 'humanoid' and content['equations'] == 6
     assert len(content['parameters']) == 94
     for entry in content['parameters']:
-        assert {'name', 'unit', 'value', 'std', 'rel_std_percent', 'well_identified',
-                'a_priori'} <= set(entry)
+        assert {
+            'name',
+            'unit',
+            'value',
+            'std',
+            'rel_std_percent',
+            'well_identified',
+            'a_priori',
+        } <= set(entry)
         assert entry['std'] > 0.0
     for block in ('residuals', 'validation', 'validation_urdf'):
         assert set(content[block]) == {'FX', 'FY', 'FZ', 'NX', 'NY', 'NZ'}
     assert content['input']['cutoff_hz'] > 0.0
     assert len(content['input']['locked_joints']) == 8
     assert sorted(p.name for p in out.iterdir()) == [
-        'identified.urdf', 'parameters.csv', 'parameters.json', 'report.html', 'result']
+        'identified.urdf',
+        'parameters.csv',
+        'parameters.json',
+        'report.html',
+        'result',
+    ]
     assert len((out / 'parameters.csv').read_text().splitlines()) == 95
     relation = content['base_relations']['base_link.M']
     assert 'l_ankle_roll.M' in relation and 'r_hip_yaw.M' in relation
@@ -153,8 +169,9 @@ def test_most_truths_lie_within_two_sigma(outcome) -> None:
 
 
 def test_two_sole_sensors_and_one_plate_agree(tmp_path) -> None:
-    bag = record(tmp_path / 'walk', seed=2, lean=False,
-                 sensors=HumanoidSensors(sensor_frame='sole'))
+    bag = record(
+        tmp_path / 'walk', seed=2, lean=False, sensors=HumanoidSensors(sensor_frame='sole')
+    )
     plate = run([bag], CAD, contacts='plates', cutoff_hz=5.0)
     soles = run([bag], CAD, contacts='sensors', cutoff_hz=5.0)
     assert plate.result.names == soles.result.names
@@ -195,13 +212,18 @@ def test_several_bags_sharpen_the_estimate(walk, outcome, tmp_path) -> None:
 
 
 def test_imu_and_ankle_sensors_do_without_motion_capture(tmp_path) -> None:
-    bag = record(tmp_path / 'imu', duration=7.2, lean=False,
-                 change=lambda r: None if r.topic == '/base/pose' else r)
+    bag = record(
+        tmp_path / 'imu',
+        duration=7.2,
+        lean=False,
+        change=lambda r: None if r.topic == '/base/pose' else r,
+    )
     outcome = run([bag], CAD, cutoff_hz=5.0)
     assert any('imu/data' in note for note in outcome.notes)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0 - 0.18 * 2.03, rel=0.01)
-    z = (outcome.result.value - truth(outcome, ['l_ankle_sensor', 'r_ankle_sensor'])
-         ) / outcome.result.std
+    z = (
+        outcome.result.value - truth(outcome, ['l_ankle_sensor', 'r_ankle_sensor'])
+    ) / outcome.result.std
     assert np.mean(np.abs(z) < 2.0) > 0.88
 
 
@@ -248,5 +270,6 @@ def test_only_an_earlier_result_is_replaced(walk, outcome, tmp_path, monkeypatch
 
 def test_template_configuration_holds_the_defaults() -> None:
     from veh_identification.runtime.share import share_directory
+
     path = share_directory() / 'config' / 'humanoid.yaml'
     assert load_configuration(path) == load_configuration(None)

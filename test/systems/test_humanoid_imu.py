@@ -24,6 +24,7 @@ GYROSCOPE, ACCELEROMETER = np.array([0.004, -0.003, 0.002]), np.array([0.03, -0.
 
 def biased(*dropped: str):
     """An IMU with biases, and without the given topics."""
+
     def change(reading: Reading) -> Reading | None:
         if reading.topic.lstrip('/') in dropped:
             return None
@@ -31,11 +32,18 @@ def biased(*dropped: str):
             return reading
         m = reading.message
         w, f = m.angular_velocity, m.linear_acceleration
-        return replace(reading, message=messages.new(
-            'sensor_msgs/msg/Imu', header=messages.header(messages.stamp_ns(m), 'imu_link'),
-            orientation=(0.0, 0.0, 0.0, 1.0), orientation_covariance=[-1.0] + [0.0] * 8,
-            angular_velocity=np.array([w.x, w.y, w.z]) + GYROSCOPE,
-            linear_acceleration=np.array([f.x, f.y, f.z]) + ACCELEROMETER))
+        return replace(
+            reading,
+            message=messages.new(
+                'sensor_msgs/msg/Imu',
+                header=messages.header(messages.stamp_ns(m), 'imu_link'),
+                orientation=(0.0, 0.0, 0.0, 1.0),
+                orientation_covariance=[-1.0] + [0.0] * 8,
+                angular_velocity=np.array([w.x, w.y, w.z]) + GYROSCOPE,
+                linear_acceleration=np.array([f.x, f.y, f.z]) + ACCELEROMETER,
+            ),
+        )
+
     return change
 
 
@@ -80,8 +88,9 @@ def test_leg_odometry_follows_the_walk() -> None:
 
 def test_placement_brings_centres_of_pressure_together() -> None:
     rng = np.random.default_rng(0)
-    wrench = np.column_stack([rng.normal(0, 3, (200, 2)), rng.normal(78, 2, 200),
-                              rng.normal(0, 2, (200, 3))])
+    wrench = np.column_stack(
+        [rng.normal(0, 3, (200, 2)), rng.normal(78, 2, 200), rng.normal(0, 2, (200, 3))]
+    )
     turn, shift = 0.7, np.array([0.4, -0.2, 0.0])
     R = np.array([[np.cos(turn), -np.sin(turn), 0], [np.sin(turn), np.cos(turn), 0], [0, 0, 1]])
     force = wrench[:, :3] @ R.T
@@ -95,8 +104,12 @@ def test_placement_brings_centres_of_pressure_together() -> None:
 
 def test_biased_imu_with_ankle_sensors(tmp_path) -> None:
     """Half a percent of accelerometer bias would be half a percent of mass."""
-    bag = record(tmp_path / 'bag', duration=7.2, lean=False,
-                 change=biased('base/pose', 'force_plate/wrench'))
+    bag = record(
+        tmp_path / 'bag',
+        duration=7.2,
+        lean=False,
+        change=biased('base/pose', 'force_plate/wrench'),
+    )
     outcome = run([bag], CAD, cutoff_hz=6.0)
     robot = true_robot().cut_at(outcome.estimate.problem.robot.cut)
     truth = robot.total_mass - robot.mass_beyond
@@ -111,9 +124,13 @@ def test_biased_imu_with_ankle_sensors(tmp_path) -> None:
 
 
 def test_plate_with_imu_and_leg_odometry(tmp_path) -> None:
-    bag = record(tmp_path / 'bag', duration=7.2, sensors=HumanoidSensors(encoder_noise=0.0005),
-                 lean=False,
-                 change=biased('base/pose', 'l_foot/wrench', 'r_foot/wrench'))
+    bag = record(
+        tmp_path / 'bag',
+        duration=7.2,
+        sensors=HumanoidSensors(encoder_noise=0.0005),
+        lean=False,
+        change=biased('base/pose', 'l_foot/wrench', 'r_foot/wrench'),
+    )
     outcome = run([bag], CAD, cutoff_hz=6.0)
     mass, std = outcome.estimate.total_mass
     assert mass == pytest.approx(8.0, rel=0.005)

@@ -15,8 +15,9 @@ from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.prior import link_prior, links_to_base
 from veh_identification.systems.humanoid.robot import load_robot, parse_robot
 
-ARMS = {name: 0.1 for name in true_robot().moving_joints() if 'shoulder' in name
-        or 'elbow' in name}
+ARMS = {
+    name: 0.1 for name in true_robot().moving_joints() if 'shoulder' in name or 'elbow' in name
+}
 
 
 def test_models_weigh_and_count_as_the_document_says() -> None:
@@ -31,8 +32,13 @@ def test_models_weigh_and_count_as_the_document_says() -> None:
         assert all(is_consistent(values, 1e-3) for values in one.parameters.values())
     # Stretched legs: 35 + 110 + 110 + 45 mm below the base, the head 240 mm above it.
     frame = legs.frame('head_top').translation[2]
-    below = -sum(legs.translation[legs.body_index(f'l_{n}')][2] for n in (
-        'hip_yaw', 'hip_roll', 'knee', 'ankle_pitch')) + 0.035
+    below = (
+        -sum(
+            legs.translation[legs.body_index(f'l_{n}')][2]
+            for n in ('hip_yaw', 'hip_roll', 'knee', 'ankle_pitch')
+        )
+        + 0.035
+    )
     assert frame + below == pytest.approx(0.54)
 
 
@@ -51,8 +57,11 @@ def test_links_and_bodies_have_the_same_base_parameters() -> None:
     model = robot.model(ARMS)
     base = structural_base_parameters(Regressor(model, rows='base'))
     links = np.concatenate([robot.parameters[name] for name in robot.massive])
-    np.testing.assert_allclose(links_to_base(robot, model, base) @ links,
-                               base.full_to_base @ model.parameters.ravel(), atol=1e-12)
+    np.testing.assert_allclose(
+        links_to_base(robot, model, base) @ links,
+        base.full_to_base @ model.parameters.ravel(),
+        atol=1e-12,
+    )
 
 
 def natural_scale(robot, model, base) -> np.ndarray:
@@ -72,13 +81,19 @@ def test_noise_free_walk_gives_94_parameters_from_exact_derivatives() -> None:
     kept = [names.index(name) for name in model.coordinate_names]
     m = state.motion
     from veh_identification.multibody.motion import Motion
-    walk = Motion(*(np.ascontiguousarray(a[:, kept]) for a in (m.q, m.qd, m.qdd)),
-                  m.base_acceleration, m.base_angular_velocity, m.base_angular_acceleration,
-                  m.air_speed_squared)
+
+    walk = Motion(
+        *(np.ascontiguousarray(a[:, kept]) for a in (m.q, m.qd, m.qdd)),
+        m.base_acceleration,
+        m.base_angular_velocity,
+        m.base_angular_acceleration,
+        m.air_speed_squared,
+    )
     base = structural_base_parameters(Regressor(model, rows='base'))
     regressor = Regressor(model, rows='base', enabled=list(base.names))
-    source = FactoryBlocks(lambda: ((W, state.total[where]) for where, W in regressor.blocks(
-        walk)))
+    source = FactoryBlocks(
+        lambda: ((W, state.total[where]) for where, W in regressor.blocks(walk))
+    )
     result = identify(source, base.names, BASE_ROWS)
     truth = base.full_to_base @ model.parameters.ravel()
     error = np.abs(result.value - truth) / natural_scale(robot, model, base)
@@ -92,9 +107,11 @@ def test_noise_free_bag_gives_them_to_a_percent(tmp_path) -> None:
     problem = outcome.estimate.problem
     robot = true_robot()
     truth = links_to_base(robot, robot.model(outcome.setup.locked), problem.base) @ np.concatenate(
-        [robot.parameters[name] for name in robot.massive])
-    error = np.abs(outcome.result.value - truth) / natural_scale(robot, problem.model,
-                                                                 problem.base)
+        [robot.parameters[name] for name in robot.massive]
+    )
+    error = np.abs(outcome.result.value - truth) / natural_scale(
+        robot, problem.model, problem.base
+    )
     assert len(truth) == 94
     assert error.max() < 0.01
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=1e-5)

@@ -48,8 +48,9 @@ def test_attenuation_is_taken_off_and_noise_alone_teaches_nothing() -> None:
     plain = np.linalg.solve(normal[:, :-1], normal[:, -1])
     assert np.all(np.abs(plain[:2]) < 0.85 * np.abs(TRUTH[:2]))  # 1 / (1 + NOISE^2)
     rows, right = prior.rows()
-    value = np.linalg.solve(found.R.T @ found.R + rows.T @ rows,
-                            found.R.T @ found.z + rows.T @ right)
+    value = np.linalg.solve(
+        found.R.T @ found.R + rows.T @ rows, found.R.T @ found.z + rows.T @ right
+    )
     np.testing.assert_allclose(value[:2], TRUTH[:2], rtol=0.06)
     # The third column holds noise only: its value is the a-priori one, and no row speaks of it.
     assert value[2] == pytest.approx(0.9, abs=0.05)
@@ -96,7 +97,8 @@ def test_deviations_count_the_unknowns_that_data_determine(colour) -> None:
     # Unexcited ones stay as uncertain as they were, the constant knows of the colour.
     assert np.mean(widths, axis=0)[2] > 0.25
     assert np.mean(widths, axis=0)[0] == pytest.approx(
-        0.5 / np.sqrt(360) / (1.0 - colour), rel=0.3)
+        0.5 / np.sqrt(360) / (1.0 - colour), rel=0.3
+    )
 
 
 def test_trust_where_the_recording_says_nothing() -> None:
@@ -120,8 +122,13 @@ def test_the_most_trusting_scale_that_predicts_nearly_as_well() -> None:
 
 def test_hardly_moving_recording_leaves_the_urdf_alone(tmp_path) -> None:
     """Joint noise as large as the motion: what is written predicts a walk no worse than CAD."""
-    rough = HumanoidSensors(mocap_rate=100, joint_rate=100, encoder_noise=0.01,
-                            orientation_noise=0.004, position_noise=0.0007)
+    rough = HumanoidSensors(
+        mocap_rate=100,
+        joint_rate=100,
+        encoder_noise=0.01,
+        orientation_noise=0.004,
+        position_noise=0.0007,
+    )
     still = record(tmp_path / 'still', kind='bend', duration=8.0, sensors=rough)
     outcome = run([still], CAD, record(tmp_path / 'walk'))
     assert outcome.validation is not None

@@ -22,8 +22,11 @@ def walk(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def other(tmp_path_factory):
-    return record(tmp_path_factory.mktemp('other') / 'other', seed=1,
-                  sensors=HumanoidSensors(plate_offset=OTHER))
+    return record(
+        tmp_path_factory.mktemp('other') / 'other',
+        seed=1,
+        sensors=HumanoidSensors(plate_offset=OTHER),
+    )
 
 
 def unknowns(outcome) -> dict:
@@ -77,10 +80,17 @@ def test_vertical_offset_that_cannot_be_told_is_in_the_deviation(walk, monkeypat
 def test_several_recordings_with_imu_and_legs(tmp_path) -> None:
     """Each has a place and a drift of its own."""
     sensors = HumanoidSensors(encoder_noise=0.0005)
-    bags = [record(tmp_path / str(seed), duration=5.4, seed=seed, sensors=sensors,
-                   lean=False,
-                   change=biased('base/pose', 'l_foot/wrench', 'r_foot/wrench'))
-            for seed in (0, 1)]
+    bags = [
+        record(
+            tmp_path / str(seed),
+            duration=5.4,
+            seed=seed,
+            sensors=sensors,
+            lean=False,
+            change=biased('base/pose', 'l_foot/wrench', 'r_foot/wrench'),
+        )
+        for seed in (0, 1)
+    ]
     outcome = run(bags, CAD, cutoff_hz=6.0)
     found = unknowns(outcome)
     for shape in ('pose', 'drift', 'pose2', 'drift2'):

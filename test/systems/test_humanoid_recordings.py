@@ -23,15 +23,26 @@ from veh_identification.systems.humanoid.selection import Selection, left_out
 def share_within_two_sigma(outcome) -> float:
     robot, problem = true_robot(), outcome.estimate.problem
     truth = links_to_base(robot, robot.model(outcome.setup.locked), problem.base) @ np.concatenate(
-        [robot.parameters[name] for name in robot.massive])
+        [robot.parameters[name] for name in robot.massive]
+    )
     return float(np.mean(np.abs(outcome.result.value - truth) < 2.0 * outcome.result.std))
 
 
-@pytest.mark.parametrize('sensors', [
-    HumanoidSensors(mocap_rate=60, joint_rate=60, plate_rate=60, position_noise=0.0005,
-                    orientation_noise=0.002, encoder_noise=0.002),
-    HumanoidSensors(mocap_rate=100, joint_rate=1000, plate_rate=1000),
-], ids=['60 Hz', '100 Hz and 1 kHz'])
+@pytest.mark.parametrize(
+    'sensors',
+    [
+        HumanoidSensors(
+            mocap_rate=60,
+            joint_rate=60,
+            plate_rate=60,
+            position_noise=0.0005,
+            orientation_noise=0.002,
+            encoder_noise=0.002,
+        ),
+        HumanoidSensors(mocap_rate=100, joint_rate=1000, plate_rate=1000),
+    ],
+    ids=['60 Hz', '100 Hz and 1 kHz'],
+)
 def test_any_rate(tmp_path, sensors) -> None:
     outcome = run([record(tmp_path / 'bag', duration=7.2, sensors=sensors)], CAD)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
@@ -40,8 +51,11 @@ def test_any_rate(tmp_path, sensors) -> None:
 
 def test_irregular_stamps(tmp_path) -> None:
     rng = np.random.default_rng(0)
-    bag = record(tmp_path / 'bag', duration=7.2,
-                 change=lambda r: r if 'tf' in r.topic or rng.uniform() < 0.7 else None)
+    bag = record(
+        tmp_path / 'bag',
+        duration=7.2,
+        change=lambda r: r if 'tf' in r.topic or rng.uniform() < 0.7 else None,
+    )
     outcome = run([bag], CAD)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
     assert share_within_two_sigma(outcome) > 0.88
@@ -49,8 +63,13 @@ def test_irregular_stamps(tmp_path) -> None:
 
 def test_cut_off_rule_sees_the_mass_shrink(tmp_path) -> None:
     """With noisy poses the mass drops at high cut-offs; the rule predicts it and stays below."""
-    noisy = HumanoidSensors(mocap_rate=120, joint_rate=120, position_noise=0.001,
-                            orientation_noise=0.005, encoder_noise=0.005)
+    noisy = HumanoidSensors(
+        mocap_rate=120,
+        joint_rate=120,
+        position_noise=0.001,
+        orientation_noise=0.005,
+        encoder_noise=0.005,
+    )
     outcome = run([record(tmp_path / 'bag', duration=7.2, sensors=noisy)], CAD)
     trials = {t.cutoff_hz: t for t in outcome.estimate.cutoff.trials}
     assert trials[12.0].total_mass < 0.97 * trials[4.0].total_mass
@@ -62,8 +81,7 @@ def test_cut_off_rule_sees_the_mass_shrink(tmp_path) -> None:
 
 
 def test_white_noise_is_measured_beside_motion(tmp_path) -> None:
-    bag = record(tmp_path / 'bag', sensors=HumanoidSensors(position_noise=0.0004,
-                                                           lost_share=0.0))
+    bag = record(tmp_path / 'bag', sensors=HumanoidSensors(position_noise=0.0004, lost_share=0.0))
     recording = read_recording(bag, true_robot().moving_joints(), Configuration())
     noise = white_noise(recording.base.values)[:3]
     np.testing.assert_allclose(noise, 0.0004, rtol=0.25)
@@ -82,12 +100,18 @@ def test_two_plates_in_a_walkway(tmp_path) -> None:
         if 0.15 < x < 0.6:
             return reading
         stamp = messages.stamp_ns(reading.message)
-        return replace(reading, message=messages.new(
-            'geometry_msgs/msg/WrenchStamped', header=messages.header(stamp, 'force_plate'),
-            wrench={}))
+        return replace(
+            reading,
+            message=messages.new(
+                'geometry_msgs/msg/WrenchStamped',
+                header=messages.header(stamp, 'force_plate'),
+                wrench={},
+            ),
+        )
 
-    bag = record(tmp_path / 'bag', duration=10.0, change=walkway,
-                 sensors=HumanoidSensors(plates=2))
+    bag = record(
+        tmp_path / 'bag', duration=10.0, change=walkway, sensors=HumanoidSensors(plates=2)
+    )
     outcome = run([bag], CAD)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
     assert any('not on the sensors' in note for note in outcome.notes)
@@ -143,13 +167,18 @@ def test_impacts_that_motion_capture_does_not_see_are_left_out(tmp_path) -> None
     def hits(reading: Reading) -> Reading:
         when = (reading.log_ns - EPOCH_NS) * 1e-9
         if reading.topic != '/force_plate/wrench' or not any(
-                0.0 <= when - t < 0.009 for t in touch_downs):
+            0.0 <= when - t < 0.009 for t in touch_downs
+        ):
             return reading
         f, m = reading.message.wrench.force, reading.message.wrench.torque
-        return replace(reading, message=messages.new(
-            'geometry_msgs/msg/WrenchStamped',
-            header=messages.header(messages.stamp_ns(reading.message), 'force_plate'),
-            wrench={'force': (f.x, f.y, f.z + 120.0), 'torque': (m.x, m.y, m.z)}))
+        return replace(
+            reading,
+            message=messages.new(
+                'geometry_msgs/msg/WrenchStamped',
+                header=messages.header(messages.stamp_ns(reading.message), 'force_plate'),
+                wrench={'force': (f.x, f.y, f.z + 120.0), 'torque': (m.x, m.y, m.z)},
+            ),
+        )
 
     bag = record(tmp_path / 'bag', duration=7.2, change=hits)
     # The look at the support would leave most of them out as well: it is off here.
@@ -179,8 +208,16 @@ def test_deviations_are_honest_over_seeds(tmp_path) -> None:
 
 
 def test_many_recordings_share_their_sentences() -> None:
-    chosen = [(f'walk{k}', Selection(np.ones(3, bool), 600.0, {
-        'around impacts': 0.1 * k, 'a signal is missing': 0.0})) for k in range(5)]
+    chosen = [
+        (
+            f'walk{k}',
+            Selection(
+                np.ones(3, bool), 600.0, {'around impacts': 0.1 * k, 'a signal is missing': 0.0}
+            ),
+        )
+        for k in range(5)
+    ]
     assert left_out(chosen[:2]) == ['walk1: 0.1 s left out, around impacts']
     assert left_out(chosen) == [
-        '4 of 5 recordings: 1 s left out, around impacts (most in walk4: 0.4 s)']
+        '4 of 5 recordings: 1 s left out, around impacts (most in walk4: 0.4 s)'
+    ]

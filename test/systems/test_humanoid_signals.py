@@ -78,8 +78,9 @@ def test_offset_of_an_empty_plate() -> None:
 def test_plates_that_were_not_tared_are_noticed(tmp_path) -> None:
     """Two plates with 2.5 % of offset: each is empty while its foot is in the air."""
     offset = (1.0, -0.8, 2.0, 0.02, -0.03, 0.01)
-    bag = record(tmp_path / 'bag', duration=7.2,
-                 sensors=HumanoidSensors(plates=2, plate_offset=offset))
+    bag = record(
+        tmp_path / 'bag', duration=7.2, sensors=HumanoidSensors(plates=2, plate_offset=offset)
+    )
     outcome = run([bag], CAD, cutoff_hz=6.0)
     mass, std = outcome.estimate.total_mass
     assert any('while it is empty' in note for note in outcome.notes)

@@ -22,11 +22,20 @@ def add_parser(verbs: Any) -> None:
         'runs the estimators and observers, prints the result next to the truth and writes one '
         'HTML report that links those of the systems.',
     )
-    parser.add_argument('--out', metavar='DIR', default='out/demo',
-                        help='folder for recordings, results and reports')
+    parser.add_argument(
+        '--out',
+        metavar='DIR',
+        default='out/demo',
+        help='folder for recordings, results and reports',
+    )
     parser.add_argument('--seed', type=int, default=0)
-    parser.add_argument('--only', metavar='NAME', action='append', choices=NAMES,
-                        help=f'only this part ({", ".join(NAMES)}); may be given again')
+    parser.add_argument(
+        '--only',
+        metavar='NAME',
+        action='append',
+        choices=NAMES,
+        help=f'only this part ({", ".join(NAMES)}); may be given again',
+    )
     parser.set_defaults(run=run)
 
 
@@ -40,8 +49,11 @@ def run(options: argparse.Namespace) -> int:
     out = Path(options.out)
     names = [name for name in NAMES if name in (options.only or NAMES)]
     begin = time.perf_counter()
-    print(f'Simulating, replaying and identifying: {", ".join(names)}. The first run compiles '
-          'for a minute or two.', flush=True)
+    print(
+        f'Simulating, replaying and identifying: {", ".join(names)}. The first run compiles '
+        'for a minute or two.',
+        flush=True,
+    )
     parts: list[Part] = []
     for part in run_steps(names, out, int(options.seed), min(2, os.cpu_count() or 1)):
         parts.append(part)

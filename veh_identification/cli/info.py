@@ -45,8 +45,7 @@ def _list(reader: Any) -> None:
     info = reader.info()[0]
     state = ', truncated' if info.truncated else ''
     print(
-        f'{info.path}: {info.storage}, {info.duration:.3f} s, '
-        f'{info.message_count} messages{state}'
+        f'{info.path}: {info.storage}, {info.duration:.3f} s, {info.message_count} messages{state}'
     )
     width = max((len(topic) for topic in reader.topics), default=0)
     for topic, entry in reader.topics.items():

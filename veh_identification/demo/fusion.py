@@ -29,11 +29,18 @@ def run(out: Path, seed: int = 0, duration: float = 60.0) -> Part:
         log_level='error',
     )
     return Part(
-        'fusion', 'Sensor fusion', 'All sensors of a drive joined to one state at one instant by '
+        'fusion',
+        'Sensor fusion',
+        'All sensors of a drive joined to one state at one instant by '
         f'the node sensor_fusion; errors after the first {SETTLING:g} s.',
-        (f'veh-id simulate drive --duration {duration:g} --out {bag}',
-         f'veh-id replay {bag} --graph sensor_fusion --config sensor_fusion_drive --out {fused}'),
-        errors=tuple(compare(fused, bag)), folders=(bag, fused))
+        (
+            f'veh-id simulate drive --duration {duration:g} --out {bag}',
+            f'veh-id replay {bag} --graph sensor_fusion --config sensor_fusion_drive '
+            f'--out {fused}',
+        ),
+        errors=tuple(compare(fused, bag)),
+        folders=(bag, fused),
+    )
 
 
 def compare(fused: Path, truth: Path) -> list[ErrorRow]:
@@ -91,6 +98,4 @@ def _orientation_error(
 
 
 def _row(name: str, unit: str, error: np.ndarray) -> ErrorRow:
-    return ErrorRow(
-        name, unit, float(np.sqrt(np.mean(error**2))), float(np.max(np.abs(error)))
-    )
+    return ErrorRow(name, unit, float(np.sqrt(np.mean(error**2))), float(np.max(np.abs(error))))

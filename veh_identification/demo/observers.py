@@ -27,16 +27,25 @@ def vehicle(out: Path, seed: int, seconds: float = 10.0) -> Part:
     shutil.rmtree(folder, ignore_errors=True)
     load(OBSERVE, 'observe', 'buggy')(bag=bag, out=folder)
     replay_graph([bag], 'error_ekf', live, overwrite=True, log_level='error')
-    commands = (f'veh-id simulate buggy-circle --duration {seconds:g} --out {bag}',
-                f'veh-id observe buggy --bag {bag} --out {folder}',
-                f'veh-id replay {bag} --graph error_ekf --out {live}')
+    commands = (
+        f'veh-id simulate buggy-circle --duration {seconds:g} --out {bag}',
+        f'veh-id observe buggy --bag {bag} --out {folder}',
+        f'veh-id replay {bag} --graph error_ekf --out {live}',
+    )
     off = live_error(live, bag)
-    return Part('buggy', 'Vehicle observer', 'A multibody model of a car, wrong in its mass and '
-                'start, kept true by GNSS, an inertial unit and wheel encoders (document 003).',
-                commands, errors=_errors(folder, VEHICLE),
-                sentences=(f'the node error_ekf on the same recording: {off:.3g} m rms in the '
-                           'plane after 2 s',),
-                report=_report(folder), folders=(bag, folder, live))
+    return Part(
+        'buggy',
+        'Vehicle observer',
+        'A multibody model of a car, wrong in its mass and '
+        'start, kept true by GNSS, an inertial unit and wheel encoders (document 003).',
+        commands,
+        errors=_errors(folder, VEHICLE),
+        sentences=(
+            f'the node error_ekf on the same recording: {off:.3g} m rms in the plane after 2 s',
+        ),
+        report=_report(folder),
+        folders=(bag, folder, live),
+    )
 
 
 def linkage(out: Path, seed: int) -> Part:
@@ -45,11 +54,19 @@ def linkage(out: Path, seed: int) -> Part:
     simulate('four-bar', bag, seed=seed, overwrite=True)
     shutil.rmtree(folder, ignore_errors=True)
     load(OBSERVE, 'observe', 'four-bar')(bag=bag, out=folder)
-    commands = (f'veh-id simulate four-bar --out {bag}',
-                f'veh-id observe four-bar --bag {bag} --out {folder}')
-    return Part('four-bar', 'Four-bar observer', 'A linkage whose model has the wrong gravity and '
-                'start, observed with one encoder.', commands, errors=_errors(folder, LINKAGE),
-                report=_report(folder), folders=(bag, folder))
+    commands = (
+        f'veh-id simulate four-bar --out {bag}',
+        f'veh-id observe four-bar --bag {bag} --out {folder}',
+    )
+    return Part(
+        'four-bar',
+        'Four-bar observer',
+        'A linkage whose model has the wrong gravity and start, observed with one encoder.',
+        commands,
+        errors=_errors(folder, LINKAGE),
+        report=_report(folder),
+        folders=(bag, folder),
+    )
 
 
 def live_error(live: Path, bag: Path, settling: float = 2.0) -> float:
@@ -60,16 +77,23 @@ def live_error(live: Path, bag: Path, settling: float = 2.0) -> float:
     start = real.stamps_ns[0]
     known, at = (real.stamps_ns - start) * 1e-9, (seen.stamps_ns - start) * 1e-9
     used = (at > settling) & (at < known[-1])
-    gaps = np.stack([seen[path][used] - np.interp(at[used], known, real[path])
-                     for path in paths])
+    gaps = np.stack([seen[path][used] - np.interp(at[used], known, real[path]) for path in paths])
     return float(np.sqrt(np.mean(np.square(gaps).sum(axis=0))))
 
 
 def _errors(folder: Path, wanted: dict[str, str]) -> tuple[ErrorRow, ...]:
     table = json.loads((folder / 'metrics.json').read_text('utf-8'))['coordinates']
-    return tuple(ErrorRow(WORDS.get(name, name), unit, table[name]['rms_obs'],
-                          table[name]['max_obs'], table[name]['rms_model'])
-                 for name, unit in wanted.items() if name in table)
+    return tuple(
+        ErrorRow(
+            WORDS.get(name, name),
+            unit,
+            table[name]['rms_obs'],
+            table[name]['max_obs'],
+            table[name]['rms_model'],
+        )
+        for name, unit in wanted.items()
+        if name in table
+    )
 
 
 def _report(folder: Path) -> Path | None:

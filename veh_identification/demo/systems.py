@@ -32,16 +32,41 @@ class Plan:
     true_urdf: str | None = None
 
 
-CAR = Plan('car', 'Car', 'The 33 parameters of document 000 from one sine-steer recording, judged '
-           'on another one; the node identifies while the recording plays.', 'car-sine-steer',
-           60.0, 'car_identification', ('car-sine-steer', 30.0), 'car_peugeot_406')
-HUMANOID = Plan('humanoid', 'Humanoid', 'All base parameters of a walking humanoid from the force '
-                'plate alone, without joint torques (document 004); the URDF given is wrong on '
-                'purpose.', 'humanoid-walk', 10.0, 'contact_identification',
-                ('humanoid-bend', 12.0), None, 'ut_mu2_like_cad.urdf', 'ut_mu2_like.urdf')
-HEXAPOD = Plan('parallel', 'Parallel robot', 'The parameters of a hexapod and the cut-off by '
-               'maximum likelihood (document 002), judged on a circle it was not made for.',
-               'hexapod-periodic', 25.0, 'parallel_identification', ('hexapod-circle', 10.0))
+CAR = Plan(
+    'car',
+    'Car',
+    'The 33 parameters of document 000 from one sine-steer recording, judged '
+    'on another one; the node identifies while the recording plays.',
+    'car-sine-steer',
+    60.0,
+    'car_identification',
+    ('car-sine-steer', 30.0),
+    'car_peugeot_406',
+)
+HUMANOID = Plan(
+    'humanoid',
+    'Humanoid',
+    'All base parameters of a walking humanoid from the force '
+    'plate alone, without joint torques (document 004); the URDF given is wrong on '
+    'purpose.',
+    'humanoid-walk',
+    10.0,
+    'contact_identification',
+    ('humanoid-bend', 12.0),
+    None,
+    'ut_mu2_like_cad.urdf',
+    'ut_mu2_like.urdf',
+)
+HEXAPOD = Plan(
+    'parallel',
+    'Parallel robot',
+    'The parameters of a hexapod and the cut-off by '
+    'maximum likelihood (document 002), judged on a circle it was not made for.',
+    'hexapod-periodic',
+    25.0,
+    'parallel_identification',
+    ('hexapod-circle', 10.0),
+)
 
 
 def run(plan: Plan, out: Path, seed: int) -> Part:
@@ -54,29 +79,48 @@ def run(plan: Plan, out: Path, seed: int) -> Part:
     shutil.rmtree(folder, ignore_errors=True)
     models = share_directory() / 'config' / 'models'
     load(IDENTIFY, 'identify', plan.system)(
-        bags=[bag], out=folder, validate=other,
+        bags=[bag],
+        out=folder,
+        validate=other,
         config=find_config(plan.config) if plan.config else None,
-        urdf=models / plan.urdf if plan.urdf else None)
+        urdf=models / plan.urdf if plan.urdf else None,
+    )
     found = json.loads((folder / 'parameters.json').read_text('utf-8'))
     said, truth = live_values(live), true_parameters(plan, bag)
     rows = tuple(
-        Compared(one['name'], one['unit'], truth[one['name']], one['value'], one['std'],
-                 said.get(one['name'], float('nan')))
+        Compared(
+            one['name'],
+            one['unit'],
+            truth[one['name']],
+            one['value'],
+            one['std'],
+            said.get(one['name'], float('nan')),
+        )
         for one in found['parameters']
-        if one['name'] in truth and one['std'] and one['value'] is not None)
+        if one['name'] in truth and one['std'] and one['value'] is not None
+    )
     report = folder / 'report.html'
-    return Part(plan.system, plan.title, plan.what, commands(plan, bag, other, live, folder), rows,
-                sentences=sentences(found),
-                report=report if report.is_file() else None, folders=(bag, other, live, folder))
+    return Part(
+        plan.system,
+        plan.title,
+        plan.what,
+        commands(plan, bag, other, live, folder),
+        rows,
+        sentences=sentences(found),
+        report=report if report.is_file() else None,
+        folders=(bag, other, live, folder),
+    )
 
 
 def commands(plan: Plan, bag: Path, other: Path, live: Path, folder: Path) -> tuple[str, ...]:
     """The same by hand."""
     extra = f' --config {plan.config}' if plan.config else ''
     extra += f' --urdf config/models/{plan.urdf}' if plan.urdf else ''
-    return (f'veh-id simulate {plan.scenario} --duration {plan.seconds:g} --out {bag}',
-            f'veh-id replay {bag} --graph {plan.graph} --out {live}',
-            f'veh-id identify {plan.system} --bag {bag} --validate {other}{extra} --out {folder}')
+    return (
+        f'veh-id simulate {plan.scenario} --duration {plan.seconds:g} --out {bag}',
+        f'veh-id replay {bag} --graph {plan.graph} --out {live}',
+        f'veh-id identify {plan.system} --bag {bag} --validate {other}{extra} --out {folder}',
+    )
 
 
 def live_values(bag: Path) -> dict[str, float]:
@@ -86,15 +130,17 @@ def live_values(bag: Path) -> dict[str, float]:
         last = None
         for item in reader.messages([topic]):
             last = item.message
-    return {} if last is None else {one.name: float(one.value) for one in last.parameters
-                                    if one.excited}
+    return (
+        {}
+        if last is None
+        else {one.name: float(one.value) for one in last.parameters if one.excited}
+    )
 
 
 def true_parameters(plan: Plan, bag: Path) -> dict[str, float]:
     """The truth under the names of parameters.json."""
     if plan.true_urdf is None:
-        found: dict[str, float] = json.loads(
-            (bag / 'truth.json').read_text('utf-8'))['parameters']
+        found: dict[str, float] = json.loads((bag / 'truth.json').read_text('utf-8'))['parameters']
         return found
     from veh_identification.systems.humanoid.configuration import load_configuration
     from veh_identification.systems.humanoid.setup import set_up
@@ -110,7 +156,10 @@ def sentences(found: dict[str, object]) -> tuple[str, ...]:
     checked = found.get('validation')
     if not isinstance(checked, dict) or not checked:
         return ()
-    shares = sorted(row['rms_relative'] for row in checked.values()
-                    if row['rms_relative'] is not None)
-    return (f'on another recording {100 * shares[0]:.2g} to {100 * shares[-1]:.2g} % of the '
-            f'signals stay unexplained (median {100 * shares[len(shares) // 2]:.2g} %)',)
+    shares = sorted(
+        row['rms_relative'] for row in checked.values() if row['rms_relative'] is not None
+    )
+    return (
+        f'on another recording {100 * shares[0]:.2g} to {100 * shares[-1]:.2g} % of the '
+        f'signals stay unexplained (median {100 * shares[len(shares) // 2]:.2g} %)',
+    )

@@ -36,9 +36,15 @@ class BaseMotion:
         self._max_position_sigma = max_position_sigma
         # Compile (or load from the cache) now, not on the first output of a running system.
         output_kernels.base_motion(
-            np.zeros(output_kernels.SNAPSHOT_SIZE), NO_FIT, True, NO_RATE, NO_RATE, gravity, False,
+            np.zeros(output_kernels.SNAPSHOT_SIZE),
+            NO_FIT,
+            True,
+            NO_RATE,
+            NO_RATE,
+            gravity,
+            False,
             np.zeros(output_kernels.MOTION_SIZE),
-        )  # fmt: skip
+        )
 
     def at(
         self,

@@ -35,9 +35,7 @@ class StepWatch:
         #: Stream and step in seconds, in the order in which the steps were noticed.
         self.steps: list[tuple[str, float]] = []
 
-    def holds(
-        self, key: str, stamp: int, payload: tuple[Any, ...], newest: int
-    ) -> bool:
+    def holds(self, key: str, stamp: int, payload: tuple[Any, ...], newest: int) -> bool:
         """Whether a sample is held back; `newest`: of all streams in the present time."""
         doubt, ahead = self.doubt, stamp - newest > self._lag
         if doubt is None:

@@ -64,21 +64,22 @@ class FusionCore:
         self.navigator = Navigator(options, self.records)
         self.satellites = SatelliteAiding(self.navigator)
         self._imu_track = self._track(6, options.imu.timeout)
-        self._pose_track = PoseTrack(
-            self.latency, options.filter.order, options.mocap.timeout
-        )
+        self._pose_track = PoseTrack(self.latency, options.filter.order, options.mocap.timeout)
         self._mocap_mount = Transform.from_rpy(
             options.mocap.position, options.mocap.orientation_rpy
         ).inverse()
         self.joints = JointTable([name for name in options.joints.names if name])
         self._unwrap = frozenset(options.joints.unwrap)
-        self.instruments = Instruments(
-            wrenches or {}, channels or {}, options.filter, self._track
-        )
+        self.instruments = Instruments(wrenches or {}, channels or {}, options.filter, self._track)
         self._assembly = StateAssembly(
-            options, self.records, self.navigator, self._imu_track, self._pose_track, self.joints,
+            options,
+            self.records,
+            self.navigator,
+            self._imu_track,
+            self._pose_track,
+            self.joints,
             self.instruments,
-        )  # fmt: skip
+        )
         self._imu_record = self.records['imu']
         self._mount_version = -1
         self._speed_point = list(options.speed.position)
@@ -224,9 +225,7 @@ class FusionCore:
 
     def has_state(self) -> bool:
         """Whether there is an attitude or a captured pose."""
-        return self.navigator.filter.ready or (
-            'mocap' in self.records and self.is_active('mocap')
-        )
+        return self.navigator.filter.ready or ('mocap' in self.records and self.is_active('mocap'))
 
     def is_too_slow(self, name: str) -> bool:
         """Whether the smoothing window holds too few samples of a sensor."""

@@ -90,9 +90,7 @@ class LocalFrame:
         dz = self._cos_lat * north + self._sin_lat * up
         dx = -self._sin_lon * east + self._cos_lon * outward
         dy = self._cos_lon * east + self._sin_lon * outward
-        return ecef_to_geodetic(
-            self._origin[0] + dx, self._origin[1] + dy, self._origin[2] + dz
-        )
+        return ecef_to_geodetic(self._origin[0] + dx, self._origin[1] + dy, self._origin[2] + dz)
 
 
 def is_plausible_fix(latitude: float, longitude: float, altitude: float) -> bool:

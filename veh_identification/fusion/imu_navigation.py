@@ -22,8 +22,13 @@ from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.fusion.track import Track
 
 FloatArray = NDArray[np.float64]
-AXES = {'x': slice(0, 1), 'xy': slice(0, 2), 'xyz': slice(0, 3), 'z': slice(2, 3),
-        'yz': slice(1, 3)}  # fmt: skip
+AXES = {
+    'x': slice(0, 1),
+    'xy': slice(0, 2),
+    'xyz': slice(0, 3),
+    'z': slice(2, 3),
+    'yz': slice(1, 3),
+}
 ZERO = np.zeros(3)
 VELOCITY_SOURCES = ('gnss', 'gnss_velocity', 'odometry', 'speed', 'mocap')
 LEVEL_PERIOD = 0.05
@@ -51,9 +56,13 @@ class ImuNavigation:
         self._imu_record = records['imu']
         self._constrained = options.nonholonomic.axes != 'none'
         noise = InertialNoise(
-            imu.gyro_noise, imu.accel_noise, imu.gyro_walk, imu.accel_walk, imu.gyro_bias,
+            imu.gyro_noise,
+            imu.accel_noise,
+            imu.gyro_walk,
+            imu.accel_walk,
+            imu.gyro_bias,
             imu.accel_bias,
-        )  # fmt: skip
+        )
         self.filter = InertialFilter(noise, options.gravity)
         self._starter = AttitudeStarter(imu.start_time, options.gravity, imu.gravity)
         self.imu_mount = Transform()

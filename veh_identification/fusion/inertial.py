@@ -87,9 +87,17 @@ class InertialFilter:
         kernels.hold(self.memory, 0.0, 0.0, False, self._measured)
         smoother = CausalDerivativeFilter(6, 1.0)
         kernels.imu_sample(
-            self.memory, *smoother.buffers, 1.0, 0.0, (0.0,) * 6, 0.0, 0.0, 0.0, False,
+            self.memory,
+            *smoother.buffers,
+            1.0,
+            0.0,
+            (0.0,) * 6,
+            0.0,
+            0.0,
+            0.0,
+            False,
             self._measured,
-        )  # fmt: skip
+        )
         self.snapshot(0.0, 0.0)
         self.correct(np.zeros(1), np.zeros((1, 15)), np.eye(1), math.inf)
         self.correct_body_velocity((0.0, 0.0, 0.0), np.zeros(3), slice(0, 1), 1.0, 0.0)
@@ -185,9 +193,14 @@ class InertialFilter:
         dt = time - self._last_imu
         if 0.0 < dt <= max_gap and time > self.time:
             kernels.imu_step(
-                self.memory, sample, dt, time - self.time, self._fall(), self.navigating,
+                self.memory,
+                sample,
+                dt,
+                time - self.time,
+                self._fall(),
+                self.navigating,
                 self._measured,
-            )  # fmt: skip
+            )
             self.time = time
         else:
             if not 0.0 < dt <= max_gap:
@@ -212,9 +225,17 @@ class InertialFilter:
             return False
         fall = 0.0 if self.gravity_removed else self.gravity
         while not kernels.imu_sample(
-            self.memory, *smoother.buffers, smoother.keep, time, values, dt, step, fall,
-            self.navigating, self._measured,
-        ):  # fmt: skip
+            self.memory,
+            *smoother.buffers,
+            smoother.keep,
+            time,
+            values,
+            dt,
+            step,
+            fall,
+            self.navigating,
+            self._measured,
+        ):
             smoother.grow()
         self.time = self._last_imu = time
         return True
@@ -260,9 +281,13 @@ class InertialFilter:
         """
         row = np.empty(output_kernels.SNAPSHOT_SIZE)
         output_kernels.take_snapshot(
-            self.memory, time - self.time, time - self._last_imu <= max_gap, self.navigating,
-            self._fall(), row,
-        )  # fmt: skip
+            self.memory,
+            time - self.time,
+            time - self._last_imu <= max_gap,
+            self.navigating,
+            self._fall(),
+            row,
+        )
         return row
 
     # Correction ---------------------------------------------------------------------------------

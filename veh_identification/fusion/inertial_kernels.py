@@ -175,9 +175,7 @@ def imu_step(
     """`complete_trapezoid`, then `now` becomes the sample before and its force is summed."""
     x, R, P = parts(memory)
     before, done, force_sum = memory[250:256], memory[256:262], memory[262:265]
-    complete_trapezoid(
-        x, R, P, before, now, done, dt, step, gravity, navigating, variances
-    )
+    complete_trapezoid(x, R, P, before, now, done, dt, step, gravity, navigating, variances)
     for i in range(6):
         before[i] = now[i]
         done[i] = 0.0

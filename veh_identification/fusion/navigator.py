@@ -47,9 +47,15 @@ class Navigator(ImuNavigation):
         return True
 
     def body_velocity(
-        self, name: str, time: float, velocity: tuple[float, ...], axes: str, lever: list[float],
-        sigma: float, gate: float,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        time: float,
+        velocity: tuple[float, ...],
+        axes: str,
+        lever: list[float],
+        sigma: float,
+        gate: float,
+    ) -> None:
         """Velocity of a point in base-link axes (odometry, optical sensor)."""
         if not self.advance(name, time):
             return
@@ -110,9 +116,15 @@ class Navigator(ImuNavigation):
         self.update('mocap', time, model, covariance, options.gate, POSITION, 'position')
 
     def update(
-        self, name: str, time: float, model: Model, covariance: FloatArray, gate: float,
-        block: slice, part: str = '',
-    ) -> Update:  # fmt: skip
+        self,
+        name: str,
+        time: float,
+        model: Model,
+        covariance: FloatArray,
+        gate: float,
+        block: slice,
+        part: str = '',
+    ) -> Update:
         """Correct with a gate; after many rejections in a row the filter is the one in error, and
         the part `block` of its state is taken as unknown by the size of the residual.
 

@@ -22,14 +22,20 @@ class FilterOptions:
     """Smoothing and differentiation; one window for all signals, so that they stay in phase."""
 
     cutoff: float = parameter(
-        20.0, 'Frequency at which accelerations have fallen to 1/sqrt(2)', unit='Hz',
-        minimum=0.05, maximum=2000.0,
-    )  # fmt: skip
+        20.0,
+        'Frequency at which accelerations have fallen to 1/sqrt(2)',
+        unit='Hz',
+        minimum=0.05,
+        maximum=2000.0,
+    )
     order: int = parameter(4, 'Order of the local polynomial', minimum=2, maximum=6)
     delay: float = parameter(
-        0.0, 'Half window = latency of the outputs; 0 takes what cutoff and order give', unit='s',
-        minimum=0.0, maximum=10.0,
-    )  # fmt: skip
+        0.0,
+        'Half window = latency of the outputs; 0 takes what cutoff and order give',
+        unit='s',
+        minimum=0.0,
+        maximum=10.0,
+    )
     wrenches: bool = parameter(
         True, 'Smooth wrenches like the positions; false interpolates the raw samples'
     )
@@ -41,47 +47,62 @@ class MergeParameters:
     """Time alignment."""
 
     max_wait: float = parameter(
-        0.05, 'How much later than the newest sample another may arrive (plus its delay)',
-        unit='s', minimum=0.0, maximum=10.0,
-    )  # fmt: skip
+        0.05,
+        'How much later than the newest sample another may arrive (plus its delay)',
+        unit='s',
+        minimum=0.0,
+        maximum=10.0,
+    )
     in_order: bool = parameter(
         False,
         'Every topic arrives in the order of its stamps: do not wait once all have delivered',
     )
     max_step: float = parameter(
-        2.0, 'A stamp further than this from the others is set aside', unit='s', minimum=0.05,
+        2.0,
+        'A stamp further than this from the others is set aside',
+        unit='s',
+        minimum=0.05,
         maximum=3600.0,
-    )  # fmt: skip
+    )
     max_pause: float = parameter(
-        60.0, 'A longer step forward counts as a clock jump, not as a pause', unit='s',
-        minimum=0.05, maximum=1e6,
-    )  # fmt: skip
+        60.0,
+        'A longer step forward counts as a clock jump, not as a pause',
+        unit='s',
+        minimum=0.05,
+        maximum=1e6,
+    )
     confirm: float = parameter(
-        2.0, 'How long (in its own stamps) a new time must last before it is taken', unit='s',
-        minimum=0.0, maximum=60.0,
-    )  # fmt: skip
+        2.0,
+        'How long (in its own stamps) a new time must last before it is taken',
+        unit='s',
+        minimum=0.0,
+        maximum=60.0,
+    )
 
 
 @dataclass(frozen=True)
 class FusionOptions:
     """Everything."""
 
-    rate: float = parameter(
-        100.0, 'Rate of fused/state', unit='Hz', minimum=0.01, maximum=5000.0
-    )
+    rate: float = parameter(100.0, 'Rate of fused/state', unit='Hz', minimum=0.01, maximum=5000.0)
     world_frame: str = parameter('odom', 'World-fixed frame of the pose')
     base_frame: str = parameter('base_link', 'Frame of the base link')
     gravity: float = parameter(
         9.80665, 'Gravity along -z of the world', unit='m/s^2', minimum=0.0, maximum=30.0
     )
     max_position_sigma: float = parameter(
-        10.0, 'The pose is invalid when its horizontal standard deviation is larger', unit='m',
-        minimum=1e-3, maximum=1e6,
-    )  # fmt: skip
+        10.0,
+        'The pose is invalid when its horizontal standard deviation is larger',
+        unit='m',
+        minimum=1e-3,
+        maximum=1e6,
+    )
     recover_after: int = parameter(
-        20, 'Rejections in a row after which the filter gives in to a sensor', minimum=1,
+        20,
+        'Rejections in a row after which the filter gives in to a sensor',
+        minimum=1,
         maximum=100000,
-    )  # fmt: skip
+    )
     reliable_sensors: bool = parameter(
         False, 'Subscribe to sensors reliably instead of best effort'
     )

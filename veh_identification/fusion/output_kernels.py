@@ -73,9 +73,7 @@ def take_snapshot(
 
 
 @njit(nogil=True)
-def _from_rotation_vector(
-    x: float, y: float, z: float
-) -> tuple[float, float, float, float]:
+def _from_rotation_vector(x: float, y: float, z: float) -> tuple[float, float, float, float]:
     angle2 = x * x + y * y + z * z
     if angle2 < 1e-8:
         s = 0.5 - angle2 / 48.0
@@ -113,9 +111,7 @@ def base_motion(
     lever = _cross(omega, point)
     for i in range(3):
         row[i] = snapshot[i] - (R[i][0] * point[0] + R[i][1] * point[1] + R[i][2] * point[2])
-        velocity = (
-            R[0][i] * snapshot[3] + R[1][i] * snapshot[4] + R[2][i] * snapshot[5]
-        )
+        velocity = R[0][i] * snapshot[3] + R[1][i] * snapshot[4] + R[2][i] * snapshot[5]
         row[7 + i] = velocity - lever[i]
         row[10 + i] = omega[i]
         row[13 + i] = 0.0

@@ -150,9 +150,7 @@ class SatelliteAiding:
         rows = AXES['xyz' if options.use_vertical else 'xy']
         model = (residual[rows], H[rows])
         covariance = measurements.noise(options.std**2, len(model[0]))
-        self.navigator.update(
-            'gnss_velocity', time, model, covariance, options.gate, VELOCITY
-        )
+        self.navigator.update('gnss_velocity', time, model, covariance, options.gate, VELOCITY)
 
     def _course(self, time: float, measured: FloatArray, std: float) -> None:
         """Take the course over ground as heading: the vehicle drives forward and starts so.

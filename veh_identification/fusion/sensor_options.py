@@ -16,16 +16,22 @@ def _topic(default: str, what: str) -> str:
 
 def _delay() -> float:
     return parameter(
-        0.0, 'How late the header stamps are: taken off each stamp', unit='s',
-        minimum=-1.0, maximum=5.0,
-    )  # fmt: skip
+        0.0,
+        'How late the header stamps are: taken off each stamp',
+        unit='s',
+        minimum=-1.0,
+        maximum=5.0,
+    )
 
 
 def _timeout(default: float) -> float:
     return parameter(
-        default, 'Silence (in stamps of the others) after which it no longer counts', unit='s',
-        minimum=0.001, maximum=600.0,
-    )  # fmt: skip
+        default,
+        'Silence (in stamps of the others) after which it no longer counts',
+        unit='s',
+        minimum=0.001,
+        maximum=600.0,
+    )
 
 
 def _position(what: str) -> list[float]:
@@ -53,9 +59,11 @@ def _std(default: float, what: str, unit: str) -> float:
 
 def _gate() -> float:
     return parameter(
-        0.999, 'Probability that a good sample passes the chi-square gate; 1 switches it off',
-        minimum=0.5, maximum=1.0,
-    )  # fmt: skip
+        0.999,
+        'Probability that a good sample passes the chi-square gate; 1 switches it off',
+        minimum=0.5,
+        maximum=1.0,
+    )
 
 
 @dataclass(frozen=True)
@@ -69,15 +77,19 @@ class ImuOptions:
     orientation_rpy: list[float] = _rpy()
     mount: str = _mount()
     gravity: str = parameter(
-        'auto', 'Whether linear_acceleration contains gravity (REP-145) or had it removed',
+        'auto',
+        'Whether linear_acceleration contains gravity (REP-145) or had it removed',
         choices=('auto', 'present', 'removed'),
-    )  # fmt: skip
+    )
     use_orientation: bool = parameter(False, 'Use the orientation field (heading included)')
     orientation_std: float = _std(0.05, 'the orientation field', 'rad')
     yaw_offset: float = parameter(
-        0.0, 'Added to the heading of the orientation field (east is zero)', unit='rad',
-        minimum=-6.3, maximum=6.3,
-    )  # fmt: skip
+        0.0,
+        'Added to the heading of the orientation field (east is zero)',
+        unit='rad',
+        minimum=-6.3,
+        maximum=6.3,
+    )
     start_time: float = parameter(
         0.5, 'Samples of this span give the first attitude', unit='s', minimum=0.0, maximum=60.0
     )
@@ -89,13 +101,19 @@ class ImuOptions:
     accel_bias: float = _std(0.2, 'the accelerometer bias at start', 'm/s^2')
     level_std: float = _std(0.5, 'the acceleration when gravity levels the attitude', 'm/s^2')
     max_rate: float = parameter(
-        60.0, 'Angular velocity beyond which a sample is invalid', unit='rad/s', minimum=0.1,
+        60.0,
+        'Angular velocity beyond which a sample is invalid',
+        unit='rad/s',
+        minimum=0.1,
         maximum=1e4,
-    )  # fmt: skip
+    )
     max_acceleration: float = parameter(
-        500.0, 'Specific force beyond which a sample is invalid', unit='m/s^2', minimum=1.0,
+        500.0,
+        'Specific force beyond which a sample is invalid',
+        unit='m/s^2',
+        minimum=1.0,
         maximum=1e6,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -117,13 +135,19 @@ class GnssOptions:
     fixed_datum: bool = parameter(False, 'Use `datum`; otherwise the first valid fix')
     datum: list[float] = parameter(list(ZERO), 'Latitude, longitude [deg], altitude [m]')
     align_distance: float = parameter(
-        5.0, 'Way after which the heading is found by comparing tracks', unit='m', minimum=0.5,
+        5.0,
+        'Way after which the heading is found by comparing tracks',
+        unit='m',
+        minimum=0.5,
         maximum=1000.0,
-    )  # fmt: skip
+    )
     course_speed: float = parameter(
-        1.0, 'Speed above which the course over ground gives the first heading', unit='m/s',
-        minimum=0.1, maximum=100.0,
-    )  # fmt: skip
+        1.0,
+        'Speed above which the course over ground gives the first heading',
+        unit='m/s',
+        minimum=0.1,
+        maximum=100.0,
+    )
     heading_given: bool = parameter(False, 'Take `heading` as the first heading')
     heading: float = parameter(
         0.0, 'First heading, counted from east to north', unit='rad', minimum=-6.3, maximum=6.3

@@ -45,9 +45,7 @@ class Information:
         """Return the factor of all equations, rows of equation j times weights[j] (25)."""
         scale = np.ones(self.equations) if weights is None else np.asarray(weights, float)
         stacked = (scale[:, None, None] * self.factors).reshape(-1, self.columns + 1)
-        return Factor.from_triangle(
-            triangular_factor(stacked), rows=self.samples * self.equations
-        )
+        return Factor.from_triangle(triangular_factor(stacked), rows=self.samples * self.equations)
 
     def equation(self, index: int) -> Factor:
         """Return the factor of one equation alone."""
@@ -150,9 +148,7 @@ class _EquationFactor:
         # Columns contiguous: the transpose is what LAPACK expects.
         work = self._work[: (len(self._active) + 1) * rows].reshape(-1, rows)
         work[:, :old] = self._R.T
-        work[:-1, old:] = (
-            W.T if len(self._active) == self._columns else W[:, self._active].T
-        )
+        work[:-1, old:] = W.T if len(self._active) == self._columns else W[:, self._active].T
         work[-1, old:] = Y
         self._R = triangular_factor(work.T, overwrite=True)
 

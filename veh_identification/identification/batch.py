@@ -228,9 +228,7 @@ def _with_noise(
         return estimate, {'model': 'white'}
     lags = int(min(MAXIMUM_LAG, max(information.samples // 4, 1)))
     clip = 3.0 * estimate.sigma if options.estimator == 'robust' else None
-    statistics = residual_statistics(
-        source, estimate.value, lags, clip, with_gradient=refine
-    )
+    statistics = residual_statistics(source, estimate.value, lags, clip, with_gradient=refine)
     if refine:
         estimate = refined(estimate, statistics.gradient, options.prior)
     facts: dict[str, Any] = {

@@ -98,9 +98,7 @@ def require_reiterable(source: BlockSource, purpose: str) -> None:
         )
 
 
-def checked_blocks(
-    source: BlockSource, shape: tuple[int, int] | None = None
-) -> Iterator[Block]:
+def checked_blocks(source: BlockSource, shape: tuple[int, int] | None = None) -> Iterator[Block]:
     """Blocks that hold samples, their shapes checked against `shape` (equations, columns)."""
     for index, (W_raw, Y_raw) in enumerate(source):
         W, Y = np.asarray(W_raw, float), np.asarray(Y_raw, float)

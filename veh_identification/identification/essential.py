@@ -62,8 +62,16 @@ def essential_parameters(
         covariance = covariance * np.sqrt(np.outer(inflation[kept], inflation[kept]))
         relative = 100.0 * np.sqrt(np.diag(covariance)) / np.maximum(np.abs(value), 1e-300)
         candidate = _worst_removable(
-            current, factor, kept, value, covariance, relative, keep_always, names,
-            relative_limit_percent, significance,
+            current,
+            factor,
+            kept,
+            value,
+            covariance,
+            relative,
+            keep_always,
+            names,
+            relative_limit_percent,
+            significance,
         )
         if candidate is None or len(kept) == 1:
             break

@@ -29,8 +29,15 @@ from veh_identification.identification.trajectory import FourierTrajectory, Moti
 
 FloatArray = NDArray[np.float64]
 __all__ = [
-    'CRITERIA', 'DENSE', 'Constraint', 'DesignProblem', 'ExcitationDesign', 'MotionLimits',
-    'Regressor', 'design_excitation', 'random_trajectory',
+    'CRITERIA',
+    'DENSE',
+    'Constraint',
+    'DesignProblem',
+    'ExcitationDesign',
+    'MotionLimits',
+    'Regressor',
+    'design_excitation',
+    'random_trajectory',
 ]
 # Points per shortest wavelength: on such a grid a trigonometric polynomial hides at most
 # 1 - cos(pi / 8) = 7.6 % of its maximum from the optimiser.
@@ -140,19 +147,19 @@ class _Search:
     def run(self, start: FourierTrajectory, iterations: int) -> str:
         z = start.vector() / self.scale
         self.note(z)
-        a, b = self.problem.limits.matrix(
-            self.trajectory, len(z), COARSE * self.problem.harmonics
-        )
-        conditions: Any = [
-            {'type': 'ineq', 'fun': lambda x: b - a @ x, 'jac': lambda _: -a}
-        ]
+        a, b = self.problem.limits.matrix(self.trajectory, len(z), COARSE * self.problem.harmonics)
+        conditions: Any = [{'type': 'ineq', 'fun': lambda x: b - a @ x, 'jac': lambda _: -a}]
         if self.problem.constraints:
             conditions.append({'type': 'ineq', 'fun': self.constraint_values})
         cost: Any = self.cost
         note: Any = self.note
         try:
             result = minimize(
-                cost, z, method='SLSQP', constraints=conditions, callback=note,
+                cost,
+                z,
+                method='SLSQP',
+                constraints=conditions,
+                callback=note,
                 options={'maxiter': iterations, 'ftol': 1e-6},
             )
         except _BudgetExhaustedError as stop:

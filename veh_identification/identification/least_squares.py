@@ -154,9 +154,7 @@ def regularised(
     weights = 1.0 / checked_sigma(sigma, equation_names)
     factor = information.combined(weights).extended(*prior.rows(len(names)))
     inverse = factor.inverse()
-    return Estimate(
-        factor.solve(), inverse @ inverse.T, factor, weights, sigma, PRIOR
-    )
+    return Estimate(factor.solve(), inverse @ inverse.T, factor, weights, sigma, PRIOR)
 
 
 def refined(estimate: Estimate, gradient: Array, prior: Prior | None = None) -> Estimate:
@@ -172,9 +170,7 @@ def refined(estimate: Estimate, gradient: Array, prior: Prior | None = None) -> 
 def residual_sigma(information: Information, value: Array) -> Array:
     """Deviation of every equation's residuals for given parameters, shared degrees of freedom."""
     unknowns = len(value) / information.equations
-    return np.sqrt(
-        information.residual_squares(value) / max(information.samples - unknowns, 1.0)
-    )
+    return np.sqrt(information.residual_squares(value) / max(information.samples - unknowns, 1.0))
 
 
 def floored_sigma(sigma: Array, information: Information) -> Array:

@@ -73,10 +73,12 @@ def no_information(equations: int, columns: int) -> Information:
 def extended(information: Information, W: Array, Y: Array) -> Information:
     """The factors after further rows W (n, equations, columns), Y (n, equations)."""
     rows = np.concatenate([W, Y[:, :, None]], axis=2)
-    factors = np.stack([
-        triangular_factor(np.vstack([factor, rows[:, j]]))
-        for j, factor in enumerate(information.factors)
-    ])  # fmt: skip
+    factors = np.stack(
+        [
+            triangular_factor(np.vstack([factor, rows[:, j]]))
+            for j, factor in enumerate(information.factors)
+        ]
+    )
     squares = information.squares + np.square(Y).sum(axis=0)
     return Information(factors, information.samples + len(Y), information.excluded, squares)
 
@@ -192,9 +194,7 @@ class LiveIdentification:
         calibrated = len(self._statistics) >= CALIBRATION
         change = self._compare(reference, level)
         if not calibrated or not (self.changed or change.test.changed):
-            self._statistics.append(
-                level * min(change.test.statistic, change.test.threshold)
-            )
+            self._statistics.append(level * min(change.test.statistic, change.test.threshold))
         if not calibrated:
             return
         self.change = change
@@ -283,9 +283,12 @@ class LiveIdentification:
             raise EstimationError('the stored estimate holds unusable factors')
         self.reset()
         self.information = replace(
-            self.information, factors=factors, squares=squares, samples=int(state['samples']),
+            self.information,
+            factors=factors,
+            squares=squares,
+            samples=int(state['samples']),
             excluded=int(state['excluded']),
-        )  # fmt: skip
+        )
         self._statistics.extend(float(value) for value in state['statistics'])
         self._colour = float(state['colour'])
         self.reference = self._solver(self.information)

@@ -156,9 +156,7 @@ class RecursiveEstimator:
     def from_state(state: dict[str, Any]) -> RecursiveEstimator:
         """Restore an estimator from `state()` or from an opened npz file."""
         if 'version' not in state or int(state['version']) != _STATE_VERSION:
-            raise EstimationError(
-                f'the stored estimator must have state version {_STATE_VERSION}'
-            )
+            raise EstimationError(f'the stored estimator must have state version {_STATE_VERSION}')
         result = RecursiveEstimator(
             [str(n) for n in state['names']],
             [str(n) for n in state['equation_names']],

@@ -97,7 +97,10 @@ class FourierTrajectory:
         table = np.asarray(vector, dtype=float).reshape(channels, -1).T
         harmonics = (len(table) - 1) // 2
         return cls(
-            table[0], table[1 : harmonics + 1], table[harmonics + 1 :], fundamental_hz,
+            table[0],
+            table[1 : harmonics + 1],
+            table[harmonics + 1 :],
+            fundamental_hz,
             tuple(names),
         )
 
@@ -126,7 +129,10 @@ class FourierTrajectory:
         for_nu = np.stack([k, 1.0 / k])
         keep_nu = np.eye(len(k)) - np.linalg.pinv(for_nu) @ for_nu
         return FourierTrajectory(
-            self.offset, self.mu - self.mu.mean(axis=0), keep_nu @ self.nu, self.fundamental_hz,
+            self.offset,
+            self.mu - self.mu.mean(axis=0),
+            keep_nu @ self.nu,
+            self.fundamental_hz,
             self.names,
         )
 
@@ -196,8 +202,12 @@ class MotionLimits:
     def arrays(self, channels: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """The four limits as (C,) arrays, checked."""
         low, high, velocity, acceleration = (
-            np.broadcast_to(np.asarray(x, dtype=float), (channels,)) for x in (
-                self.position_min, self.position_max, self.velocity_max, self.acceleration_max
+            np.broadcast_to(np.asarray(x, dtype=float), (channels,))
+            for x in (
+                self.position_min,
+                self.position_max,
+                self.velocity_max,
+                self.acceleration_max,
             )
         )
         if not np.isfinite([low, high]).all():
@@ -222,9 +232,7 @@ class MotionLimits:
             )
         )
 
-    def largest_scale(
-        self, trajectory: FourierTrajectory, home: FloatArray, points: int
-    ) -> float:
+    def largest_scale(self, trajectory: FourierTrajectory, home: FloatArray, points: int) -> float:
         """Largest factor (at most 1) by which `trajectory.scaled(factor, home)` keeps limits."""
         low, high, velocity, acceleration = self.arrays(trajectory.channels)
         q, qd, qdd = trajectory.evaluate(trajectory.sample_times(points))

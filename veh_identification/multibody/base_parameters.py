@@ -100,8 +100,9 @@ def triangular_factor(blocks: Iterable[Array], columns: int) -> Array:
     return R
 
 
-def factor_of_motion(regressor: Regressor, motion: Motion,
-                     mapping: ParameterMap | None = None) -> Array:
+def factor_of_motion(
+    regressor: Regressor, motion: Motion, mapping: ParameterMap | None = None
+) -> Array:
     """Triangular factor of a regressor over a motion, block by block."""
     _check_unknowns(regressor, mapping)
     blocks = (W if mapping is None else mapping.reduce(W) for _, W in regressor.blocks(motion))
@@ -109,8 +110,9 @@ def factor_of_motion(regressor: Regressor, motion: Motion,
     return triangular_factor(blocks, count)
 
 
-def structural_base_parameters(regressor: Regressor, mapping: ParameterMap | None = None,
-                               seed: int = 0) -> BaseParameters:
+def structural_base_parameters(
+    regressor: Regressor, mapping: ParameterMap | None = None, seed: int = 0
+) -> BaseParameters:
     """What the structure allows to identify, from random motion."""
     _check_unknowns(regressor, mapping)
     rows, columns = regressor.shape
@@ -125,15 +127,19 @@ def _check_unknowns(regressor: Regressor, mapping: ParameterMap | None) -> None:
     free = columns if mapping is None else len(mapping.columns)
     if columns == 0 or rows == 0:
         what = 'no moving body with mass' if rows else 'no equation of motion'
-        raise EstimationError(f'model {regressor.model.name}: there is {what}, so there is '
-                              'nothing to identify')
+        raise EstimationError(
+            f'model {regressor.model.name}: there is {what}, so there is nothing to identify'
+        )
     if free == 0:
-        raise EstimationError(f'model {regressor.model.name}: the relations between parameters '
-                              'leave none free, so there is nothing to identify')
+        raise EstimationError(
+            f'model {regressor.model.name}: the relations between parameters '
+            'leave none free, so there is nothing to identify'
+        )
 
 
-def base_from_factor(factor: Array, columns: Columns,
-                     tolerance: float | None = None) -> BaseParameters:
+def base_from_factor(
+    factor: Array, columns: Columns, tolerance: float | None = None
+) -> BaseParameters:
     """Base parameters of any observation matrix with the triangular factor `factor`.
 
     `tolerance` (share of the spectrum's top) replaces the border found from the gap. Earlier
@@ -147,17 +153,21 @@ def base_from_factor(factor: Array, columns: Columns,
     _, R, pivots = qr(scaled, mode='economic', pivoting=True, check_finite=False)
     spectrum = np.zeros(used.size)
     diagonal = np.abs(np.diag(R))
-    spectrum[:diagonal.size] = diagonal / diagonal[0]
+    spectrum[: diagonal.size] = diagonal / diagonal[0]
     rank, border, gap = _rank(spectrum, tolerance)
     chosen = _first_independent(scaled, border * diagonal[0])
     if chosen.size != rank:
         chosen = np.sort(pivots[:rank])
     kept = used[chosen]
     return BaseParameters(
-        columns=columns, base=kept,
+        columns=columns,
+        base=kept,
         full_to_base=_regrouping(factor, lengths, kept, used),
-        no_effect=np.setdiff1d(np.arange(len(columns)), used), spectrum=spectrum,
-        tolerance=border, gap=gap)
+        no_effect=np.setdiff1d(np.arange(len(columns)), used),
+        spectrum=spectrum,
+        tolerance=border,
+        gap=gap,
+    )
 
 
 def _rank(spectrum: Array, tolerance: float | None) -> tuple[int, float, float]:
@@ -177,7 +187,7 @@ def _first_independent(scaled: Array, border: float) -> Integers:
     basis = np.zeros(scaled.shape[::-1])  # vectors in rows; the first len(kept) are filled
     kept: list[int] = []
     for k in range(scaled.shape[1]):
-        rest, found = scaled[:, k], basis[:len(kept)]
+        rest, found = scaled[:, k], basis[: len(kept)]
         for _ in range(2):
             # Twice is enough for orthogonality to rounding.
             rest = rest - (found @ rest) @ found
@@ -200,8 +210,9 @@ def _regrouping(factor: Array, lengths: Array, kept: Integers, used: Integers) -
     return result
 
 
-def unexcited_parameters(structural: BaseParameters, factor: Array,
-                         tolerance: float | None = None) -> dict[str, str]:
+def unexcited_parameters(
+    structural: BaseParameters, factor: Array, tolerance: float | None = None
+) -> dict[str, str]:
     """Base parameters that a recording does not tell apart, with the reason, by name.
 
     `factor` is the triangular factor of the recording over the same columns as `structural`.

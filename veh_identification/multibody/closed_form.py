@@ -46,19 +46,28 @@ def closed_form_base_parameters(model: TreeModel) -> BaseParameters:
     base = np.flatnonzero(kept.ravel())
     full_to_base = grouped.reshape(total, total)[base]
     return BaseParameters(
-        columns=describe(model, model.body_names, ()), base=base, full_to_base=full_to_base,
-        no_effect=np.flatnonzero(~np.any(full_to_base, axis=0)), spectrum=np.zeros(0),
-        tolerance=0.0, gap=np.inf)
+        columns=describe(model, model.body_names, ()),
+        base=base,
+        full_to_base=full_to_base,
+        no_effect=np.flatnonzero(~np.any(full_to_base, axis=0)),
+        spectrum=np.zeros(0),
+        tolerance=0.0,
+        gap=np.inf,
+    )
 
 
 def movable(joint_type: int, axis: Array) -> tuple[Array, NDArray[np.int64]]:
     """Inertia (10, k) that the joint lets pass to the parent, and the entries it removes."""
     if joint_type == REVOLUTE:
         round_about = np.eye(3) - np.outer(axis, axis)
-        directions = np.stack([
-            from_mass_moments(1.0, np.zeros(3), np.zeros((3, 3))),
-            from_mass_moments(0.0, axis, np.zeros((3, 3))),
-            from_mass_moments(0.0, np.zeros(3), round_about)], axis=1)
+        directions = np.stack(
+            [
+                from_mass_moments(1.0, np.zeros(3), np.zeros((3, 3))),
+                from_mass_moments(0.0, axis, np.zeros((3, 3))),
+                from_mass_moments(0.0, np.zeros(3), round_about),
+            ],
+            axis=1,
+        )
         moment = 1 + int(np.argmax(np.abs(axis)))
         # The last of equal entries, so that n = z removes Jyy as in document 004.
         entry = 2 - int(np.argmax(np.diag(round_about)[::-1]))
@@ -71,9 +80,13 @@ def movable(joint_type: int, axis: Array) -> tuple[Array, NDArray[np.int64]]:
 
 def _check(model: TreeModel) -> None:
     if not model.floating:
-        raise ModelError(f'model {model.name}: the closed form holds for a floating base; use '
-                         'the numeric base parameters for a fixed one')
+        raise ModelError(
+            f'model {model.name}: the closed form holds for a floating base; use '
+            'the numeric base parameters for a fixed one'
+        )
     moving = model.coordinate[model.coordinate >= 0]
     if np.unique(moving).size < moving.size:
-        raise ModelError(f'model {model.name}: two joints follow one coordinate, for which the '
-                         'closed form does not hold; use the numeric base parameters')
+        raise ModelError(
+            f'model {model.name}: two joints follow one coordinate, for which the '
+            'closed form does not hold; use the numeric base parameters'
+        )

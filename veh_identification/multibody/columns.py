@@ -28,13 +28,29 @@ class Kind(IntEnum):
     AERODYNAMIC = 6
 
 
-_SUFFIX = {Kind.STIFFNESS: 'k', Kind.OFFSET: 'off', Kind.VISCOUS: 'h', Kind.COULOMB: 'fs',
-           Kind.MOTOR_INERTIA: 'Ia'}
-_ANGLE_UNITS = {Kind.STIFFNESS: 'N m/rad', Kind.OFFSET: 'N m', Kind.VISCOUS: 'N m s/rad',
-                Kind.COULOMB: 'N m', Kind.MOTOR_INERTIA: 'kg m^2',
-                Kind.COUPLING_SPRING: 'N m/rad'}
-_LENGTH_UNITS = {Kind.STIFFNESS: 'N/m', Kind.OFFSET: 'N', Kind.VISCOUS: 'N s/m',
-                 Kind.COULOMB: 'N', Kind.MOTOR_INERTIA: 'kg', Kind.COUPLING_SPRING: 'N/m'}
+_SUFFIX = {
+    Kind.STIFFNESS: 'k',
+    Kind.OFFSET: 'off',
+    Kind.VISCOUS: 'h',
+    Kind.COULOMB: 'fs',
+    Kind.MOTOR_INERTIA: 'Ia',
+}
+_ANGLE_UNITS = {
+    Kind.STIFFNESS: 'N m/rad',
+    Kind.OFFSET: 'N m',
+    Kind.VISCOUS: 'N m s/rad',
+    Kind.COULOMB: 'N m',
+    Kind.MOTOR_INERTIA: 'kg m^2',
+    Kind.COUPLING_SPRING: 'N m/rad',
+}
+_LENGTH_UNITS = {
+    Kind.STIFFNESS: 'N/m',
+    Kind.OFFSET: 'N',
+    Kind.VISCOUS: 'N s/m',
+    Kind.COULOMB: 'N',
+    Kind.MOTOR_INERTIA: 'kg',
+    Kind.COUPLING_SPRING: 'N/m',
+}
 _AERODYNAMIC_NAMES = ('Cx', 'Cy', 'Cz', 'Cl', 'Cm', 'Cn')
 
 
@@ -56,8 +72,9 @@ class ExtraColumn:
 
     def __post_init__(self) -> None:
         if not 0 <= self.component < len(BASE_ROWS):
-            raise ModelError(f'aerodynamic column on "{self.body}": component {self.component}, '
-                             'expected 0 to 5')
+            raise ModelError(
+                f'aerodynamic column on "{self.body}": component {self.component}, expected 0 to 5'
+            )
 
 
 def stiffness(joint: str, name: str = '') -> ExtraColumn:
@@ -139,26 +156,39 @@ class Columns:
         """The description of a subset of the columns, in the order given."""
         return Columns(tuple(self.entries[k] for k in indices))
 
-    def values(self, model: TreeModel, extra: Mapping[str, float] | None = None
-               ) -> NDArray[np.float64]:
+    def values(
+        self, model: TreeModel, extra: Mapping[str, float] | None = None
+    ) -> NDArray[np.float64]:
         """Parameter vector in column order: the model's inertia, `extra` by name, else 0."""
         given = extra or {}
-        return np.array([
-            model.parameters[model.body_index(column.body), column.parameter]
-            if column.kind is Kind.INERTIAL else given.get(column.name, 0.0)
-            for column in self.entries])
+        return np.array(
+            [
+                model.parameters[model.body_index(column.body), column.parameter]
+                if column.kind is Kind.INERTIAL
+                else given.get(column.name, 0.0)
+                for column in self.entries
+            ]
+        )
 
 
-def describe(model: TreeModel, bodies: Sequence[str], extras: Sequence[ExtraColumn],
-             enabled: Sequence[str] | None = None) -> Columns:
+def describe(
+    model: TreeModel,
+    bodies: Sequence[str],
+    extras: Sequence[ExtraColumn],
+    enabled: Sequence[str] | None = None,
+) -> Columns:
     """Columns of the given bodies and extras; `enabled` keeps only the named ones."""
     entries: list[Column] = []
     for body in bodies:
         model.body_index(body)
-        entries.extend(Column(f'{body}.{name}', unit, Kind.INERTIAL, body, '', k) for k, (
-            name, unit) in enumerate(zip(PARAMETER_NAMES, PARAMETER_UNITS, strict=True)))
-    entries.extend(Column(extra_name(extra), _unit(model, extra), extra.kind, extra.body,
-                          extra.joint) for extra in extras)
+        entries.extend(
+            Column(f'{body}.{name}', unit, Kind.INERTIAL, body, '', k)
+            for k, (name, unit) in enumerate(zip(PARAMETER_NAMES, PARAMETER_UNITS, strict=True))
+        )
+    entries.extend(
+        Column(extra_name(extra), _unit(model, extra), extra.kind, extra.body, extra.joint)
+        for extra in extras
+    )
     names = [entry.name for entry in entries]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

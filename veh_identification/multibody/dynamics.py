@@ -58,10 +58,14 @@ class ExternalWrench:
     values: Array
 
 
-def inverse_dynamics(model: TreeModel, motion: Motion, parameters: Array | None = None,
-                     wrenches: Sequence[ExternalWrench] = (),
-                     extras: Sequence[ExtraColumn] = (),
-                     extra_values: Mapping[str, float] | None = None) -> Array:
+def inverse_dynamics(
+    model: TreeModel,
+    motion: Motion,
+    parameters: Array | None = None,
+    wrenches: Sequence[ExternalWrench] = (),
+    extras: Sequence[ExtraColumn] = (),
+    extra_values: Mapping[str, float] | None = None,
+) -> Array:
     """All rows (N, 6 + dof, or dof) for inertial parameters (bodies, 10), the model's if None.
 
     `extras` with `extra_values` (by column name) add springs, friction, drives and air forces.
@@ -69,12 +73,23 @@ def inverse_dynamics(model: TreeModel, motion: Motion, parameters: Array | None 
     check_motion(model, motion)
     inertia = model.parameters if parameters is None else np.asarray(parameters, dtype=float)
     if inertia.shape != model.parameters.shape:
-        raise ModelError(f'model {model.name}: parameters have the shape {inertia.shape}, '
-                         f'expected {model.parameters.shape}')
+        raise ModelError(
+            f'model {model.name}: parameters have the shape {inertia.shape}, '
+            f'expected {model.parameters.shape}'
+        )
     wrench, joints = np.empty((len(motion), 6)), np.zeros((len(motion), model.dof))
-    _newton_euler(kernel_model(model), np.ascontiguousarray(inertia), motion.q, motion.qd,
-                  motion.qdd, motion.base_acceleration, motion.base_angular_velocity,
-                  motion.base_angular_acceleration, wrench, joints)
+    _newton_euler(
+        kernel_model(model),
+        np.ascontiguousarray(inertia),
+        motion.q,
+        motion.qd,
+        motion.qdd,
+        motion.base_acceleration,
+        motion.base_angular_velocity,
+        motion.base_angular_acceleration,
+        wrench,
+        joints,
+    )
     air: list[ExternalWrench] = []
     for extra in extras:
         value = (extra_values or {}).get(extra_name(extra), 0.0)
@@ -87,8 +102,9 @@ def inverse_dynamics(model: TreeModel, motion: Motion, parameters: Array | None 
     return rows - external_rows(model, motion, supplied) if supplied else rows
 
 
-def external_rows(model: TreeModel, motion: Motion, wrenches: Sequence[ExternalWrench],
-                  rows: str = 'all') -> Array:
+def external_rows(
+    model: TreeModel, motion: Motion, wrenches: Sequence[ExternalWrench], rows: str = 'all'
+) -> Array:
     """External wrenches projected on the rows: Q of equation 4 with the sign of `W X = Q`."""
     check_motion(model, motion)
     base = rows == 'base' or (rows == 'all' and model.floating)
@@ -96,12 +112,21 @@ def external_rows(model: TreeModel, motion: Motion, wrenches: Sequence[ExternalW
     count = first + (0 if rows == 'base' else model.dof)
     joint_row = np.full(max(model.dof, 1), -1, dtype=np.int64)
     if rows != 'base':
-        joint_row[:model.dof] = first + np.arange(model.dof)
+        joint_row[: model.dof] = first + np.arange(model.dof)
     out = np.zeros((len(motion), count))
     arrays = kernel_model(model)
     for wrench in wrenches:
-        _project(arrays, joint_row, 0 if base else -1, wrench.frame.body,
-                 _at_body_origin(wrench, len(motion)), motion.q, motion.qd, motion.qdd, out)
+        _project(
+            arrays,
+            joint_row,
+            0 if base else -1,
+            wrench.frame.body,
+            _at_body_origin(wrench, len(motion)),
+            motion.q,
+            motion.qd,
+            motion.qdd,
+            out,
+        )
     return out
 
 
@@ -115,16 +140,18 @@ def _at_body_origin(wrench: ExternalWrench, samples: int) -> Array:
     return np.hstack([force, moment + np.cross(arm, force)])
 
 
-def _air_wrench(model: TreeModel, motion: Motion, extra: ExtraColumn,
-                value: float) -> ExternalWrench:
+def _air_wrench(
+    model: TreeModel, motion: Motion, extra: ExtraColumn, value: float
+) -> ExternalWrench:
     values = np.zeros((len(motion), 6))
     # Equation 32 gives what the body exerts on the air, hence the minus.
     values[:, extra.component] = -value * motion.air_speed_squared
     return ExternalWrench(model.frame(extra.body), values)
 
 
-def _add_joint_force(model: TreeModel, motion: Motion, extra: ExtraColumn, value: float,
-                     joints: Array) -> None:
+def _add_joint_force(
+    model: TreeModel, motion: Motion, extra: ExtraColumn, value: float, joints: Array
+) -> None:
     """Equations 5, 6 and 31."""
     i = model.coordinate_index(extra.joint)
     q, qd, qdd = motion.q[:, i], motion.qd[:, i], motion.qdd[:, i]
@@ -134,8 +161,13 @@ def _add_joint_force(model: TreeModel, motion: Motion, extra: ExtraColumn, value
         joints[:, o] += value * (motion.q[:, o] - q)
         return
     sign = np.tanh(qd / extra.smoothing) if extra.smoothing > 0.0 else np.sign(qd)
-    unit = {Kind.STIFFNESS: q, Kind.OFFSET: np.ones_like(q), Kind.VISCOUS: qd,
-            Kind.COULOMB: sign, Kind.MOTOR_INERTIA: qdd}
+    unit = {
+        Kind.STIFFNESS: q,
+        Kind.OFFSET: np.ones_like(q),
+        Kind.VISCOUS: qd,
+        Kind.COULOMB: sign,
+        Kind.MOTOR_INERTIA: qdd,
+    }
     joints[:, i] += value * unit[extra.kind]
 
 
@@ -155,12 +187,15 @@ def _body_wrench(w: Array, X: Array, wrench: Array) -> None:
         hx = Jxx * ox + Jxy * oy + Jxz * oz
         hy = Jxy * ox + Jyy * oy + Jyz * oz
         hz = Jxz * ox + Jyz * oy + Jzz * oz
-        wrench[3 * LANES + i] = (Jxx * dx + Jxy * dy + Jxz * dz + oy * hz - oz * hy
-                                 + sy * az - sz * ay)
-        wrench[4 * LANES + i] = (Jxy * dx + Jyy * dy + Jyz * dz + oz * hx - ox * hz
-                                 + sz * ax - sx * az)
-        wrench[5 * LANES + i] = (Jxz * dx + Jyz * dy + Jzz * dz + ox * hy - oy * hx
-                                 + sx * ay - sy * ax)
+        wrench[3 * LANES + i] = (
+            Jxx * dx + Jxy * dy + Jxz * dz + oy * hz - oz * hy + sy * az - sz * ay
+        )
+        wrench[4 * LANES + i] = (
+            Jxy * dx + Jyy * dy + Jyz * dz + oz * hx - ox * hz + sz * ax - sx * az
+        )
+        wrench[5 * LANES + i] = (
+            Jxz * dx + Jyz * dy + Jzz * dz + ox * hy - oy * hx + sx * ay - sy * ax
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -181,9 +216,18 @@ def _backward(m: KernelModel, state: Array, joints: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _newton_euler(m: KernelModel, X: Array, q: Array, qd: Array, qdd: Array,
-                  acceleration: Array, omega: Array, omega_dot: Array, base: Array,
-                  joints: Array) -> None:
+def _newton_euler(
+    m: KernelModel,
+    X: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    acceleration: Array,
+    omega: Array,
+    omega_dot: Array,
+    base: Array,
+    joints: Array,
+) -> None:
     """Equations 7 to 17 for all samples; `base` is the wrench at the root origin."""
     bodies = m.parent.shape[0]
     state, joint = make_state(bodies), np.zeros(JOINT)
@@ -204,8 +248,17 @@ def _newton_euler(m: KernelModel, X: Array, q: Array, qd: Array, qdd: Array,
 
 
 @njit(cache=True, nogil=True)
-def _project(m: KernelModel, joint_row: NDArray[np.int64], base_row: int, body: int,
-             values: Array, q: Array, qd: Array, qdd: Array, out: Array) -> None:
+def _project(
+    m: KernelModel,
+    joint_row: NDArray[np.int64],
+    base_row: int,
+    body: int,
+    values: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    out: Array,
+) -> None:
     """Add a wrench (N, 6) at body `body`'s origin in its axes to the rows (-1: the root)."""
     state, joint = make_state(m.parent.shape[0]), np.zeros(JOINT)
     wrench, line = np.zeros(6 * LANES), np.zeros(LANES)

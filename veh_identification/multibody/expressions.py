@@ -21,16 +21,22 @@ class Linear:
 
     def scaled(self, factor: float) -> Linear:
         """The expression times a number."""
-        return Linear(self.constant * factor,
-                      {name: value * factor for name, value in self.coefficients.items()})
+        return Linear(
+            self.constant * factor,
+            {name: value * factor for name, value in self.coefficients.items()},
+        )
 
     def plus(self, other: Linear) -> Linear:
         """Sum of two expressions."""
         names = dict.fromkeys([*self.coefficients, *other.coefficients])
-        total = {name: self.coefficients.get(name, 0.0) + other.coefficients.get(name, 0.0)
-                 for name in names}
-        return Linear(self.constant + other.constant,
-                      {name: value for name, value in total.items() if value != 0.0})
+        total = {
+            name: self.coefficients.get(name, 0.0) + other.coefficients.get(name, 0.0)
+            for name in names
+        }
+        return Linear(
+            self.constant + other.constant,
+            {name: value for name, value in total.items() if value != 0.0},
+        )
 
 
 def parse_linear(entry: object, constants: Mapping[str, float], where: str) -> Linear:
@@ -46,7 +52,7 @@ def parse_linear(entry: object, constants: Mapping[str, float], where: str) -> L
 
 def _short(entry: object) -> str:
     """The entry for a sentence; YAML integers may have thousands of digits."""
-    text = str(entry) if not isinstance(entry, int) or abs(entry) < 10 ** 30 else 'a huge integer'
+    text = str(entry) if not isinstance(entry, int) or abs(entry) < 10**30 else 'a huge integer'
     return text if len(text) <= 60 else f'{text[:57]}...'
 
 
@@ -70,8 +76,11 @@ def _real(number: float) -> float:
 
 
 def _evaluate(node: ast.expr, constants: Mapping[str, float], where: str) -> Linear:
-    if (isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
-            and not isinstance(node.value, bool)):
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, (int, float))
+        and not isinstance(node.value, bool)
+    ):
         return Linear(_real(node.value))
     if isinstance(node, ast.Name):
         if node.id == 'pi':
@@ -86,10 +95,18 @@ def _evaluate(node: ast.expr, constants: Mapping[str, float], where: str) -> Lin
         sign = -1.0 if isinstance(node.op, ast.USub) else 1.0
         return _evaluate(node.operand, constants, where).scaled(sign)
     if isinstance(node, ast.BinOp):
-        return _binary(node.op, _evaluate(node.left, constants, where),
-                       _evaluate(node.right, constants, where), where)
-    if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-            and node.func.id in _FUNCTIONS and len(node.args) == 1):
+        return _binary(
+            node.op,
+            _evaluate(node.left, constants, where),
+            _evaluate(node.right, constants, where),
+            where,
+        )
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _FUNCTIONS
+        and len(node.args) == 1
+    ):
         argument = _evaluate(node.args[0], constants, where)
         if not argument.coefficients:
             return Linear(_FUNCTIONS[node.func.id](argument.constant))

@@ -29,8 +29,10 @@ def from_mass_moments(mass: ArrayLike, first_moment: ArrayLike, inertia: ArrayLi
     """Parameters (..., 10) from mass, first moments and inertia matrix about the origin."""
     m = np.asarray(mass, dtype=float)[..., None]
     J = np.asarray(inertia, dtype=float)
-    entries = np.stack([J[..., 0, 0], J[..., 0, 1], J[..., 0, 2],
-                        J[..., 1, 1], J[..., 1, 2], J[..., 2, 2]], axis=-1)
+    entries = np.stack(
+        [J[..., 0, 0], J[..., 0, 1], J[..., 0, 2], J[..., 1, 1], J[..., 1, 2], J[..., 2, 2]],
+        axis=-1,
+    )
     return np.concatenate([m, np.asarray(first_moment, dtype=float), entries], axis=-1)
 
 
@@ -78,8 +80,9 @@ def from_pseudo_inertia(matrix: ArrayLike) -> Array:
     S = np.asarray(matrix, dtype=float)
     second = S[..., :3, :3]
     trace = np.trace(second, axis1=-2, axis2=-1)
-    return from_mass_moments(S[..., 3, 3], S[..., :3, 3],
-                             trace[..., None, None] * np.eye(3) - second)
+    return from_mass_moments(
+        S[..., 3, 3], S[..., :3, 3], trace[..., None, None] * np.eye(3) - second
+    )
 
 
 def consistency_violation(parameters: ArrayLike, relative_margin: float = 0.0) -> str:
@@ -97,11 +100,15 @@ def consistency_violation(parameters: ArrayLike, relative_margin: float = 0.0) -
     moments = np.linalg.eigvalsh(centre_of_mass(p)[2])
     margin = relative_margin * abs(moments[2])
     if moments[0] <= margin:
-        return (f'smallest principal moment at the centre of mass {moments[0]:.6g} kg m^2 is not '
-                'positive')
+        return (
+            f'smallest principal moment at the centre of mass {moments[0]:.6g} kg m^2 is not '
+            'positive'
+        )
     if moments[0] + moments[1] - moments[2] <= margin:
-        return (f'triangle inequality broken: principal moments {moments[0]:.6g} + '
-                f'{moments[1]:.6g} do not exceed {moments[2]:.6g} kg m^2')
+        return (
+            f'triangle inequality broken: principal moments {moments[0]:.6g} + '
+            f'{moments[1]:.6g} do not exceed {moments[2]:.6g} kg m^2'
+        )
     return ''
 
 
@@ -172,6 +179,10 @@ def rotation_from_rpy(rpy: ArrayLike) -> Array:
     roll, pitch, yaw = np.asarray(rpy, dtype=float)
     cr, sr, cp, sp = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch)
     cy, sy = np.cos(yaw), np.sin(yaw)
-    return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                     [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                     [-sp, cp * sr, cp * cr]])
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )

@@ -62,8 +62,14 @@ def kernel_model(model: TreeModel) -> KernelModel:
     constant, cosine, sine = model.joint_transform()
     shift = np.einsum('bij,bj->bi', model.rotation, model.axis)
     arrays = (constant, cosine, sine, model.translation, model.axis, shift)
-    return KernelModel(model.parent, model.joint_type, model.coordinate, model.multiplier,
-                       model.offset, *(np.ascontiguousarray(array) for array in arrays))
+    return KernelModel(
+        model.parent,
+        model.joint_type,
+        model.coordinate,
+        model.multiplier,
+        model.offset,
+        *(np.ascontiguousarray(array) for array in arrays),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -78,12 +84,13 @@ def make_state(bodies: int) -> Array:
 @njit(cache=True, nogil=True)
 def slot(state: Array, body: int) -> Array:
     """The fields of a body; -1 is the root."""
-    return state[(body + 1) * SLOT:(body + 2) * SLOT]
+    return state[(body + 1) * SLOT : (body + 2) * SLOT]
 
 
 @njit(cache=True, nogil=True)
-def load_root(state: Array, acceleration: Array, omega: Array, omega_dot: Array,
-              first: int) -> None:
+def load_root(
+    state: Array, acceleration: Array, omega: Array, omega_dot: Array, first: int
+) -> None:
     """Root motion of LANES samples: the Euler variables of the mixed Newton-Lagrange form."""
     last = acceleration.shape[0] - 1
     for axis in range(3):
@@ -95,8 +102,9 @@ def load_root(state: Array, acceleration: Array, omega: Array, omega_dot: Array,
 
 
 @njit(cache=True, nogil=True)
-def load_joint(m: KernelModel, joint: Array, j: int, q: Array, qd: Array, qdd: Array,
-               first: int) -> None:
+def load_joint(
+    m: KernelModel, joint: Array, j: int, q: Array, qd: Array, qdd: Array, first: int
+) -> None:
     """Joint position, rate and its derivative from the coordinate the joint follows."""
     c, factor, last = m.coordinate[j], m.multiplier[j], q.shape[0] - 1
     joint[:] = 0.0
@@ -143,7 +151,7 @@ def advance(own: Array, up: Array, joint: Array, m: KernelModel, j: int) -> None
         ax = up[AX + i] + dy * pz - dz * py + oy * vz - oz * vy
         ay = up[AY + i] + dz * px - dx * pz + oz * vx - ox * vz
         az = up[AZ + i] + dx * py - dy * px + ox * vy - oy * vx
-        ux = r00 * ox + r10 * oy + r20 * oz                                   # (7)
+        ux = r00 * ox + r10 * oy + r20 * oz  # (7)
         uy = r01 * ox + r11 * oy + r21 * oz
         uz = r02 * ox + r12 * oy + r22 * oz
         ex, ey, ez = uy * nz - uz * ny, uz * nx - ux * nz, ux * ny - uy * nx
@@ -167,8 +175,9 @@ def advance(own: Array, up: Array, joint: Array, m: KernelModel, j: int) -> None
 
 
 @njit(cache=True, nogil=True)
-def forward(m: KernelModel, state: Array, joint: Array, q: Array, qd: Array, qdd: Array,
-            first: int) -> None:
+def forward(
+    m: KernelModel, state: Array, joint: Array, q: Array, qd: Array, qdd: Array, first: int
+) -> None:
     """Motion and poses of all bodies for LANES samples; the root must be loaded."""
     for j in range(m.parent.shape[0]):
         load_joint(m, joint, j, q, qd, qdd, first)
@@ -211,15 +220,36 @@ def body_motion(model: TreeModel, motion: Motion) -> BodyMotion:
     check_motion(model, motion)
     n, b = len(motion), model.bodies
     fields = np.empty((n, b, 21))
-    _body_motion(kernel_model(model), motion.q, motion.qd, motion.qdd, motion.base_acceleration,
-                 motion.base_angular_velocity, motion.base_angular_acceleration, fields)
-    return BodyMotion(fields[..., 9:18].reshape(n, b, 3, 3), fields[..., 18:21], fields[..., 0:3],
-                      fields[..., 3:6], fields[..., 6:9])
+    _body_motion(
+        kernel_model(model),
+        motion.q,
+        motion.qd,
+        motion.qdd,
+        motion.base_acceleration,
+        motion.base_angular_velocity,
+        motion.base_angular_acceleration,
+        fields,
+    )
+    return BodyMotion(
+        fields[..., 9:18].reshape(n, b, 3, 3),
+        fields[..., 18:21],
+        fields[..., 0:3],
+        fields[..., 3:6],
+        fields[..., 6:9],
+    )
 
 
 @njit(cache=True, nogil=True)
-def _body_motion(m: KernelModel, q: Array, qd: Array, qdd: Array, acceleration: Array,
-                 omega: Array, omega_dot: Array, out: Array) -> None:
+def _body_motion(
+    m: KernelModel,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    acceleration: Array,
+    omega: Array,
+    omega_dot: Array,
+    out: Array,
+) -> None:
     state, joint = make_state(m.parent.shape[0]), np.zeros(JOINT)
     for first in range(0, q.shape[0], LANES):
         load_root(state, acceleration, omega, omega_dot, first)

@@ -28,8 +28,10 @@ def lock_joints(model: TreeModel, positions: Mapping[str, float], merge: bool = 
     """
     for name, value in positions.items():
         if not np.isfinite(value):
-            raise ModelError(f'model {model.name}: joint "{name}" is locked at {value:g}, '
-                             'expected a finite position')
+            raise ModelError(
+                f'model {model.name}: joint "{name}" is locked at {value:g}, '
+                'expected a finite position'
+            )
     held = {model.coordinate_index(name): float(value) for name, value in positions.items()}
     rotation, translation = model.rotation.copy(), model.translation.copy()
     joint_type, coordinate = model.joint_type.copy(), model.coordinate.copy()
@@ -47,9 +49,13 @@ def lock_joints(model: TreeModel, positions: Mapping[str, float], merge: bool = 
     renumber = np.full(model.dof + 1, -1, dtype=np.int64)
     renumber[kept] = np.arange(len(kept))
     locked = replace(
-        model, rotation=rotation, translation=translation, joint_type=joint_type,
+        model,
+        rotation=rotation,
+        translation=translation,
+        joint_type=joint_type,
         coordinate=renumber[coordinate],
-        coordinate_names=tuple(model.coordinate_names[k] for k in kept))
+        coordinate_names=tuple(model.coordinate_names[k] for k in kept),
+    )
     return merge_locked(locked) if merge else locked
 
 
@@ -76,8 +82,9 @@ def merge_locked(model: TreeModel) -> TreeModel:
     for body in range(model.bodies):
         holder = poses[body]
         if holder.body != body and holder.body != ROOT:
-            parameters[holder.body] += transport(model.parameters[body], holder.rotation,
-                                                 holder.translation)
+            parameters[holder.body] += transport(
+                model.parameters[body], holder.rotation, holder.translation
+            )
             real[holder.body] |= model.real[body]
         elif holder.body == body and parent[body] != ROOT:
             joint = _beyond(poses, model, body, int(parent[body]))
@@ -87,8 +94,9 @@ def merge_locked(model: TreeModel) -> TreeModel:
     merged = dict(model.merged)
     for body, holder in enumerate(poses):
         if holder.body != body:
-            frames[model.body_names[body]] = Frame(renumber[holder.body], holder.rotation,
-                                                   holder.translation)
+            frames[model.body_names[body]] = Frame(
+                renumber[holder.body], holder.rotation, holder.translation
+            )
             into = 'root' if holder.body == ROOT else model.body_names[holder.body]
             merged[model.body_names[body]] = into
     for name, into in merged.items():
@@ -98,11 +106,18 @@ def merge_locked(model: TreeModel) -> TreeModel:
         body_names=tuple(model.body_names[k] for k in kept),
         joint_names=tuple(model.joint_names[k] for k in kept),
         parent=np.array([renumber[int(parent[k])] for k in kept], dtype=np.int64),
-        joint_type=model.joint_type[kept], rotation=rotation[kept],
-        translation=translation[kept], axis=model.axis[kept],
-        coordinate=model.coordinate[kept], multiplier=model.multiplier[kept],
-        offset=model.offset[kept], real=real[kept], parameters=parameters[kept],
-        frames=frames, merged=merged)
+        joint_type=model.joint_type[kept],
+        rotation=rotation[kept],
+        translation=translation[kept],
+        axis=model.axis[kept],
+        coordinate=model.coordinate[kept],
+        multiplier=model.multiplier[kept],
+        offset=model.offset[kept],
+        real=real[kept],
+        parameters=parameters[kept],
+        frames=frames,
+        merged=merged,
+    )
 
 
 def _beyond(poses: list[Frame], model: TreeModel, body: int, parent: int) -> Frame:
@@ -114,8 +129,9 @@ def _beyond(poses: list[Frame], model: TreeModel, body: int, parent: int) -> Fra
 
 
 def _composed(holder: Frame, rotation: Array, translation: Array) -> Frame:
-    return Frame(holder.body, holder.rotation @ rotation,
-                 holder.rotation @ translation + holder.translation)
+    return Frame(
+        holder.body, holder.rotation @ rotation, holder.rotation @ translation + holder.translation
+    )
 
 
 def _moved(poses: list[Frame], frame: Frame, renumber: Mapping[int, int]) -> Frame:

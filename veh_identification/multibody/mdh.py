@@ -66,24 +66,33 @@ def parse_mdh(table: Any, where: str = 'table') -> TreeModel:
         raise ModelError(f'{where}: expected a mapping with a list "bodies"')
     unknown = [str(key) for key in table if key not in _TABLE_KEYS]
     if unknown:
-        raise ModelError(f'{where}: the table has the unknown entry "{unknown[0]}", expected one '
-                         f'of {", ".join(sorted(_TABLE_KEYS))}')
+        raise ModelError(
+            f'{where}: the table has the unknown entry "{unknown[0]}", expected one '
+            f'of {", ".join(sorted(_TABLE_KEYS))}'
+        )
     base = table.get('base', 'joints')
     if base not in ('euler', 'joints'):
         raise ModelError(f'{where}: base is "{base}", expected euler or joints')
     constants = _constants(table.get('constants') or {}, where)
     rows = table['bodies']
     names = [_name(row, k, where) for k, row in enumerate(rows)]
-    specs = [_body(row, name, names, constants, where)
-             for row, name in zip(rows, names, strict=True)]
+    specs = [
+        _body(row, name, names, constants, where) for row, name in zip(rows, names, strict=True)
+    ]
     if base == 'euler' and specs:
         _check_euler_base(specs, where)
-    return assemble(str(table.get('name', where)), specs, base == 'euler',
-                    _ties(table.get('ties'), where), where)
+    return assemble(
+        str(table.get('name', where)),
+        specs,
+        base == 'euler',
+        _ties(table.get('ties'), where),
+        where,
+    )
 
 
-def mdh_transform(gamma: float, b: float, alpha: float, d: float, theta: float,
-                  r: float) -> tuple[Array, Array]:
+def mdh_transform(
+    gamma: float, b: float, alpha: float, d: float, theta: float, r: float
+) -> tuple[Array, Array]:
     """Rotation and origin of frame j in its antecedent: the blocks of equation 1."""
     about_z, about_x = axis_rotation(_Z, gamma), axis_rotation(_X, alpha)
     rotation = about_z @ about_x @ axis_rotation(_Z, theta)
@@ -109,16 +118,19 @@ def _ties(entries: Any, where: str) -> tuple[str, ...]:
         raise ModelError(f'{where}: ties is {entries!r}, expected a list of relations')
     for k, entry in enumerate(entries, start=1):
         if not isinstance(entry, str) or '=' not in entry:
-            raise ModelError(f'{where}: ties, entry {k} is {entry!r}, expected a relation such as '
-                             '"wheel.MSx = 0"')
+            raise ModelError(
+                f'{where}: ties, entry {k} is {entry!r}, expected a relation such as '
+                '"wheel.MSx = 0"'
+            )
     return tuple(entries)
 
 
 def _number(entry: Any, constants: Mapping[str, float], where: str) -> float:
     value = parse_linear(entry, constants, where)
     if value.coefficients:
-        raise ModelError(f'{where}: "{entry}" uses the unknown constant '
-                         f'"{next(iter(value.coefficients))}"')
+        raise ModelError(
+            f'{where}: "{entry}" uses the unknown constant "{next(iter(value.coefficients))}"'
+        )
     return value.constant
 
 
@@ -131,19 +143,23 @@ def _name(row: Any, index: int, where: str) -> str:
     if isinstance(name, bool) or not isinstance(name, (str, int)) or not str(name).strip():
         raise ModelError(f'{where}: row {index + 1} has the name {name!r}, expected text')
     if unknown:
-        raise ModelError(f'{where}: body "{name}" has the unknown entry "{unknown[0]}", expected '
-                         f'one of {", ".join(sorted(_KEYS))}')
+        raise ModelError(
+            f'{where}: body "{name}" has the unknown entry "{unknown[0]}", expected '
+            f'one of {", ".join(sorted(_KEYS))}'
+        )
     return str(name)
 
 
-def _body(row: Mapping[str, Any], name: str, names: list[str], constants: Mapping[str, float],
-          where: str) -> BodySpec:
+def _body(
+    row: Mapping[str, Any], name: str, names: list[str], constants: Mapping[str, float], where: str
+) -> BodySpec:
     """One row of the table."""
     here = f'{where}: body "{name}"'
     sigma = row.get('sigma')
     if sigma not in (REVOLUTE, PRISMATIC, LOCKED) or isinstance(sigma, bool):
-        raise ModelError(f'{here} has sigma {sigma!r}, expected 0 (revolute), 1 (prismatic) or 2 '
-                         '(locked)')
+        raise ModelError(
+            f'{here} has sigma {sigma!r}, expected 0 (revolute), 1 (prismatic) or 2 (locked)'
+        )
     variable_entry = {REVOLUTE: 'theta', PRISMATIC: 'r'}.get(sigma, '')
     geometry, variable = {}, Linear()
     for key in _GEOMETRY:
@@ -161,9 +177,20 @@ def _body(row: Mapping[str, Any], name: str, names: list[str], constants: Mappin
     if not isinstance(virtual, bool):
         raise ModelError(f'{here} has virtual {virtual!r}, expected true or false')
     real = not virtual
-    return BodySpec(name, _antecedent(row.get('antecedent'), names, here), joint, int(sigma),
-                    rotation, translation, _Z, coordinate, multiplier, 0.0, real,
-                    _inertia(row.get('inertia'), real, constants, here))
+    return BodySpec(
+        name,
+        _antecedent(row.get('antecedent'), names, here),
+        joint,
+        int(sigma),
+        rotation,
+        translation,
+        _Z,
+        coordinate,
+        multiplier,
+        0.0,
+        real,
+        _inertia(row.get('inertia'), real, constants, here),
+    )
 
 
 def _coordinate(variable: Linear, joint: str, here: str) -> tuple[str, float]:
@@ -173,9 +200,11 @@ def _coordinate(variable: Linear, joint: str, here: str) -> tuple[str, float]:
     if 0.0 in variable.coefficients.values():
         raise ModelError(f'{here} uses its joint variable with the factor 0')
     if len(variable.coefficients) > 1:
-        raise ModelError(f'{here} depends on {len(variable.coefficients)} variables '
-                         f'({", ".join(variable.coefficients)}), expected one joint variable and '
-                         'known constants')
+        raise ModelError(
+            f'{here} depends on {len(variable.coefficients)} variables '
+            f'({", ".join(variable.coefficients)}), expected one joint variable and '
+            'known constants'
+        )
     return next(iter(variable.coefficients.items()))
 
 
@@ -186,28 +215,36 @@ def _antecedent(entry: Any, names: list[str], here: str) -> str:
         return names[entry - 1]
     if isinstance(entry, str) and entry in names:
         return entry
-    raise ModelError(f'{here} names the antecedent {entry!r}, which is neither 0, nor a row '
-                     'number, nor the name of a body')
+    raise ModelError(
+        f'{here} names the antecedent {entry!r}, which is neither 0, nor a row '
+        'number, nor the name of a body'
+    )
 
 
 def _inertia(entries: Any, real: bool, constants: Mapping[str, float], here: str) -> Array:
     entries = {} if entries is None else entries
     if not isinstance(entries, Mapping) or set(entries) - set(PARAMETER_NAMES):
-        raise ModelError(f'{here} has the inertia {entries!r}, expected a mapping with keys of '
-                         f'{", ".join(PARAMETER_NAMES)}')
+        raise ModelError(
+            f'{here} has the inertia {entries!r}, expected a mapping with keys of '
+            f'{", ".join(PARAMETER_NAMES)}'
+        )
     if entries and not real:
         raise ModelError(f'{here} is virtual but has inertia')
-    values = np.array([_number(entries.get(key, 0), constants, f'{here}, {key}')
-                       for key in PARAMETER_NAMES])
+    values = np.array(
+        [_number(entries.get(key, 0), constants, f'{here}, {key}') for key in PARAMETER_NAMES]
+    )
     if values[0] < 0.0:
-        raise ModelError(f'{here} has the mass {values[0]:g} kg, expected a number that is not '
-                         'negative')
+        raise ModelError(
+            f'{here} has the mass {values[0]:g} kg, expected a number that is not negative'
+        )
     # Tables may leave entries out, so more than the signs cannot be asked for.
     for key in ('Jxx', 'Jyy', 'Jzz'):
         value = values[PARAMETER_NAMES.index(key)]
         if value < 0.0:
-            raise ModelError(f'{here}, {key} is {value:g} kg m^2, expected a moment of inertia '
-                             'that is not negative')
+            raise ModelError(
+                f'{here}, {key} is {value:g} kg m^2, expected a moment of inertia '
+                'that is not negative'
+            )
     return values
 
 
@@ -216,5 +253,7 @@ def _check_euler_base(specs: list[BodySpec], where: str) -> None:
     first = specs[0]
     moved = not np.allclose(first.rotation, np.eye(3)) or np.any(first.translation != 0.0)
     if first.parent or first.joint_type != LOCKED or moved:
-        raise ModelError(f'{where}: body "{first.name}" moves with Euler variables, expected '
-                         'antecedent 0, sigma 2 and zeros in its row')
+        raise ModelError(
+            f'{where}: body "{first.name}" moves with Euler variables, expected '
+            'antecedent 0, sigma 2 and zeros in its row'
+        )

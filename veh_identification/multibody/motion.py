@@ -36,27 +36,44 @@ class Motion:
         return int(self.q.shape[0])
 
     def __getitem__(self, samples: slice) -> Motion:
-        return Motion(*(np.ascontiguousarray(getattr(self, item.name)[samples])
-                        for item in fields(self)))
+        return Motion(
+            *(np.ascontiguousarray(getattr(self, item.name)[samples]) for item in fields(self))
+        )
 
 
-def fixed_base_motion(q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
-                      gravity: ArrayLike = STANDARD_GRAVITY,
-                      air_speed_squared: ArrayLike | None = None) -> Motion:
+def fixed_base_motion(
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    gravity: ArrayLike = STANDARD_GRAVITY,
+    air_speed_squared: ArrayLike | None = None,
+) -> Motion:
     """Motion over a root frame at rest; `gravity` (3,) in root axes (equation 9's start)."""
     positions = _contiguous(q)
     samples = positions.shape[0]
     acceleration = np.tile(-np.asarray(gravity, dtype=float), (samples, 1))
-    return Motion(positions, _contiguous(qd), _contiguous(qdd), acceleration,
-                  np.zeros((samples, 3)), np.zeros((samples, 3)),
-                  _air(air_speed_squared, samples))
+    return Motion(
+        positions,
+        _contiguous(qd),
+        _contiguous(qdd),
+        acceleration,
+        np.zeros((samples, 3)),
+        np.zeros((samples, 3)),
+        _air(air_speed_squared, samples),
+    )
 
 
-def floating_base_motion(q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
-                         acceleration: ArrayLike, angular_velocity: ArrayLike,
-                         angular_acceleration: ArrayLike, rotation: ArrayLike | None = None,
-                         gravity: ArrayLike = STANDARD_GRAVITY,
-                         air_speed_squared: ArrayLike | None = None) -> Motion:
+def floating_base_motion(
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    acceleration: ArrayLike,
+    angular_velocity: ArrayLike,
+    angular_acceleration: ArrayLike,
+    rotation: ArrayLike | None = None,
+    gravity: ArrayLike = STANDARD_GRAVITY,
+    air_speed_squared: ArrayLike | None = None,
+) -> Motion:
     """Motion of a floating base from Euler variables, all (N, 3) in base axes.
 
     `acceleration` is that of the base origin; with `rotation` (N, 3, 3), the base in the world,
@@ -66,25 +83,38 @@ def floating_base_motion(q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
     positions = _contiguous(q)
     specific = _contiguous(acceleration)
     if rotation is not None:
-        turned = np.einsum('nji,j->ni', np.asarray(rotation, dtype=float),
-                           np.asarray(gravity, dtype=float))
+        turned = np.einsum(
+            'nji,j->ni', np.asarray(rotation, dtype=float), np.asarray(gravity, dtype=float)
+        )
         specific = specific - turned
-    return Motion(positions, _contiguous(qd), _contiguous(qdd), specific,
-                  _contiguous(angular_velocity), _contiguous(angular_acceleration),
-                  _air(air_speed_squared, positions.shape[0]))
+    return Motion(
+        positions,
+        _contiguous(qd),
+        _contiguous(qdd),
+        specific,
+        _contiguous(angular_velocity),
+        _contiguous(angular_acceleration),
+        _air(air_speed_squared, positions.shape[0]),
+    )
 
 
 def check_motion(model: TreeModel, motion: Motion) -> None:
     """ModelError when an array of the motion does not fit the model."""
     samples = len(motion)
-    expected = {'q': (samples, model.dof), 'qd': (samples, model.dof),
-                'qdd': (samples, model.dof), 'air_speed_squared': (samples,)}
+    expected = {
+        'q': (samples, model.dof),
+        'qd': (samples, model.dof),
+        'qdd': (samples, model.dof),
+        'air_speed_squared': (samples,),
+    }
     for item in fields(motion):
         shape = expected.get(item.name, (samples, 3))
         found = getattr(motion, item.name).shape
         if found != shape:
-            raise ModelError(f'model {model.name}: {item.name} has the shape {found}, expected '
-                             f'{shape}: {samples} samples of {model.dof} coordinates')
+            raise ModelError(
+                f'model {model.name}: {item.name} has the shape {found}, expected '
+                f'{shape}: {samples} samples of {model.dof} coordinates'
+            )
 
 
 def random_motion(model: TreeModel, samples: int, seed: int = 0) -> Motion:

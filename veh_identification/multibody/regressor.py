@@ -53,11 +53,18 @@ class Regressor:
     the columns to keep (None keeps all); `columns` always describes exactly what is filled.
     """
 
-    def __init__(self, model: TreeModel, rows: str = 'all', bodies: Sequence[str] | None = None,
-                 extras: Sequence[ExtraColumn] = (), enabled: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        model: TreeModel,
+        rows: str = 'all',
+        bodies: Sequence[str] | None = None,
+        extras: Sequence[ExtraColumn] = (),
+        enabled: Sequence[str] | None = None,
+    ) -> None:
         if bodies is None:
-            bodies = [name for name, real in zip(model.body_names, model.real, strict=True)
-                      if real]
+            bodies = [
+                name for name, real in zip(model.body_names, model.real, strict=True) if real
+            ]
         self.model = model
         self.columns: Columns = describe(model, bodies, extras, enabled)
         self.row_names = _row_names(model, rows)
@@ -74,8 +81,10 @@ class Regressor:
         check_motion(self.model, motion)
         expected = (len(motion), *self.shape)
         if out.shape != expected or out.dtype != np.float64 or not out.flags.c_contiguous:
-            raise ModelError(f'regressor output must be a contiguous float64 array {expected}, '
-                             f'found {out.dtype} {out.shape}')
+            raise ModelError(
+                f'regressor output must be a contiguous float64 array {expected}, '
+                f'found {out.dtype} {out.shape}'
+            )
         parts = share_out(len(motion))
         if len(parts) == 1:
             self._run(motion, out)
@@ -84,9 +93,18 @@ class Regressor:
         return out
 
     def _run(self, motion: Motion, out: Array) -> None:
-        regressor_kernel(self._arrays, self._layout, motion.q, motion.qd, motion.qdd,
-                         motion.base_acceleration, motion.base_angular_velocity,
-                         motion.base_angular_acceleration, motion.air_speed_squared, out)
+        regressor_kernel(
+            self._arrays,
+            self._layout,
+            motion.q,
+            motion.qd,
+            motion.qdd,
+            motion.base_acceleration,
+            motion.base_angular_velocity,
+            motion.base_angular_acceleration,
+            motion.air_speed_squared,
+            out,
+        )
 
     def compute(self, motion: Motion) -> Array:
         """W of every sample as a new array (N, rows, columns)."""
@@ -97,7 +115,7 @@ class Regressor:
         buffer = np.empty((min(size, len(motion)), *self.shape))
         for start in range(0, len(motion), size):
             samples = slice(start, min(start + size, len(motion)))
-            yield samples, self.fill(motion[samples], buffer[:samples.stop - start])
+            yield samples, self.fill(motion[samples], buffer[: samples.stop - start])
 
 
 def _row_names(model: TreeModel, rows: str) -> tuple[str, ...]:
@@ -107,28 +125,32 @@ def _row_names(model: TreeModel, rows: str) -> tuple[str, ...]:
     return choices[rows]
 
 
-def _layout(model: TreeModel, columns: Columns, row_names: tuple[str, ...],
-            extras: Sequence[ExtraColumn]) -> Layout:
+def _layout(
+    model: TreeModel, columns: Columns, row_names: tuple[str, ...], extras: Sequence[ExtraColumn]
+) -> Layout:
     """Where the kernel writes what: derived from `columns`, so the two cannot drift apart."""
-    has_base = row_names[:len(BASE_ROWS)] == BASE_ROWS
+    has_base = row_names[: len(BASE_ROWS)] == BASE_ROWS
     first_joint = len(BASE_ROWS) if has_base else 0
     has_joints = len(row_names) > first_joint
     joint_row = np.full(max(model.dof, 1), -1, dtype=np.int64)
     if has_joints:
-        joint_row[:model.dof] = first_joint + np.arange(model.dof)
+        joint_row[: model.dof] = first_joint + np.arange(model.dof)
     column = np.full((model.bodies, PARAMETERS_PER_BODY), -1, dtype=np.int64)
     for k, entry in enumerate(columns):
         if entry.kind is Kind.INERTIAL:
             column[model.body_index(entry.body), entry.parameter] = k
     kept = [extra for extra in extras if extra_name(extra) in columns.names]
     return Layout(
-        base_row=0 if has_base else -1, joint_row=joint_row, column=column,
+        base_row=0 if has_base else -1,
+        joint_row=joint_row,
+        column=column,
         start=_contiguous_start(column),
         extra_kind=_integers([int(extra.kind) for extra in kept]),
         extra_first=_integers([_first(model, extra) for extra in kept]),
         extra_second=_integers([_second(model, extra) for extra in kept]),
         extra_column=_integers([columns.index(extra_name(extra)) for extra in kept]),
-        extra_smoothing=np.array([extra.smoothing for extra in kept], dtype=float))
+        extra_smoothing=np.array([extra.smoothing for extra in kept], dtype=float),
+    )
 
 
 def _contiguous_start(column: NDArray[np.int64]) -> NDArray[np.int64]:

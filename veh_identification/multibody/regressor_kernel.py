@@ -134,8 +134,17 @@ def _project(w: Array, Y: Array, line: Array, columns: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _add_joints(m: KernelModel, layout: Layout, state: Array, j: int, Y: Array, line: Array,
-                out: Array, first: int, count: int) -> None:
+def _add_joints(
+    m: KernelModel,
+    layout: Layout,
+    state: Array,
+    j: int,
+    Y: Array,
+    line: Array,
+    out: Array,
+    first: int,
+    count: int,
+) -> None:
     """Project the block of body j on all joints between it and the root."""
     ancestor = j
     while ancestor >= 0:
@@ -152,8 +161,16 @@ def _add_joints(m: KernelModel, layout: Layout, state: Array, j: int, Y: Array, 
 
 
 @njit(cache=True, nogil=True)
-def add_wrench(m: KernelModel, joint_row: Integers, base_row: int, state: Array, body: int,
-               wrench: Array, line: Array, target: Array) -> None:
+def add_wrench(
+    m: KernelModel,
+    joint_row: Integers,
+    base_row: int,
+    state: Array,
+    body: int,
+    wrench: Array,
+    line: Array,
+    target: Array,
+) -> None:
     """Project wrenches on `body` (6 x LANES, root origin and axes) on the rows of `target`.
 
     `target` is (samples, rows) with at most LANES samples.
@@ -181,8 +198,7 @@ def to_root(w: Array, wrench: Array) -> None:
         for r in range(3):
             row = 3 * r * LANES + i
             wrench[r * LANES + i] = w[R00 + row] * fx + w[R01 + row] * fy + w[R02 + row] * fz
-            wrench[(r + 3) * LANES + i] = (w[R00 + row] * nx + w[R01 + row] * ny
-                                           + w[R02 + row] * nz)
+            wrench[(r + 3) * LANES + i] = w[R00 + row] * nx + w[R01 + row] * ny + w[R02 + row] * nz
         fx, fy, fz = wrench[i], wrench[LANES + i], wrench[2 * LANES + i]
         px, py, pz = w[PX + i], w[PY + i], w[PZ + i]
         wrench[3 * LANES + i] += py * fz - pz * fy
@@ -217,17 +233,26 @@ def _add_joint_columns(layout: Layout, q: Array, qd: Array, qdd: Array, out: Arr
             o = layout.extra_second[e]
             for s in range(q.shape[0]):
                 if row >= 0:
-                    out[s, row, column] += q[s, i] - q[s, o]                  # (31)
+                    out[s, row, column] += q[s, i] - q[s, o]  # (31)
                     out[s, layout.joint_row[o], column] += q[s, o] - q[s, i]
         elif row >= 0:
             for s in range(q.shape[0]):
-                out[s, row, column] += _joint_value(kind, layout.extra_smoothing[e], q[s, i],
-                                                    qd[s, i], qdd[s, i])
+                out[s, row, column] += _joint_value(
+                    kind, layout.extra_smoothing[e], q[s, i], qd[s, i], qdd[s, i]
+                )
 
 
 @njit(cache=True, nogil=True)
-def _add_air_columns(m: KernelModel, layout: Layout, state: Array, air: Array, wrench: Array,
-                     line: Array, out: Array, first: int) -> None:
+def _add_air_columns(
+    m: KernelModel,
+    layout: Layout,
+    state: Array,
+    air: Array,
+    wrench: Array,
+    line: Array,
+    out: Array,
+    first: int,
+) -> None:
     """Equation 32: a unit component at the body's origin in body axes, times the speed squared."""
     for e in range(layout.extra_kind.shape[0]):
         if layout.extra_kind[e] != AERODYNAMIC:
@@ -237,14 +262,31 @@ def _add_air_columns(m: KernelModel, layout: Layout, state: Array, air: Array, w
         for lane in range(out.shape[0]):
             wrench[layout.extra_second[e] * LANES + lane] = air[first + lane]
         to_root(slot(state, body), wrench)
-        add_wrench(m, layout.joint_row, layout.base_row, state, body, wrench, line,
-                   out[:, :, layout.extra_column[e]])
+        add_wrench(
+            m,
+            layout.joint_row,
+            layout.base_row,
+            state,
+            body,
+            wrench,
+            line,
+            out[:, :, layout.extra_column[e]],
+        )
 
 
 @njit(cache=True, nogil=True)
-def regressor_kernel(m: KernelModel, layout: Layout, q: Array, qd: Array, qdd: Array,
-                     acceleration: Array, omega: Array, omega_dot: Array, air: Array,
-                     out: Array) -> None:
+def regressor_kernel(
+    m: KernelModel,
+    layout: Layout,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    acceleration: Array,
+    omega: Array,
+    omega_dot: Array,
+    air: Array,
+    out: Array,
+) -> None:
     """Fill out (N, rows, columns) for all samples."""
     bodies, samples = m.parent.shape[0], q.shape[0]
     state, joint = make_state(bodies), np.zeros(JOINT)
@@ -259,7 +301,7 @@ def regressor_kernel(m: KernelModel, layout: Layout, q: Array, qd: Array, qdd: A
             directions(m, state)
         if has_joints or has_extras:
             # Rows and columns that do not meet in the tree are zero; the others are written.
-            out[first:first + count] = 0.0
+            out[first : first + count] = 0.0
         for j in range(bodies):
             if layout.start[j] == -1:
                 continue
@@ -269,6 +311,8 @@ def regressor_kernel(m: KernelModel, layout: Layout, q: Array, qd: Array, qdd: A
             if has_joints:
                 _add_joints(m, layout, state, j, Y, line, out, first, count)
         if has_extras:
-            _add_air_columns(m, layout, state, air, wrench, line, out[first:first + count], first)
+            _add_air_columns(
+                m, layout, state, air, wrench, line, out[first : first + count], first
+            )
     if has_extras:
         _add_joint_columns(layout, q, qd, qdd, out)

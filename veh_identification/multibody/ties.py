@@ -43,8 +43,10 @@ def tie_parameters(columns: Columns, relations: Sequence[str]) -> ParameterMap:
     for relation in relations:
         target, weights = _parse(relation, columns)
         if target in eliminated:
-            raise ModelError(f'relation "{relation}": {columns.names[target]} is already given '
-                             'by an earlier one')
+            raise ModelError(
+                f'relation "{relation}": {columns.names[target]} is already given '
+                'by an earlier one'
+            )
         row = weights @ matrix
         if row[target] != 0.0:
             raise ModelError(f'relation "{relation}" leads back to {columns.names[target]} itself')
@@ -76,8 +78,9 @@ def _parse(relation: str, columns: Columns) -> tuple[int, Array]:
         last = token
     constant_only = not np.any(weights)
     if last in ('+', '-', '*') or (constant_only and tokens not in (['0'], ['0.0'])):
-        raise ModelError(f'relation "{relation}": the right side must be 0 or a sum of '
-                         'parameters with factors')
+        raise ModelError(
+            f'relation "{relation}": the right side must be 0 or a sum of parameters with factors'
+        )
     return columns.index(left.strip()), weights
 
 

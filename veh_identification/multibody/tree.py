@@ -107,8 +107,9 @@ class TreeModel:
         try:
             return self.body_names.index(name)
         except ValueError:
-            raise ModelError(f'model {self.name}: there is no body "{name}", only '
-                             f'{", ".join(self.body_names)}') from None
+            raise ModelError(
+                f'model {self.name}: there is no body "{name}", only {", ".join(self.body_names)}'
+            ) from None
 
     def coordinate_index(self, name: str) -> int:
         """Index of a generalised coordinate by its name or by the name of a joint that uses it."""
@@ -118,8 +119,10 @@ class TreeModel:
             index = int(self.coordinate[self.joint_names.index(name)])
             if index >= 0:
                 return index
-        raise ModelError(f'model {self.name}: there is no moving joint "{name}", only '
-                         f'{", ".join(self.coordinate_names)}')
+        raise ModelError(
+            f'model {self.name}: there is no moving joint "{name}", only '
+            f'{", ".join(self.coordinate_names)}'
+        )
 
     def coordinate_is_angle(self, index: int) -> bool:
         """True when the first joint that uses the coordinate is revolute."""
@@ -158,8 +161,9 @@ def axis_rotation(axis: Array, angle: float) -> Array:
     return outer + np.cos(angle) * (np.eye(3) - outer) + np.sin(angle) * skew(axis)
 
 
-def assemble(name: str, specs: list[BodySpec], floating: bool,
-             ties: tuple[str, ...] = (), where: str = '') -> TreeModel:
+def assemble(
+    name: str, specs: list[BodySpec], floating: bool, ties: tuple[str, ...] = (), where: str = ''
+) -> TreeModel:
     """Sort the bodies, check that they form one tree and build the arrays.
 
     `where` names the source in errors (the model's name when left out).
@@ -168,7 +172,8 @@ def assemble(name: str, specs: list[BodySpec], floating: bool,
     index = {spec.name: k for k, spec in enumerate(ordered)}
     coordinates = tuple(dict.fromkeys(spec.coordinate for spec in ordered if spec.coordinate))
     return TreeModel(
-        name=name, floating=floating,
+        name=name,
+        floating=floating,
         body_names=tuple(spec.name for spec in ordered),
         joint_names=tuple(spec.joint for spec in ordered),
         parent=np.array([index.get(spec.parent, ROOT) for spec in ordered], dtype=np.int64),
@@ -177,8 +182,10 @@ def assemble(name: str, specs: list[BodySpec], floating: bool,
         translation=np.array([spec.translation for spec in ordered]),
         axis=np.array([spec.axis for spec in ordered]),
         coordinate_names=coordinates,
-        coordinate=np.array([coordinates.index(spec.coordinate) if spec.coordinate else -1
-                             for spec in ordered], dtype=np.int64),
+        coordinate=np.array(
+            [coordinates.index(spec.coordinate) if spec.coordinate else -1 for spec in ordered],
+            dtype=np.int64,
+        ),
         multiplier=np.array([spec.multiplier for spec in ordered]),
         offset=np.array([spec.offset for spec in ordered]),
         real=np.array([spec.real for spec in ordered], dtype=bool),
@@ -198,12 +205,16 @@ def _topological_order(where: str, specs: list[BodySpec], floating: bool) -> lis
         seen.add(spec.name)
     for spec in specs:
         if spec.parent and spec.parent not in seen:
-            raise ModelError(f'{where}: body "{spec.name}" names the parent '
-                             f'"{spec.parent}", which is no body of the model')
+            raise ModelError(
+                f'{where}: body "{spec.name}" names the parent '
+                f'"{spec.parent}", which is no body of the model'
+            )
     roots = [spec for spec in specs if not spec.parent]
     if floating and len(roots) > 1:
-        raise ModelError(f'{where}: the tree is disconnected, body "{roots[1].name}" does '
-                         f'not hang on the base "{roots[0].name}"')
+        raise ModelError(
+            f'{where}: the tree is disconnected, body "{roots[1].name}" does '
+            f'not hang on the base "{roots[0].name}"'
+        )
     children: dict[str, list[BodySpec]] = {}
     for spec in specs:
         children.setdefault(spec.parent, []).append(spec)

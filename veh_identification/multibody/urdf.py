@@ -44,12 +44,17 @@ from veh_identification.multibody.urdf_text import kinematic_elements, unreadabl
 # As a share of the largest principal moment: files print six digits or more.
 ZERO_MOMENT = 1e-6
 
-_JOINT_TYPES = {'revolute': REVOLUTE, 'continuous': REVOLUTE, 'prismatic': PRISMATIC,
-                'fixed': LOCKED}
+_JOINT_TYPES = {
+    'revolute': REVOLUTE,
+    'continuous': REVOLUTE,
+    'prismatic': PRISMATIC,
+    'fixed': LOCKED,
+}
 
 
-def load_urdf(path: str | Path, floating: bool = True,
-              locked: Mapping[str, float] | None = None) -> TreeModel:
+def load_urdf(
+    path: str | Path, floating: bool = True, locked: Mapping[str, float] | None = None
+) -> TreeModel:
     """Model from a URDF file; `locked` joints are held at the given positions and merged."""
     try:
         text = Path(path).read_text(encoding='utf-8-sig')
@@ -58,8 +63,12 @@ def load_urdf(path: str | Path, floating: bool = True,
     return parse_urdf(text, floating, locked, where=str(path))
 
 
-def parse_urdf(text: str, floating: bool = True, locked: Mapping[str, float] | None = None,
-               where: str = 'URDF') -> TreeModel:
+def parse_urdf(
+    text: str,
+    floating: bool = True,
+    locked: Mapping[str, float] | None = None,
+    where: str = 'URDF',
+) -> TreeModel:
     """Model from URDF text; `where` names the source in errors."""
     robot = _parse(text, where)
     if not any(_mass(link) for link in robot.links):
@@ -73,18 +82,23 @@ def parse_urdf(text: str, floating: bool = True, locked: Mapping[str, float] | N
     links = {link.name for link in robot.links}
     for joint in robot.joints:
         if joint.child in by_child:
-            raise ModelError(f'{where}: link "{joint.child}" is the child of two joints, '
-                             f'"{by_child[joint.child].name}" and "{joint.name}"')
+            raise ModelError(
+                f'{where}: link "{joint.child}" is the child of two joints, '
+                f'"{by_child[joint.child].name}" and "{joint.name}"'
+            )
         if joint.child not in links:
-            raise ModelError(f'{where}: joint "{joint.name}" names the child link '
-                             f'"{joint.child}", which does not exist')
+            raise ModelError(
+                f'{where}: joint "{joint.name}" names the child link '
+                f'"{joint.child}", which does not exist'
+            )
         by_child[joint.child] = joint
     specs = [_body(link, by_child.get(link.name), joints, where) for link in robot.links]
     model = assemble(robot.name or where, specs, floating, where=where)
     roots = [spec.name for spec in specs if not spec.parent]
     if len(roots) > 1:
-        raise ModelError(f'{where}: the tree is disconnected, "{roots[0]}" and "{roots[1]}" are '
-                         'both root links')
+        raise ModelError(
+            f'{where}: the tree is disconnected, "{roots[0]}" and "{roots[1]}" are both root links'
+        )
     notes = (_inertia_warning(link, where) for link in robot.links)
     model = replace(merge_locked(model), warnings=tuple(note for note in notes if note))
     try:
@@ -99,8 +113,14 @@ def _parse(text: str, where: str) -> Any:
     try:
         with _quiet():
             return URDF.from_xml_string(elements)
-    except (urdf_core.ParseError, ValueError, AssertionError, KeyError, AttributeError,
-            TypeError) as error:
+    except (
+        urdf_core.ParseError,
+        ValueError,
+        AssertionError,
+        KeyError,
+        AttributeError,
+        TypeError,
+    ) as error:
         raise unreadable(where, error) from None
 
 
@@ -128,15 +148,36 @@ def _body(link: Any, joint: Any, joints: Mapping[str, Any], where: str) -> BodyS
     joint_type = _joint_type(joint, where)
     axis = np.array(joint.axis if joint.axis is not None else (1.0, 0.0, 0.0), dtype=float)
     if joint_type == LOCKED:
-        return BodySpec(link.name, joint.parent, joint.name, LOCKED, rotation, translation,
-                        real=real, parameters=parameters)
+        return BodySpec(
+            link.name,
+            joint.parent,
+            joint.name,
+            LOCKED,
+            rotation,
+            translation,
+            real=real,
+            parameters=parameters,
+        )
     length = float(np.linalg.norm(axis))
     if length < 1e-9:
-        raise ModelError(f'{where}: joint "{joint.name}" has the axis {axis.tolist()}, expected '
-                         'a direction')
+        raise ModelError(
+            f'{where}: joint "{joint.name}" has the axis {axis.tolist()}, expected a direction'
+        )
     coordinate, multiplier, offset = _source(joint, joints, where)
-    spec = BodySpec(link.name, joint.parent, joint.name, joint_type, rotation, translation,
-                    axis / length, coordinate, multiplier, offset, real, parameters)
+    spec = BodySpec(
+        link.name,
+        joint.parent,
+        joint.name,
+        joint_type,
+        rotation,
+        translation,
+        axis / length,
+        coordinate,
+        multiplier,
+        offset,
+        real,
+        parameters,
+    )
     return spec if coordinate else _frozen(spec)
 
 
@@ -144,14 +185,24 @@ def _frozen(spec: BodySpec) -> BodySpec:
     """A mimic joint of a fixed joint never moves: lock it where its offset puts it."""
     moving = BodySpec(**{**spec.__dict__, 'parent': '', 'coordinate': 'q'})
     held = lock_joints(assemble(spec.name, [moving], floating=False), {'q': 0.0}, merge=False)
-    return BodySpec(spec.name, spec.parent, spec.joint, LOCKED, held.rotation[0],
-                    held.translation[0], real=spec.real, parameters=spec.parameters)
+    return BodySpec(
+        spec.name,
+        spec.parent,
+        spec.joint,
+        LOCKED,
+        held.rotation[0],
+        held.translation[0],
+        real=spec.real,
+        parameters=spec.parameters,
+    )
 
 
 def _joint_type(joint: Any, where: str) -> int:
     if joint.type not in _JOINT_TYPES:
-        raise ModelError(f'{where}: joint "{joint.name}" has the type "{joint.type}", expected '
-                         f'one of {", ".join(_JOINT_TYPES)}')
+        raise ModelError(
+            f'{where}: joint "{joint.name}" has the type "{joint.type}", expected '
+            f'one of {", ".join(_JOINT_TYPES)}'
+        )
     return _JOINT_TYPES[joint.type]
 
 
@@ -161,8 +212,10 @@ def _source(joint: Any, joints: Mapping[str, Any], where: str) -> tuple[str, flo
     while joint.mimic is not None:
         mimic = joint.mimic
         if mimic.joint not in joints or mimic.joint in visited:
-            raise ModelError(f'{where}: joint "{joint.name}" mimics "{mimic.joint}", which is '
-                             'no other joint of the model')
+            raise ModelError(
+                f'{where}: joint "{joint.name}" mimics "{mimic.joint}", which is '
+                'no other joint of the model'
+            )
         step = 1.0 if mimic.multiplier is None else float(mimic.multiplier)
         offset += multiplier * (0.0 if mimic.offset is None else float(mimic.offset))
         multiplier *= step
@@ -183,17 +236,21 @@ def _parameters(link: Any, where: str) -> Array:
     """The ten parameters at the link origin in link axes; zeros for a massless link."""
     mass = _mass(link)
     if mass < 0.0:
-        raise ModelError(f'{where}: link "{link.name}" has the mass {mass:g} kg, expected a '
-                         'number that is not negative')
+        raise ModelError(
+            f'{where}: link "{link.name}" has the mass {mass:g} kg, expected a '
+            'number that is not negative'
+        )
     if mass == 0.0:
         return np.zeros(PARAMETERS_PER_BODY)
     rotation, centre = _pose(link.inertial.origin)
     inertia = _inertia(link)
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -ZERO_MOMENT * np.abs(moments).max():
-        raise ModelError(f'{where}: link "{link.name}" has the negative principal moment of '
-                         f'inertia {moments[0]:.6g} kg m^2 at its centre of mass, which no body '
-                         'can have')
+        raise ModelError(
+            f'{where}: link "{link.name}" has the negative principal moment of '
+            f'inertia {moments[0]:.6g} kg m^2 at its centre of mass, which no body '
+            'can have'
+        )
     return from_centre_of_mass(mass, centre, rotation @ inertia @ rotation.T)
 
 
@@ -216,9 +273,13 @@ def _inertia_warning(link: Any, where: str) -> str:
         return f'{here} has mass but no inertia, it is taken as a point mass'
     listed = ', '.join(f'{moment:.6g}' for moment in moments)
     if moments[0] <= margin:
-        return (f'{here} has a principal moment of inertia that is zero ({listed} kg m^2), which '
-                'only an infinitely thin body has')
+        return (
+            f'{here} has a principal moment of inertia that is zero ({listed} kg m^2), which '
+            'only an infinitely thin body has'
+        )
     if moments[0] + moments[1] - moments[2] < -margin:
-        return (f'{here} has principal moments of inertia that break the triangle inequality '
-                f'({listed} kg m^2): the largest may not exceed the sum of the others')
+        return (
+            f'{here} has principal moments of inertia that break the triangle inequality '
+            f'({listed} kg m^2): the largest may not exceed the sum of the others'
+        )
     return ''

@@ -18,9 +18,12 @@ from veh_identification.errors import ModelError
 _JOINT_PARTS = ('origin', 'axis', 'parent', 'child', 'mimic')
 # How many numbers the attributes of an element hold.
 _NUMBERS = {
-    'origin': {'xyz': 3, 'rpy': 3}, 'axis': {'xyz': 3}, 'mass': {'value': 1},
+    'origin': {'xyz': 3, 'rpy': 3},
+    'axis': {'xyz': 3},
+    'mass': {'value': 1},
     'inertia': {'ixx': 1, 'ixy': 1, 'ixz': 1, 'iyy': 1, 'iyz': 1, 'izz': 1},
-    'mimic': {'multiplier': 1, 'offset': 1}}
+    'mimic': {'multiplier': 1, 'offset': 1},
+}
 _PENDING = ('${', '$(')
 
 
@@ -59,13 +62,15 @@ def _reduced(element: ElementTree.Element, where: str) -> ElementTree.Element:
     for tag in parts:
         found = element.findall(tag)
         if len(found) > 1:
-            raise ModelError(f'{where}: {element.tag} "{name}" has {len(found)} elements <{tag}>, '
-                             'expected one')
+            raise ModelError(
+                f'{where}: {element.tag} "{name}" has {len(found)} elements <{tag}>, expected one'
+            )
         result.extend(found)
     for part in result.iter():
         for key, count in _NUMBERS.get(part.tag, {}).items():
-            _check_numbers(part.get(key), count,
-                           f'{where}: {element.tag} "{name}", {part.tag} {key}')
+            _check_numbers(
+                part.get(key), count, f'{where}: {element.tag} "{name}", {part.tag} {key}'
+            )
     return result
 
 
@@ -104,8 +109,10 @@ class _Scan:
 
     def entity(self, name: str, *_: Any) -> None:
         """Refuse a declared entity before its first use."""
-        raise ModelError(f'{self.where}: the URDF declares the entity "{name}", expected a file '
-                         'without entities')
+        raise ModelError(
+            f'{self.where}: the URDF declares the entity "{name}", expected a file '
+            'without entities'
+        )
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Look at one element: `owner` is the link or joint that it belongs to."""
@@ -114,18 +121,25 @@ class _Scan:
         if self.depth == 1:
             named = tag in ('link', 'joint')
             self.owner = f'{tag} "{attributes.get("name", "")}"' if named else ''
-        self.prefixes |= {key[6:] for key, value in attributes.items()
-                          if key.startswith('xmlns:') and value.rstrip('/').endswith('xacro')}
+        self.prefixes |= {
+            key[6:]
+            for key, value in attributes.items()
+            if key.startswith('xmlns:') and value.rstrip('/').endswith('xacro')
+        }
         inside = f'{self.owner} holds' if self.owner else 'the robot holds'
         if ':' in tag and tag.split(':')[0] in self.prefixes:
-            raise ModelError(f'{self.where}: {inside} the unexpanded element <{tag}>: run xacro '
-                             'on the file first')
+            raise ModelError(
+                f'{self.where}: {inside} the unexpanded element <{tag}>: run xacro '
+                'on the file first'
+            )
         # Elsewhere (plugins, controllers) such text means nothing to the model.
         if self.owner or self.depth == 0:
             for key, value in attributes.items():
                 if any(mark in value for mark in _PENDING):
-                    raise ModelError(f'{self.where}: {inside} the unexpanded value {key}='
-                                     f'"{value}" in <{tag}>: run xacro on the file first')
+                    raise ModelError(
+                        f'{self.where}: {inside} the unexpanded value {key}='
+                        f'"{value}" in <{tag}>: run xacro on the file first'
+                    )
         self.depth += 1
 
     def end(self, tag: str) -> None:

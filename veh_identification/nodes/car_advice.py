@@ -19,9 +19,20 @@ SPEED = 'vary the speed between 60 and 130 km/h'
 BOTH = 'brake while steering a sine'
 DRIVE = 'drive: the wheel loads and any motion are enough'
 _MANOEUVRES = {
-    'Mc': DRIVE, 'MXc': DRIVE, 'MYc': SINE, 'MZc': SINE, 'XXc': SINE, 'YYc': BRAKE, 'ZZc': SINE,
-    'XZc': SINE, 'XYc': BOTH, 'YZc': BOTH, 'karr': SINE, 'karf': SINE, 'Cx': SPEED,
-}  # fmt: skip
+    'Mc': DRIVE,
+    'MXc': DRIVE,
+    'MYc': SINE,
+    'MZc': SINE,
+    'XXc': SINE,
+    'YYc': BRAKE,
+    'ZZc': SINE,
+    'XZc': SINE,
+    'XYc': BOTH,
+    'YZc': BOTH,
+    'karr': SINE,
+    'karf': SINE,
+    'Cx': SPEED,
+}
 _SUSPENSION = {'M': ROUGH, 'h': ROUGH, 'k': SINE, 'fs': SINE, 'off': SINE}
 
 

@@ -42,15 +42,19 @@ class LoadEstimate:
         """The chunk alone against the reference."""
         return compare(chunk, reference, fit, level, self.watched, self.significance)
 
-    def add(self, chunk: Gathered, alone: Change, reference: Solution, fit: Fit, level: float
-            ) -> Change:
+    def add(
+        self, chunk: Gathered, alone: Change, reference: Solution, fit: Fit, level: float
+    ) -> Change:
         """A chunk that has shown a change; the change by all chunks that show it."""
         merged = None
         if self.information is not None:
             old = self.information
             faded = SpectralInformation(
-                FORGETTING * old.grams, FORGETTING * old.rows,
-                max(1, round(FORGETTING * old.samples)), FORGETTING * old.seconds)
+                FORGETTING * old.grams,
+                FORGETTING * old.rows,
+                max(1, round(FORGETTING * old.samples)),
+                FORGETTING * old.seconds,
+            )
             together = replace(chunk, information=faded + chunk.information)
             merged = self.compare(together, reference, fit, level)
             off = np.abs(merged.value - alone.value) / alone.std
@@ -64,8 +68,14 @@ class LoadEstimate:
         return merged
 
 
-def compare(chunk: Gathered, reference: Solution, fit: Fit, level: float, watched: list[int],
-            significance: float) -> Change:
+def compare(
+    chunk: Gathered,
+    reference: Solution,
+    fit: Fit,
+    level: float,
+    watched: list[int],
+    significance: float,
+) -> Change:
     """Change of mass and first moments that a chunk shows against the reference.
 
     With H and b the normal equations of the chunk under the long-term weights and x the long-term

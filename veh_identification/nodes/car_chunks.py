@@ -89,15 +89,25 @@ class CarChunks:
             reports.append(report)
             return tidy if len(tidy) >= FEWEST else None
 
-        joints = {name: found for name in sorted(self._stamps) if name in JOINTS
-                  if (found := series(name, (name,), ('',))) is not None}  # fmt: skip
+        joints = {
+            name: found
+            for name in sorted(self._stamps)
+            if name in JOINTS
+            if (found := series(name, (name,), ('',))) is not None
+        }
         loads = {corner: series(f'wrench_{corner}', *CHANNELS['wrench']) for corner in CORNERS}
         wrenches = {corner: found for corner, found in loads.items() if found is not None}
         label = f'{epoch * 1e-9:.1f} s'
         return CarRecording(
-            label, series('imu', *CHANNELS['imu']), series('speed', *CHANNELS['speed']), joints,
-            wrenches, {}, tuple(reports), dict(self.poses),
-        )  # fmt: skip
+            label,
+            series('imu', *CHANNELS['imu']),
+            series('speed', *CHANNELS['speed']),
+            joints,
+            wrenches,
+            {},
+            tuple(reports),
+            dict(self.poses),
+        )
 
 
 def imu_values(msg: Any) -> Sequence[float]:
@@ -122,5 +132,8 @@ def joint_values(msg: Any) -> Mapping[str, float]:
     """Positions of the car's joints, whichever the message names."""
     if len(msg.position) != len(msg.name):
         return {}
-    return {name: float(value) for name, value in zip(msg.name, msg.position, strict=True)
-            if name in JOINTS}  # fmt: skip
+    return {
+        name: float(value)
+        for name, value in zip(msg.name, msg.position, strict=True)
+        if name in JOINTS
+    }

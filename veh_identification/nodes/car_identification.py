@@ -72,16 +72,20 @@ class CarNodeOptions:
         15.0, 'seconds of data that are treated together', unit='s', minimum=5.0, maximum=120.0
     )
     dof: int = parameter(
-        0, '20 or 38; 0: 38 where half tracks, camber ... are measured or tabled', minimum=0,
+        0,
+        '20 or 38; 0: 38 where half tracks, camber ... are measured or tabled',
+        minimum=0,
         maximum=38,
-    )  # fmt: skip
+    )
     bias_correction: bool = parameter(
         True, 'take off the bias by sensor noise (three times the work)'
     )
     significance: float = parameter(
-        1e-5, 'probability of a false alarm of the load change test, per chunk', minimum=1e-12,
+        1e-5,
+        'probability of a false alarm of the load change test, per chunk',
+        minimum=1e-12,
         maximum=0.1,
-    )  # fmt: skip
+    )
     reconstruction: bool = parameter(True, 'publish measured and predicted sides')
     reliable_sensors: bool = parameter(False, 'subscribe reliably instead of best effort')
     file: str = parameter('', 'where ~/save writes and ~/load reads the estimate (.npz)')
@@ -110,10 +114,14 @@ class CarIdentification(LiveServices):
         self._converged = False
         self._since_report = self._silent = 0
         self.equations = Equations(
-            'car', list(options.names), [unit(name) for name in options.names], list(EQUATIONS),
-            list(EQUATION_UNITS), self.configuration.a_priori_array(options.names),
+            'car',
+            list(options.names),
+            [unit(name) for name in options.names],
+            list(EQUATIONS),
+            list(EQUATION_UNITS),
+            self.configuration.a_priori_array(options.names),
             self.live.watched,
-        )  # fmt: skip
+        )
         self._create_outputs()
         # Before subscribing: messages that come while kernels are compiled would be lost.
         seconds = warm_up(self.options.dof, self.options.bias_correction)
@@ -134,9 +142,10 @@ class CarIdentification(LiveServices):
             message_class('veh_identification/msg/ParameterEstimates'), '~/parameters', LATCHED
         )
         self._reconstruction = create(
-            message_class('veh_identification/msg/Reconstruction'), '~/reconstruction',
+            message_class('veh_identification/msg/Reconstruction'),
+            '~/reconstruction',
             SYSTEM_DEFAULT,
-        )  # fmt: skip
+        )
         self._diagnostics = create(
             message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
         )
@@ -217,34 +226,49 @@ class CarIdentification(LiveServices):
         W, Y = model.matrices(piece)
         predicted = decimate(W @ np.nan_to_num(self.solution.value), low_pass)
         measured = decimate(np.ascontiguousarray(Y), low_pass)
-        stamps = piece.epoch_ns + np.rint(
-            1e9 * decimated_stamps(piece.stamps, low_pass)
-        ).astype(np.int64)
+        stamps = piece.epoch_ns + np.rint(1e9 * decimated_stamps(piece.stamps, low_pass)).astype(
+            np.int64
+        )
         for k, stamp in enumerate(stamps):
-            self._reconstruction.publish(reconstruction_message(
-                int(stamp), self.equations.equations, self.equations.equation_units, measured[k],
-                predicted[k], self.solution.sigma,
-            ))  # fmt: skip
+            self._reconstruction.publish(
+                reconstruction_message(
+                    int(stamp),
+                    self.equations.equations,
+                    self.equations.equation_units,
+                    measured[k],
+                    predicted[k],
+                    self.solution.sigma,
+                )
+            )
 
     def _on_timer(self) -> None:
         self._silent = 0 if self._since_report else self._silent + 1
         self._since_report = 0
         now_ns = self._node.get_clock().now().nanoseconds
         if self.solution is not None and self.enabled:
-            self._parameters.publish(parameters_message(
-                self.equations, self.solution,
-                change_rows(self.equations, self.live.change) + self._centre(self.solution),
-                stamp_ns=now_ns, samples=self.live.samples, rejected=self.skipped.total,
-                converged=self._converged, advice='; '.join(self._texts(self.solution)),
-            ))  # fmt: skip
+            self._parameters.publish(
+                parameters_message(
+                    self.equations,
+                    self.solution,
+                    change_rows(self.equations, self.live.change) + self._centre(self.solution),
+                    stamp_ns=now_ns,
+                    samples=self.live.samples,
+                    rejected=self.skipped.total,
+                    converged=self._converged,
+                    advice='; '.join(self._texts(self.solution)),
+                )
+            )
         level, text = self._state()
         facts: dict[str, Any] = {
             **{f'received {name}': n for name, n in sorted(self.buffer.received.items())},
-            'chunks': self.live.chunks, 'chunks held back': self.live.held_chunks,
-            'chunks not used': self.skipped.total, 'seconds used': f'{self.live.seconds:.1f}',
+            'chunks': self.live.chunks,
+            'chunks held back': self.live.held_chunks,
+            'chunks not used': self.skipped.total,
+            'seconds used': f'{self.live.seconds:.1f}',
             **{f'not used: {reason}': n for reason, n in self.skipped.reasons.items()},
-            'clock jumps': self.buffer.clock_jumps, 'noise level': f'{self.live.level:.3g}',
-        }  # fmt: skip
+            'clock jumps': self.buffer.clock_jumps,
+            'noise level': f'{self.live.level:.3g}',
+        }
         if self.live.change is not None:
             facts['change statistic'] = f'{self.live.change.test.statistic:.4g}'
             facts['change threshold'] = f'{self.live.change.test.threshold:.4g}'

@@ -55,9 +55,11 @@ class Knowledge:
         mine = self.gathered
         pairs = zip(mine.mirrored, other.mirrored, strict=True)
         total = replace(
-            mine, information=mine.information + other.information,
-            mirrored=[a + b for a, b in pairs], first=other.first,
-        )  # fmt: skip
+            mine,
+            information=mine.information + other.information,
+            mirrored=[a + b for a, b in pairs],
+            first=other.first,
+        )
         hertz = [*self.hertz, other.cutoffs.hertz]
         middle = {name: float(np.median([one[name] for one in hertz])) for name in EQUATIONS}
         total.cutoffs = Cutoffs(middle, mine.cutoffs.stop_bands, mine.cutoffs.reasons)
@@ -214,14 +216,19 @@ class CarLive:
         g = known.gathered
         parts = [g.information, *g.mirrored]
         return {
-            'version': STATE_VERSION, 'names': np.array(self.names), 'dof': g.model.dof,
-            'grams': np.stack([one.grams for one in parts]), 'rows': g.information.rows,
-            'samples': g.information.samples, 'seconds': g.information.seconds,
-            'usable': g.usable, 'has_speed': g.has_speed,
+            'version': STATE_VERSION,
+            'names': np.array(self.names),
+            'dof': g.model.dof,
+            'grams': np.stack([one.grams for one in parts]),
+            'rows': g.information.rows,
+            'samples': g.information.samples,
+            'seconds': g.information.seconds,
+            'usable': g.usable,
+            'has_speed': g.has_speed,
             'hertz': np.array([[one[name] for name in EQUATIONS] for one in known.hertz]),
             'statistics': np.array(self._statistics),
             'joints': np.array(sorted(self._joints or ()), dtype=np.str_),
-        }  # fmt: skip
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over stored knowledge; EstimationError if it is other."""
@@ -240,19 +247,32 @@ class CarLive:
             raise EstimationError('the stored estimate has another version or other parameters')
         model = CarModel(self.configuration, dof, self.options.names)
         if grams.shape[1:] != (len(rows), model.signal_count, model.signal_count) or not (
-                np.isfinite(grams).all()):  # fmt: skip
+            np.isfinite(grams).all()
+        ):
             raise EstimationError('the stored estimate does not fit this car')
         self.reset()
         parts = [SpectralInformation(one, rows, samples, seconds) for one in grams]
         cutoffs = Cutoffs(
             {n: float(np.median([one[n] for one in hertz])) for n in EQUATIONS},
-            self.configuration.disturbances, {},
-        )  # fmt: skip
+            self.configuration.disturbances,
+            {},
+        )
         # `first` serves checks of recordings only.
         self.known = Knowledge(
-            Gathered(model, parts[0], parts[1:], cutoffs, cast(CarSamples, None), usable,
-                     has_speed, [], None, {'recordings': ['stored']}), hertz,
-        )  # fmt: skip
+            Gathered(
+                model,
+                parts[0],
+                parts[1:],
+                cutoffs,
+                cast(CarSamples, None),
+                usable,
+                has_speed,
+                [],
+                None,
+                {'recordings': ['stored']},
+            ),
+            hertz,
+        )
         self._statistics = statistics
         stored = [str(name) for name in state.get('joints', ())]
         self._joints = frozenset(stored) if stored else None
@@ -266,8 +286,11 @@ def _used_joints(recording: CarRecording) -> frozenset[str]:
 
 def _lost(before: Gathered, now: Gathered) -> str:
     """What an earlier chunk had and this one lacks."""
-    gone = [name for name, had, has in zip(EQUATIONS, before.usable, now.usable, strict=True)
-            if had and not has]  # fmt: skip
+    gone = [
+        name
+        for name, had, has in zip(EQUATIONS, before.usable, now.usable, strict=True)
+        if had and not has
+    ]
     if gone:
         return f'sensors are missing: no equations {" ".join(gone)}'
     return 'the speed is missing' if before.has_speed and not now.has_speed else ''

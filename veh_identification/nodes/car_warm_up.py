@@ -28,8 +28,14 @@ RATE = 100.0
 #: Both sides of the equations are shown below this.
 RECONSTRUCTION_HZ = 3.0
 #: Values at rest of the joints of the 38-dof model [m, rad].
-REST = {'suspension': 0.0, 'steering': 0.0, 'half_track': 0.75, 'wheelbase': 1.3, 'camber': 0.0,
-        'kingpin': 0.0}
+REST = {
+    'suspension': 0.0,
+    'steering': 0.0,
+    'half_track': 0.75,
+    'wheelbase': 1.3,
+    'camber': 0.0,
+    'kingpin': 0.0,
+}
 
 
 def made_up_recording(seed: int = 0) -> CarRecording:
@@ -46,13 +52,18 @@ def made_up_recording(seed: int = 0) -> CarRecording:
         return TimeSeries(t, rest + size * waves, names, ('',) * len(names), 0, 'made up')
 
     weight = np.array([0.0, 0.0, 4000.0, 0.0, 0.0, 0.0])
-    joints = {f'{kind}_{corner}': series((f'{kind}_{corner}',), 0.01, rest)
-              for kind, rest in REST.items() for corner in CORNERS}
+    joints = {
+        f'{kind}_{corner}': series((f'{kind}_{corner}',), 0.01, rest)
+        for kind, rest in REST.items()
+        for corner in CORNERS
+    }
     return CarRecording(
         'made up',
         series(('wx', 'wy', 'wz', 'fx', 'fy', 'fz'), 0.2, np.array([0.0] * 5 + [9.81])),
-        series(('vx', 'vy'), 0.5, np.array([25.0, 0.0])), joints,
-        {corner: series(WRENCH_CHANNELS, 200.0, weight) for corner in CORNERS})
+        series(('vx', 'vy'), 0.5, np.array([25.0, 0.0])),
+        joints,
+        {corner: series(WRENCH_CHANNELS, 200.0, weight) for corner in CORNERS},
+    )
 
 
 @functools.lru_cache(maxsize=8)
@@ -62,8 +73,9 @@ def warm_up(dof: int, bias_correction: bool) -> float:
     recording = made_up_recording()
     later = replace(recording, label='made up, later')
     for one in (dof,) if dof else (38, 20):  # arrays of the two differ in their layout
-        live = CarLive(CarConfiguration(), CarOptions(dof=one, bias_correction=bias_correction),
-                       1e-5)
+        live = CarLive(
+            CarConfiguration(), CarOptions(dof=one, bias_correction=bias_correction), 1e-5
+        )
         with contextlib.suppress(VehIdError, np.linalg.LinAlgError):
             # What a made-up chunk says does not matter, only that it has been computed.
             live.add(recording)

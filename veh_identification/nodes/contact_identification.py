@@ -59,19 +59,23 @@ class ContactIdentification(LiveNode):
         if len(links) != len(self._frames):
             raise ParameterError('parameter link_frames: one link per entry of link_sensors')
         if len(self.options.plate_centre) not in (1, 3):
-            raise ParameterError('parameter plate_centre: expected x, y, z, or a single number, '
-                                 f'found {len(self.options.plate_centre)} numbers')
+            raise ParameterError(
+                'parameter plate_centre: expected x, y, z, or a single number, '
+                f'found {len(self.options.plate_centre)} numbers'
+            )
         self._places = PlatePlaces(self.options.plate_centre)
         self.robot = self._load_robot()
         self.states = ContactStates(
             self.robot.moving_joints(), links, [name for name in self.options.plates if name]
         )
         tree = self.robot.model()
-        self._limits = np.array([
-            self.options.lock_below * (
-                1.0 if tree.coordinate_is_angle(tree.coordinate_index(name)) else 0.1)
-            for name in self.states.joints
-        ])  # fmt: skip
+        self._limits = np.array(
+            [
+                self.options.lock_below
+                * (1.0 if tree.coordinate_is_angle(tree.coordinate_index(name)) else 0.1)
+                for name in self.states.joints
+            ]
+        )
         self.model: ContactModel | None = None
         self._start: list[tuple[Stamps, Array]] = []
         self._free: set[str] = set()  # joints that have moved once
@@ -139,9 +143,10 @@ class ContactIdentification(LiveNode):
             self._start = self._start[len(self._start) // 2 :]  # standing still teaches nothing
             return
         rest = {
-            name: float(np.median(q[:, k])) for k, name in enumerate(self.states.joints)
+            name: float(np.median(q[:, k]))
+            for k, name in enumerate(self.states.joints)
             if travel[k] < self._limits[k] and name not in self._free
-        }  # fmt: skip
+        }
         centre = self._places.centre(self.states.world, self.states.plate_names)
         # Without a place: where the robot started, some way from the plate.
         lever = START_LEVER if centre is None else PLATE_LEVER
@@ -155,10 +160,11 @@ class ContactIdentification(LiveNode):
         assert self.model is not None
         q = values[:, self._joint_columns()]
         woken = [
-            name for name, rest in self.model.locked.items()
+            name
+            for name, rest in self.model.locked.items()
             if np.median(np.abs(q[:, (k := self.states.joints.index(name))] - rest))
             > UNLOCK * self._limits[k]
-        ]  # fmt: skip
+        ]
         if woken:
             self._free.update(woken)
             self._node.get_logger().warning(
@@ -172,18 +178,32 @@ class ContactIdentification(LiveNode):
         configuration = live_configuration(self.options.gravity, self.options.prior_percent)
         weight = self.robot.total_mass * self.options.gravity
         return ContactModel(
-            self.robot, self.states.joints, locked, self._frames, plates,
-            0.01 * self.options.offset_percent * weight, configuration, centre, lever,
-        )  # fmt: skip
+            self.robot,
+            self.states.joints,
+            locked,
+            self._frames,
+            plates,
+            0.01 * self.options.offset_percent * weight,
+            configuration,
+            centre,
+            lever,
+        )
 
     def _make_model(
         self, locked: dict[str, float], centre: Array, plates: bool, lever: float
     ) -> None:
         model = self.model = self._contact_model(locked, centre, plates, lever)
-        self.start(Equations(
-            'humanoid', model.names, model.units, list(BASE_ROWS), ['N'] * 3 + ['N m'] * 3,
-            model.a_priori, model.watched,
-        ))  # fmt: skip
+        self.start(
+            Equations(
+                'humanoid',
+                model.names,
+                model.units,
+                list(BASE_ROWS),
+                ['N'] * 3 + ['N m'] * 3,
+                model.a_priori,
+                model.watched,
+            )
+        )
 
     # Estimate -----------------------------------------------------------------------------------
 
@@ -199,23 +219,38 @@ class ContactIdentification(LiveNode):
         beyond = self.robot.mass_beyond
         value, covariance = rows @ solution.value, rows @ solution.covariance @ rows.T
         before = rows @ self.model.a_priori
-        found = [Derived('total_mass', 'kg', float(value[0]) + beyond,
-                         float(np.sqrt(covariance[0, 0])), float(before[0]) + beyond)]  # fmt: skip
+        found = [
+            Derived(
+                'total_mass',
+                'kg',
+                float(value[0]) + beyond,
+                float(np.sqrt(covariance[0, 0])),
+                float(before[0]) + beyond,
+            )
+        ]
         for k, axis in enumerate('xyz', start=1):
             centre = value[k] / value[0]
             gradient = np.zeros(4)
             gradient[k], gradient[0] = 1.0 / value[0], -centre / value[0]
-            found.append(Derived(
-                f'centre_of_mass.{axis}', 'm', float(centre),
-                float(np.sqrt(gradient @ covariance @ gradient)), float(before[k] / before[0]),
-            ))  # fmt: skip
+            found.append(
+                Derived(
+                    f'centre_of_mass.{axis}',
+                    'm',
+                    float(centre),
+                    float(np.sqrt(gradient @ covariance @ gradient)),
+                    float(before[k] / before[0]),
+                )
+            )
         return found
 
     def advice(self, solution: Solution) -> str:
         """Links that have not shown their parameters yet."""
         assert self.model is not None
-        weak = [name for name, excited in zip(self.model.names, solution.excited, strict=True)
-                if not excited and '.offset.' not in name]  # fmt: skip
+        weak = [
+            name
+            for name, excited in zip(self.model.names, solution.excited, strict=True)
+            if not excited and '.offset.' not in name
+        ]
         if not weak:
             return ''
         groups = group_by_prefix(weak)

@@ -43,10 +43,17 @@ class ContactModel:
     """
 
     def __init__(
-        self, robot: Robot, joints: Sequence[str], locked: Mapping[str, float],
-        link_frames: Sequence[str], plates: bool, offset: float, configuration: Configuration,
-        centre: Array, lever: float,
-    ) -> None:  # fmt: skip
+        self,
+        robot: Robot,
+        joints: Sequence[str],
+        locked: Mapping[str, float],
+        link_frames: Sequence[str],
+        plates: bool,
+        offset: float,
+        configuration: Configuration,
+        centre: Array,
+        lever: float,
+    ) -> None:
         """`offset` [N]: how large the offsets of forces may be (0: there are none), `lever` [m]:
         those of moments over it.
         """
@@ -61,12 +68,15 @@ class ContactModel:
         labels = (['plates'] if plates else []) + self.frames
         extra = [f'{label}.offset.{row}' for label in labels for row in BASE_ROWS]
         self.names = [*self.problem.names, *(extra if self.offsets else [])]
-        self.units = [*self.problem.units, *((['N'] * 3 + ['N m'] * 3) * len(labels)
-                                             if self.offsets else [])]  # fmt: skip
+        self.units = [
+            *self.problem.units,
+            *((['N'] * 3 + ['N m'] * 3) * len(labels) if self.offsets else []),
+        ]
         size = [offset] * 3 + [lever * offset] * 3
         further = np.array(size * len(labels) if self.offsets else [])
-        self.prior: Prior = base_prior(self.problem.prior, self.problem.to_base,
-                                       np.diag(further**2))  # fmt: skip
+        self.prior: Prior = base_prior(
+            self.problem.prior, self.problem.to_base, np.diag(further**2)
+        )
         self.offset_scale = self.load = 1.0
         self.watched = self._load_columns()
         self.mass_weights = self.mass_and_moments(np.zeros(self._joints))[0]
@@ -114,8 +124,9 @@ class ContactModel:
         frame = self.problem.model.frame(name)
         bodies = body_motion(self.problem.model, motion)
         R = bodies.orientation[:, frame.body] @ frame.rotation
-        arm = (bodies.position[:, frame.body]
-               + bodies.orientation[:, frame.body] @ frame.translation)  # fmt: skip
+        arm = (
+            bodies.position[:, frame.body] + bodies.orientation[:, frame.body] @ frame.translation
+        )
         return _wrench_matrix(R, arm)
 
     # Estimate -----------------------------------------------------------------------------------
@@ -123,9 +134,7 @@ class ContactModel:
     def solve(self, information: Information) -> Solution:
         """Noise, trust in the CAD values and estimate, as the offline identification does."""
         if information.samples < FEWEST_ROWS:
-            raise EstimationError(
-                f'{information.samples} rows so far, {FEWEST_ROWS} are needed'
-            )
+            raise EstimationError(f'{information.samples} rows so far, {FEWEST_ROWS} are needed')
         rank = self.problem.base.rank
         found = weigh(information, self._scaled_prior(), rank, CORRELATION)
         data, (rows, right) = found.factor, found.prior.rows()
@@ -141,10 +150,12 @@ class ContactModel:
         before = np.sqrt(np.diag(found.prior.covariance))
         self._learn(value, covariance)
         return Solution(
-            value, covariance, found.sigma,
+            value,
+            covariance,
+            found.sigma,
             np.sqrt(np.diag(covariance)) < EXCITED_SHARE * before,
             float(np.sqrt(values[-1] / values[0])),
-        )  # fmt: skip
+        )
 
     def _scaled_prior(self) -> Prior:
         """The CAD values scaled to the weight, and offsets as large as they turned out to be."""

@@ -14,9 +14,12 @@ class ContactOptions(CommonOptions):
 
     urdf: str = parameter('', 'robot description: a file, or a name in config/models')
     cutoff: float = parameter(
-        6.0, 'cut-off of the rows; filter.cutoff of sensor_fusion should be 2.5 times as high',
-        unit='Hz', minimum=0.2, maximum=200.0,
-    )  # fmt: skip
+        6.0,
+        'cut-off of the rows; filter.cutoff of sensor_fusion should be 2.5 times as high',
+        unit='Hz',
+        minimum=0.2,
+        maximum=200.0,
+    )
     link_sensors: list[str] = parameter(
         [''], 'wrench names of 6-axis sensors on links (attached: link in sensor_fusion)'
     )
@@ -25,18 +28,26 @@ class ContactOptions(CommonOptions):
         [''], 'wrench names of force plates; empty: all wrenches but those of link_sensors'
     )
     offset_percent: float = parameter(
-        0.4, 'how large offsets of the wrench sensors may be, of the weight; 0: none', unit='%',
-        minimum=0.0, maximum=100.0,
-    )  # fmt: skip
+        0.4,
+        'how large offsets of the wrench sensors may be, of the weight; 0: none',
+        unit='%',
+        minimum=0.0,
+        maximum=100.0,
+    )
     plate_centre: list[float] = parameter(
-        [0.0], 'place of the plate in world (the middle of several), to which its offsets belong: '
+        [0.0],
+        'place of the plate in world (the middle of several), to which its offsets belong: '
         'x, y, z; a single number: that of the frames in /tf_static with the names of the plates, '
-        'if they are there (else offsets of moments are larger)', unit='m',
-    )  # fmt: skip
+        'if they are there (else offsets of moments are larger)',
+        unit='m',
+    )
     prior_percent: float = parameter(
-        40.0, 'how far from the truth the values of the URDF may be', unit='%', minimum=1.0,
+        40.0,
+        'how far from the truth the values of the URDF may be',
+        unit='%',
+        minimum=1.0,
         maximum=1000.0,
-    )  # fmt: skip
+    )
     gravity: float = parameter(9.80665, 'for the scale of offsets', unit='m/s^2', minimum=0.1)
     start_seconds: float = parameter(
         2.5, 'of motion, after which resting joints are locked', unit='s', minimum=0.1

@@ -26,8 +26,11 @@ class PlatePlaces:
         for one in message.transforms:
             t, q = one.transform.translation, one.transform.rotation
             try:
-                self._frames.set(one.header.frame_id, one.child_frame_id,
-                                 Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w)))
+                self._frames.set(
+                    one.header.frame_id,
+                    one.child_frame_id,
+                    Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w)),
+                )
             except FrameError as error:
                 wrong.append(f'/tf_static: {error}')
         return wrong
@@ -38,7 +41,8 @@ class PlatePlaces:
             return self._given
         known = self._frames.frames()
         if not plates or not all(
-                name in known and self._frames.connected(world, name) for name in plates):
+            name in known and self._frames.connected(world, name) for name in plates
+        ):
             return None
         places = [self._frames.lookup(world, name).translation for name in plates]
         return np.asarray(np.mean(places, axis=0))

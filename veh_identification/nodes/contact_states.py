@@ -76,10 +76,26 @@ class ContactStates:
         a, g, p, q = msg.acceleration, msg.gravity, msg.pose.position, msg.pose.orientation
         w = msg.twist.angular
         row[:19] = (
-            a.linear.x, a.linear.y, a.linear.z, w.x, w.y, w.z,
-            a.angular.x, a.angular.y, a.angular.z, g.x, g.y, g.z, p.x, p.y, p.z,
-            q.x, q.y, q.z, q.w,
-        )  # fmt: skip
+            a.linear.x,
+            a.linear.y,
+            a.linear.z,
+            w.x,
+            w.y,
+            w.z,
+            a.angular.x,
+            a.angular.y,
+            a.angular.z,
+            g.x,
+            g.y,
+            g.z,
+            p.x,
+            p.y,
+            p.z,
+            q.x,
+            q.y,
+            q.z,
+            q.w,
+        )
         for place in self._plate_places:
             row[19:25] += _wrench(msg.wrenches[place])
 

@@ -44,23 +44,30 @@ class ErrorEkf:
         make = CarFace if options.system == 'buggy' else LinkageFace
         self.face: Any = make(node, options, self._note)
         delay = max(self.face.delays_ns.values()) * 1e-9
-        online = OnlineOptions(lag=options.lag, window=max(options.lag, options.window + delay),
-                               settle=options.settle, bridge=options.bridge)
+        online = OnlineOptions(
+            lag=options.lag,
+            window=max(options.lag, options.window + delay),
+            settle=options.settle,
+            bridge=options.bridge,
+        )
         self.observer = OnlineObserver(self.face.system, online, self._made)
         self.report = ErrorEkfReport(self.face, self.observer)
         self._steps = self._told = 0
         self._running = False
         self.face.advertise()
         create = node.create_publisher
-        self._diagnostics = create(message_class('diagnostic_msgs/msg/DiagnosticArray'),
-                                   '/diagnostics', SYSTEM_DEFAULT)
-        self._status = create(message_class('veh_identification/msg/ObserverStatus'), '~/status',
-                              SYSTEM_DEFAULT)
+        self._diagnostics = create(
+            message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
+        )
+        self._status = create(
+            message_class('veh_identification/msg/ObserverStatus'), '~/status', SYSTEM_DEFAULT
+        )
         # compiling takes seconds: messages would pile up meanwhile
         self.face.warm_up()
         set_aside_for_good()
-        self.face.subscribe(self._push, self._refuse,
-                            QoS(depth=QUEUE, reliable=options.reliable_sensors))
+        self.face.subscribe(
+            self._push, self._refuse, QoS(depth=QUEUE, reliable=options.reliable_sensors)
+        )
         node.create_timer(REPORT_PERIOD, self._on_report)
         self._create_services()
 

@@ -41,8 +41,9 @@ class CarFace:
             config = find_config(options.model) if options.model else None
             car = load(config)
             self.rack_per_angle = Vehicle(car).rack_per_angle()
-            self.system = BuggySystem(car, given=given_poses(config), say=say,
-                                      input_timeout=options.timeout.inputs)
+            self.system = BuggySystem(
+                car, given=given_poses(config), say=say, input_timeout=options.timeout.inputs
+            )
         except VehIdError as error:
             raise ParameterError(f'parameter model: {error}') from error
         self.delays_ns = self.system.delays_ns
@@ -54,8 +55,10 @@ class CarFace:
             'gps': (t.fix, o.fix, ('gps',)),
             'gps_velocity': (t.velocity, o.velocity, ('gps_velocity',)),
             **{name: (t.joints, o.joints, sensors) for name, sensors in wheels},
-            'torque': (t.joints, o.inputs, ()), 'rack': (t.joints, o.inputs, ()),
-            'pressure': (t.pressure, o.inputs, ())}
+            'torque': (t.joints, o.inputs, ()),
+            'rack': (t.joints, o.inputs, ()),
+            'pressure': (t.pressure, o.inputs, ()),
+        }
         #: Streams without which the model goes on alone.
         self.essential = ('imu', 'gps')
         self._write = result_bag.OdometryWriter(options.world_frame, options.base_frame)
@@ -70,19 +73,22 @@ class CarFace:
             datum = car.datum or (45.0, 7.0, 0.0)
             made: list[Any] = []
 
-            def keep(session: Session, end_ns: int, found: list[Any], made: list[Any] = made
-                     ) -> None:
+            def keep(
+                session: Session, end_ns: int, found: list[Any], made: list[Any] = made
+            ) -> None:
                 made.append((session, end_ns))
 
-            observer = OnlineObserver(system, OnlineOptions(lag=0.004, window=0.02, settle=0.01),
-                                      keep)
+            observer = OnlineObserver(
+                system, OnlineOptions(lag=0.004, window=0.02, settle=0.01), keep
+            )
             step_ns = round(car.observer.step * 1e9)
             for k in range(20):
                 now = NANOSECONDS + k * step_ns
                 observer.push('imu', now, (0.0, 0.0, 0.0, 0.0, 0.0, car.gravity))
                 # one sample late, so that going back in time is compiled as well
-                observer.push('gps', now - (8 * step_ns if k == 15 else 0) + k,
-                              (*datum, NAN, NAN, NAN))
+                observer.push(
+                    'gps', now - (8 * step_ns if k == 15 else 0) + k, (*datum, NAN, NAN, NAN)
+                )
                 observer.push('gps_velocity', now, (0.0, 0.0))
                 observer.push(f'{stream}:15', now, (0.0, 0.0, 0.0, 0.0))
                 observer.push('rack', now, (0.0,))
@@ -98,17 +104,22 @@ class CarFace:
 
     # Input --------------------------------------------------------------------------------------
 
-    def subscribe(self, push: Callable[[str, int, tuple[float, ...]], None],
-                  refuse: Callable[[str, str], None], qos: QoS) -> None:
+    def subscribe(
+        self,
+        push: Callable[[str, int, tuple[float, ...]], None],
+        refuse: Callable[[str, str], None],
+        qos: QoS,
+    ) -> None:
         """Listen to the sensors."""
         self._push, self._refuse = push, refuse
         topics, create = self.options.topics, self._node.create_subscription
         for topic, kind, callback in (
-                (topics.imu, 'sensor_msgs/msg/Imu', self._on_imu),
-                (topics.fix, 'sensor_msgs/msg/NavSatFix', self._on_fix),
-                (topics.velocity, 'geometry_msgs/msg/TwistStamped', self._on_velocity),
-                (topics.joints, 'sensor_msgs/msg/JointState', self._on_joints),
-                (topics.pressure, 'sensor_msgs/msg/FluidPressure', self._on_pressure)):
+            (topics.imu, 'sensor_msgs/msg/Imu', self._on_imu),
+            (topics.fix, 'sensor_msgs/msg/NavSatFix', self._on_fix),
+            (topics.velocity, 'geometry_msgs/msg/TwistStamped', self._on_velocity),
+            (topics.joints, 'sensor_msgs/msg/JointState', self._on_joints),
+            (topics.pressure, 'sensor_msgs/msg/FluidPressure', self._on_pressure),
+        ):
             if topic:
                 create(message_class(kind), topic, callback, qos)
         create(message_class('tf2_msgs/msg/TFMessage'), '/tf_static', self._on_static, STATIC_TF)
@@ -131,7 +142,8 @@ class CarFace:
         if not math.isfinite(sum(rates)) or msg.angular_velocity_covariance[0] == NOT_MEASURED:
             rates = (NAN, NAN, NAN)
         if not math.isfinite(sum(force)) or (
-                msg.linear_acceleration_covariance[0] == NOT_MEASURED):
+            msg.linear_acceleration_covariance[0] == NOT_MEASURED
+        ):
             force = (NAN, NAN, NAN)
         if rates[0] != rates[0] and force[0] != force[0]:
             self._refuse('imu', 'NaN, infinite or not measured')
@@ -152,7 +164,8 @@ class CarFace:
             c = msg.position_covariance
             own = (float(c[0]), float(c[4]), float(c[8]))
             known = msg.position_covariance_type > 0 and all(
-                math.isfinite(v) and v > 0.0 for v in own)
+                math.isfinite(v) and v > 0.0 for v in own
+            )
             self._push('gps', stamp_ns, (*place, *(own if known else (NAN, NAN, NAN))))
 
     def _on_velocity(self, msg: Any) -> None:
@@ -187,11 +200,15 @@ class CarFace:
         if places is None:
             places = self._layouts[names] = tuple(
                 tuple(names.index(j) if j in names else -1 for j in group)
-                for group in (WHEELS, STEERING))
+                for group in (WHEELS, STEERING)
+            )
         wheels, steering = places
         used = False
-        for stream, field in (('wheel_angle', msg.position), ('wheel_rate', msg.velocity),
-                              ('torque', msg.effort)):
+        for stream, field in (
+            ('wheel_angle', msg.position),
+            ('wheel_rate', msg.velocity),
+            ('torque', msg.effort),
+        ):
             values = _pick(field, wheels, len(names))
             if values is not NO_WHEEL:
                 used = True
@@ -227,12 +244,17 @@ class CarFace:
     def advertise(self) -> None:
         """Make the publishers."""
         create = self._node.create_publisher
-        self._odometry = create(message_class('nav_msgs/msg/Odometry'), 'odometry/observed',
-                                SYSTEM_DEFAULT)
-        self._joints = create(message_class('sensor_msgs/msg/JointState'),
-                              'joint_states/observed', SYSTEM_DEFAULT)
-        self._virtual = create(message_class('veh_identification/msg/VirtualSensors'),
-                               '~/virtual_sensors', SYSTEM_DEFAULT)
+        self._odometry = create(
+            message_class('nav_msgs/msg/Odometry'), 'odometry/observed', SYSTEM_DEFAULT
+        )
+        self._joints = create(
+            message_class('sensor_msgs/msg/JointState'), 'joint_states/observed', SYSTEM_DEFAULT
+        )
+        self._virtual = create(
+            message_class('veh_identification/msg/VirtualSensors'),
+            '~/virtual_sensors',
+            SYSTEM_DEFAULT,
+        )
         self._tf = None
         if self.options.publish_tf:
             self._tf = create(message_class('tf2_msgs/msg/TFMessage'), '/tf', SYSTEM_DEFAULT)
@@ -248,11 +270,15 @@ class CarFace:
             self._odometry.publish(self._write(found, stamp_ns))
         if slow:
             if self._tf is not None:
-                self._tf.publish(result_bag.transform_message(found, stamp_ns, o.world_frame,
-                                                              o.base_frame))
+                self._tf.publish(
+                    result_bag.transform_message(found, stamp_ns, o.world_frame, o.base_frame)
+                )
             self._joints.publish(result_bag.joints_message(*joints(session.observed), stamp_ns))
-            self._virtual.publish(result_bag.virtual_message(
-                virtual_sensors(session.observed, found), stamp_ns, o.base_frame))
+            self._virtual.publish(
+                result_bag.virtual_message(
+                    virtual_sensors(session.observed, found), stamp_ns, o.base_frame
+                )
+            )
 
 
 def _pick(values: Any, places: tuple[int, ...], count: int) -> tuple[float, ...]:

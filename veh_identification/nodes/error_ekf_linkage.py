@@ -32,25 +32,37 @@ class LinkageFace:
         topic, timeout = options.topics.joints, options.timeout
         self.streams: dict[str, tuple[str, float, tuple[str, ...]]] = {
             'crank': (topic, timeout.joints, ('encoder',)),
-            'torque': (topic, timeout.inputs, ())}
+            'torque': (topic, timeout.inputs, ()),
+        }
         self.essential = ('crank',)
 
     def warm_up(self) -> None:
         """Compile everything on a linkage of its own."""
         system = FourBarSystem(self.system.setup, say=lambda text: None)
-        observer = OnlineObserver(system, OnlineOptions(lag=0.004, window=0.02, settle=0.01),
-                                  lambda session, end_ns, found: None)
+        observer = OnlineObserver(
+            system,
+            OnlineOptions(lag=0.004, window=0.02, settle=0.01),
+            lambda session, end_ns, found: None,
+        )
         for k in range(20):
             late = 8 if k == 15 else 0
             observer.push('crank', NANOSECONDS + (k - late) * 2_000_000 + k, (1.0,))
             observer.poll()
 
-    def subscribe(self, push: Callable[[str, int, tuple[float, ...]], None],
-                  refuse: Callable[[str, str], None], qos: QoS) -> None:
+    def subscribe(
+        self,
+        push: Callable[[str, int, tuple[float, ...]], None],
+        refuse: Callable[[str, str], None],
+        qos: QoS,
+    ) -> None:
         """Listen to the encoder."""
         self._push, self._refuse = push, refuse
-        self._node.create_subscription(message_class('sensor_msgs/msg/JointState'),
-                                       self.options.topics.joints, self._on_joints, qos)
+        self._node.create_subscription(
+            message_class('sensor_msgs/msg/JointState'),
+            self.options.topics.joints,
+            self._on_joints,
+            qos,
+        )
 
     def _on_joints(self, msg: Any) -> None:
         stamp_ns = int(msg.header.stamp.sec * NANOSECONDS + msg.header.stamp.nanosec)
@@ -73,7 +85,8 @@ class LinkageFace:
     def advertise(self) -> None:
         """Make the publisher."""
         self._joints = self._node.create_publisher(
-            message_class('sensor_msgs/msg/JointState'), 'joint_states/observed', SYSTEM_DEFAULT)
+            message_class('sensor_msgs/msg/JointState'), 'joint_states/observed', SYSTEM_DEFAULT
+        )
 
     def publish(self, session: FourBarSession, stamp_ns: int, step: int) -> None:
         """The estimate after a step: points 1 and 2 and the crank."""

@@ -29,9 +29,11 @@ class TimeoutOptions:
     velocity: float = parameter(1.0, 'silence of the satellite velocity', unit='s', minimum=0.0)
     joints: float = parameter(0.5, 'silence of wheels or crank', unit='s', minimum=0.0)
     inputs: float = parameter(
-        0.5, 'silence of torque, brake or steering: the force is estimated instead', unit='s',
+        0.5,
+        'silence of torque, brake or steering: the force is estimated instead',
+        unit='s',
         minimum=0.0,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -45,20 +47,31 @@ class ErrorEkfOptions:
     topics: TopicOptions = field(default_factory=TopicOptions)
     timeout: TimeoutOptions = field(default_factory=TimeoutOptions)
     lag: float = parameter(
-        0.01, 'how long samples wait for each other; it delays every estimate', unit='s',
-        minimum=0.0, maximum=10.0,
-    )  # fmt: skip
+        0.01,
+        'how long samples wait for each other; it delays every estimate',
+        unit='s',
+        minimum=0.0,
+        maximum=10.0,
+    )
     window: float = parameter(
-        0.5, 'how old a sample may be on arrival; beyond the lag the observer goes back in time '
-        'for it, older ones are counted as late', unit='s', minimum=0.0, maximum=10.0,
-    )  # fmt: skip
+        0.5,
+        'how old a sample may be on arrival; beyond the lag the observer goes back in time '
+        'for it, older ones are counted as late',
+        unit='s',
+        minimum=0.0,
+        maximum=10.0,
+    )
     settle: float = parameter(
         0.3, 'data that is looked at before the start', unit='s', minimum=0.0, maximum=60.0
     )
     bridge: float = parameter(
-        10.0, 'longest silence of all sensors that the model bridges; a longer one, or a clock '
-        'that jumps, starts the observer anew', unit='s', minimum=0.0, maximum=600.0,
-    )  # fmt: skip
+        10.0,
+        'longest silence of all sensors that the model bridges; a longer one, or a clock '
+        'that jumps, starts the observer anew',
+        unit='s',
+        minimum=0.0,
+        maximum=600.0,
+    )
     odometry_every: int = parameter(
         1, 'steps of the observer between two odometry messages', minimum=1, maximum=1000
     )

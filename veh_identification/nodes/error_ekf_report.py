@@ -88,8 +88,11 @@ class Totals:
     def counts(self, name: str) -> tuple[int, int]:
         """Used and rejected measurements of a sensor of the filter."""
         total = self.closed.get(name, Counts())
-        now = (self.session.filter.counts.get(name, Counts()) if self.session is not None
-               else Counts())
+        now = (
+            self.session.filter.counts.get(name, Counts())
+            if self.session is not None
+            else Counts()
+        )
         return total.used + now.used, total.rejected + now.rejected
 
 
@@ -134,23 +137,31 @@ class ErrorEkfReport:
     def _quiet(self, stream: str) -> bool:
         return self.observer.arrivals.record(stream).received == 0
 
-    def _stream(self, stream: str, topic: str, timeout: float, sensors: tuple[str, ...],
-                elapsed: float) -> None:
+    def _stream(
+        self, stream: str, topic: str, timeout: float, sensors: tuple[str, ...], elapsed: float
+    ) -> None:
         record = self.observer.arrivals.summary(stream)
         if stream == 'gps' and hasattr(self.face.system, 'refused'):
             record.invalid += self.face.system.refused.invalid
             record.reasons = {**record.reasons, **self.face.system.refused.reasons}
         newest = self.observer.arrivals.newest_ns
-        active = record.newest_ns is not None and newest is not None and (
-            newest - record.newest_ns <= timeout * 1e9)
+        active = (
+            record.newest_ns is not None
+            and newest is not None
+            and (newest - record.newest_ns <= timeout * 1e9)
+        )
         before = self._before.setdefault(stream, _Before())
         rate = (record.received - before.received) / elapsed
         bad = record.invalid + record.late
         for name in sensors or (stream,):
-            used, rejected = (self.totals.counts(name) if sensors else
-                              (record.received - record.late - record.duplicate, 0))
-            row = SensorRow(name, topic, record, active, rate, used, rejected,
-                            self.totals.statistics(name))
+            used, rejected = (
+                self.totals.counts(name)
+                if sensors
+                else (record.received - record.late - record.duplicate, 0)
+            )
+            row = SensorRow(
+                name, topic, record, active, rate, used, rejected, self.totals.statistics(name)
+            )
             fresh = record.received - before.received
             share = (bad - before.bad) / fresh if fresh else 0.0
             if record.received == 0 and record.invalid == 0:
@@ -203,40 +214,81 @@ class ErrorEkfReport:
 
     def status(self, now_ns: int, frame: str) -> Any:
         """veh_identification/msg/ObserverStatus."""
-        return new('veh_identification/msg/ObserverStatus', header=header(now_ns, frame),
-                   mode=self.mode, sensors=[_sensor(row) for row in self.rows],
-                   messages=self.messages)
+        return new(
+            'veh_identification/msg/ObserverStatus',
+            header=header(now_ns, frame),
+            mode=self.mode,
+            sensors=[_sensor(row) for row in self.rows],
+            messages=self.messages,
+        )
 
     def diagnostics(self, now_ns: int, name: str) -> Any:
         """diagnostic_msgs/msg/DiagnosticArray: the whole, then each sensor."""
         stepper = self.observer.stepper
-        whole = {'mode': self.mode, 'starts': self.observer.starts,
-                 'steps': 0 if stepper is None else stepper.count,
-                 'steps computed again': 0 if stepper is None else stepper.repeated}
+        whole = {
+            'mode': self.mode,
+            'starts': self.observer.starts,
+            'steps': 0 if stepper is None else stepper.count,
+            'steps computed again': 0 if stepper is None else stepper.repeated,
+        }
         statuses = [_status(name, self.level, '; '.join(self.messages) or self.mode, whole)]
         for row in self.rows:
             r = row.record
-            statuses.append(_status(f'{name}: {row.name}', row.level, row.text, {
-                'topic': row.topic, 'rate [Hz]': f'{row.rate:.2f}', 'received': r.received,
-                'accepted': row.used, 'rejected': row.rejected, 'late': r.late,
-                'belated, used': r.belated, 'duplicate': r.duplicate, 'invalid': r.invalid,
-                'clock jumps': r.clock_jumps,
-                **{f'count: {why}': n for why, n in sorted(r.reasons.items())}}))
-        return new('diagnostic_msgs/msg/DiagnosticArray', header=header(now_ns),
-                   status=statuses)
+            statuses.append(
+                _status(
+                    f'{name}: {row.name}',
+                    row.level,
+                    row.text,
+                    {
+                        'topic': row.topic,
+                        'rate [Hz]': f'{row.rate:.2f}',
+                        'received': r.received,
+                        'accepted': row.used,
+                        'rejected': row.rejected,
+                        'late': r.late,
+                        'belated, used': r.belated,
+                        'duplicate': r.duplicate,
+                        'invalid': r.invalid,
+                        'clock jumps': r.clock_jumps,
+                        **{f'count: {why}': n for why, n in sorted(r.reasons.items())},
+                    },
+                )
+            )
+        return new('diagnostic_msgs/msg/DiagnosticArray', header=header(now_ns), status=statuses)
 
 
 def _status(name: str, level: int, text: str, values: dict[str, Any]) -> Any:
-    return new('diagnostic_msgs/msg/DiagnosticStatus', level=level, name=name, message=text,
-               hardware_id='', values=[new('diagnostic_msgs/msg/KeyValue', key=k, value=str(v))
-                                       for k, v in values.items()])
+    return new(
+        'diagnostic_msgs/msg/DiagnosticStatus',
+        level=level,
+        name=name,
+        message=text,
+        hardware_id='',
+        values=[
+            new('diagnostic_msgs/msg/KeyValue', key=k, value=str(v)) for k, v in values.items()
+        ],
+    )
 
 
 def _sensor(row: SensorRow) -> Any:
     mean, std, nis, lower, upper = row.innovations.summary()
     r = row.record
-    return new('veh_identification/msg/SensorStatus', name=row.name, topic=row.topic,
-               active=row.active, rate=row.rate, received=r.received + r.invalid,
-               accepted=row.used, rejected=row.rejected, late=r.late, duplicate=r.duplicate,
-               invalid=r.invalid, clock_jumps=r.clock_jumps, innovation_mean=mean,
-               innovation_std=std, nis_mean=nis, nis_lower=lower, nis_upper=upper)
+    return new(
+        'veh_identification/msg/SensorStatus',
+        name=row.name,
+        topic=row.topic,
+        active=row.active,
+        rate=row.rate,
+        received=r.received + r.invalid,
+        accepted=row.used,
+        rejected=row.rejected,
+        late=r.late,
+        duplicate=r.duplicate,
+        invalid=r.invalid,
+        clock_jumps=r.clock_jumps,
+        innovation_mean=mean,
+        innovation_std=std,
+        nis_mean=nis,
+        nis_lower=lower,
+        nis_upper=upper,
+    )

@@ -19,10 +19,15 @@ def save_known(path: str, session: BuggySession, system: BuggySystem) -> None:
     datum = system.places.datum
     place = [] if datum is None else [datum.latitude, datum.longitude, datum.altitude]
     with atomic_file(path) as partial, partial.open('wb') as file:
-        np.savez(file, yaw=float(session.vehicle.model.q[12]),
-                 names=np.array(filter_.parameter_names, dtype=str),
-                 values=filter_.parameters, variances=np.diag(filter_.P)[first:],
-                 datum=np.array(place), car=session.car.name)
+        np.savez(
+            file,
+            yaw=float(session.vehicle.model.q[12]),
+            names=np.array(filter_.parameter_names, dtype=str),
+            values=filter_.parameters,
+            variances=np.diag(filter_.P)[first:],
+            datum=np.array(place),
+            car=session.car.name,
+        )
 
 
 def load_known(path: str, system: BuggySystem) -> str:
@@ -30,10 +35,13 @@ def load_known(path: str, system: BuggySystem) -> str:
     state: dict[str, Any] = read_state(path)
     try:
         yaw = float(state['yaw'])
-        rows = zip(state['names'].tolist(), state['values'].tolist(),
-                   state['variances'].tolist(), strict=True)
-        parameters = {str(name): (float(value), float(variance))
-                      for name, value, variance in rows}
+        rows = zip(
+            state['names'].tolist(),
+            state['values'].tolist(),
+            state['variances'].tolist(),
+            strict=True,
+        )
+        parameters = {str(name): (float(value), float(variance)) for name, value, variance in rows}
         car, datum = str(state['car']), state['datum'].tolist()
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(f'{path}: not a stored state of error_ekf ({error})') from None

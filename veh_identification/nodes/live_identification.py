@@ -57,16 +57,19 @@ class CommonOptions:
         0.0, 'rate of the states; 0: from their first stamps', unit='Hz', minimum=0.0
     )
     memory: float = parameter(
-        3.0, 'what counts as recent when a change is looked for', unit='s', minimum=1.0,
+        3.0,
+        'what counts as recent when a change is looked for',
+        unit='s',
+        minimum=1.0,
         maximum=3600.0,
-    )  # fmt: skip
-    significance: float = parameter(
-        1e-5, 'probability of a false alarm in one evaluation (once a second, two must agree)',
-        minimum=1e-12, maximum=0.1,
-    )  # fmt: skip
-    publish_period: float = parameter(
-        1.0, 'between estimates', unit='s', minimum=0.1, maximum=1.0
     )
+    significance: float = parameter(
+        1e-5,
+        'probability of a false alarm in one evaluation (once a second, two must agree)',
+        minimum=1e-12,
+        maximum=0.1,
+    )
+    publish_period: float = parameter(1.0, 'between estimates', unit='s', minimum=0.1, maximum=1.0)
     reconstruction: bool = parameter(True, 'publish measured and predicted sides of the rows')
     file: str = parameter('', 'where ~/save writes and ~/load reads the estimate (.npz)')
 
@@ -92,16 +95,19 @@ class LiveNode(LiveServices, ABC):
             message_class('veh_identification/msg/ParameterEstimates'), '~/parameters', LATCHED
         )
         self._reconstruction = create(
-            message_class('veh_identification/msg/Reconstruction'), '~/reconstruction',
+            message_class('veh_identification/msg/Reconstruction'),
+            '~/reconstruction',
             SYSTEM_DEFAULT,
-        )  # fmt: skip
+        )
         self._diagnostics = create(
             message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
         )
         node.create_subscription(
-            message_class('veh_identification/msg/FusedState'), options.topic, self._on_state,
+            message_class('veh_identification/msg/FusedState'),
+            options.topic,
+            self._on_state,
             QoS(depth=QUEUE, reliable=True),
-        )  # fmt: skip
+        )
         node.create_timer(options.publish_period, self._on_timer)
         self.create_services(node)
 
@@ -141,10 +147,14 @@ class LiveNode(LiveServices, ABC):
         filter_ = row_filter(self.buffer.rate or 100.0, self.cutoff_hz)
         self.stream = RowStream(filter_)
         self.live = LiveIdentification(
-            equations.names, equations.equations, equations.watched, self.solve,
-            row_rate=filter_.output_rate, memory=self.common.memory,
+            equations.names,
+            equations.equations,
+            equations.watched,
+            self.solve,
+            row_rate=filter_.output_rate,
+            memory=self.common.memory,
             significance=self.common.significance,
-        )  # fmt: skip
+        )
         self.solution = self._previous = None
         self._row_squares = np.zeros((2, len(equations.equations)))
 
@@ -194,14 +204,22 @@ class LiveNode(LiveServices, ABC):
         predicted = rows.W @ np.nan_to_num(self.solution.value)
         fade = 0.99 ** len(rows.Y)
         self._row_squares *= fade
-        self._row_squares += [np.square(rows.Y - predicted).sum(axis=0),
-                              np.square(rows.Y).sum(axis=0)]  # fmt: skip
+        self._row_squares += [
+            np.square(rows.Y - predicted).sum(axis=0),
+            np.square(rows.Y).sum(axis=0),
+        ]
         if self.common.reconstruction:
             for k, stamp in enumerate(rows.stamps_ns):
-                self._reconstruction.publish(reconstruction_message(
-                    int(stamp), self.equations.equations, self.equations.equation_units,
-                    rows.Y[k], predicted[k], self.solution.sigma,
-                ))  # fmt: skip
+                self._reconstruction.publish(
+                    reconstruction_message(
+                        int(stamp),
+                        self.equations.equations,
+                        self.equations.equation_units,
+                        rows.Y[k],
+                        predicted[k],
+                        self.solution.sigma,
+                    )
+                )
 
     # Output -------------------------------------------------------------------------------------
 
@@ -226,13 +244,18 @@ class LiveNode(LiveServices, ABC):
             moved = np.abs(solution.value - self._previous)[known]
             converged = bool(np.all(moved < std)) and bool(known[self.equations.watched].all())
         self._previous = solution.value.copy()
-        self._parameters.publish(parameters_message(
-            self.equations, solution,
-            change_rows(self.equations, self.live.change) + self.derived(solution),
-            stamp_ns=self._node.get_clock().now().nanoseconds, samples=self.live.samples,
-            rejected=self.skipped.total, converged=converged,
-            advice='; '.join(filter(None, [change_text(self.live), self.advice(solution)])),
-        ))  # fmt: skip
+        self._parameters.publish(
+            parameters_message(
+                self.equations,
+                solution,
+                change_rows(self.equations, self.live.change) + self.derived(solution),
+                stamp_ns=self._node.get_clock().now().nanoseconds,
+                samples=self.live.samples,
+                rejected=self.skipped.total,
+                converged=converged,
+                advice='; '.join(filter(None, [change_text(self.live), self.advice(solution)])),
+            )
+        )
 
     def poor_equations(self) -> list[str]:
         """Equations that the estimate reconstructs badly."""
@@ -252,8 +275,10 @@ class LiveNode(LiveServices, ABC):
             return ERROR, f'no state on {self.common.topic} for {self._silent} s'
         if self.problem and self.live is not None and self.live.samples > 0:
             return ERROR, self.problem
-        texts = [f'{count} states in the last second not used: {reason}'
-                 for reason, count in lately.items()]  # fmt: skip
+        texts = [
+            f'{count} states in the last second not used: {reason}'
+            for reason, count in lately.items()
+        ]
         texts += self.warnings()
         if self.solution is None:
             texts.append('no estimate yet')
@@ -281,6 +306,8 @@ class LiveNode(LiveServices, ABC):
                 facts['change statistic'] = f'{self.live.change.test.statistic:.4g}'
                 facts['change threshold'] = f'{self.live.change.test.threshold:.4g}'
         now_ns = self._node.get_clock().now().nanoseconds
-        self._diagnostics.publish(diagnostics_message(
-            now_ns, self._node.get_name(), level, text, {**facts, **self.facts()}
-        ))
+        self._diagnostics.publish(
+            diagnostics_message(
+                now_ns, self._node.get_name(), level, text, {**facts, **self.facts()}
+            )
+        )

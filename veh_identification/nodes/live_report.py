@@ -44,26 +44,43 @@ class Derived:
 def _entry(item: Derived, excited: bool) -> dict[str, Any]:
     relative = 100.0 * item.std / abs(item.value) if item.value else float('inf')
     return {
-        'name': item.name, 'unit': item.unit, 'value': item.value, 'std': item.std,
-        'rel_std_percent': relative, 'well_identified': relative < WELL_IDENTIFIED,
-        'excited': excited, 'a_priori': item.a_priori,
-    }  # fmt: skip
+        'name': item.name,
+        'unit': item.unit,
+        'value': item.value,
+        'std': item.std,
+        'rel_std_percent': relative,
+        'well_identified': relative < WELL_IDENTIFIED,
+        'excited': excited,
+        'a_priori': item.a_priori,
+    }
 
 
 def parameters_message(
-    equations: Equations, solution: Solution, further: list[Derived], *, stamp_ns: int,
-    samples: int, rejected: int, converged: bool, advice: str,
-) -> Any:  # fmt: skip
+    equations: Equations,
+    solution: Solution,
+    further: list[Derived],
+    *,
+    stamp_ns: int,
+    samples: int,
+    rejected: int,
+    converged: bool,
+    advice: str,
+) -> Any:
     """veh_identification/msg/ParameterEstimates: parameters, then what follows from them."""
     std = np.sqrt(np.diag(solution.covariance))
     entries = [
         _entry(
-            Derived(name, equations.units[k], float(solution.value[k]), float(std[k]),
-                    float(equations.a_priori[k])),
+            Derived(
+                name,
+                equations.units[k],
+                float(solution.value[k]),
+                float(std[k]),
+                float(equations.a_priori[k]),
+            ),
             bool(solution.excited[k]),
         )
         for k, name in enumerate(equations.names)
-    ]  # fmt: skip
+    ]
     return new(
         'veh_identification/msg/ParameterEstimates',
         header=header(stamp_ns),
@@ -79,14 +96,23 @@ def parameters_message(
 
 
 def reconstruction_message(
-    stamp_ns: int, equations: list[str], units: list[str], measured: Array, predicted: Array,
+    stamp_ns: int,
+    equations: list[str],
+    units: list[str],
+    measured: Array,
+    predicted: Array,
     sigma: Array,
-) -> Any:  # fmt: skip
+) -> Any:
     """veh_identification/msg/Reconstruction of one row."""
     return new(
-        'veh_identification/msg/Reconstruction', header=header(stamp_ns), equations=equations,
-        units=units, measured=measured, predicted=predicted, sigma=sigma,
-    )  # fmt: skip
+        'veh_identification/msg/Reconstruction',
+        header=header(stamp_ns),
+        equations=equations,
+        units=units,
+        measured=measured,
+        predicted=predicted,
+        sigma=sigma,
+    )
 
 
 def diagnostics_message(
@@ -98,9 +124,13 @@ def diagnostics_message(
         for key, value in facts.items()
     ]
     status = new(
-        'diagnostic_msgs/msg/DiagnosticStatus', level=level, name=name, message=text,
-        hardware_id='', values=values,
-    )  # fmt: skip
+        'diagnostic_msgs/msg/DiagnosticStatus',
+        level=level,
+        name=name,
+        message=text,
+        hardware_id='',
+        values=values,
+    )
     return new('diagnostic_msgs/msg/DiagnosticArray', header=header(stamp_ns), status=[status])
 
 

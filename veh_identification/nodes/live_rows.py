@@ -80,8 +80,9 @@ class RowStream:
         )
         rows = Rows(known[places - self._dropped], left, right)
         # Only stamps that later rows can refer to are kept.
-        keep = max(0, self.filter.half_length + self.filter.factor * self._left.outputs
-                   - self._dropped)  # fmt: skip
+        keep = max(
+            0, self.filter.half_length + self.filter.factor * self._left.outputs - self._dropped
+        )
         keep = min(keep, len(known))
         self._stamps, self._dropped = [known[keep:]], self._dropped + keep
         return rows

@@ -57,13 +57,16 @@ class ParallelOptions:
         0, 'harmonics of the excitation; 0: those of the hexapod file', minimum=0, maximum=100
     )
     cutoff: float = parameter(
-        0.0, 'cut-off of the frequency-domain filter; 0: harmonics times fundamental',
-        unit='Hz', minimum=0.0,
-    )  # fmt: skip
+        0.0,
+        'cut-off of the frequency-domain filter; 0: harmonics times fundamental',
+        unit='Hz',
+        minimum=0.0,
+    )
     estimator: str = parameter(
-        'gauss-markov', 'maximum-likelihood also tunes the cut-off (half a second a period)',
+        'gauss-markov',
+        'maximum-likelihood also tunes the cut-off (half a second a period)',
         choices=('gauss-markov', 'maximum-likelihood'),
-    )  # fmt: skip
+    )
     skip_periods: int = parameter(
         0, 'periods at the start that are not used (run-in)', minimum=0, maximum=1000
     )
@@ -95,9 +98,10 @@ class ParallelIdentification:
             message_class('veh_identification/msg/ParameterEstimates'), '~/parameters', LATCHED
         )
         self._reconstruction = create(
-            message_class('veh_identification/msg/Reconstruction'), '~/reconstruction',
+            message_class('veh_identification/msg/Reconstruction'),
+            '~/reconstruction',
             SYSTEM_DEFAULT,
-        )  # fmt: skip
+        )
         self._diagnostics = create(
             message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
         )
@@ -178,10 +182,12 @@ class ParallelIdentification:
             converged = bool(moved.max() < 1.0)
         self._previous, self.result = result.value.copy(), result
         weak = [
-            name for name, good in zip(
+            name
+            for name, good in zip(
                 result.names[:-1], result.deviations.well_identified[:-1], strict=True
-            ) if not good
-        ]  # fmt: skip
+            )
+            if not good
+        ]
         advice = ''
         if weak:
             advice = (
@@ -189,10 +195,13 @@ class ParallelIdentification:
             )
         self._parameters.publish(
             parameters_message(
-                result, stamp_ns, rejected=self._incomplete + self.live.dropped_samples,
-                converged=converged, advice=advice,
+                result,
+                stamp_ns,
+                rejected=self._incomplete + self.live.dropped_samples,
+                converged=converged,
+                advice=advice,
             )
-        )  # fmt: skip
+        )
         self._publish_reconstruction(result)
 
     def _publish_reconstruction(self, result: IdentificationResult) -> None:
@@ -244,9 +253,13 @@ class ParallelIdentification:
             for key, value in facts.items()
         ]
         status = new(
-            'diagnostic_msgs/msg/DiagnosticStatus', level=level, name=self._node.get_name(),
-            message=text, hardware_id='', values=values,
-        )  # fmt: skip
+            'diagnostic_msgs/msg/DiagnosticStatus',
+            level=level,
+            name=self._node.get_name(),
+            message=text,
+            hardware_id='',
+            values=values,
+        )
         now_ns = self._node.get_clock().now().nanoseconds
         self._diagnostics.publish(
             new('diagnostic_msgs/msg/DiagnosticArray', header=header(now_ns), status=[status])

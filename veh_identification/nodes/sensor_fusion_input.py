@@ -42,8 +42,23 @@ def imu_input(options: ImuOptions) -> Input:
 
     def parse(values: tuple[Any, ...]) -> Parsed:
         (
-            _, _, _, wx, wy, wz, ax, ay, az, rate_known, force_known, turn_known, qx, qy, qz, qw,
-        ) = values  # fmt: skip
+            _,
+            _,
+            _,
+            wx,
+            wy,
+            wz,
+            ax,
+            ay,
+            az,
+            rate_known,
+            force_known,
+            turn_known,
+            qx,
+            qy,
+            qz,
+            qw,
+        ) = values
         # A sum is finite only if every term is.
         if not math.isfinite(wx + wy + wz + ax + ay + az):
             return NOT_FINITE
@@ -65,10 +80,14 @@ def imu_input(options: ImuOptions) -> Input:
         return (wx, wy, wz, ax, ay, az) if not any(q) else NOT_UNIT
 
     fields = (
-        *HEADER, *_vector('angular_velocity'), *_vector('linear_acceleration'),
-        'angular_velocity_covariance[0]', 'linear_acceleration_covariance[0]',
-        'orientation_covariance[0]', *_vector('orientation', 'xyzw'),
-    )  # fmt: skip
+        *HEADER,
+        *_vector('angular_velocity'),
+        *_vector('linear_acceleration'),
+        'angular_velocity_covariance[0]',
+        'linear_acceleration_covariance[0]',
+        'orientation_covariance[0]',
+        *_vector('orientation', 'xyzw'),
+    )
     return Input('sensor_msgs/msg/Imu', fields, parse)
 
 
@@ -96,9 +115,14 @@ def gnss_input(options: GnssOptions) -> Input:
 
     covariance = tuple(f'position_covariance[{index}]' for index in (0, 4, 8))
     fields = (
-        *HEADER, 'status.status', 'latitude', 'longitude', 'altitude', 'position_covariance_type',
+        *HEADER,
+        'status.status',
+        'latitude',
+        'longitude',
+        'altitude',
+        'position_covariance_type',
         *covariance,
-    )  # fmt: skip
+    )
     return Input('sensor_msgs/msg/NavSatFix', fields, parse)
 
 
@@ -131,9 +155,7 @@ def _parse_range(values: tuple[Any, ...]) -> Parsed:
     return (value,)
 
 
-TWIST = Input(
-    'geometry_msgs/msg/TwistStamped', (*HEADER, *_vector('twist.linear')), _parse_twist
-)
+TWIST = Input('geometry_msgs/msg/TwistStamped', (*HEADER, *_vector('twist.linear')), _parse_twist)
 ODOMETRY = Input(
     'nav_msgs/msg/Odometry',
     (*HEADER, *_vector('twist.twist.linear'), 'twist.twist.angular.z'),
@@ -149,9 +171,7 @@ WRENCH = Input(
     (*HEADER, *_vector('wrench.force'), *_vector('wrench.torque')),
     _parse_numbers,
 )
-RANGE = Input(
-    'sensor_msgs/msg/Range', (*HEADER, 'range', 'min_range', 'max_range'), _parse_range
-)
+RANGE = Input('sensor_msgs/msg/Range', (*HEADER, 'range', 'min_range', 'max_range'), _parse_range)
 PRESSURE = Input('sensor_msgs/msg/FluidPressure', (*HEADER, 'fluid_pressure'), _parse_numbers)
 JOINTS = 'sensor_msgs/msg/JointState'
 JOINT_FIELDS = ('header.stamp.sec', 'header.stamp.nanosec', 'name', 'position[]', 'velocity[]')
@@ -202,9 +222,7 @@ class JointParser:
             self._last = (names, positions, velocities)
         return self._last_layout
 
-    def _find(
-        self, names: tuple[str, ...], positions: int, velocities: int
-    ) -> JointLayout | str:
+    def _find(self, names: tuple[str, ...], positions: int, velocities: int) -> JointLayout | str:
         n = len(names)
         if positions not in (0, n) or velocities not in (0, n):
             return 'arrays of unequal length'
@@ -218,7 +236,5 @@ class JointParser:
                 return 'a joint is named twice'
             chosen = [i for i, x in enumerate(names) if not self._wanted or x in self._wanted]
             chosen.sort(key=lambda i: names[i])
-            layout = self._layouts[shape] = JointLayout(
-                names, chosen, positions > 0, has_velocity
-            )
+            layout = self._layouts[shape] = JointLayout(names, chosen, positions > 0, has_velocity)
         return layout if layout.names else 'no wanted joint'

@@ -109,7 +109,10 @@ class StatusWriter:
         status.invalid = record.invalid + merge.invalid
         status.clock_jumps = merge.clock_jumps
         (
-            status.innovation_mean, status.innovation_std, status.nis_mean, status.nis_lower,
+            status.innovation_mean,
+            status.innovation_std,
+            status.nis_mean,
+            status.nis_lower,
             status.nis_upper,
-        ) = record.innovations.summary()  # fmt: skip
+        ) = record.innovations.summary()
         return status

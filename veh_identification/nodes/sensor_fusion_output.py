@@ -42,9 +42,13 @@ class FusedStateWriter:
         m = self._message
         pose, twist, acceleration = m.pose, m.twist, m.acceleration
         self._vectors = (
-            pose.position, twist.linear, twist.angular, acceleration.linear, acceleration.angular,
+            pose.position,
+            twist.linear,
+            twist.angular,
+            acceleration.linear,
+            acceleration.angular,
             m.gravity,
-        )  # fmt: skip
+        )
         self._bytes: StateBytes | None = None
         self._names: list[str] | None = None
 
@@ -71,9 +75,29 @@ class FusedStateWriter:
         p, v, w, a, b, g = self._vectors
         q = m.pose.orientation
         (
-            p.x, p.y, p.z, q.x, q.y, q.z, q.w, v.x, v.y, v.z, w.x, w.y, w.z,
-            a.x, a.y, a.z, b.x, b.y, b.z, g.x, g.y, g.z,
-        ) = base.row.tolist()  # fmt: skip
+            p.x,
+            p.y,
+            p.z,
+            q.x,
+            q.y,
+            q.z,
+            q.w,
+            v.x,
+            v.y,
+            v.z,
+            w.x,
+            w.y,
+            w.z,
+            a.x,
+            a.y,
+            a.z,
+            b.x,
+            b.y,
+            b.z,
+            g.x,
+            g.y,
+            g.z,
+        ) = base.row.tolist()
         m.joint_names = joints.names
         values: Any = joints.values
         flags: Any = joints.flags
@@ -142,9 +166,13 @@ class StateBytes:
         buffer, base, joints = self._buffer, state.base, state.joints
         PACK_STAMP(buffer, self._stamp, *divmod(state.stamp_ns, NANOSECONDS))
         PACK_FLAGS(
-            buffer, self._flags, base.pose_valid, base.orientation_valid, base.twist_valid,
+            buffer,
+            self._flags,
+            base.pose_valid,
+            base.orientation_valid,
+            base.twist_valid,
             base.acceleration_valid,
-        )  # fmt: skip
+        )
         self._base[:] = base.row
         positions, velocities, accelerations = self._joints
         positions[:], velocities[:], accelerations[:] = joints.values

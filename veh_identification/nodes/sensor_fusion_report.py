@@ -76,9 +76,7 @@ class FusionReport:
         self._silent_periods = 0 if received else self._silent_periods + 1
         self._overall(enabled)
 
-    def _sensor(
-        self, record: SensorRecord, elapsed: float, streams: list[str]
-    ) -> SensorReport:
+    def _sensor(self, record: SensorRecord, elapsed: float, streams: list[str]) -> SensorReport:
         merge = self._merged_counters(streams)
         report = SensorReport(record, merge)
         received, used, bad = self._before.get(record.name, (0, 0, 0))
@@ -216,14 +214,10 @@ class FusionReport:
 
     def status(self, now_ns: int, frame: str) -> Any:
         """veh_identification/msg/ObserverStatus."""
-        return self._status.fill(
-            now_ns, frame, self.mode, self.sensors.values(), self.messages
-        )
+        return self._status.fill(now_ns, frame, self.mode, self.sensors.values(), self.messages)
 
 
-def _first(
-    question: Callable[[str], float | None], streams: list[str]
-) -> float | None:
+def _first(question: Callable[[str], float | None], streams: list[str]) -> float | None:
     answers = (question(key) for key in streams)
     return next((answer for answer in answers if answer is not None), None)
 

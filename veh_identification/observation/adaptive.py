@@ -34,8 +34,10 @@ class AdaptiveSettings:
 
     def __post_init__(self) -> None:
         if not self.time_constant > 0.0 or not 0.0 < self.lowest <= self.highest:
-            raise ParameterError('adaptive noise needs a positive time constant and bounds '
-                                 f'0 < lowest <= highest, found {self}')
+            raise ParameterError(
+                'adaptive noise needs a positive time constant and bounds '
+                f'0 < lowest <= highest, found {self}'
+            )
 
 
 class AdaptiveNoise:
@@ -59,9 +61,11 @@ class AdaptiveNoise:
         self._expected = keep * self._expected + expected
         ratio = np.clip(self._squares / np.maximum(self._expected, 1e-300), 0.0, 10.0)
         rate = STEERING * dt / self.settings.time_constant
-        self.density = np.clip(self.density * np.exp(rate * (ratio - 1.0)),
-                               self.settings.lowest * self.nominal,
-                               self.settings.highest * self.nominal)
+        self.density = np.clip(
+            self.density * np.exp(rate * (ratio - 1.0)),
+            self.settings.lowest * self.nominal,
+            self.settings.highest * self.nominal,
+        )
 
     def state(self) -> tuple[Array, ...]:
         """Copy of the running averages."""
@@ -75,8 +79,9 @@ class AdaptiveNoise:
         """Variance factors of a sensor's components."""
         return self.factors.setdefault(sensor, np.ones(size))
 
-    def measured(self, sensor: str, innovation: Array, total: Array, variance: Array,
-                 elapsed: float) -> None:
+    def measured(
+        self, sensor: str, innovation: Array, total: Array, variance: Array, elapsed: float
+    ) -> None:
         """Take in innovations and their total variances H P H^T + N of an accepted sensor."""
         if not self.settings.measurement:
             return
@@ -85,7 +90,8 @@ class AdaptiveNoise:
         ratio = variance[used] / total[used]
         estimate = (innovation[used] * ratio) ** 2 + (total[used] - variance[used]) * ratio
         nominal = variance[used] / factors[used]
-        weight = 1.0 - math.exp(-min(elapsed, self.settings.time_constant)
-                                / self.settings.time_constant)
+        weight = 1.0 - math.exp(
+            -min(elapsed, self.settings.time_constant) / self.settings.time_constant
+        )
         updated = (1.0 - weight) * factors[used] + weight * estimate / nominal
         factors[used] = np.clip(updated, self.settings.lowest, self.settings.highest)

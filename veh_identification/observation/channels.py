@@ -56,19 +56,31 @@ def refusal(measurement: Measurement, channels: dict[str, Channel]) -> Estimatio
     """Why a measurement cannot be of any of these sensors."""
     channel = channels.get(measurement.sensor)
     if channel is None:
-        return EstimationError(f'there is no sensor {measurement.sensor!r} in this observer; it '
-                               f'has {", ".join(channels)}')
-    return EstimationError(f'sensor {measurement.sensor!r} needs {channel.size} values, found '
-                           f'{measurement.value.size}')
+        return EstimationError(
+            f'there is no sensor {measurement.sensor!r} in this observer; it '
+            f'has {", ".join(channels)}'
+        )
+    return EstimationError(
+        f'sensor {measurement.sensor!r} needs {channel.size} values, found '
+        f'{measurement.value.size}'
+    )
 
 
-def connect(sensors: Sequence[Sensor], coordinates: int, orders: int, states: int
-            ) -> tuple[Stack, dict[str, Channel]]:
+def connect(
+    sensors: Sequence[Sensor], coordinates: int, orders: int, states: int
+) -> tuple[Stack, dict[str, Channel]]:
     """Give every sensor its rows of the stacked arrays and its parameters their place."""
     count = sum(sensor.size for sensor in sensors)
-    stack = Stack(np.zeros((count, states)), np.zeros(count), np.zeros(count), np.zeros(count),
-                  np.ones(count, dtype=bool), np.zeros(count), np.zeros(count),
-                  np.zeros((len(sensors), 4), dtype=np.int64))
+    stack = Stack(
+        np.zeros((count, states)),
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros(count),
+        np.ones(count, dtype=bool),
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros((len(sensors), 4), dtype=np.int64),
+    )
     channels: dict[str, Channel] = {}
     first = orders * coordinates
     row = place = 0
@@ -77,12 +89,19 @@ def connect(sensors: Sequence[Sensor], coordinates: int, orders: int, states: in
             raise ParameterError(f'two sensors are called {sensor.name!r}')
         rows = slice(row, row + sensor.size)
         own = slice(place, place + len(sensor.parameters))
-        reading = reading_views(stack.H[rows], stack.predicted[rows], stack.variance[rows],
-                                stack.available[rows], coordinates, orders,
-                                slice(first + own.start, first + own.stop))
+        reading = reading_views(
+            stack.H[rows],
+            stack.predicted[rows],
+            stack.variance[rows],
+            stack.available[rows],
+            coordinates,
+            orders,
+            slice(first + own.start, first + own.stop),
+        )
         number = len(channels)
         stack.groups[number, :3] = row, sensor.size, sensor.wrap
-        channels[sensor.name] = Channel(sensor, reading, rows, own, Counts(), number,
-                                        receive=getattr(sensor, 'receive', None))
+        channels[sensor.name] = Channel(
+            sensor, reading, rows, own, Counts(), number, receive=getattr(sensor, 'receive', None)
+        )
         row, place = rows.stop, own.stop
     return stack, channels

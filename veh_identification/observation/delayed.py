@@ -53,8 +53,9 @@ class DelayedErrorEKF:
         sensor = self.filter.sensors.get(measurement.sensor)
         return measurement.time - (sensor.delay if sensor is not None else 0.0)
 
-    def step(self, dt: float, inputs: Any, measurements: Iterable[Measurement]
-             ) -> list[Innovation]:
+    def step(
+        self, dt: float, inputs: Any, measurements: Iterable[Measurement]
+    ) -> list[Innovation]:
         """Advance by dt, using whatever has arrived; innovations of the newest step only."""
         now = self.filter.time + dt
         waiting = [*self.statistics.early, *measurements]
@@ -77,8 +78,11 @@ class DelayedErrorEKF:
 
     def _place(self, measurement: Measurement, time: float, now: float) -> int | None:
         """Put a late measurement into its step; returns the step's index or None if too late."""
-        if now - time > self.window or not self._steps or (
-                time < self._steps[0].time - 0.5 * self._steps[0].dt):
+        if (
+            now - time > self.window
+            or not self._steps
+            or (time < self._steps[0].time - 0.5 * self._steps[0].dt)
+        ):
             counts = self.filter.counts.get(measurement.sensor)
             if counts is not None:
                 counts.late += 1

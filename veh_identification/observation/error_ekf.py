@@ -50,27 +50,37 @@ class ErrorEKF:
     sensor in sequential scalar updates, and the estimated errors go into the model (`update`).
     """
 
-    def __init__(self, model: Model, sensors: Sequence[Sensor], settings: ErrorEKFSettings,
-                 time: float = 0.0) -> None:
+    def __init__(
+        self,
+        model: Model,
+        sensors: Sequence[Sensor],
+        settings: ErrorEKFSettings,
+        time: float = 0.0,
+    ) -> None:
         self.model, self.settings, self.time = model, settings, time
         self.orders = 3 if settings.force_estimation else 2
         n = model.size
-        deviations = [settings.position_deviation, settings.velocity_deviation,
-                      settings.acceleration_deviation][:self.orders]
+        deviations = [
+            settings.position_deviation,
+            settings.velocity_deviation,
+            settings.acceleration_deviation,
+        ][: self.orders]
         variances = [np.full(n, np.asarray(d, dtype=float)) ** 2 for d in deviations]
         parameters = [p for sensor in sensors for p in sensor.parameters]
         self.parameter_names = [f'{s.name}.{p.name}' for s in sensors for p in s.parameters]
         self.parameters = np.array([p.initial for p in parameters], dtype=float)
         self._process = ParameterProcess(parameters)
-        self.P = np.diag(np.concatenate([*variances,
-                                         np.array([p.deviation**2 for p in parameters])]))
+        self.P = np.diag(
+            np.concatenate([*variances, np.array([p.deviation**2 for p in parameters])])
+        )
         self.size = self.P.shape[0]
         self._x = np.zeros(self.size)
         self._acceleration = np.full(n, np.asarray(settings.acceleration_noise, dtype=float))
         self._force = np.full(n, np.asarray(settings.force_noise, dtype=float))
         driven = self._force if self.orders == 3 else self._acceleration
-        self.adaptive = (None if settings.adaptive is None
-                         else AdaptiveNoise(settings.adaptive, driven))
+        self.adaptive = (
+            None if settings.adaptive is None else AdaptiveNoise(settings.adaptive, driven)
+        )
         self._thresholds = self._gate(settings.gate_probability)
         self._plant: tuple[float, Array, Array] | None = None
         self.failed_corrections = 0
@@ -124,8 +134,11 @@ class ErrorEKF:
         F[:own, :own] = self.model.transition(dt, self.orders)
         acceleration, force = self._acceleration, self._force
         if self.adaptive is not None:
-            acceleration, force = ((acceleration, self.adaptive.density) if self.orders == 3
-                                   else (self.adaptive.density, force))
+            acceleration, force = (
+                (acceleration, self.adaptive.density)
+                if self.orders == 3
+                else (self.adaptive.density, force)
+            )
         W[:own, :own] = integrator_noise(dt, acceleration, force if self.orders == 3 else None)
         self._process.fill(dt, F[own:, own:], W[own:, own:])
         self._plant = (dt, F, W)
@@ -141,8 +154,9 @@ class ErrorEKF:
 
     # -- update ---------------------------------------------------------------------------------
 
-    def update(self, measurements: Iterable[Measurement], dt: float | None = None
-               ) -> list[Innovation]:
+    def update(
+        self, measurements: Iterable[Measurement], dt: float | None = None
+    ) -> list[Innovation]:
         """Use measurements that belong to the present time and correct the model."""
         results: list[Innovation] = []
         self._x[:] = 0.0
@@ -161,8 +175,9 @@ class ErrorEKF:
             self.adaptive.corrected(self._x[highest], before - np.diag(self.P)[highest], dt)
         return results
 
-    def _rounds(self, measurements: Iterable[Measurement]
-                ) -> tuple[list[list[tuple[Channel, Measurement]]], int]:
+    def _rounds(
+        self, measurements: Iterable[Measurement]
+    ) -> tuple[list[list[tuple[Channel, Measurement]]], int]:
         """Messages in rounds with at most one of each sensor, and the derivatives they need."""
         rounds: list[list[tuple[Channel, Measurement]]] = []
         taken: dict[str, int] = {}
@@ -185,8 +200,11 @@ class ErrorEKF:
         """Gate and sequential scalar updates of one message of each of some sensors."""
         stack, outcome = self._stack, np.empty((len(pairs), 4))
         first = pairs[0][0].number
-        groups = (stack.groups[first:first + 1] if len(pairs) == 1
-                  else stack.groups[[channel.number for channel, _ in pairs]])
+        groups = (
+            stack.groups[first : first + 1]
+            if len(pairs) == 1
+            else stack.groups[[channel.number for channel, _ in pairs]]
+        )
         for channel, measurement in pairs:
             sensor, rows = channel.sensor, channel.rows
             sensor.linearise(self.model, self.parameters[channel.own], channel.reading)
@@ -198,22 +216,48 @@ class ErrorEKF:
                 stack.variance[rows] = variance
             if self.adaptive is not None and self.adaptive.settings.measurement:
                 stack.variance[rows] *= self.adaptive.factor(sensor.name, sensor.size)
-        update_groups(self.P, self._x, stack.H, stack.predicted, stack.measured, stack.variance,
-                      stack.available, groups, self._thresholds, stack.innovation, stack.total,
-                      outcome)
+        update_groups(
+            self.P,
+            self._x,
+            stack.H,
+            stack.predicted,
+            stack.measured,
+            stack.variance,
+            stack.available,
+            groups,
+            self._thresholds,
+            stack.innovation,
+            stack.total,
+            outcome,
+        )
         results = []
         innovation, total = stack.innovation.copy(), stack.total.copy()
         for (channel, message), (nis, degrees, accepted, inflated) in zip(
-                pairs, outcome.tolist(), strict=True):
+            pairs, outcome.tolist(), strict=True
+        ):
             self._count(channel, message, degrees, bool(accepted), bool(inflated))
             if degrees:
-                results.append(Innovation(channel.sensor.name, message.time,
-                                          innovation[channel.rows], total[channel.rows], nis,
-                                          int(degrees), bool(accepted)))
+                results.append(
+                    Innovation(
+                        channel.sensor.name,
+                        message.time,
+                        innovation[channel.rows],
+                        total[channel.rows],
+                        nis,
+                        int(degrees),
+                        bool(accepted),
+                    )
+                )
         return results
 
-    def _count(self, channel: Channel, message: Measurement, degrees: float, accepted: bool,
-               inflated: bool) -> None:
+    def _count(
+        self,
+        channel: Channel,
+        message: Measurement,
+        degrees: float,
+        accepted: bool,
+        inflated: bool,
+    ) -> None:
         counts = channel.counts
         if not degrees:
             if np.isfinite(message.value).any():
@@ -235,29 +279,38 @@ class ErrorEKF:
             counts.last_used = message.time
         if self.adaptive is not None and channel.last_time is not None:
             rows, stack = channel.rows, self._stack
-            self.adaptive.measured(channel.sensor.name, stack.innovation[rows],
-                                   stack.total[rows], stack.variance[rows],
-                                   max(0.0, message.time - channel.last_time))
+            self.adaptive.measured(
+                channel.sensor.name,
+                stack.innovation[rows],
+                stack.total[rows],
+                stack.variance[rows],
+                max(0.0, message.time - channel.last_time),
+            )
         channel.last_time = message.time
 
     def _mark(self, channel: Channel) -> None:
         """Tell the kernel whether this sensor has been rejected once too often."""
         self._stack.groups[channel.number, 3] = (
-            channel.counts.consecutive_rejections >= self.settings.patience)
+            channel.counts.consecutive_rejections >= self.settings.patience
+        )
 
     def _correct(self) -> None:
         """Put the errors into the model; it is left as predicted when it cannot follow."""
         n = self.model.size
         try:
-            self.model.correct(self._x[:n], self._x[n:2 * n],
-                               self._x[2 * n:3 * n] if self.orders == 3 else None)
+            self.model.correct(
+                self._x[:n],
+                self._x[n : 2 * n],
+                self._x[2 * n : 3 * n] if self.orders == 3 else None,
+            )
         except EstimationError:
             self.failed_corrections += 1
             return
-        self.parameters += self._x[self.orders * n:]
+        self.parameters += self._x[self.orders * n :]
 
-    def step(self, dt: float, inputs: Any, measurements: Iterable[Measurement]
-             ) -> list[Innovation]:
+    def step(
+        self, dt: float, inputs: Any, measurements: Iterable[Measurement]
+    ) -> list[Innovation]:
         """Predict, then update."""
         self.predict(dt, inputs)
         return self.update(measurements, dt)
@@ -267,12 +320,19 @@ class ErrorEKF:
     def snapshot(self) -> Snapshot:
         """Copy of the whole observer state, counters included."""
         adaptive = self.adaptive
-        return Snapshot(self.model.snapshot(), self.P.copy(), self.parameters.copy(), self.time,
-                        None if adaptive is None else adaptive.state(),
-                        {} if adaptive is None else {k: v.copy()
-                                                     for k, v in adaptive.factors.items()},
-                        {name: (channel.counts.copied(), channel.last_time)
-                         for name, channel in self._channels.items()}, self.failed_corrections)
+        return Snapshot(
+            self.model.snapshot(),
+            self.P.copy(),
+            self.parameters.copy(),
+            self.time,
+            None if adaptive is None else adaptive.state(),
+            {} if adaptive is None else {k: v.copy() for k, v in adaptive.factors.items()},
+            {
+                name: (channel.counts.copied(), channel.last_time)
+                for name, channel in self._channels.items()
+            },
+            self.failed_corrections,
+        )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot; only the counters of late messages keep counting."""

@@ -50,19 +50,25 @@ class ObservedModel:
     problem (58).
     """
 
-    def __init__(self, model: NaturalModel, observed: Sequence[str] | None = None, *,
-                 apply_inputs: ApplyInputs | None = None, position_problem: bool = True) -> None:
+    def __init__(
+        self,
+        model: NaturalModel,
+        observed: Sequence[str] | None = None,
+        *,
+        apply_inputs: ApplyInputs | None = None,
+        position_problem: bool = True,
+    ) -> None:
         self.model = model
         names = [model.names[i] for i in model.independent]
         chosen = names if observed is None else list(observed)
         for name in chosen:
             if name not in names:
-                raise ModelError(f'{name!r} cannot be observed: it is not an independent '
-                                 'coordinate')
+                raise ModelError(
+                    f'{name!r} cannot be observed: it is not an independent coordinate'
+                )
         self.observed = chosen
         self.columns = np.array([names.index(name) for name in chosen], dtype=np.int64)
-        self.coordinates = np.array([model.independent[k] for k in self.columns],
-                                    dtype=np.int64)
+        self.coordinates = np.array([model.independent[k] for k in self.columns], dtype=np.int64)
         self.size = len(chosen)
         self._still = np.zeros(self.size)
         self.apply_inputs = apply_inputs
@@ -95,8 +101,10 @@ class ObservedModel:
         model = self.model
         force = None if delta_zdd is None else self._effective_mass() @ delta_zdd
         seconds = self._still if delta_zdd is None else delta_zdd
-        if not (self.position_problem
-                and shift_independent(model, self.columns, delta_z, delta_zd, seconds)):
+        if not (
+            self.position_problem
+            and shift_independent(model, self.columns, delta_z, delta_zd, seconds)
+        ):
             self._correct_slowly(delta_z, delta_zd, seconds)
         if force is not None:
             model.force_error[self.coordinates] += force
@@ -129,7 +137,8 @@ class ObservedModel:
         seen = self.columns
         hidden = np.setdiff1d(np.arange(count), seen)
         return mass[np.ix_(seen, seen)] - mass[np.ix_(seen, hidden)] @ np.linalg.solve(
-            mass[np.ix_(hidden, hidden)], mass[np.ix_(hidden, seen)])
+            mass[np.ix_(hidden, hidden)], mass[np.ix_(hidden, seen)]
+        )
 
     @property
     def force_error(self) -> Array:
@@ -160,16 +169,29 @@ class ObservedModel:
         if cache is None:
             index = self.model.body_index.get(name)
             if index is None:
-                raise ModelError(f'there is no body {name!r} in the model; it has '
-                                 f'{", ".join(self.model.body_index)}')
+                raise ModelError(
+                    f'there is no body {name!r} in the model; it has '
+                    f'{", ".join(self.model.body_index)}'
+                )
             view = BodyView(np.empty((3, 12)), np.empty((3, 12, self.size)))
             cache = self._bodies[name] = _BodyCache(index, view)
         if cache.version == self._version and cache.order >= order:
             return cache.view
         r = self._need(order) if order >= 0 else self._jacobians
         model, view = self.model, cache.view
-        body_motion(model.memory, cache.index, model.q, model.qd, model.qdd, r.order, r.R, r.Rd,
-                    r.Rdd, view.values, view.derivatives)
+        body_motion(
+            model.memory,
+            cache.index,
+            model.q,
+            model.qd,
+            model.qdd,
+            r.order,
+            r.R,
+            r.Rd,
+            r.Rdd,
+            view.values,
+            view.derivatives,
+        )
         # all that is there anyway: other sensors of the body will ask
         cache.version, cache.order = self._version, r.order
         return view

@@ -34,14 +34,16 @@ def observability_matrix(F: ArrayLike, H: ArrayLike) -> Array:
     return np.vstack(blocks)
 
 
-def integrator_pair(size: int, dt: float, position_rows: ArrayLike, rate_rows: ArrayLike
-                    ) -> tuple[Array, Array]:
+def integrator_pair(
+    size: int, dt: float, position_rows: ArrayLike, rate_rows: ArrayLike
+) -> tuple[Array, Array]:
     """F of (69) and H from rows on positions and rows on rates of `size` coordinates."""
     F = np.block([[np.eye(size), dt * np.eye(size)], [np.zeros((size, size)), np.eye(size)]])
     position = np.asarray(position_rows, dtype=float).reshape(-1, size)
     rate = np.asarray(rate_rows, dtype=float).reshape(-1, size)
-    H = np.vstack([np.hstack([position, np.zeros_like(position)]),
-                   np.hstack([np.zeros_like(rate), rate])])
+    H = np.vstack(
+        [np.hstack([position, np.zeros_like(position)]), np.hstack([np.zeros_like(rate), rate])]
+    )
     return F, H
 
 
@@ -56,7 +58,7 @@ def observability(F: ArrayLike, H: ArrayLike, dt: float | None = None) -> Observ
     n = transition.shape[0]
     scale = np.ones(n)
     if dt is not None:
-        scale[n // 2:] = 1.0 / dt
+        scale[n // 2 :] = 1.0 / dt
     S, inverse = np.diag(scale), np.diag(1.0 / scale)
     scaled = rows @ S
     norms = np.linalg.norm(scaled, axis=1, keepdims=True)

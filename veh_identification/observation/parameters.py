@@ -19,8 +19,10 @@ class ParameterProcess:
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         for p in parameters:
             if not p.correlation_time > 0.0:
-                raise ParameterError(f'parameter {p.name!r}: its correlation time must be '
-                                     f'positive, found {p.correlation_time}')
+                raise ParameterError(
+                    f'parameter {p.name!r}: its correlation time must be '
+                    f'positive, found {p.correlation_time}'
+                )
         self._walk = np.array([p.walk for p in parameters], dtype=float)
         self._variance = np.array([p.deviation**2 for p in parameters], dtype=float)
         self._initial = np.array([p.initial for p in parameters], dtype=float)

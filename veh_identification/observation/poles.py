@@ -51,8 +51,7 @@ def combined_matrix(F: Array, F_model: Array, L: Array, H: Array) -> Array:
     """
     n = F.shape[0]
     zero = np.zeros((n, n))
-    return np.block([[F, zero, zero], [zero, F_model, zero],
-                     [F @ L @ H, -F_model @ L @ H, zero]])
+    return np.block([[F, zero, zero], [zero, F_model, zero], [F @ L @ H, -F_model @ L @ H, zero]])
 
 
 def observer_poles(F_model: Array, L: Array, H: Array) -> Array:

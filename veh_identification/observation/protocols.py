@@ -140,14 +140,35 @@ class Counts:
 
     def copied(self) -> Counts:
         """A copy; `copy.copy` takes ten times as long and every snapshot has many."""
-        return Counts(self.used, self.rejected, self.unavailable, self.invalid, self.late,
-                      self.consecutive_rejections, self.recoveries, self.last_used)
+        return Counts(
+            self.used,
+            self.rejected,
+            self.unavailable,
+            self.invalid,
+            self.late,
+            self.consecutive_rejections,
+            self.recoveries,
+            self.last_used,
+        )
 
 
-def reading_views(H: Array, value: Array, variance: Array, available: NDArray[np.bool_],
-                  nz: int, orders: int, parameters: slice) -> Reading:
+def reading_views(
+    H: Array,
+    value: Array,
+    variance: Array,
+    available: NDArray[np.bool_],
+    nz: int,
+    orders: int,
+    parameters: slice,
+) -> Reading:
     """A reading that writes into the rows H (size, states) and vectors of a filter."""
     spare = np.zeros((H.shape[0], nz + 1))[:, :nz]  # strided like the views: one compiled kernel
-    return Reading(value, H[:, :nz], H[:, nz:2 * nz],
-                   H[:, 2 * nz:3 * nz] if orders == 3 else spare, H[:, parameters], variance,
-                   available)
+    return Reading(
+        value,
+        H[:, :nz],
+        H[:, nz : 2 * nz],
+        H[:, 2 * nz : 3 * nz] if orders == 3 else spare,
+        H[:, parameters],
+        variance,
+        available,
+    )

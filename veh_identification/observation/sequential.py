@@ -23,8 +23,9 @@ def predict_covariance(F: Array, P: Array, W: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _normalised_square(P: Array, H: Array, innovation: Array, variance: Array,
-                       rows: NDArray[np.int64]) -> float:
+def _normalised_square(
+    P: Array, H: Array, innovation: Array, variance: Array, rows: NDArray[np.int64]
+) -> float:
     """nu^T (H P H^T + N)^-1 nu over the given rows, by a small Cholesky factor."""
     m = rows.size
     S = np.empty((m, m))
@@ -55,9 +56,19 @@ def _normalised_square(P: Array, H: Array, innovation: Array, variance: Array,
 
 
 @njit(cache=True, nogil=True)
-def update_group(P: Array, x: Array, H: Array, predicted: Array, measured: Array,
-                 variance: Array, available: NDArray[np.bool_], wrap: bool, thresholds: Array,
-                 innovation: Array, total_variance: Array) -> tuple[float, int, bool]:
+def update_group(
+    P: Array,
+    x: Array,
+    H: Array,
+    predicted: Array,
+    measured: Array,
+    variance: Array,
+    available: NDArray[np.bool_],
+    wrap: bool,
+    thresholds: Array,
+    innovation: Array,
+    total_variance: Array,
+) -> tuple[float, int, bool]:
     """Use one sensor's components; returns (NIS, components, accepted), P and x in place.
 
     The whole group passes or fails the gate together; `thresholds[m]` is the limit for m
@@ -102,10 +113,20 @@ def update_group(P: Array, x: Array, H: Array, predicted: Array, measured: Array
 
 
 @njit(cache=True, nogil=True)
-def update_groups(P: Array, x: Array, H: Array, predicted: Array, measured: Array,
-                  variance: Array, available: NDArray[np.bool_], groups: NDArray[np.int64],
-                  thresholds: Array, innovation: Array, total_variance: Array,
-                  result: Array) -> None:
+def update_groups(
+    P: Array,
+    x: Array,
+    H: Array,
+    predicted: Array,
+    measured: Array,
+    variance: Array,
+    available: NDArray[np.bool_],
+    groups: NDArray[np.int64],
+    thresholds: Array,
+    innovation: Array,
+    total_variance: Array,
+    result: Array,
+) -> None:
     """`update_group` for several sensors in turn; all arrays are stacked over the sensors.
 
     `groups` (k, 4): first row, number of rows, wrap, and whether the sensor has been rejected so
@@ -117,13 +138,33 @@ def update_groups(P: Array, x: Array, H: Array, predicted: Array, measured: Arra
         a, b = groups[g, 0], groups[g, 0] + groups[g, 1]
         wrap = groups[g, 2] == 1
         nis, count, accepted = update_group(
-            P, x, H[a:b], predicted[a:b], measured[a:b], variance[a:b], available[a:b], wrap,
-            thresholds, innovation[a:b], total_variance[a:b])
+            P,
+            x,
+            H[a:b],
+            predicted[a:b],
+            measured[a:b],
+            variance[a:b],
+            available[a:b],
+            wrap,
+            thresholds,
+            innovation[a:b],
+            total_variance[a:b],
+        )
         inflated = groups[g, 3] == 1 and count > 0 and not accepted
         if inflated:
             P *= nis / thresholds[count]
             nis, count, accepted = update_group(
-                P, x, H[a:b], predicted[a:b], measured[a:b], variance[a:b], available[a:b], wrap,
-                never, innovation[a:b], total_variance[a:b])
+                P,
+                x,
+                H[a:b],
+                predicted[a:b],
+                measured[a:b],
+                variance[a:b],
+                available[a:b],
+                wrap,
+                never,
+                innovation[a:b],
+                total_variance[a:b],
+            )
         result[g, 0], result[g, 1] = nis, count
         result[g, 2], result[g, 3] = (1.0 if accepted else 0.0), (1.0 if inflated else 0.0)

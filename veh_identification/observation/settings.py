@@ -35,8 +35,13 @@ class ErrorEKFSettings:
         p = self.gate_probability
         if p is not None and not 0.0 < p < 1.0:
             raise ParameterError(f'gate_probability must lie between 0 and 1, found {p}')
-        for name in ('position_deviation', 'velocity_deviation', 'acceleration_noise',
-                     'acceleration_deviation', 'force_noise'):
+        for name in (
+            'position_deviation',
+            'velocity_deviation',
+            'acceleration_noise',
+            'acceleration_deviation',
+            'force_noise',
+        ):
             values = np.asarray(getattr(self, name), dtype=float)
             if not np.all(np.isfinite(values)) or np.any(values < 0.0):
                 raise ParameterError(f'{name} must be finite and not negative, found {values}')

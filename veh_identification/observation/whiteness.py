@@ -38,10 +38,12 @@ def cumulative_periodogram(innovation: ArrayLike, significance: float = 0.05) ->
     """
     e = np.asarray(innovation, dtype=float).ravel()
     if e.size < 32 or not np.all(np.isfinite(e)):
-        raise EstimationError('a whiteness test needs at least 32 finite innovations, found '
-                              f'{int(np.isfinite(e).sum())} of {e.size}')
+        raise EstimationError(
+            'a whiteness test needs at least 32 finite innovations, found '
+            f'{int(np.isfinite(e).sum())} of {e.size}'
+        )
     count = (e.size - 1) // 2
-    spectrum = np.abs(np.fft.rfft(e - e.mean())[1:count + 1]) ** 2
+    spectrum = np.abs(np.fft.rfft(e - e.mean())[1 : count + 1]) ** 2
     total = spectrum.sum()
     if total <= 0.0:
         raise EstimationError('a whiteness test needs an innovation that is not constant')
@@ -52,5 +54,12 @@ def cumulative_periodogram(innovation: ArrayLike, significance: float = 0.05) ->
     root = np.sqrt(count - 1)
     adjusted = statistic * (root + 0.2 + 0.68 / root)
     limit = float(kstwobign.isf(significance)) / (root + 0.2 + 0.68 / root)
-    return Whiteness(np.arange(1, count + 1) / e.size, cumulative, line, statistic, limit,
-                     float(kstwobign.sf(adjusted)), statistic <= limit)
+    return Whiteness(
+        np.arange(1, count + 1) / e.size,
+        cumulative,
+        line,
+        statistic,
+        limit,
+        float(kstwobign.sf(adjusted)),
+        statistic <= limit,
+    )

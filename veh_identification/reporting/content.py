@@ -94,8 +94,11 @@ class FitRow:
     @property
     def validation_measured_rms(self) -> float:
         """The same of the recording that judges."""
-        return self.validation_rms / self.validation_relative if self.validation_relative \
+        return (
+            self.validation_rms / self.validation_relative
+            if self.validation_relative
             else float('nan')
+        )
 
 
 @dataclass(frozen=True)

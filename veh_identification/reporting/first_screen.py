@@ -40,10 +40,11 @@ class Summary:
     @property
     def first(self) -> tuple[Statement, ...]:
         """What stands on the first screen: all reservations, then as many others as fit."""
-        return self.statements[:max(FIRST_SCREEN, sum(
-            one.level in ('bad', 'warn') for one in self.statements))]
+        return self.statements[
+            : max(FIRST_SCREEN, sum(one.level in ('bad', 'warn') for one in self.statements))
+        ]
 
     @property
     def further(self) -> tuple[Statement, ...]:
         """The others, behind a line to open."""
-        return self.statements[len(self.first):]
+        return self.statements[len(self.first) :]

@@ -32,19 +32,32 @@ def _guarded(write: Callable[[], None], out: str | Path) -> str:
 
 
 def write_identification_report(
-    folder: Path, result: IdentificationResult, *, reconstruction: str | None,
-    bags: Sequence[str | Path], out: str | Path, validate: str | Path | None = None,
-    config: str | Path | None = None, urdf: str | Path | None = None,
-    truth: Mapping[str, float] | None = None, choices: Mapping[str, Any] | None = None,
-) -> str:  # fmt: skip
+    folder: Path,
+    result: IdentificationResult,
+    *,
+    reconstruction: str | None,
+    bags: Sequence[str | Path],
+    out: str | Path,
+    validate: str | Path | None = None,
+    config: str | Path | None = None,
+    urdf: str | Path | None = None,
+    truth: Mapping[str, float] | None = None,
+    choices: Mapping[str, Any] | None = None,
+) -> str:
     """Write FOLDER/report.html and return the line to print.
 
     `folder` may be the temporary folder of an atomic output, `out` is its final name;
     `reconstruction` names the bag in the folder; without one there are no traces. `choices` are
     further options of the command line, by name.
     """
-    options = [*(('bag', bag) for bag in bags), ('validate', validate), ('config', config),
-               ('urdf', urdf), *(choices or {}).items(), ('out', out)]
+    options = [
+        *(('bag', bag) for bag in bags),
+        ('validate', validate),
+        ('config', config),
+        ('urdf', urdf),
+        *(choices or {}).items(),
+        ('out', out),
+    ]
 
     def write() -> None:
         from veh_identification.reporting.html import write_page
@@ -55,8 +68,12 @@ def write_identification_report(
         from veh_identification.reporting.page_identification import identification_page
         from veh_identification.reporting.provenance import provenance
 
-        origin = provenance('identify', result.system, options,
-                            {'input': result.input, 'noise': result.noise, **result.extra})
+        origin = provenance(
+            'identify',
+            result.system,
+            options,
+            {'input': result.input, 'noise': result.noise, **result.extra},
+        )
         known = truth
         if known is None and result.system in COMPARABLE:
             known = simulated_truth(bags[0])
@@ -68,27 +85,54 @@ def write_identification_report(
 
 
 def write_buggy_report(
-    folder: Path, run: Any, model: Any, recording: Any, metrics: Mapping[str, Any], *,
-    bag: str | Path, out: str | Path, config: str | Path | None = None,
+    folder: Path,
+    run: Any,
+    model: Any,
+    recording: Any,
+    metrics: Mapping[str, Any],
+    *,
+    bag: str | Path,
+    out: str | Path,
+    config: str | Path | None = None,
     gate_probability: float | None = None,
-) -> str:  # fmt: skip
+) -> str:
     """Write FOLDER/report.html of a run of the buggy's observer; returns the line to print."""
 
     def write() -> None:
         from veh_identification.reporting.observation_systems import buggy_states
 
-        _write_observation(folder, 'buggy', buggy_states(run, model, recording.truth),
-                           run.innovations, metrics, bag, out, config, gate_probability,
-                           ('x', 'y'))
+        _write_observation(
+            folder,
+            'buggy',
+            buggy_states(run, model, recording.truth),
+            run.innovations,
+            metrics,
+            bag,
+            out,
+            config,
+            gate_probability,
+            ('x', 'y'),
+        )
 
     return _guarded(write, out)
 
 
 def write_four_bar_report(
-    folder: Path, times: Any, q: Any, qd: Any, covariance: Any, innovations: Sequence[Any],
-    truth: Mapping[str, Any], alone: Any, metrics: Mapping[str, Any], *, bag: str | Path,
-    out: str | Path, config: str | Path | None = None, gate_probability: float | None = None,
-) -> str:  # fmt: skip
+    folder: Path,
+    times: Any,
+    q: Any,
+    qd: Any,
+    covariance: Any,
+    innovations: Sequence[Any],
+    truth: Mapping[str, Any],
+    alone: Any,
+    metrics: Mapping[str, Any],
+    *,
+    bag: str | Path,
+    out: str | Path,
+    config: str | Path | None = None,
+    gate_probability: float | None = None,
+) -> str:
     """Write FOLDER/report.html of a run of the four-bar observer; returns the line to print."""
 
     def write() -> None:
@@ -97,25 +141,53 @@ def write_four_bar_report(
         by_sensor: dict[str, list[Any]] = {name: [] for name in metrics['sensors']}
         for one in innovations:
             by_sensor.setdefault(one.sensor, []).append(one)
-        _write_observation(folder, 'four-bar',
-                           four_bar_states(times, q, qd, covariance, truth, alone), by_sensor,
-                           metrics, bag, out, config, gate_probability, None)
+        _write_observation(
+            folder,
+            'four-bar',
+            four_bar_states(times, q, qd, covariance, truth, alone),
+            by_sensor,
+            metrics,
+            bag,
+            out,
+            config,
+            gate_probability,
+            None,
+        )
 
     return _guarded(write, out)
 
 
 def _write_observation(
-    folder: Path, system: str, states: Sequence[Any], innovations: Mapping[str, Sequence[Any]],
-    metrics: Mapping[str, Any], bag: str | Path, out: str | Path, config: str | Path | None,
-    gate_probability: float | None, path: tuple[str, str] | None,
-) -> None:  # fmt: skip
+    folder: Path,
+    system: str,
+    states: Sequence[Any],
+    innovations: Mapping[str, Sequence[Any]],
+    metrics: Mapping[str, Any],
+    bag: str | Path,
+    out: str | Path,
+    config: str | Path | None,
+    gate_probability: float | None,
+    path: tuple[str, str] | None,
+) -> None:
     from veh_identification.reporting.html import write_page
     from veh_identification.reporting.observation import observation_content
     from veh_identification.reporting.page_observation import observation_page
     from veh_identification.reporting.provenance import provenance
 
-    origin = provenance('observe', system, [('bag', bag), ('config', config), ('out', out)],
-                        {key: value for key, value in metrics.items() if key != 'coordinates'})
-    content = observation_content(system, states, innovations, metrics, origin, bag,
-                                  gate_probability=gate_probability, path=path)
+    origin = provenance(
+        'observe',
+        system,
+        [('bag', bag), ('config', config), ('out', out)],
+        {key: value for key, value in metrics.items() if key != 'coordinates'},
+    )
+    content = observation_content(
+        system,
+        states,
+        innovations,
+        metrics,
+        origin,
+        bag,
+        gate_probability=gate_probability,
+        path=path,
+    )
     write_page(folder / NAME, observation_page(content))

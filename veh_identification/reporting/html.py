@@ -110,8 +110,12 @@ class Page:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    made = Environment(loader=PackageLoader('veh_identification.reporting', 'templates'),
-                       autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        loader=PackageLoader('veh_identification.reporting', 'templates'),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.filters['figure_json'] = lambda figure: inert(figure.json)
     return made
 
@@ -136,12 +140,24 @@ def _asset(name: str) -> Markup:
 def render(page: Page) -> str:
     """The text of the file."""
     number = iter(range(1_000_000))
-    return _environment().get_template('page.html').render(
-        page=page, version=__version__, css=_asset('page.css'), script=_asset('page.js'),
-        plotly=plotly_source(), themes=inert(json.dumps(THEMES)),
-        identity=lambda: f'figure-{next(number)}',
-        drawn=any(isinstance(block, Figures) and block.figures
-                  for section in page.sections for block in section.blocks))
+    return (
+        _environment()
+        .get_template('page.html')
+        .render(
+            page=page,
+            version=__version__,
+            css=_asset('page.css'),
+            script=_asset('page.js'),
+            plotly=plotly_source(),
+            themes=inert(json.dumps(THEMES)),
+            identity=lambda: f'figure-{next(number)}',
+            drawn=any(
+                isinstance(block, Figures) and block.figures
+                for section in page.sections
+                for block in section.blocks
+            ),
+        )
+    )
 
 
 def write_page(path: Path | str, page: Page) -> Path:

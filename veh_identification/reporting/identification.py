@@ -36,10 +36,13 @@ RECONSTRUCTION = 'veh_identification/msg/Reconstruction'
 
 
 def identification_content(
-    result: IdentificationResult, reconstruction: Path | str | None, origin: Provenance,
-    bags: Sequence[str | Path], validate: str | Path | None = None,
+    result: IdentificationResult,
+    reconstruction: Path | str | None,
+    origin: Provenance,
+    bags: Sequence[str | Path],
+    validate: str | Path | None = None,
     truth: Mapping[str, float] | None = None,
-) -> IdentificationContent:  # fmt: skip
+) -> IdentificationContent:
     """Everything that the report shows; `reconstruction` is the bag beside parameters.json."""
     sets = [] if reconstruction is None else read_traces(Path(reconstruction), bags, validate)
     units = {trace.equation: trace.unit for one in sets for trace in one.traces}
@@ -51,25 +54,39 @@ def identification_content(
     system = SYSTEMS.get(result.system, result.system)
     stem = ', '.join(dict.fromkeys(Path(bag).name for bag in bags))
     return IdentificationContent(
-        title=f'{system[:1].upper()}{system[1:]}: {stem}', system=system,
-        estimator=result.estimator, samples=result.samples, excluded=result.excluded_samples,
-        seconds=_seconds(result, judged), condition_number=result.condition_number,
+        title=f'{system[:1].upper()}{system[1:]}: {stem}',
+        system=system,
+        estimator=result.estimator,
+        samples=result.samples,
+        excluded=result.excluded_samples,
+        seconds=_seconds(result, judged),
+        condition_number=result.condition_number,
         correlation_condition=result.correlation_condition,
         noise_model=str(result.noise.get('model', 'white')),
-        parameters=parameter_rows(result, truth or {}), fit=fit_rows(result, units),
-        trace_sets=tuple(sets), colours=_colours(judged, result.input.get('cutoff_hz')
-                                                 if result.system != 'parallel' else None),
-        names=tuple(result.names[k] for k in kept), correlation=correlation(covariance),
+        parameters=parameter_rows(result, truth or {}),
+        fit=fit_rows(result, units),
+        trace_sets=tuple(sets),
+        colours=_colours(
+            judged, result.input.get('cutoff_hz') if result.system != 'parallel' else None
+        ),
+        names=tuple(result.names[k] for k in kept),
+        correlation=correlation(covariance),
         inflation=inflation(covariance),
         removed=tuple((one.name, one.reason) for one in result.removed),
-        unexcited=tuple(result.unexcited), findings=_findings(result),
-        health=health, provenance=origin, extras=extras.tables(result.extra),
-        cards=extras.cards(result.extra), model=_model(result),
-        recorded=_recorded(health, {Path(bag).name for bag in bags}))
+        unexcited=tuple(result.unexcited),
+        findings=_findings(result),
+        health=health,
+        provenance=origin,
+        extras=extras.tables(result.extra),
+        cards=extras.cards(result.extra),
+        model=_model(result),
+        recorded=_recorded(health, {Path(bag).name for bag in bags}),
+    )
 
 
-def parameter_rows(result: IdentificationResult, truth: Mapping[str, float]
-                   ) -> tuple[ParameterRow, ...]:
+def parameter_rows(
+    result: IdentificationResult, truth: Mapping[str, float]
+) -> tuple[ParameterRow, ...]:
     """The table, with flags that tell small values from weak ones."""
     prior = result.a_priori if result.a_priori is not None else np.full(len(result.names), np.nan)
     largest: dict[tuple[str, str], tuple[float, str]] = {}
@@ -77,10 +94,18 @@ def parameter_rows(result: IdentificationResult, truth: Mapping[str, float]
         if np.isfinite(value) and abs(value) > largest.get(_group(name, unit), (0.0, ''))[0]:
             largest[_group(name, unit)] = (abs(float(value)), name)
     std = result.std
-    return tuple(_row(name, result.units[k], float(prior[k]), float(result.value[k]),
-                      float(std[k]), largest.get(_group(name, result.units[k]), (0.0, '')),
-                      truth.get(name, float('nan')))
-                 for k, name in enumerate(result.names))
+    return tuple(
+        _row(
+            name,
+            result.units[k],
+            float(prior[k]),
+            float(result.value[k]),
+            float(std[k]),
+            largest.get(_group(name, result.units[k]), (0.0, '')),
+            truth.get(name, float('nan')),
+        )
+        for k, name in enumerate(result.names)
+    )
 
 
 def _group(name: str, unit: str) -> tuple[str, str]:
@@ -88,8 +113,15 @@ def _group(name: str, unit: str) -> tuple[str, str]:
     return (name.rpartition('.')[0], unit)
 
 
-def _row(name: str, unit: str, prior: float, value: float, std: float,
-         largest: tuple[float, str], truth: float) -> ParameterRow:
+def _row(
+    name: str,
+    unit: str,
+    prior: float,
+    value: float,
+    std: float,
+    largest: tuple[float, str],
+    truth: float,
+) -> ParameterRow:
     if not np.isfinite(value):
         return ParameterRow(name, unit, prior, value, std, 'none', '', truth)
     if std < 0.1 * abs(value) or not np.isfinite(std):
@@ -109,12 +141,23 @@ def fit_rows(result: IdentificationResult, units: Mapping[str, str]) -> tuple[Fi
     for j, name in enumerate(result.equations):
         # An equation that was lost has nothing to validate: zeros there are no residuals.
         other = checked.get(name, {}) if np.isfinite(result.residual_rms[j]) else {}
-        held_out = [float('nan') if other.get(key) is None else float(other[key] or 0.0)
-                    for key in ('rms', 'rms_relative', 'a_priori_rms')]
-        rows.append(FitRow(
-            name, units.get(name, ''), float(result.residual_rms[j]),
-            float(result.residual_rms_relative[j]), held_out[0], held_out[1], held_out[2],
-            noise[j], validation_noise[j]))
+        held_out = [
+            float('nan') if other.get(key) is None else float(other[key] or 0.0)
+            for key in ('rms', 'rms_relative', 'a_priori_rms')
+        ]
+        rows.append(
+            FitRow(
+                name,
+                units.get(name, ''),
+                float(result.residual_rms[j]),
+                float(result.residual_rms_relative[j]),
+                held_out[0],
+                held_out[1],
+                held_out[2],
+                noise[j],
+                validation_noise[j],
+            )
+        )
     return tuple(rows)
 
 
@@ -122,8 +165,10 @@ def _noise_of(result: IdentificationResult) -> tuple[list[float], list[float]]:
     """Noise in the residuals of each equation here and of the validation, nan where not told."""
     unknown = [float('nan')] * len(result.equations)
     own = result.input.get('residual_noise_rms')
-    return (unknown if not own else np.sqrt(np.mean(np.square(own), axis=0)).tolist(),
-            result.input.get('validation_noise_rms') or unknown)
+    return (
+        unknown if not own else np.sqrt(np.mean(np.square(own), axis=0)).tolist(),
+        result.input.get('validation_noise_rms') or unknown,
+    )
 
 
 def inflation(covariance: Array) -> Array:
@@ -137,12 +182,16 @@ def inflation(covariance: Array) -> Array:
     return np.asarray(np.sqrt(np.square(vectors) @ (1.0 / safe)))
 
 
-def read_traces(bag: Path, bags: Sequence[str | Path], validate: str | Path | None
-                ) -> list[TraceSet]:
+def read_traces(
+    bag: Path, bags: Sequence[str | Path], validate: str | Path | None
+) -> list[TraceSet]:
     """Reconstructions of a result bag: validation first, where there is one."""
     with BagReader(bag, on_error='skip') as reader:
-        topics = [name for name, topic in reader.topics.items()
-                  if topic.typename == RECONSTRUCTION and topic.count]
+        topics = [
+            name
+            for name, topic in reader.topics.items()
+            if topic.typename == RECONSTRUCTION and topic.count
+        ]
         columns = columns_of(reader, dict.fromkeys(topics)) if topics else {}
         units = {name: _units(reader, name) for name in topics}
     main = [name for name in topics if not name.endswith(('_urdf', '_a_priori'))]
@@ -152,8 +201,11 @@ def read_traces(bag: Path, bags: Sequence[str | Path], validate: str | Path | No
     sets = []
     for name in main:
         held_out = alone or 'validation' in name
-        title = f'Validation recording {Path(validate).name}' if held_out and validate \
+        title = (
+            f'Validation recording {Path(validate).name}'
+            if held_out and validate
             else f'Identification data: {own}'
+        )
         sets.append(TraceSet(title, held_out, _traces(columns, name, units[name])))
     return sorted(sets, key=lambda one: not one.held_out)
 
@@ -173,8 +225,9 @@ def _traces(columns: Mapping[str, Any], name: str, units: Mapping[str, str]) -> 
         if paired and prior is not None:
             sides.append(prior[f'predicted[{equation}]'])
         time, rows = with_breaks(main.stamps_ns, np.column_stack(sides))
-        traces.append(Trace(equation, unit, time, rows[:, 0], rows[:, 1],
-                            rows[:, 2] if paired else None))
+        traces.append(
+            Trace(equation, unit, time, rows[:, 0], rows[:, 1], rows[:, 2] if paired else None)
+        )
     return tuple(traces)
 
 
@@ -218,11 +271,15 @@ def _model(result: IdentificationResult) -> str:
 
 def _findings(result: IdentificationResult) -> tuple[Statement, ...]:
     """What the system's own checks say."""
-    found = [Statement('bad' if one.get('serious') else 'note', sentence(str(one['text'])))
-             for one in result.extra.get('findings', [])]
+    found = [
+        Statement('bad' if one.get('serious') else 'note', sentence(str(one['text'])))
+        for one in result.extra.get('findings', [])
+    ]
     for key in ('notes', 'warnings'):
-        found += [Statement('note' if key == 'notes' else 'warn', sentence(str(text)))
-                  for text in result.input.get(key) or []]
+        found += [
+            Statement('note' if key == 'notes' else 'warn', sentence(str(text)))
+            for text in result.input.get(key) or []
+        ]
     return (*found, *extras.statements(result.extra))
 
 

@@ -31,28 +31,52 @@ PSEUDO = ('road', 'rear_slip')
 
 
 def observation_content(
-    system: str, states: Sequence[StateSeries], innovations: Mapping[str, Sequence[Innovation]],
-    metrics: Mapping[str, Any], origin: Provenance, bag: str | Path, *,
-    gate_probability: float | None = None, path: tuple[str, str] | None = None,
-) -> ObservationContent:  # fmt: skip
+    system: str,
+    states: Sequence[StateSeries],
+    innovations: Mapping[str, Sequence[Innovation]],
+    metrics: Mapping[str, Any],
+    origin: Provenance,
+    bag: str | Path,
+    *,
+    gate_probability: float | None = None,
+    path: tuple[str, str] | None = None,
+) -> ObservationContent:
     """Everything that the report shows; `metrics` is the content of metrics.json."""
-    series = tuple(one for name, items in innovations.items()
-                   if (one := innovation_series(name, items)) is not None)
+    series = tuple(
+        one
+        for name, items in innovations.items()
+        if (one := innovation_series(name, items)) is not None
+    )
     end = max((float(state.time[-1]) for state in states if len(state.time)), default=0.0)
-    away = tuple(gap for one in series if one.sensor not in PSEUDO
-                 for gap in outages(one.sensor, one.time, one.accepted, end))
+    away = tuple(
+        gap
+        for one in series
+        if one.sensor not in PSEUDO
+        for gap in outages(one.sensor, one.time, one.accepted, end)
+    )
     nees = (metrics.get('consistency') or {}).get('nees') or {}
     return ObservationContent(
-        title=f'{TITLES.get(system, system)}: {Path(bag).name}', system=system,
+        title=f'{TITLES.get(system, system)}: {Path(bag).name}',
+        system=system,
         duration=float(metrics['duration']),
         real_time_factor=float(
-            metrics.get('real_time_factor_processor', metrics['real_time_factor'])),
-        states=tuple(states), innovations=series, errors=error_rows(metrics, states),
-        sensors=tuple(sensor_rows(metrics, series)), outages=merged(away),
-        whiteness=_whiteness(series), gate_probability=gate_probability,
+            metrics.get('real_time_factor_processor', metrics['real_time_factor'])
+        ),
+        states=tuple(states),
+        innovations=series,
+        errors=error_rows(metrics, states),
+        sensors=tuple(sensor_rows(metrics, series)),
+        outages=merged(away),
+        whiteness=_whiteness(series),
+        gate_probability=gate_probability,
         notes=tuple(str(note) for note in metrics.get('notes', ())),
-        health=sensor_health([bag]), provenance=origin, path=path, extras=streams(metrics),
-        nees=float(nees.get('average', np.nan)), nees_expected=float(nees.get('expected', np.nan)))
+        health=sensor_health([bag]),
+        provenance=origin,
+        path=path,
+        extras=streams(metrics),
+        nees=float(nees.get('average', np.nan)),
+        nees_expected=float(nees.get('expected', np.nan)),
+    )
 
 
 def innovation_series(name: str, items: Sequence[Innovation]) -> InnovationSeries | None:
@@ -65,15 +89,19 @@ def innovation_series(name: str, items: Sequence[Innovation]) -> InnovationSerie
     with np.errstate(divide='ignore', invalid='ignore'):
         normalised = value / np.sqrt(variance)
         nis = np.array([one.nis for one in ordered]) / np.array(
-            [one.degrees for one in ordered], dtype=float)
+            [one.degrees for one in ordered], dtype=float
+        )
     return InnovationSeries(
-        name, np.array([one.time for one in ordered]), normalised,
-        nis, np.array([one.degrees for one in ordered], dtype=float),
-        np.array([one.accepted for one in ordered], dtype=bool))
+        name,
+        np.array([one.time for one in ordered]),
+        normalised,
+        nis,
+        np.array([one.degrees for one in ordered], dtype=float),
+        np.array([one.accepted for one in ordered], dtype=bool),
+    )
 
 
-def sensor_rows(metrics: Mapping[str, Any], series: Sequence[InnovationSeries]
-                ) -> list[SensorRow]:
+def sensor_rows(metrics: Mapping[str, Any], series: Sequence[InnovationSeries]) -> list[SensorRow]:
     """Counts, rates and consistency of every sensor."""
     by_name = {one.sensor: one for one in series}
     nis = (metrics.get('consistency') or {}).get('nis') or {}
@@ -86,11 +114,21 @@ def sensor_rows(metrics: Mapping[str, Any], series: Sequence[InnovationSeries]
         one = by_name.get(name)
         rate, pause = _pace(one)
         other = sum(int(counts.get(key, 0)) for key in ('unavailable', 'invalid', 'late'))
-        rows.append(SensorRow(
-            name, rate, int(counts['used']), int(counts['rejected']), other,
-            float(judged.get('nis', np.nan)), float(judged.get('nis_lower', np.nan)),
-            float(judged.get('nis_upper', np.nan)),
-            tuple(bool(test['white']) for test in tests), pause, name in PSEUDO))
+        rows.append(
+            SensorRow(
+                name,
+                rate,
+                int(counts['used']),
+                int(counts['rejected']),
+                other,
+                float(judged.get('nis', np.nan)),
+                float(judged.get('nis_lower', np.nan)),
+                float(judged.get('nis_upper', np.nan)),
+                tuple(bool(test['white']) for test in tests),
+                pause,
+                name in PSEUDO,
+            )
+        )
     return rows
 
 
@@ -110,14 +148,24 @@ def error_rows(metrics: Mapping[str, Any], states: Sequence[StateSeries]) -> tup
     rows = []
     for name, row in (metrics.get('coordinates') or {}).items():
         state = by_name.get(name)
-        rows.append(ErrorRow(
-            name, '' if state is None else state.unit, row['max_obs'],
-            row.get('max_model', np.nan), row['rms_obs'], row.get('rms_model', np.nan),
-            float('nan') if state is None else inside(state)))
+        rows.append(
+            ErrorRow(
+                name,
+                '' if state is None else state.unit,
+                row['max_obs'],
+                row.get('max_model', np.nan),
+                row['rms_obs'],
+                row.get('rms_model', np.nan),
+                float('nan') if state is None else inside(state),
+            )
+        )
     listed = {row.name for row in rows}
     # States that the metrics leave out, but whose deviation can be judged.
-    rows += [_errors_of(state) for state in states
-             if state.name not in listed and np.isfinite(inside(state))]
+    rows += [
+        _errors_of(state)
+        for state in states
+        if state.name not in listed and np.isfinite(inside(state))
+    ]
     return tuple(rows)
 
 
@@ -131,8 +179,7 @@ def _errors_of(state: StateSeries) -> ErrorRow:
 
     largest, rms = size(state.value)
     largest_model, rms_model = size(state.model)
-    return ErrorRow(state.name, state.unit, largest, largest_model, rms, rms_model,
-                    inside(state))
+    return ErrorRow(state.name, state.unit, largest, largest_model, rms, rms_model, inside(state))
 
 
 def inside(state: StateSeries) -> float:
@@ -150,9 +197,14 @@ def merged(away: Sequence[Outage]) -> tuple[Outage, ...]:
     """Sensors that fail together share one shaded time."""
     found: list[Outage] = []
     for one in sorted(away, key=lambda gap: (gap.begin, gap.end)):
-        same = next((k for k, other in enumerate(found)
-                     if abs(other.begin - one.begin) < 0.3 and abs(other.end - one.end) < 0.3),
-                    None)
+        same = next(
+            (
+                k
+                for k, other in enumerate(found)
+                if abs(other.begin - one.begin) < 0.3 and abs(other.end - one.end) < 0.3
+            ),
+            None,
+        )
         if same is None:
             found.append(one)
         elif one.sensor not in found[same].sensor.split(', '):

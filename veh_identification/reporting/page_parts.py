@@ -25,23 +25,39 @@ def cell(value: float, digits: int = 4, **more: Any) -> Cell:
 def health_section(rows: tuple[HealthRow, ...]) -> Section:
     """Rates, gaps and disorder of every topic."""
     several = len({row.recording for row in rows}) > 1
-    columns = (Column('topic'), *((Column('recording'),) if several else ()), Column('type'),
-               Column('messages', True),
-               Column('rate [Hz]', True, 'mean outside gaps'),
-               Column('longest gap [s]', True),
-               Column('gaps', True, 'distances above five times the usual one'),
-               Column('in gaps [s]', True),
-               Column('out of order', True, 'stamps not later than the one before'),
-               Column('remark'))
-    table = Table(columns, tuple(
-        (Cell(row.topic), *((Cell(row.recording),) if several else ()),
-         Cell(row.typename.rpartition('/')[2], note=row.typename),
-         Cell(str(row.count), row.count), cell(row.rate),
-         cell(row.longest_gap, 3),
-         Cell(str(row.gaps), row.gaps, 'warn' if row.gaps else None), cell(row.missing, 3),
-         Cell(str(row.disorder), row.disorder), _health_remark(row)) for row in rows))
-    intro = Text('From the header stamps of the recordings. Topics of the simulation\'s truth are '
-                 'left out.')
+    columns = (
+        Column('topic'),
+        *((Column('recording'),) if several else ()),
+        Column('type'),
+        Column('messages', True),
+        Column('rate [Hz]', True, 'mean outside gaps'),
+        Column('longest gap [s]', True),
+        Column('gaps', True, 'distances above five times the usual one'),
+        Column('in gaps [s]', True),
+        Column('out of order', True, 'stamps not later than the one before'),
+        Column('remark'),
+    )
+    table = Table(
+        columns,
+        tuple(
+            (
+                Cell(row.topic),
+                *((Cell(row.recording),) if several else ()),
+                Cell(row.typename.rpartition('/')[2], note=row.typename),
+                Cell(str(row.count), row.count),
+                cell(row.rate),
+                cell(row.longest_gap, 3),
+                Cell(str(row.gaps), row.gaps, 'warn' if row.gaps else None),
+                cell(row.missing, 3),
+                Cell(str(row.disorder), row.disorder),
+                _health_remark(row),
+            )
+            for row in rows
+        ),
+    )
+    intro = Text(
+        "From the header stamps of the recordings. Topics of the simulation's truth are left out."
+    )
     return Section('sensors', 'Sensor health', (intro, table))
 
 
@@ -57,12 +73,18 @@ def extra_section(extras: tuple[ExtraTable, ...]) -> list[Section]:
     """Tables that only some systems have."""
     tables = []
     for one in extras:
-        numeric = [any(isinstance(row[k], float) for row in one.rows)
-                   for k in range(len(one.columns))]
-        tables.append(Table(
-            tuple(Column(title, right) for title, right in zip(one.columns, numeric, strict=True)),
-            tuple(tuple(_extra_cell(value) for value in row) for row in one.rows),
-            f'{one.title}. {one.caption}'))
+        numeric = [
+            any(isinstance(row[k], float) for row in one.rows) for k in range(len(one.columns))
+        ]
+        tables.append(
+            Table(
+                tuple(
+                    Column(title, right) for title, right in zip(one.columns, numeric, strict=True)
+                ),
+                tuple(tuple(_extra_cell(value) for value in row) for row in one.rows),
+                f'{one.title}. {one.caption}',
+            )
+        )
     return [Section('further-results', 'Further results', tuple(tables))] if tables else []
 
 
@@ -75,19 +97,32 @@ def _extra_cell(value: str | float) -> Cell:
 
 def provenance_section(origin: Provenance) -> Section:
     """Command, inputs, versions and settings."""
-    inputs = Table((Column('argument'), Column('value')),
-                   tuple((Cell(role), Cell(path)) for role, path in origin.files))
-    versions = Table((Column('software'), Column('version')),
-                     tuple((Cell(name), Cell(version)) for name, version in origin.versions))
-    return Section('origin', 'Command, inputs and versions', (
-        Code(origin.command), inputs, versions), short='Command and versions')
+    inputs = Table(
+        (Column('argument'), Column('value')),
+        tuple((Cell(role), Cell(path)) for role, path in origin.files),
+    )
+    versions = Table(
+        (Column('software'), Column('version')),
+        tuple((Cell(name), Cell(version)) for name, version in origin.versions),
+    )
+    return Section(
+        'origin',
+        'Command, inputs and versions',
+        (Code(origin.command), inputs, versions),
+        short='Command and versions',
+    )
 
 
 def settings_section(origin: Provenance) -> Section:
     """The settings in full, folded."""
     text = listing(json_safe(_short(origin.settings)))
-    return Section('settings', 'Settings and intermediate results', (Code(text),), folded=True,
-                   short='Settings')
+    return Section(
+        'settings',
+        'Settings and intermediate results',
+        (Code(text),),
+        folded=True,
+        short='Settings',
+    )
 
 
 def listing(value: Any) -> str:

@@ -29,18 +29,36 @@ DASHES = ('solid', 'dash', 'dot', 'dashdot')
 
 THEMES: dict[str, dict[str, str]] = {
     'light': {
-        INK: '#1b1f24', PAPER: '#ffffff', GRID: '#dde1e6', MUTED: '#8a929b',
-        MEASURED: '#30363d', PREDICTED: BLUE, ERROR: VERMILLION, A_PRIORI: ORANGE, TRUTH: GREEN,
-        THIRD: PURPLE, BAND: 'rgba(86,180,233,0.35)', OUTAGE: 'rgba(230,159,0,0.18)',
+        INK: '#1b1f24',
+        PAPER: '#ffffff',
+        GRID: '#dde1e6',
+        MUTED: '#8a929b',
+        MEASURED: '#30363d',
+        PREDICTED: BLUE,
+        ERROR: VERMILLION,
+        A_PRIORI: ORANGE,
+        TRUTH: GREEN,
+        THIRD: PURPLE,
+        BAND: 'rgba(86,180,233,0.35)',
+        OUTAGE: 'rgba(230,159,0,0.18)',
         MIDDLE: '#f4f5f7',
     },
     'dark': {
-        INK: '#e6e8eb', PAPER: '#1c2128', GRID: '#373e47', MUTED: '#8b949e',
-        MEASURED: '#d7dade', PREDICTED: SKY, ERROR: '#ff8a3d', A_PRIORI: ORANGE, TRUTH: '#2fc79a',
-        THIRD: '#e49cc3', BAND: 'rgba(86,180,233,0.30)', OUTAGE: 'rgba(230,159,0,0.22)',
+        INK: '#e6e8eb',
+        PAPER: '#1c2128',
+        GRID: '#373e47',
+        MUTED: '#8b949e',
+        MEASURED: '#d7dade',
+        PREDICTED: SKY,
+        ERROR: '#ff8a3d',
+        A_PRIORI: ORANGE,
+        TRUTH: '#2fc79a',
+        THIRD: '#e49cc3',
+        BAND: 'rgba(86,180,233,0.30)',
+        OUTAGE: 'rgba(230,159,0,0.22)',
         MIDDLE: '#262c34',
     },
-}  # fmt: skip
+}
 
 
 def line_style(index: int) -> dict[str, object]:

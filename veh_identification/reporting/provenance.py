@@ -43,10 +43,22 @@ def command_line(verb: str, system: str, options: Sequence[tuple[str, Any]]) -> 
     return shlex.join(words)
 
 
-def provenance(verb: str, system: str, options: Sequence[tuple[str, Any]],
-               settings: Mapping[str, Any] | None = None) -> Provenance:
+def provenance(
+    verb: str,
+    system: str,
+    options: Sequence[tuple[str, Any]],
+    settings: Mapping[str, Any] | None = None,
+) -> Provenance:
     """Where a result comes from; `options` are (name, value) pairs of the command line."""
-    files = tuple((name.replace('_', ' '), 'yes' if value is True else str(value))
-                  for name, value in options if value is not None and value is not False)
-    return Provenance(command_line(verb, system, options), files, versions(), settings or {},
-                      datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'))
+    files = tuple(
+        (name.replace('_', ' '), 'yes' if value is True else str(value))
+        for name, value in options
+        if value is not None and value is not False
+    )
+    return Provenance(
+        command_line(verb, system, options),
+        files,
+        versions(),
+        settings or {},
+        datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
+    )

@@ -26,7 +26,7 @@ def extremes(time: Array, value: Array, limit: int = LIMIT) -> tuple[Array, Arra
     width = -(-len(time) // max(limit // 3, 1))
     bins = -(-len(time) // width)
     padded = np.full(bins * width, np.nan)
-    padded[:len(value)] = value
+    padded[: len(value)] = value
     table = padded.reshape(bins, width)
     good = np.isfinite(table)
     first = np.arange(bins) * width
@@ -39,8 +39,9 @@ def extremes(time: Array, value: Array, limit: int = LIMIT) -> tuple[Array, Arra
     return time[index], value[index]
 
 
-def with_breaks(stamps_ns: NDArray[np.int64], values: Array, pause: float = 10.0
-                ) -> tuple[Array, Array]:
+def with_breaks(
+    stamps_ns: NDArray[np.int64], values: Array, pause: float = 10.0
+) -> tuple[Array, Array]:
     """Seconds since the start and values (N, columns) with nan rows where samples are missing.
 
     Recordings that lie further apart than `pause` seconds follow each other after one second.
@@ -55,8 +56,10 @@ def with_breaks(stamps_ns: NDArray[np.int64], values: Array, pause: float = 10.0
     time = np.concatenate([[0.0], np.cumsum(step)])
     after = np.flatnonzero(step > 5.0 * typical)
     holes = np.full((len(after), rows.shape[1]), np.nan)
-    return (np.insert(time, after + 1, time[after] + 0.5 * step[after]),
-            np.insert(rows, after + 1, holes, axis=0))
+    return (
+        np.insert(time, after + 1, time[after] + 0.5 * step[after]),
+        np.insert(rows, after + 1, holes, axis=0),
+    )
 
 
 def broken(time: Array, values: Array) -> tuple[Array, Array]:
@@ -65,8 +68,10 @@ def broken(time: Array, values: Array) -> tuple[Array, Array]:
         return time, values
     step = np.diff(time)
     after = np.flatnonzero(step > max(0.5, 5.0 * float(np.median(step))))
-    return (np.insert(time, after + 1, time[after] + 0.5 * step[after]),
-            np.insert(values, after + 1, np.nan, axis=0))
+    return (
+        np.insert(time, after + 1, time[after] + 0.5 * step[after]),
+        np.insert(values, after + 1, np.nan, axis=0),
+    )
 
 
 def longest_stretch(time: Array, values: Array) -> tuple[Array, Array]:
@@ -77,11 +82,12 @@ def longest_stretch(time: Array, values: Array) -> tuple[Array, Array]:
         return time[:0], values[:0]
     begins, ends = edges[::2], edges[1::2]
     k = int(np.argmax(ends - begins))
-    return time[begins[k]:ends[k]], values[begins[k]:ends[k]]
+    return time[begins[k] : ends[k]], values[begins[k] : ends[k]]
 
 
-def colour_of(equation: str, unit: str, time: Array, residual: Array,
-              cutoff_hz: float | None = None) -> Colour | None:
+def colour_of(
+    equation: str, unit: str, time: Array, residual: Array, cutoff_hz: float | None = None
+) -> Colour | None:
     """Spectrum and whiteness of a residual; None where the series is too short.
 
     Filtered residuals hold nothing above the cut-off, so that whiteness is judged within the flat
@@ -97,18 +103,28 @@ def colour_of(equation: str, unit: str, time: Array, residual: Array,
     count = min((len(series) - 1) // 2, int(band * len(series) / rate))
     if count < 16:
         return None
-    lines = np.abs(np.fft.rfft(series - series.mean())[1:count + 1]) ** 2
+    lines = np.abs(np.fft.rfft(series - series.mean())[1 : count + 1]) ** 2
     cumulative = np.cumsum(lines) / lines.sum()
     share = np.arange(1, count + 1) / count
     # Durbin's form: q ordinates behave like an empirical law of q - 1 points
     root = np.sqrt(count - 1)
     limit = float(kstwobign.isf(SIGNIFICANCE)) / (root + 0.2 + 0.68 / root)
-    return Colour(equation, unit, frequency[1:], density[1:], share, cumulative, limit,
-                  float(np.max(np.abs(cumulative - share))), band)
+    return Colour(
+        equation,
+        unit,
+        frequency[1:],
+        density[1:],
+        share,
+        cumulative,
+        limit,
+        float(np.max(np.abs(cumulative - share))),
+        band,
+    )
 
 
-def outages(sensor: str, time: Array, accepted: NDArray[np.bool_], end: float,
-            least: float = 0.5) -> list[Outage]:
+def outages(
+    sensor: str, time: Array, accepted: NDArray[np.bool_], end: float, least: float = 0.5
+) -> list[Outage]:
     """Times longer than `least` and five usual distances without an accepted measurement."""
     used = time[accepted]
     if len(used) < 2:

@@ -22,8 +22,9 @@ NEGLIGIBLE = 0.05
 
 def unexplained(content: IdentificationContent) -> np.ndarray:
     """Share of every equation's signal that stays unexplained where the model is judged."""
-    return np.array([row.validation_relative if content.validated else row.relative
-                     for row in content.fit])
+    return np.array(
+        [row.validation_relative if content.validated else row.relative for row in content.fit]
+    )
 
 
 def median_unexplained(content: IdentificationContent) -> float:
@@ -44,27 +45,45 @@ def statements(content: IdentificationContent) -> list[Statement]:
 
 def _validation(content: IdentificationContent) -> list[Statement]:
     idle = _idle(content)
-    left = np.array([share for row, share in zip(content.fit, unexplained(content), strict=True)
-                     if row.equation not in idle])
+    left = np.array(
+        [
+            share
+            for row, share in zip(content.fit, unexplained(content), strict=True)
+            if row.equation not in idle
+        ]
+    )
     seen = left[np.isfinite(left)]
     if not len(seen):
         return []
-    span = (f'{percent(float(seen.min()))} to {percent(float(seen.max()))} (median '
-            f'{percent(float(np.median(seen)))})')
+    span = (
+        f'{percent(float(seen.min()))} to {percent(float(seen.max()))} (median '
+        f'{percent(float(np.median(seen)))})'
+    )
     if not content.validated:
-        return [Statement('warn', f'The model leaves {span} of the measured signals unexplained, '
-                          'but only its own data judged it: validate on another recording '
-                          '(--validate BAG).')]
+        return [
+            Statement(
+                'warn',
+                f'The model leaves {span} of the measured signals unexplained, '
+                'but only its own data judged it: validate on another recording '
+                '(--validate BAG).',
+            )
+        ]
     aside = f' {listed(idle)} left aside, see below.' if idle else ''
-    return [Statement(fit_level(float(np.median(seen))), 'On a recording that was not used, the '
-                      f'model leaves {span} of the measured signals unexplained.{aside}'),
-            *_a_priori(content)]
+    return [
+        Statement(
+            fit_level(float(np.median(seen))),
+            'On a recording that was not used, the '
+            f'model leaves {span} of the measured signals unexplained.{aside}',
+        ),
+        *_a_priori(content),
+    ]
 
 
 def _a_priori(content: IdentificationContent) -> list[Statement]:
     """Whether the values that one came with explain the other recording better."""
-    before = np.array([row.a_priori_rms / row.validation_rms for row in content.fit
-                       if row.validation_rms > 0.0])
+    before = np.array(
+        [row.a_priori_rms / row.validation_rms for row in content.fit if row.validation_rms > 0.0]
+    )
     before = before[np.isfinite(before)]
     if not len(before):
         return []
@@ -74,8 +93,13 @@ def _a_priori(content: IdentificationContent) -> list[Statement]:
     size = f'residuals {number(gain, 2)} times as large there (median){zero}'
     if gain > 1.0:
         return [Statement('good', f'The a-priori values leave {size}.')]
-    return [Statement('warn', 'The a-priori values explain that recording no worse than the '
-                      f'estimates do: they leave {size}.')]
+    return [
+        Statement(
+            'warn',
+            'The a-priori values explain that recording no worse than the '
+            f'estimates do: they leave {size}.',
+        )
+    ]
 
 
 def _carried_over(content: IdentificationContent) -> list[Statement]:
@@ -86,14 +110,24 @@ def _carried_over(content: IdentificationContent) -> list[Statement]:
     slight = [row.equation for row in worse if row.validation_relative <= NEGLIGIBLE]
     result = []
     if serious:
-        result.append(Statement('warn', f'{listed(serious)}: residuals are more than {WORSE:g} '
-                                'times larger on the other recording: the motion differs, or the '
-                                'model lacks something that the first recording did not show. '
-                                'Standard deviations do not cover that.'))
+        result.append(
+            Statement(
+                'warn',
+                f'{listed(serious)}: residuals are more than {WORSE:g} '
+                'times larger on the other recording: the motion differs, or the '
+                'model lacks something that the first recording did not show. '
+                'Standard deviations do not cover that.',
+            )
+        )
     if slight:
-        result.append(Statement('note', f'{listed(slight)}: residuals are more than {WORSE:g} '
-                                'times larger on the other recording, but still below '
-                                f'{percent(NEGLIGIBLE, 1)} of the signal.'))
+        result.append(
+            Statement(
+                'note',
+                f'{listed(slight)}: residuals are more than {WORSE:g} '
+                'times larger on the other recording, but still below '
+                f'{percent(NEGLIGIBLE, 1)} of the signal.',
+            )
+        )
     return result
 
 
@@ -101,9 +135,11 @@ def _idle(content: IdentificationContent) -> list[str]:
     """Equations that the validation hardly moves: poor shares, residuals no larger than before."""
     if not content.validated:
         return []
-    return [row.equation for row in content.fit
-            if row.validation_relative > POOR_FIT >= row.relative
-            and not row.growth > WORSE]
+    return [
+        row.equation
+        for row in content.fit
+        if row.validation_relative > POOR_FIT >= row.relative and not row.growth > WORSE
+    ]
 
 
 def _poor_equations(content: IdentificationContent) -> list[Statement]:
@@ -115,27 +151,40 @@ def _poor_equations(content: IdentificationContent) -> list[Statement]:
             continue
         size = _signal(content)(row)
         if size < SMALL_SIGNAL * _largest_signal(content, row.unit):
-            small.append(f'{row.equation} ({percent(float(share))} of {number(size)} {row.unit} '
-                         'rms)')
+            small.append(
+                f'{row.equation} ({percent(float(share))} of {number(size)} {row.unit} rms)'
+            )
         else:
             by_level[fit_level(float(share))].append(f'{row.equation} ({percent(float(share))})')
     result = []
     for level, names in by_level.items():
         if names:
             verb, them = ('is', 'it') if len(names) == 1 else ('are', 'them')
-            result.append(Statement(
-                'bad' if level == 'bad' else 'warn',
-                f'{listed(names, 10)} {verb} reconstructed poorly (in brackets the share of the '
-                'signal that stays unexplained). Check signs, axes, poses and stamps of the '
-                f'sensors that enter {them}.'))
+            result.append(
+                Statement(
+                    'bad' if level == 'bad' else 'warn',
+                    f'{listed(names, 10)} {verb} reconstructed poorly (in brackets the share '
+                    'of the '
+                    'signal that stays unexplained). Check signs, axes, poses and stamps of the '
+                    f'sensors that enter {them}.',
+                )
+            )
     if small:
-        result.append(Statement('note', f'Poor shares of signals that are small themselves: '
-                                f'{listed(small)}.'))
+        result.append(
+            Statement(
+                'note', f'Poor shares of signals that are small themselves: {listed(small)}.'
+            )
+        )
     if idle:
-        result.append(Statement('note', f'{listed(idle)}: the validation recording hardly moves '
-                                f'{"it" if len(idle) == 1 else "them"}. The residual is no larger '
-                                'than on the data that were fitted; its share of a signal that is '
-                                'not there says nothing.'))
+        result.append(
+            Statement(
+                'note',
+                f'{listed(idle)}: the validation recording hardly moves '
+                f'{"it" if len(idle) == 1 else "them"}. The residual is no larger '
+                'than on the data that were fitted; its share of a signal that is '
+                'not there says nothing.',
+            )
+        )
     return result
 
 

@@ -19,11 +19,18 @@ LONG_OUTAGE, LONG_SHARE = 1.0, 0.05
 
 def summarise(content: ObservationContent) -> Summary:
     """The first screen of the report of an observer run."""
-    statements = (*_errors(content), *_bands(content), *_consistency(content), *_gates(content),
-                  *_outages(content), *_whiteness(content),
-                  *(Statement('warn', sentence(note)) for note in content.notes),
-                  # Long gaps are outages, which have a sentence of their own.
-                  *sensor_statements(content.health, 'note'), *_speed(content))
+    statements = (
+        *_errors(content),
+        *_bands(content),
+        *_consistency(content),
+        *_gates(content),
+        *_outages(content),
+        *_whiteness(content),
+        *(Statement('warn', sentence(note)) for note in content.notes),
+        # Long gaps are outages, which have a sentence of their own.
+        *sensor_statements(content.health, 'note'),
+        *_speed(content),
+    )
     levels = [one.level for one in statements]
     level: Level = 'bad' if 'bad' in levels else 'warn' if 'warn' in levels else 'good'
     headline = {
@@ -32,8 +39,12 @@ def summarise(content: ObservationContent) -> Summary:
         'bad': 'No: the observer is wrong or far too sure of itself.',
     }[level]
     order = {'bad': 0, 'warn': 1, 'good': 2, 'note': 3}
-    return Summary(level, headline, _cards(content),
-                   tuple(sorted(statements, key=lambda one: order[one.level])))
+    return Summary(
+        level,
+        headline,
+        _cards(content),
+        tuple(sorted(statements, key=lambda one: order[one.level])),
+    )
 
 
 def _cards(content: ObservationContent) -> tuple[Card, ...]:
@@ -45,13 +56,23 @@ def _cards(content: ObservationContent) -> tuple[Card, ...]:
     first = _first_card(content)
     return (
         first,
-        Card('sensors whose noise fits', f'{fine} of {len(judged)}',
-             f'mean NIS within {NIS_LOW} to {NIS_HIGH}',
-             'good' if judged and fine == len(judged) else 'note'),
-        Card('measurements rejected', percent(share), f'{rejected} of {used + rejected}',
-             'good' if share < REJECTED_SHARE else 'warn'),
-        Card('recording', f'{number(content.duration, 3)} s',
-             f'processed at {number(content.real_time_factor, 2)} times real time'),
+        Card(
+            'sensors whose noise fits',
+            f'{fine} of {len(judged)}',
+            f'mean NIS within {NIS_LOW} to {NIS_HIGH}',
+            'good' if judged and fine == len(judged) else 'note',
+        ),
+        Card(
+            'measurements rejected',
+            percent(share),
+            f'{rejected} of {used + rejected}',
+            'good' if share < REJECTED_SHARE else 'warn',
+        ),
+        Card(
+            'recording',
+            f'{number(content.duration, 3)} s',
+            f'processed at {number(content.real_time_factor, 2)} times real time',
+        ),
     )
 
 
@@ -65,9 +86,12 @@ def _first_card(content: ObservationContent) -> Card:
     place = [row for row in content.errors if content.path and row.name in content.path]
     row = max(place or content.errors[:1], key=lambda one: one.rms_observer)
     gain = row.rms_model / row.rms_observer if row.rms_observer else float('nan')
-    return Card(f'rms error of {row.name}', f'{number(row.rms_observer, 2)} {row.unit}',
-                f'{times(gain)} than the model alone' if np.isfinite(gain)
-                else 'against the truth', 'good' if not gain < 1 else 'warn')
+    return Card(
+        f'rms error of {row.name}',
+        f'{number(row.rms_observer, 2)} {row.unit}',
+        f'{times(gain)} than the model alone' if np.isfinite(gain) else 'against the truth',
+        'good' if not gain < 1 else 'warn',
+    )
 
 
 def _errors(content: ObservationContent) -> list[Statement]:
@@ -75,19 +99,32 @@ def _errors(content: ObservationContent) -> list[Statement]:
     if not rows:
         if content.errors:
             return []
-        return [Statement('note', 'The recording holds no truth: errors cannot be shown, and the '
-                          'innovations are all there is to judge by.')]
+        return [
+            Statement(
+                'note',
+                'The recording holds no truth: errors cannot be shown, and the '
+                'innovations are all there is to judge by.',
+            )
+        ]
     gains = np.array([row.rms_model / row.rms_observer for row in rows])
     better = [row.name for row, gain in zip(rows, gains, strict=True) if gain > 1.0]
     worse = [row.name for row, gain in zip(rows, gains, strict=True) if gain <= 1.0]
     level: Level = 'good' if len(better) > len(worse) else 'bad'
-    result = [Statement(level, f'The observer is closer to the truth than the model alone in '
-                        f'{len(better)} of {len(rows)} quantities; its rms error is '
-                        f'{times(float(np.median(gains)))} (median).')]
+    result = [
+        Statement(
+            level,
+            f'The observer is closer to the truth than the model alone in '
+            f'{len(better)} of {len(rows)} quantities; its rms error is '
+            f'{times(float(np.median(gains)))} (median).',
+        )
+    ]
     if worse:
-        result.append(Statement('warn' if 4 * len(worse) > len(rows) else 'note',
-                                f'{listed(worse)}: the model alone is closer to the truth than '
-                                'the observer.'))
+        result.append(
+            Statement(
+                'warn' if 4 * len(worse) > len(rows) else 'note',
+                f'{listed(worse)}: the model alone is closer to the truth than the observer.',
+            )
+        )
     return result
 
 
@@ -97,13 +134,23 @@ def _bands(content: ObservationContent) -> list[Statement]:
         return []
     low = [row for row in rows if row.inside < INSIDE_FAIR]
     if not low:
-        return [Statement('good', f'The truth lies within the 2-sigma bands '
-                          f'{percent(min(row.inside for row in rows))} of the time or more (95 % '
-                          'expected).')]
+        return [
+            Statement(
+                'good',
+                f'The truth lies within the 2-sigma bands '
+                f'{percent(min(row.inside for row in rows))} of the time or more (95 % '
+                'expected).',
+            )
+        ]
     level: Level = 'bad' if min(row.inside for row in low) < INSIDE_POOR else 'warn'
     text = ', '.join(f'{row.name} {percent(row.inside)}' for row in low)
-    return [Statement(level, f'Too sure of itself: the truth lies within the 2-sigma band only '
-                      f'this share of the time (95 % expected): {text}.')]
+    return [
+        Statement(
+            level,
+            f'Too sure of itself: the truth lies within the 2-sigma band only '
+            f'this share of the time (95 % expected): {text}.',
+        )
+    ]
 
 
 def _consistency(content: ObservationContent) -> list[Statement]:
@@ -111,16 +158,31 @@ def _consistency(content: ObservationContent) -> list[Statement]:
     low = [row.sensor for row in _measuring(content) if row.nis < NIS_LOW]
     result = []
     if high:
-        result.append(Statement('warn', f'{listed(high)}: innovations are larger than expected: '
-                                'more noise than configured, or the model is wrong there.'))
+        result.append(
+            Statement(
+                'warn',
+                f'{listed(high)}: innovations are larger than expected: '
+                'more noise than configured, or the model is wrong there.',
+            )
+        )
     if low:
-        result.append(Statement('note', f'{listed(low)}: innovations are smaller than expected: '
-                                'the noise is configured larger than it is, which costs accuracy '
-                                'but not safety.'))
+        result.append(
+            Statement(
+                'note',
+                f'{listed(low)}: innovations are smaller than expected: '
+                'the noise is configured larger than it is, which costs accuracy '
+                'but not safety.',
+            )
+        )
     if np.isfinite(content.nees) and content.nees > 2.0 * content.nees_expected:
-        result.append(Statement('warn', f'NEES {number(content.nees, 3)} beside '
-                                f'{number(content.nees_expected, 2)} expected: the covariance is '
-                                'too small for the errors made.'))
+        result.append(
+            Statement(
+                'warn',
+                f'NEES {number(content.nees, 3)} beside '
+                f'{number(content.nees_expected, 2)} expected: the covariance is '
+                'too small for the errors made.',
+            )
+        )
     return result
 
 
@@ -128,14 +190,20 @@ def _gates(content: ObservationContent) -> list[Statement]:
     def share(row: SensorRow) -> float:
         return row.rejected / max(row.used + row.rejected, 1)
 
-    many = sorted([row for row in content.sensors if share(row) > REJECTED_SHARE],
-                  key=share, reverse=True)
+    many = sorted(
+        [row for row in content.sensors if share(row) > REJECTED_SHARE], key=share, reverse=True
+    )
     silent = [row.sensor for row in content.sensors if row.used == 0]
     result = []
     if many:
         rejected = listed([f'{percent(share(row))} of {row.sensor}' for row in many])
-        result.append(Statement('warn', f'The gate rejected {rejected}: look first at sign, axes, '
-                                f'mounting, delay and noise of {many[0].sensor}.'))
+        result.append(
+            Statement(
+                'warn',
+                f'The gate rejected {rejected}: look first at sign, axes, '
+                f'mounting, delay and noise of {many[0].sensor}.',
+            )
+        )
     if silent:
         result.append(Statement('warn', f'{listed(silent)}: no measurement was used.'))
     return result
@@ -150,16 +218,26 @@ def _outages(content: ObservationContent) -> list[Statement]:
             short.append(one)
             continue
         until = 'to the end' if one.end >= end - 0.1 else f'to {number(one.end, 3)} s'
-        result.append(Statement('warn', f'No {one.sensor} from {number(one.begin, 3)} s {until} '
-                                f'({percent(length / content.duration)} of the run, shaded '
-                                'below): the model and the other sensors went on alone.'
-                                f'{_widest(content, one)}'))
+        result.append(
+            Statement(
+                'warn',
+                f'No {one.sensor} from {number(one.begin, 3)} s {until} '
+                f'({percent(length / content.duration)} of the run, shaded '
+                'below): the model and the other sensors went on alone.'
+                f'{_widest(content, one)}',
+            )
+        )
     if short:
         names = sorted({one.sensor for one in short})
         longest = max(one.end - one.begin for one in short)
-        result.append(Statement('note', f'{counted(len(short), "short outage")} of '
-                                f'{listed(names)}, the longest {number(longest, 3)} s (shaded '
-                                'below).'))
+        result.append(
+            Statement(
+                'note',
+                f'{counted(len(short), "short outage")} of '
+                f'{listed(names)}, the longest {number(longest, 3)} s (shaded '
+                'below).',
+            )
+        )
     return result
 
 
@@ -177,8 +255,11 @@ def _widest(content: ObservationContent, outage: Outage) -> str:
 
 def times(gain: float) -> str:
     """A ratio of errors in words."""
-    return f'{number(gain, 2)} times smaller' if gain >= 1.0 \
+    return (
+        f'{number(gain, 2)} times smaller'
+        if gain >= 1.0
         else f'{number(1.0 / gain, 2)} times larger'
+    )
 
 
 def _whiteness(content: ObservationContent) -> list[Statement]:
@@ -188,12 +269,21 @@ def _whiteness(content: ObservationContent) -> list[Statement]:
         return []
     if not coloured:
         return [Statement('good', 'All innovations are white: nothing is left in them to use.')]
-    return [Statement('note', f'Innovations of {listed(coloured)} are not white (5 % test): '
-                      'model errors or correlated sensor noise remain in them.')]
+    return [
+        Statement(
+            'note',
+            f'Innovations of {listed(coloured)} are not white (5 % test): '
+            'model errors or correlated sensor noise remain in them.',
+        )
+    ]
 
 
 def _speed(content: ObservationContent) -> list[Statement]:
     if content.real_time_factor >= 1.0:
         return []
-    return [Statement('note', 'The run took longer than the recording: too slow for live use on '
-                      'this machine.')]
+    return [
+        Statement(
+            'note',
+            'The run took longer than the recording: too slow for live use on this machine.',
+        )
+    ]

@@ -10,16 +10,20 @@ from veh_identification.reporting.numbers import counted, listed, number, percen
 MANY_GAPS = 0.1
 
 
-def sensor_statements(health: tuple[HealthRow, ...], many_gaps: Level = 'warn'
-                      ) -> list[Statement]:
+def sensor_statements(health: tuple[HealthRow, ...], many_gaps: Level = 'warn') -> list[Statement]:
     """What the reader must know about the topics; `many_gaps` is how serious those are."""
     result = [*_incomplete(health), *_gaps(health, many_gaps)]
     broken = [row for row in health if row.undecodable]
     if broken:
-        result.append(Statement('warn', f'{listed([row.topic for row in broken])}: messages that '
-                                'cannot be decoded.'))
-    return result + [Statement('warn', f'{row.recording}: {row.note}') for row in health
-                     if row.topic == '-']
+        result.append(
+            Statement(
+                'warn',
+                f'{listed([row.topic for row in broken])}: messages that cannot be decoded.',
+            )
+        )
+    return result + [
+        Statement('warn', f'{row.recording}: {row.note}') for row in health if row.topic == '-'
+    ]
 
 
 def _incomplete(health: tuple[HealthRow, ...]) -> list[Statement]:
@@ -32,9 +36,14 @@ def _incomplete(health: tuple[HealthRow, ...]) -> list[Statement]:
         if row.ends_early > 0.0:
             how = (row.recording, f'{number(row.ends_early, 2)} s before', 'end')
             found.setdefault(how, []).append(row.topic)
-    return [Statement('warn', f'{recording}: {listed(topics)} {verb}{"s" * (len(topics) == 1)} '
-                      f'{when} the other topics.')
-            for (recording, when, verb), topics in found.items()]
+    return [
+        Statement(
+            'warn',
+            f'{recording}: {listed(topics)} {verb}{"s" * (len(topics) == 1)} '
+            f'{when} the other topics.',
+        )
+        for (recording, when, verb), topics in found.items()
+    ]
 
 
 def _gaps(health: tuple[HealthRow, ...], many_gaps: Level) -> list[Statement]:
@@ -44,7 +53,12 @@ def _gaps(health: tuple[HealthRow, ...], many_gaps: Level) -> list[Statement]:
     worst = max(gaps, key=lambda row: row.longest_gap)
     share = max(row.missing / max(row.missing + row.count / row.rate, 1e-9) for row in gaps)
     level: Level = many_gaps if share > MANY_GAPS else 'note'
-    return [Statement(level, f'{counted(len(gaps), "topic has", "topics have")} gaps, up to '
-                      f'{percent(share)} of the time; the longest is '
-                      f'{number(worst.longest_gap, 3)} s in {worst.topic} of '
-                      f'{worst.recording}.')]
+    return [
+        Statement(
+            level,
+            f'{counted(len(gaps), "topic has", "topics have")} gaps, up to '
+            f'{percent(share)} of the time; the longest is '
+            f'{number(worst.longest_gap, 3)} s in {worst.topic} of '
+            f'{worst.recording}.',
+        )
+    ]

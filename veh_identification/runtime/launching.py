@@ -133,9 +133,7 @@ def _actions(
     ]
 
 
-def _playback(
-    bag: str, rate: str, delay: str, linger: str, waiting: dict[str, Node]
-) -> list[Any]:
+def _playback(bag: str, rate: str, delay: str, linger: str, waiting: dict[str, Node]) -> list[Any]:
     """Play a bag with its clock once all nodes are ready; the launch ends shortly after it."""
     if not Path(bag).exists():
         raise UsageError(f'bag:={bag}: there is no such file or folder')
@@ -144,10 +142,21 @@ def _playback(
     except ValueError:
         raise UsageError(f'bag_linger:={linger}: expected seconds') from None
     player = ExecuteProcess(
-        cmd=['ros2', 'bag', 'play', bag, '--clock', '100', '--rate', rate, '--delay', delay,
-             '--disable-keyboard-controls'],
+        cmd=[
+            'ros2',
+            'bag',
+            'play',
+            bag,
+            '--clock',
+            '100',
+            '--rate',
+            rate,
+            '--delay',
+            delay,
+            '--disable-keyboard-controls',
+        ],
         output='screen',
-    )  # fmt: skip
+    )
     missing = set(waiting)
 
     def on_output(event: Any) -> list[Any] | None:

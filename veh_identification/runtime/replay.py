@@ -45,9 +45,7 @@ LONGEST_GAP_NS = 3600 * NANOSECONDS
 class Sink(Protocol):
     """Takes what the nodes publish (a bag writer)."""
 
-    def write(
-        self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: QoS
-    ) -> None:
+    def write(self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: QoS) -> None:
         """Store one serialised message."""
         ...
 
@@ -76,9 +74,7 @@ class ReplayEngine:
         self._agenda: list[tuple[int, int, Any]] = []
         self._sequence = 0
         self._routes: dict[RecordedChannel, Route] = {}
-        self._log = NodeLogger(
-            'replay', lambda: self.now_ns, level=log_level, stream=log_stream
-        )
+        self._log = NodeLogger('replay', lambda: self.now_ns, level=log_level, stream=log_stream)
 
     # What nodes ask for -----------------------------------------------------------------------
 
@@ -118,9 +114,7 @@ class ReplayEngine:
         for subscription in self._subscriptions.get(publisher.topic, ()):
             self._check_match(publisher, subscription)
 
-    def add_service(
-        self, name: str, srv_type: Any, callback: Callable[[Any, Any], Any]
-    ) -> None:
+    def add_service(self, name: str, srv_type: Any, callback: Callable[[Any, Any], Any]) -> None:
         """Register a service."""
         self._services[name] = (srv_type, callback)
 

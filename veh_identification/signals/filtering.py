@@ -252,9 +252,7 @@ def integrate_high_passed(
     The mean goes first: it integrates to a ramp that the high-pass would have to remove, with a
     transient as long as the ramp is steep. Returns the integral and the mask without transients.
     """
-    high = ZeroPhaseFilter(
-        rate, cutoff_hz, order, kind='high', method='butterworth', label=label
-    )
+    high = ZeroPhaseFilter(rate, cutoff_hz, order, kind='high', method='butterworth', label=label)
     x = np.asarray(values, dtype=np.float64)
     mask = np.ones(len(x), dtype=bool) if valid is None else np.asarray(valid, dtype=bool)
     integral = apply_per_segment(

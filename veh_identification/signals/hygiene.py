@@ -129,9 +129,21 @@ def clean(
         (float(result.stamps[b.start - 1]), float(result.stamps[b.start])) for b in pieces[1:]
     )
     report = SampleReport(
-        series.label, len(series), len(result), int(bad_stamp.sum()), int(row_bad.sum()),
-        by_channel, int(wild.sum()), jumps, lost, late, int(repeated.sum()), conflicting, gaps,
-        period, float(limit),
+        series.label,
+        len(series),
+        len(result),
+        int(bad_stamp.sum()),
+        int(row_bad.sum()),
+        by_channel,
+        int(wild.sum()),
+        jumps,
+        lost,
+        late,
+        int(repeated.sum()),
+        conflicting,
+        gaps,
+        period,
+        float(limit),
     )
     return result, report
 
@@ -172,9 +184,7 @@ def _resolve_sessions(
     return kept, tuple(float(steps[b]) for b in backward), len(keep) - len(kept)
 
 
-def _conflicting(
-    series: TimeSeries, order: NDArray[np.intp], repeated: NDArray[np.bool_]
-) -> int:
+def _conflicting(series: TimeSeries, order: NDArray[np.intp], repeated: NDArray[np.bool_]) -> int:
     rows = np.flatnonzero(repeated)
     if len(rows) == 0:
         return 0

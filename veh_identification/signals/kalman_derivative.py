@@ -111,9 +111,7 @@ class KalmanDerivativeFilter:
             if gap or not self._started:
                 self._start(stamp, x)
             else:
-                _kalman_step(
-                    self._state, self._covariance, x, stamp - previous, self._omega**6
-                )
+                _kalman_step(self._state, self._covariance, x, stamp - previous, self._omega**6)
             self.stamp = stamp
         state = self._state.copy()
         return state[0], state[1], state[2]

@@ -148,9 +148,7 @@ def half_width_for_cutoff(cutoff_hz: float, order: int, derivative: int = 2) -> 
     if not cutoff_hz > 0.0 or not np.isfinite(cutoff_hz):
         raise SignalError(f'the cut-off must be a positive frequency, found {cutoff_hz} Hz')
     if not 0 <= derivative <= min(2, order):
-        raise SignalError(
-            f'a local polynomial of order {order} gives no derivative {derivative}'
-        )
+        raise SignalError(f'a local polynomial of order {order} gives no derivative {derivative}')
 
     def excess(half_width: float) -> float:
         gain = local_polynomial_response(cutoff_hz, half_width, order)

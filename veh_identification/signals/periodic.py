@@ -242,7 +242,9 @@ def check_fundamental(
     candidates = nominal_hz + np.arange(-span, span + 0.5 * step, step)
     best = candidates[int(np.argmin([misfit(f) for f in candidates]))]
     found = minimize_scalar(
-        misfit, bounds=(best - step, best + step), method='bounded',
+        misfit,
+        bounds=(best - step, best + step),
+        method='bounded',
         options={'xatol': 1e-10 * nominal_hz},
     )
     frequency = float(found.x)

@@ -140,8 +140,13 @@ def local_polynomial_derivatives(
     out = np.full((len(at), 3, x.shape[1]), np.nan)
     limit = 0.5 * half_width if max_gap is None else max_gap
     _local_batch(
-        np.ascontiguousarray(stamps, dtype=np.float64), x,
-        np.ascontiguousarray(at, dtype=np.float64), half_width, order, limit, out,
+        np.ascontiguousarray(stamps, dtype=np.float64),
+        x,
+        np.ascontiguousarray(at, dtype=np.float64),
+        half_width,
+        order,
+        limit,
+        out,
     )
     known = np.isfinite(out).all(axis=(1, 2))
     return Derivatives(out[:, 0], out[:, 1], out[:, 2], np.asarray(known, dtype=bool))

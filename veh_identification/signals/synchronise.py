@@ -161,8 +161,7 @@ def synchronise(
     ]
     grid, grid_rate = common_grid(moved, rate)
     columns = [
-        resample(one, grid, method=method, max_gap=max_gap, anti_alias=anti_alias)
-        for one in moved
+        resample(one, grid, method=method, max_gap=max_gap, anti_alias=anti_alias) for one in moved
     ]
     valid = np.stack([mask for _, mask in columns], axis=1)
     if not valid.all(axis=1).any():
@@ -198,9 +197,7 @@ def _interpolate(
     return _band_limited(t, x, at)
 
 
-def _band_limited(
-    t: FloatArray, x: FloatArray, at: FloatArray
-) -> tuple[FloatArray, BoolArray]:
+def _band_limited(t: FloatArray, x: FloatArray, at: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Kaiser-windowed sinc; the outermost half width, where the kernel is cut, is not known."""
     period = (t[-1] - t[0]) / (len(t) - 1)
     regular = t[0] + period * np.arange(len(t))

@@ -50,7 +50,10 @@ class TimeSeries:
             twice = next(name for name in names if names.count(name) > 1)
             raise SignalError(f'{self.label}: the channel name {twice!r} is used twice')
         for field, value in (
-            ('stamps', stamps), ('values', values), ('names', names), ('units', units),
+            ('stamps', stamps),
+            ('values', values),
+            ('names', names),
+            ('units', units),
         ):
             object.__setattr__(self, field, value)
 

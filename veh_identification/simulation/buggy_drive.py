@@ -35,9 +35,11 @@ class Ramp:
         if s >= 1.0:
             return self.value, 0.0, 0.0
         h, T = self.value - self.initial, self.duration
-        return (self.initial + h * s**3 * (10.0 - 15.0 * s + 6.0 * s * s),
-                h / T * 30.0 * s * s * (1.0 - s) ** 2,
-                h / T**2 * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s))
+        return (
+            self.initial + h * s**3 * (10.0 - 15.0 * s + 6.0 * s * s),
+            h / T * 30.0 * s * s * (1.0 - s) ** 2,
+            h / T**2 * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s),
+        )
 
 
 @dataclass(frozen=True)
@@ -106,34 +108,52 @@ def true_car(car: Configuration, errors: bool, seed: int = 0) -> Configuration:
     if not errors:
         return replace(car, simulation=replace(car.simulation, wind=0.0))
     simulation = car.simulation
-    tyre = replace(car.tyre,
-                   rolling_resistance=car.tyre.rolling_resistance
-                   + simulation.rolling_resistance_error,
-                   friction=car.tyre.friction + simulation.friction_error)
+    tyre = replace(
+        car.tyre,
+        rolling_resistance=car.tyre.rolling_resistance + simulation.rolling_resistance_error,
+        friction=car.tyre.friction + simulation.friction_error,
+    )
     road = car.road
     if simulation.unevenness > 0.0:
         generator = np.random.default_rng([seed, 7])
-        bumps = tuple(Waves(simulation.unevenness / 3.0, float(length),
-                            float(generator.uniform(0, math.pi)),
-                            float(generator.uniform(0, 2 * math.pi)))
-                      for length in generator.uniform(1.2, 4.0, 9))
+        bumps = tuple(
+            Waves(
+                simulation.unevenness / 3.0,
+                float(length),
+                float(generator.uniform(0, math.pi)),
+                float(generator.uniform(0, 2 * math.pi)),
+            )
+            for length in generator.uniform(1.2, 4.0, 9)
+        )
         surveyed = road.waves if road.kind == 'waves' else ()
         road = RoadMap('waves', (*surveyed, *bumps))
     return replace(car, tyre=tyre, road=road)
 
 
-def simulate_truth(car: Configuration, manoeuvre: Manoeuvre, duration: float,
-                   progress: Progress = lambda done, total: None) -> Truth:
+def simulate_truth(
+    car: Configuration,
+    manoeuvre: Manoeuvre,
+    duration: float,
+    progress: Progress = lambda done, total: None,
+) -> Truth:
     """Drive the true car; samples at 500 Hz, the first one step after the start."""
     vehicle = Vehicle(car)
     vehicle.model.force_error[0] = -car.simulation.wind
     inside = max(1, round(1.0 / (SAMPLE_RATE * car.simulation.step)))
     dt = 1.0 / (SAMPLE_RATE * inside)
     count = max(1, round(duration * SAMPLE_RATE))
-    result = Truth(np.arange(1, count + 1) / SAMPLE_RATE, np.empty((count, 3, 12)),
-                   np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 4)),
-                   np.empty(count), np.empty((count, 4)), np.empty(count),
-                   np.empty((count, 4, 3)), np.empty(count))
+    result = Truth(
+        np.arange(1, count + 1) / SAMPLE_RATE,
+        np.empty((count, 3, 12)),
+        np.empty((count, 4)),
+        np.empty((count, 4)),
+        np.empty((count, 4)),
+        np.empty(count),
+        np.empty((count, 4)),
+        np.empty(count),
+        np.empty((count, 4, 3)),
+        np.empty(count),
+    )
     model = vehicle.model
     yaw, rack = model.names.index('yaw'), model.names.index('rack')
     gain = car.brakes.front + car.brakes.rear

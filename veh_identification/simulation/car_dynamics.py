@@ -56,23 +56,31 @@ Array = NDArray[np.float64]
 @njit(cache=True, nogil=True)
 def rotation_rows(y: Array, out: Array) -> None:
     """Rotation matrix, chassis to world, of the state's quaternion (w, x, y, z)."""
-    w, i, j, k = (
-        y[QUATERNION], y[QUATERNION + 1], y[QUATERNION + 2], y[QUATERNION + 3]
-    )
+    w, i, j, k = (y[QUATERNION], y[QUATERNION + 1], y[QUATERNION + 2], y[QUATERNION + 3])
     s = 2.0 / (w * w + i * i + j * j + k * k)
-    out[0, 0], out[0, 1], out[0, 2] = 1 - s * (j * j + k * k), s * (i * j - k * w), s * (
-        i * k + j * w)
-    out[1, 0], out[1, 1], out[1, 2] = s * (i * j + k * w), 1 - s * (i * i + k * k), s * (
-        j * k - i * w)
-    out[2, 0], out[2, 1], out[2, 2] = s * (i * k - j * w), s * (j * k + i * w), 1 - s * (
-        i * i + j * j)
+    out[0, 0], out[0, 1], out[0, 2] = (
+        1 - s * (j * j + k * k),
+        s * (i * j - k * w),
+        s * (i * k + j * w),
+    )
+    out[1, 0], out[1, 1], out[1, 2] = (
+        s * (i * j + k * w),
+        1 - s * (i * i + k * k),
+        s * (j * k - i * w),
+    )
+    out[2, 0], out[2, 1], out[2, 2] = (
+        s * (i * k - j * w),
+        s * (j * k + i * w),
+        1 - s * (i * i + j * j),
+    )
 
 
 @njit(cache=True, nogil=True)
 def corner_kinematics(car: CarArrays, i: int, y: Array, steer: Array, w: Workspace) -> None:
     """Place, axes and rates of hub i; accelerations without the unknowns."""
-    axle_motion(car.axles[i], y[TRAVEL + i], y[TRAVEL_RATE + i], steer[0], steer[1], steer[2],
-                w.axle[i])
+    axle_motion(
+        car.axles[i], y[TRAVEL + i], y[TRAVEL_RATE + i], steer[0], steer[1], steer[2], w.axle[i]
+    )
     a, v = w.axle[i], w.vector[i]
     place, slope, rate, bias = v[0], v[1], v[2], v[3]
     place[0], place[1], place[2] = a[X, VALUE], a[Y, VALUE], y[TRAVEL + i]
@@ -84,19 +92,24 @@ def corner_kinematics(car: CarArrays, i: int, y: Array, steer: Array, w: Workspa
     lean, spin = v[4], v[5]
     lean[0], lean[1], lean[2] = cb, sb, 0.0
     spin[0], spin[1], spin[2] = -sb * cg, cb * cg, sg
-    turn, turn_slope, turn_bias, omega = v[6], v[7], v[8], y[OMEGA:OMEGA + 3]
+    turn, turn_slope, turn_bias, omega = v[6], v[7], v[8], y[OMEGA : OMEGA + 3]
     for k in range(3):
         vertical = 1.0 if k == 2 else 0.0
         turn[k] = vertical * a[BETA, RATE] + lean[k] * a[GAMMA, RATE]
-        turn_slope[k] = (vertical * a[BETA, SLOPE] + lean[k] * a[GAMMA, SLOPE]
-                         + spin[k] * a[ZETA, SLOPE])
+        turn_slope[k] = (
+            vertical * a[BETA, SLOPE] + lean[k] * a[GAMMA, SLOPE] + spin[k] * a[ZETA, SLOPE]
+        )
     cross(turn, spin, v[11])
     # d(lean)/dt = beta_dot z x lean; z x (cb, sb, 0) = (-sb, cb, 0).
     gyro = a[GAMMA, RATE] * a[BETA, RATE]
     for k in range(3):
         vertical = 1.0 if k == 2 else 0.0
-        turn_bias[k] = (vertical * a[BETA, BIAS] + lean[k] * a[GAMMA, BIAS]
-                        + spin[k] * a[ZETA, BIAS] + a[ZETA, RATE] * v[11, k])
+        turn_bias[k] = (
+            vertical * a[BETA, BIAS]
+            + lean[k] * a[GAMMA, BIAS]
+            + spin[k] * a[ZETA, BIAS]
+            + a[ZETA, RATE] * v[11, k]
+        )
         turn[k] += spin[k] * a[ZETA, RATE]
     turn_bias[0] -= gyro * sb
     turn_bias[1] += gyro * cb
@@ -117,7 +130,7 @@ def corner_kinematics(car: CarArrays, i: int, y: Array, steer: Array, w: Workspa
 @njit(cache=True, nogil=True)
 def add_chassis(car: CarArrays, y: Array, w: Workspace) -> None:
     """Rows of the chassis body and the air."""
-    A, b, omega, turned = w.matrix, w.right, y[OMEGA:OMEGA + 3], w.scratch
+    A, b, omega, turned = w.matrix, w.right, y[OMEGA : OMEGA + 3], w.scratch
     A[:], b[:] = 0.0, 0.0
     m = car.first
     for r in range(3):
@@ -149,8 +162,9 @@ def _add_skew(A: Array, row: int, column: int, v: Array, factor: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def add_corner(car: CarArrays, i: int, spin_rate: float, spin_acceleration: float, push: float,
-               w: Workspace) -> None:
+def add_corner(
+    car: CarArrays, i: int, spin_rate: float, spin_acceleration: float, push: float, w: Workspace
+) -> None:
     """Hub and wheel i into all rows; `push` is the suspension force down on the hub."""
     A, b, v, s = w.matrix, w.right, w.vector[i], w.scratch
     place, slope, bias, spin = v[0], v[1], v[3], v[5]
@@ -162,8 +176,11 @@ def add_corner(car: CarArrays, i: int, spin_rate: float, spin_acceleration: floa
     gyro = car.wheel[1] * spin_rate - turn_inertia * dot(hub_rate, spin)
     along, slope_along = dot(turn_bias, spin), dot(turn_slope, spin)
     for k in range(3):
-        s[1, k] = (gyro * s[0, k] + car.wheel[1] * spin_acceleration * spin[k]
-                   + turn_inertia * (turn_bias[k] - along * spin[k]))
+        s[1, k] = (
+            gyro * s[0, k]
+            + car.wheel[1] * spin_acceleration * spin[k]
+            + turn_inertia * (turn_bias[k] - along * spin[k])
+        )
         s[2, k] = road[k] - mass * bias[k]
         s[3, k] = turn_inertia * (turn_slope[k] - slope_along * spin[k])
         w.spin_moment[i, k] = s[1, k]
@@ -223,8 +240,15 @@ def solve(w: Workspace) -> None:
 
 
 @njit(cache=True, nogil=True)
-def accelerate(car: CarArrays, profile: Array, start: float, y: Array, steer: Array,
-               torque: Array, w: Workspace) -> None:
+def accelerate(
+    car: CarArrays,
+    profile: Array,
+    start: float,
+    y: Array,
+    steer: Array,
+    torque: Array,
+    w: Workspace,
+) -> None:
     """Contact forces, spin accelerations and the ten unknowns for one state."""
     rotation_rows(y, w.rotation)
     up = w.rotation[2]
@@ -235,9 +259,22 @@ def accelerate(car: CarArrays, profile: Array, start: float, y: Array, steer: Ar
         wheel = w.wheel
         wheel[0], wheel[1] = y[SPIN + i], y[SPIN_RATE + i]
         wheel[2], wheel[3] = y[DEFLECTION_X + i], y[DEFLECTION_Y + i]
-        road_wrench(car, profile, start, i % 2, y[STATION] + v[0, 0], y[VELOCITY] + v[2, 0],
-                    y[POSITION + 2] + dot(up, v[0]), up, v[5], v[10], v[9], wheel, w.scratch,
-                    w.contact[i])
+        road_wrench(
+            car,
+            profile,
+            start,
+            i % 2,
+            y[STATION] + v[0, 0],
+            y[VELOCITY] + v[2, 0],
+            y[POSITION + 2] + dot(up, v[0]),
+            up,
+            v[5],
+            v[10],
+            v[9],
+            wheel,
+            w.scratch,
+            w.contact[i],
+        )
         moment = dot(w.contact[i, 3:6], v[5]) + torque[i]
         w.spin_acceleration[i] = moment / car.wheel[1]
         other = y[TRAVEL + (i ^ 1)]
@@ -249,15 +286,13 @@ def accelerate(car: CarArrays, profile: Array, start: float, y: Array, steer: Ar
 @njit(cache=True, nogil=True)
 def state_rate(y: Array, w: Workspace, out: Array) -> None:
     """Time derivative of the mechanical state after `accelerate`."""
-    R, x, omega, v = w.rotation, w.unknown, y[OMEGA:OMEGA + 3], y[VELOCITY:VELOCITY + 3]
+    R, x, omega, v = w.rotation, w.unknown, y[OMEGA : OMEGA + 3], y[VELOCITY : VELOCITY + 3]
     cross(omega, v, w.scratch[0])
     for k in range(3):
         out[POSITION + k] = dot(R[k], v)
         out[VELOCITY + k] = x[k] - w.scratch[0, k] - GRAVITY * R[2, k]
         out[OMEGA + k] = x[3 + k]
-    qw, qx, qy, qz = (
-        y[QUATERNION], y[QUATERNION + 1], y[QUATERNION + 2], y[QUATERNION + 3]
-    )
+    qw, qx, qy, qz = (y[QUATERNION], y[QUATERNION + 1], y[QUATERNION + 2], y[QUATERNION + 3])
     out[QUATERNION] = -0.5 * (qx * omega[0] + qy * omega[1] + qz * omega[2])
     out[QUATERNION + 1] = 0.5 * (qw * omega[0] + qy * omega[2] - qz * omega[1])
     out[QUATERNION + 2] = 0.5 * (qw * omega[1] + qz * omega[0] - qx * omega[2])
@@ -269,5 +304,3 @@ def state_rate(y: Array, w: Workspace, out: Array) -> None:
         out[DEFLECTION_X + i] = w.contact[i, SLIP_RATE_X]
         out[DEFLECTION_Y + i] = w.contact[i, SLIP_RATE_Y]
     out[STATION] = y[VELOCITY]
-
-

@@ -15,8 +15,9 @@ from veh_identification.systems.car.recording import WRENCH_CHANNELS, CarRecordi
 
 Array = NDArray[np.float64]
 EPOCH_NS = 1_700_000_000_000_000_000
-JOINTS = tuple(f'{kind}_{corner}' for kind in ('suspension', 'steering', 'wheel')
-               for corner in CORNERS)
+JOINTS = tuple(
+    f'{kind}_{corner}' for kind in ('suspension', 'steering', 'wheel') for corner in CORNERS
+)
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,24 @@ class ExactSensors:
     def noisy(factor: float = 1.0) -> ExactSensors:
         """Noise of the class of instruments of document 000, section V.A."""
         return ExactSensors(
-            gyro_noise=0.0015 * factor, accelerometer_noise=0.03 * factor,
-            travel_noise=2e-4 * factor, steering_noise=5e-4 * factor, force_noise=20.0 * factor,
-            moment_noise=5.0 * factor, speed_noise=0.03 * factor, height_noise=5e-4 * factor)
+            gyro_noise=0.0015 * factor,
+            accelerometer_noise=0.03 * factor,
+            travel_noise=2e-4 * factor,
+            steering_noise=5e-4 * factor,
+            force_noise=20.0 * factor,
+            moment_noise=5.0 * factor,
+            speed_noise=0.03 * factor,
+            height_noise=5e-4 * factor,
+        )
 
 
-def exact_recording(car: ExactCar, duration: float, sensors: ExactSensors | None = None,
-                    noise_seed: int = 0, label: str = 'exact car') -> CarRecording:
+def exact_recording(
+    car: ExactCar,
+    duration: float,
+    sensors: ExactSensors | None = None,
+    noise_seed: int = 0,
+    label: str = 'exact car',
+) -> CarRecording:
     """All sensors of the contract's topics as time series."""
     sensors = sensors or ExactSensors()
     generator = np.random.default_rng([noise_seed, 99])
@@ -67,21 +79,37 @@ def exact_recording(car: ExactCar, duration: float, sensors: ExactSensors | None
 
     t, state = sample(sensors.imu_rate, 0.0003)
     gyro, accelerometer = _imu(state, configuration)
-    imu = series(t, np.hstack([gyro + noise(gyro.shape, sensors.gyro_noise),
-                               accelerometer + noise(gyro.shape, sensors.accelerometer_noise)]),
-                 ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'), '/imu/data')
+    imu = series(
+        t,
+        np.hstack(
+            [
+                gyro + noise(gyro.shape, sensors.gyro_noise),
+                accelerometer + noise(gyro.shape, sensors.accelerometer_noise),
+            ]
+        ),
+        ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'),
+        '/imu/data',
+    )
     t, state = sample(sensors.speed_rate, 0.0047)
     carried = np.cross(state.body.angular_velocity, np.array(configuration.sensors.speed.position))
     seen = (state.body.velocity + carried)[:, :2]
-    speed = series(t, seen + noise(seen.shape, sensors.speed_noise), ('vx', 'vy'),
-                   '/correvit/velocity')
+    speed = series(
+        t, seen + noise(seen.shape, sensors.speed_noise), ('vx', 'vy'), '/correvit/velocity'
+    )
     t, state = sample(sensors.joint_rate, 0.0021)
-    columns = np.hstack([
-        state.travel - np.array(configuration.geometry.suspension_zero)
-        + noise(state.travel.shape, sensors.travel_noise),
-        state.steering + noise(state.travel.shape, sensors.steering_noise), state.wheel_angle])
-    joints = {name: series(t, columns[:, k], (name,), f'/joint_states {name}')
-              for k, name in enumerate(JOINTS)}
+    columns = np.hstack(
+        [
+            state.travel
+            - np.array(configuration.geometry.suspension_zero)
+            + noise(state.travel.shape, sensors.travel_noise),
+            state.steering + noise(state.travel.shape, sensors.steering_noise),
+            state.wheel_angle,
+        ]
+    )
+    joints = {
+        name: series(t, columns[:, k], (name,), f'/joint_states {name}')
+        for k, name in enumerate(JOINTS)
+    }
     wrenches = {}
     for j, corner in enumerate(CORNERS):
         t, state = sample(sensors.wrench_rate, 0.0011 + 0.0007 * j)
@@ -90,9 +118,15 @@ def exact_recording(car: ExactCar, duration: float, sensors: ExactSensors | None
         wrench[:, 3:] += noise((len(t), 3), sensors.moment_noise)
         wrenches[corner] = series(t, wrench, WRENCH_CHANNELS, f'/wheel_{corner}/wrench')
     t, state = sample(sensors.height_rate, 0.0061)
-    heights = {corner: series(t, _height(state, configuration, j)
-                              + noise((len(t),), sensors.height_noise), ('height',),
-                              f'/ride_height_{corner}') for j, corner in enumerate(CORNERS)}
+    heights = {
+        corner: series(
+            t,
+            _height(state, configuration, j) + noise((len(t),), sensors.height_noise),
+            ('height',),
+            f'/ride_height_{corner}',
+        )
+        for j, corner in enumerate(CORNERS)
+    }
     return CarRecording(label, imu, speed, joints, wrenches, heights)
 
 

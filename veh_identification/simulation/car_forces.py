@@ -74,9 +74,22 @@ def _vertical_load(tyre: Tyre, deflection: float, rate: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def road_wrench(car: CarArrays, profile: Array, start: float, side: int, station: float,
-                station_rate: float, height: float, up: Array, spin: Array, velocity: Array,
-                hub_rate: Array, wheel: Array, work: Array, out: Array) -> None:
+def road_wrench(
+    car: CarArrays,
+    profile: Array,
+    start: float,
+    side: int,
+    station: float,
+    station_rate: float,
+    height: float,
+    up: Array,
+    spin: Array,
+    velocity: Array,
+    hub_rate: Array,
+    wheel: Array,
+    work: Array,
+    out: Array,
+) -> None:
     """Force of the road on the wheel and its moment about the wheel centre, in chassis axes.
 
     `height`: wheel centre over the datum; `up`: world vertical; `spin`: wheel axis; `velocity`:

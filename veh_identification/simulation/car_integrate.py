@@ -57,8 +57,18 @@ class Driver(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def derivative(car: CarArrays, profile: Array, start: float, driver: Driver, command: Array,
-               y: Array, out: Array, w: Workspace, steer: Array, torque: Array) -> None:
+def derivative(
+    car: CarArrays,
+    profile: Array,
+    start: float,
+    driver: Driver,
+    command: Array,
+    y: Array,
+    out: Array,
+    w: Workspace,
+    steer: Array,
+    torque: Array,
+) -> None:
     """Time derivative of the whole state under a command."""
     wanted = command[STEERING] - driver.heading_gain * y[HEADING]
     steer[0], steer[1] = y[STEER], y[STEER_RATE]
@@ -101,8 +111,9 @@ def wheel_wrench(car: CarArrays, i: int, w: Workspace, omega_dot: Array, out: Ar
         s[2, k] = omega_dot[k] + v[7, k] * travel
     along = dot(s[2], v[5])
     for k in range(3):
-        s[3, k] = (w.contact[i, 3 + k] - w.spin_moment[i, k]
-                   - car.wheel[2] * (s[2, k] - along * v[5, k]))
+        s[3, k] = (
+            w.contact[i, 3 + k] - w.spin_moment[i, k] - car.wheel[2] * (s[2, k] - along * v[5, k])
+        )
     cb, sb = np.cos(a[BETA, VALUE]), np.sin(a[BETA, VALUE])
     cg, sg = np.cos(a[GAMMA, VALUE]), np.sin(a[GAMMA, VALUE])
     cz, sz = np.cos(a[ZETA, VALUE]), np.sin(a[ZETA, VALUE])
@@ -120,9 +131,9 @@ def wheel_wrench(car: CarArrays, i: int, w: Workspace, omega_dot: Array, out: Ar
 def record(car: CarArrays, y: Array, w: Workspace, steer: Array, out: Array) -> None:
     """State, accelerations, wheel wrenches and tyres of one instant."""
     out[:STATES] = y
-    out[UNKNOWN:UNKNOWN + 10] = w.unknown
+    out[UNKNOWN : UNKNOWN + 10] = w.unknown
     for i in range(4):
-        wheel_wrench(car, i, w, w.unknown[3:6], out[WRENCH + 6 * i:WRENCH + 6 * i + 6])
+        wheel_wrench(car, i, w, w.unknown[3:6], out[WRENCH + 6 * i : WRENCH + 6 * i + 6])
         out[TYRE + 3 * i] = w.contact[i, DEFLECTION]
         out[TYRE + 3 * i + 1] = w.contact[i, LOAD]
         out[TYRE + 3 * i + 2] = w.contact[i, HEIGHT]
@@ -130,8 +141,17 @@ def record(car: CarArrays, y: Array, w: Workspace, steer: Array, out: Array) -> 
 
 
 @njit(cache=True, nogil=True)
-def integrate(car: CarArrays, profile: Array, start: float, driver: Driver, commands: Array,
-              step: float, skip: int, y: Array, out: Array) -> int:
+def integrate(
+    car: CarArrays,
+    profile: Array,
+    start: float,
+    driver: Driver,
+    commands: Array,
+    step: float,
+    skip: int,
+    y: Array,
+    out: Array,
+) -> int:
     """Advance `y` and fill the rows of `out` after `skip` steps; returns the rows filled.
 
     `commands` (2 n + 1, 5) are given at every half step. Stops early when the state is no longer
@@ -148,13 +168,15 @@ def integrate(car: CarArrays, profile: Array, start: float, driver: Driver, comm
             for k in range(STATES):
                 trial[k] = y[k] + length * rates[stage - 1, k]
             row = 2 * n + (2 if stage == 3 else 1)
-            derivative(car, profile, start, driver, commands[row], trial, rates[stage], w, steer,
-                       torque)
+            derivative(
+                car, profile, start, driver, commands[row], trial, rates[stage], w, steer, torque
+            )
         for k in range(STATES):
-            y[k] += step / 6.0 * (
-                rates[0, k] + 2.0 * rates[1, k] + 2.0 * rates[2, k] + rates[3, k])
-        size = np.sqrt(np.sum(y[QUATERNION:QUATERNION + 4] ** 2))
+            y[k] += (
+                step / 6.0 * (rates[0, k] + 2.0 * rates[1, k] + 2.0 * rates[2, k] + rates[3, k])
+            )
+        size = np.sqrt(np.sum(y[QUATERNION : QUATERNION + 4] ** 2))
         if not np.isfinite(size + y[VELOCITY]):
             return max(n - skip, 0)
-        y[QUATERNION:QUATERNION + 4] /= size
+        y[QUATERNION : QUATERNION + 4] /= size
     return out.shape[0]

@@ -107,8 +107,15 @@ class Shaking:
         return Shaking(self.torque * factor, self.rack * factor)
 
 
-def commands(manoeuvre: Manoeuvre, t: Array, end: float, wheelbase: float, modes: Array,
-             shaking: Shaking, rack_frequency: float) -> Array:
+def commands(
+    manoeuvre: Manoeuvre,
+    t: Array,
+    end: float,
+    wheelbase: float,
+    modes: Array,
+    shaking: Shaking,
+    rack_frequency: float,
+) -> Array:
     """Command rows at the times `t` of a run that lasts until `end`.
 
     `modes` are the driveline's signals at `t`.

@@ -67,9 +67,9 @@ def rough_road(
 
 
 @njit(cache=True, nogil=True)
-def road_height(coefficients: Array, start: float, side: int, station: float) -> tuple[
-    float, float
-]:
+def road_height(
+    coefficients: Array, start: float, side: int, station: float
+) -> tuple[float, float]:
     """Height and slope of a track at a place along the road; flat beyond both ends."""
     u = (station - start) / SPACING
     k = int(np.floor(u))

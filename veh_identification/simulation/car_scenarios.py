@@ -34,8 +34,12 @@ SINE_FREQUENCIES = (0.45, 0.55, 0.40, 0.50)
 def sine_steer(seed: int) -> Manoeuvre:
     """Sine steering; the seed chooses the speed (90, 110, 130, 160 km/h in turn)."""
     place = seed % len(SINE_SPEEDS)
-    return Manoeuvre('sine', SINE_SPEEDS[place] * KMH, frequency=SINE_FREQUENCIES[place],
-                     lateral=4.0 if place < 3 else 3.5)
+    return Manoeuvre(
+        'sine',
+        SINE_SPEEDS[place] * KMH,
+        frequency=SINE_FREQUENCIES[place],
+        lateral=4.0 if place < 3 else 3.5,
+    )
 
 
 def ramp_steer(seed: int) -> Manoeuvre:
@@ -51,20 +55,23 @@ def braking(seed: int) -> Manoeuvre:
     return Manoeuvre('brake', speed * KMH, deceleration=6.0, heading_gain=0.4, from_rest=True)
 
 
-def write_sine_steer(writer: BagWriter, duration: float, seed: int, noise: float,
-                     progress: Progress) -> dict[str, Any]:
+def write_sine_steer(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
     """`car-sine-steer`."""
     return write_run(writer, sine_steer(seed), duration, seed, noise, progress)
 
 
-def write_ramp_steer(writer: BagWriter, duration: float, seed: int, noise: float,
-                     progress: Progress) -> dict[str, Any]:
+def write_ramp_steer(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
     """`car-ramp-steer`."""
     return write_run(writer, ramp_steer(seed), duration, seed, noise, progress)
 
 
-def write_braking(writer: BagWriter, duration: float, seed: int, noise: float,
-                  progress: Progress) -> dict[str, Any]:
+def write_braking(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
     """`car-braking`."""
     return write_run(writer, braking(seed), duration, seed, noise, progress)
 
@@ -74,9 +81,16 @@ def default_configuration() -> CarConfiguration:
     return load_configuration(share_directory() / 'config' / 'car_peugeot_406.yaml')
 
 
-def write_run(writer: BagWriter, manoeuvre: Manoeuvre, duration: float, seed: int, noise: float,
-              progress: Progress, configuration: CarConfiguration | None = None,
-              vehicle: Vehicle | None = None) -> dict[str, Any]:
+def write_run(
+    writer: BagWriter,
+    manoeuvre: Manoeuvre,
+    duration: float,
+    seed: int,
+    noise: float,
+    progress: Progress,
+    configuration: CarConfiguration | None = None,
+    vehicle: Vehicle | None = None,
+) -> dict[str, Any]:
     """Simulate a manoeuvre with all sensors into a bag; returns the truth."""
     if noise == 0.0:
         # A car that the 20-dof model fits perfectly, whatever the manoeuvre.
@@ -95,26 +109,38 @@ def write_run(writer: BagWriter, manoeuvre: Manoeuvre, duration: float, seed: in
     return truth_of(record, car, manoeuvre, streams, sensors)
 
 
-def run_sensors(configuration: CarConfiguration, manoeuvre: Manoeuvre, duration: float, seed: int,
-                noise: float = 1.0, vehicle: Vehicle | None = None,
-                surroundings: Surroundings | None = None
-                ) -> tuple[CarRecord, list[Stream], CarSensors]:
+def run_sensors(
+    configuration: CarConfiguration,
+    manoeuvre: Manoeuvre,
+    duration: float,
+    seed: int,
+    noise: float = 1.0,
+    vehicle: Vehicle | None = None,
+    surroundings: Surroundings | None = None,
+) -> tuple[CarRecord, list[Stream], CarSensors]:
     """Exact motion and what the sensors show of it; `noise` scales noise and disturbances."""
     around = surroundings or Surroundings()
     around = replace(around, shaking=around.shaking.scaled(noise))
     sensors = CarSensors().scaled(noise)
-    record = simulate_car(configuration, manoeuvre, duration, seed, vehicle=vehicle,
-                          surroundings=around)
+    record = simulate_car(
+        configuration, manoeuvre, duration, seed, vehicle=vehicle, surroundings=around
+    )
     return record, sensor_streams(record, configuration, duration, seed, sensors), sensors
 
 
-def car_recording(configuration: CarConfiguration, manoeuvre: Manoeuvre, duration: float,
-                  seed: int, noise: float = 1.0, vehicle: Vehicle | None = None,
-                  surroundings: Surroundings | None = None
-                  ) -> tuple[CarRecording, dict[str, float]]:
+def car_recording(
+    configuration: CarConfiguration,
+    manoeuvre: Manoeuvre,
+    duration: float,
+    seed: int,
+    noise: float = 1.0,
+    vehicle: Vehicle | None = None,
+    surroundings: Surroundings | None = None,
+) -> tuple[CarRecording, dict[str, float]]:
     """A simulated run as the identification reads it, without a bag, and the 33 true values."""
-    record, streams, _ = run_sensors(configuration, manoeuvre, duration, seed, noise, vehicle,
-                                     surroundings)
+    record, streams, _ = run_sensors(
+        configuration, manoeuvre, duration, seed, noise, vehicle, surroundings
+    )
     series: dict[str, TimeSeries] = {}
     joints: dict[str, TimeSeries] = {}
     for one in streams:
@@ -122,16 +148,21 @@ def car_recording(configuration: CarConfiguration, manoeuvre: Manoeuvre, duratio
             for k, name in enumerate(one.names):
                 joints[name] = _series(one, [k], (name,), f'/joint_states {name}')
         else:
-            series[one.topic] = _series(one, list(range(len(one.names))), one.names,
-                                        f'/{one.topic}')
+            series[one.topic] = _series(
+                one, list(range(len(one.names))), one.names, f'/{one.topic}'
+            )
     recording = CarRecording(
-        f'simulated {manoeuvre.kind}, seed {seed}', series['imu/data'],
-        series['correvit/velocity'], joints,
+        f'simulated {manoeuvre.kind}, seed {seed}',
+        series['imu/data'],
+        series['correvit/velocity'],
+        joints,
         {corner: series[f'wheel_{corner}/wrench'] for corner in CORNERS},
-        {corner: series[f'ride_height_{corner}'] for corner in CORNERS})
+        {corner: series[f'ride_height_{corner}'] for corner in CORNERS},
+    )
     return recording, record.vehicle.parameters()
 
 
 def _series(stream: Stream, columns: list[int], names: tuple[str, ...], label: str) -> TimeSeries:
-    return TimeSeries(stream.stamps, stream.values[:, columns], names, ('',) * len(names),
-                      EPOCH_NS, label)
+    return TimeSeries(
+        stream.stamps, stream.values[:, columns], names, ('',) * len(names), EPOCH_NS, label
+    )

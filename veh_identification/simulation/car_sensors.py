@@ -39,9 +39,12 @@ class Instrument:
 
     def scaled(self, factor: float) -> Instrument:
         """Noise, offsets and shaking multiplied by `factor`."""
-        return replace(self, noise=tuple(factor * one for one in self.noise),
-                       offset=tuple(factor * one for one in self.offset),
-                       shaking=tuple(factor * one for one in self.shaking))
+        return replace(
+            self,
+            noise=tuple(factor * one for one in self.noise),
+            offset=tuple(factor * one for one in self.offset),
+            shaking=tuple(factor * one for one in self.shaking),
+        )
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,9 @@ class CarSensors:
 
     def scaled(self, factor: float) -> CarSensors:
         """All noise, offsets and shaking multiplied by `factor`."""
-        return CarSensors(*(getattr(self, name).scaled(factor)
-                            for name in self.__dataclass_fields__))
+        return CarSensors(
+            *(getattr(self, name).scaled(factor) for name in self.__dataclass_fields__)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +105,9 @@ def sensor_streams(
         offset = own.standard_normal(len(names)) * np.array(instrument.offset)[groups]
         noise = own.standard_normal((len(stamps), len(names))) * np.array(instrument.noise)[groups]
         sampled = interpolate(record.t[0], seen, stamps - described.delay)
-        streams.append(Stream(topic, kind, names, stamps, logged, sampled + offset + noise,
-                              offset))
+        streams.append(
+            Stream(topic, kind, names, stamps, logged, sampled + offset + noise, offset)
+        )
     return streams
 
 
@@ -120,25 +125,48 @@ def true_signals(record: CarRecord, configuration: CarConfiguration) -> list[Sig
 
     zero = np.array(configuration.geometry.suspension_zero)
     signals: list[Signal] = [
-        ('imu/data', 'imu', ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'), _imu(record, configuration),
-         np.repeat([0, 1], 3)),
+        (
+            'imu/data',
+            'imu',
+            ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'),
+            _imu(record, configuration),
+            np.repeat([0, 1], 3),
+        ),
         ('correvit/velocity', 'speed', ('vx', 'vy'), _speed(record, configuration), zeros[:2]),
         ('joint_states', 'suspension', joints('suspension'), record.travel - zero, zeros),
-        ('joint_states', 'steering', joints('steering', 'camber'),
-         np.hstack([axles[:, :, 2], axles[:, :, 3]]), np.repeat([0, 0], 4)),
+        (
+            'joint_states',
+            'steering',
+            joints('steering', 'camber'),
+            np.hstack([axles[:, :, 2], axles[:, :, 3]]),
+            np.repeat([0, 0], 4),
+        ),
         ('joint_states', 'wheel_angle', joints('wheel'), record.wheel_angle, zeros),
-        ('joint_states', 'axle', joints('half_track', 'wheelbase', 'kingpin', 'tyre'),
-         np.hstack([side * axles[:, :, 1], axles[:, :, 0], axles[:, :, 4],
-                    record.tyre[:, :, 0]]), np.repeat([0, 0, 0, 0], 4)),
+        (
+            'joint_states',
+            'axle',
+            joints('half_track', 'wheelbase', 'kingpin', 'tyre'),
+            np.hstack(
+                [side * axles[:, :, 1], axles[:, :, 0], axles[:, :, 4], record.tyre[:, :, 0]]
+            ),
+            np.repeat([0, 0, 0, 0], 4),
+        ),
     ]
     for i, corner in enumerate(CORNERS):
-        signals.append((f'wheel_{corner}/wrench', 'wheel_force',
-                        ('fx', 'fy', 'fz', 'mx', 'my', 'mz'), record.wrench[:, i],
-                        np.repeat([0, 1], 3)))
+        signals.append(
+            (
+                f'wheel_{corner}/wrench',
+                'wheel_force',
+                ('fx', 'fy', 'fz', 'mx', 'my', 'mz'),
+                record.wrench[:, i],
+                np.repeat([0, 1], 3),
+            )
+        )
     heights = ride_heights(record)
     for i, corner in enumerate(CORNERS):
-        signals.append((f'ride_height_{corner}', 'ride_height', ('range',), heights[:, [i]],
-                        zeros[:1]))
+        signals.append(
+            (f'ride_height_{corner}', 'ride_height', ('range',), heights[:, [i]], zeros[:1])
+        )
     return signals
 
 
@@ -146,8 +174,11 @@ def _imu(record: CarRecord, configuration: CarConfiguration) -> Array:
     sensor = configuration.sensors.imu
     arm, turn = np.array(sensor.position), sensor.matrix
     omega = record.omega
-    specific = (record.specific_force + np.cross(record.omega_dot, arm)
-                + np.cross(omega, np.cross(omega, arm)))
+    specific = (
+        record.specific_force
+        + np.cross(record.omega_dot, arm)
+        + np.cross(omega, np.cross(omega, arm))
+    )
     return np.hstack([omega @ turn, specific @ turn])  # R^T v for every row v
 
 
@@ -162,14 +193,14 @@ def ride_heights(record: CarRecord) -> Array:
     heights = np.empty((len(record.t), 4))
     for i in range(4):
         x, y = geometry.wheel_x[i], geometry.wheel_y[i]
-        road = road_heights(record.road.coefficients, record.road.start, i % 2,
-                            record.station + x)
+        road = road_heights(record.road.coefficients, record.road.start, i % 2, record.station + x)
         heights[:, i] = record.position[:, 2] + up[:, 0] * x + up[:, 1] * y - road
     return heights
 
 
-def _shaking(instrument: Instrument, modes: Array, groups: NDArray[np.int64],
-             generator: np.random.Generator) -> Array:
+def _shaking(
+    instrument: Instrument, modes: Array, groups: NDArray[np.int64], generator: np.random.Generator
+) -> Array:
     """What the driveline does to the mounting: each channel its own mixture of the modes."""
     mixture = generator.standard_normal((modes.shape[1], len(groups)))
     if not instrument.shaking:
@@ -182,8 +213,9 @@ def _shaking(instrument: Instrument, modes: Array, groups: NDArray[np.int64],
 def band_limit(values: Array, cutoff: float, described: Sensor) -> Array:
     """The signal behind the sensor's low-pass, at the same instants."""
     if described.bandwidth_hz > 0.0:
-        sos = signal.butter(described.order, described.bandwidth_hz, fs=STEPS_PER_SECOND,
-                            output='sos')
+        sos = signal.butter(
+            described.order, described.bandwidth_hz, fs=STEPS_PER_SECOND, output='sos'
+        )
         start = values[0]
         filtered = signal.sosfilt(sos, values - start, axis=0)
         return np.asarray(filtered + start)
@@ -227,4 +259,5 @@ def interpolate(start: float, values: Array, times: Array) -> Array:
         -f * (f - 1.0) * (f - 2.0) / 6.0 * values[k - 1]
         + (f + 1.0) * (f - 1.0) * (f - 2.0) / 2.0 * values[k]
         - (f + 1.0) * f * (f - 2.0) / 2.0 * values[k + 1]
-        + (f + 1.0) * f * (f - 1.0) / 6.0 * values[k + 2])
+        + (f + 1.0) * f * (f - 1.0) / 6.0 * values[k + 2]
+    )

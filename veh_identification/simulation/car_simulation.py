@@ -76,7 +76,7 @@ class CarRecord:
     @property
     def position(self) -> Array:
         """Origin of `base_link` in the world (N, 3)."""
-        return self.rows[:, POSITION:POSITION + 3]
+        return self.rows[:, POSITION : POSITION + 3]
 
     @property
     def quaternion(self) -> Array:
@@ -91,64 +91,68 @@ class CarRecord:
     @property
     def velocity(self) -> Array:
         """Velocity of the origin of `base_link` (N, 3)."""
-        return self.rows[:, VELOCITY:VELOCITY + 3]
+        return self.rows[:, VELOCITY : VELOCITY + 3]
 
     @property
     def omega(self) -> Array:
         """Angular velocity (N, 3)."""
-        return self.rows[:, OMEGA:OMEGA + 3]
+        return self.rows[:, OMEGA : OMEGA + 3]
 
     @property
     def specific_force(self) -> Array:
         """Acceleration of the origin minus gravity (N, 3)."""
-        return self.rows[:, UNKNOWN:UNKNOWN + 3]
+        return self.rows[:, UNKNOWN : UNKNOWN + 3]
 
     @property
     def omega_dot(self) -> Array:
         """Angular acceleration (N, 3)."""
-        return self.rows[:, UNKNOWN + 3:UNKNOWN + 6]
+        return self.rows[:, UNKNOWN + 3 : UNKNOWN + 6]
 
     @property
     def travel(self) -> Array:
         """Suspension travel (N, 4), positive in compression."""
-        return self.rows[:, TRAVEL:TRAVEL + 4]
+        return self.rows[:, TRAVEL : TRAVEL + 4]
 
     @property
     def travel_rate(self) -> Array:
         """Its first derivative."""
-        return self.rows[:, TRAVEL_RATE:TRAVEL_RATE + 4]
+        return self.rows[:, TRAVEL_RATE : TRAVEL_RATE + 4]
 
     @property
     def travel_acceleration(self) -> Array:
         """Its second derivative."""
-        return self.rows[:, UNKNOWN + 6:UNKNOWN + 10]
+        return self.rows[:, UNKNOWN + 6 : UNKNOWN + 10]
 
     @property
     def wheel_angle(self) -> Array:
         """Turn of the wheels against their hubs (N, 4)."""
-        return self.rows[:, SPIN:SPIN + 4]
+        return self.rows[:, SPIN : SPIN + 4]
 
     @property
     def wheel_rate(self) -> Array:
         """Its first derivative: absolute spin less the turning of the hub about the axis."""
         axles, rates = self.axles, self.axle_rates
         beta, gamma = axles[:, :, 2], axles[:, :, 3]
-        axis = np.stack([-np.sin(beta) * np.cos(gamma), np.cos(beta) * np.cos(gamma),
-                         np.sin(gamma)], axis=-1)
+        axis = np.stack(
+            [-np.sin(beta) * np.cos(gamma), np.cos(beta) * np.cos(gamma), np.sin(gamma)], axis=-1
+        )
         # Camber turns about an axis normal to the spin; steering and kingpin do not.
-        hub = (np.einsum('nk,nik->ni', self.omega, axis) + rates[:, :, 2] * axis[:, :, 2]
-               + rates[:, :, 4])
-        return self.rows[:, SPIN_RATE:SPIN_RATE + 4] - hub
+        hub = (
+            np.einsum('nk,nik->ni', self.omega, axis)
+            + rates[:, :, 2] * axis[:, :, 2]
+            + rates[:, :, 4]
+        )
+        return self.rows[:, SPIN_RATE : SPIN_RATE + 4] - hub
 
     @property
     def wrench(self) -> Array:
         """What each wheel exerts on its hub (N, 4, 6), in the hub frame at the wheel centre."""
-        return self.rows[:, WRENCH:WRENCH + 24].reshape(-1, 4, 6)
+        return self.rows[:, WRENCH : WRENCH + 24].reshape(-1, 4, 6)
 
     @property
     def tyre(self) -> Array:
         """Deflection, load and height of the road of each tyre (N, 4, 3)."""
-        return self.rows[:, TYRE:TYRE + 12].reshape(-1, 4, 3)
+        return self.rows[:, TYRE : TYRE + 12].reshape(-1, 4, 3)
 
     @property
     def station(self) -> Array:
@@ -164,15 +168,27 @@ class CarRecord:
     def axles(self) -> Array:
         """Wheel place x, y and the angles beta, gamma, zeta of each corner (N, 4, 5)."""
         coefficients = self.vehicle.axle_array()
-        return np.stack([axle_values(coefficients[i], self.travel[:, i], self.rows[:, STEER])
-                         for i in range(4)], axis=1)
+        return np.stack(
+            [
+                axle_values(coefficients[i], self.travel[:, i], self.rows[:, STEER])
+                for i in range(4)
+            ],
+            axis=1,
+        )
 
     @property
     def axle_rates(self) -> Array:
         """First derivatives of `axles`."""
         coefficients, s = self.vehicle.axle_array(), self.steer
-        return np.stack([axle_rates(coefficients[i], self.travel[:, i], self.travel_rate[:, i],
-                                    s[:, 0], s[:, 1]) for i in range(4)], axis=1)
+        return np.stack(
+            [
+                axle_rates(
+                    coefficients[i], self.travel[:, i], self.travel_rate[:, i], s[:, 0], s[:, 1]
+                )
+                for i in range(4)
+            ],
+            axis=1,
+        )
 
 
 def simulate_car(
@@ -196,21 +212,42 @@ def simulate_car(
     half = np.arange(2 * (skip + rows) + 1) / (2.0 * STEPS_PER_SECOND) - SETTLING - MARGIN
     modes = driveline(half, generator)
     if road is None:
-        road = rough_road((duration + SETTLING + 4.0) * (manoeuvre.speed + 3.0),
-                          around.roughness, 2.0 * float(np.mean(car.geometry.half_track)),
-                          generator)
+        road = rough_road(
+            (duration + SETTLING + 4.0) * (manoeuvre.speed + 3.0),
+            around.roughness,
+            2.0 * float(np.mean(car.geometry.half_track)),
+            generator,
+        )
     driver = around.driver._replace(heading_gain=manoeuvre.heading_gain)
-    orders = commands(manoeuvre, half, duration, car.geometry.wheelbase, modes, around.shaking,
-                      driver.rack_frequency)
+    orders = commands(
+        manoeuvre,
+        half,
+        duration,
+        car.geometry.wheelbase,
+        modes,
+        around.shaking,
+        driver.rack_frequency,
+    )
     state = start_state(car, 0.0 if manoeuvre.from_rest else manoeuvre.speed)
     out = np.zeros((rows, FIELDS))
-    filled = integrate(pack(car), road.coefficients, road.start, driver, orders,
-                       1.0 / STEPS_PER_SECOND, skip, state, out)
+    filled = integrate(
+        pack(car),
+        road.coefficients,
+        road.start,
+        driver,
+        orders,
+        1.0 / STEPS_PER_SECOND,
+        skip,
+        state,
+        out,
+    )
     if filled < rows:
-        raise UsageError(f'the simulated car went out of control {filled / STEPS_PER_SECOND:.2f} s'
-                         f' after the start of the record: ask for a milder {manoeuvre.kind}')
+        raise UsageError(
+            f'the simulated car went out of control {filled / STEPS_PER_SECOND:.2f} s'
+            f' after the start of the record: ask for a milder {manoeuvre.kind}'
+        )
     t = np.arange(rows) / STEPS_PER_SECOND - MARGIN
-    return CarRecord(t, out, car, road, np.ascontiguousarray(modes[2 * skip::2][:rows]))
+    return CarRecord(t, out, car, road, np.ascontiguousarray(modes[2 * skip :: 2][:rows]))
 
 
 def start_state(car: Vehicle, speed: float) -> Array:
@@ -223,11 +260,12 @@ def start_state(car: Vehicle, speed: float) -> Array:
     height = car.tyre.radius - deflection
     standing = np.array([corner.standing for corner in car.corners])
     state[POSITION + 2] = np.mean(height - standing)
-    state[TRAVEL:TRAVEL + 4] = standing
+    state[TRAVEL : TRAVEL + 4] = standing
     state[VELOCITY] = speed
-    state[SPIN_RATE:SPIN_RATE + 4] = speed / (car.tyre.radius - deflection / 3.0)
+    state[SPIN_RATE : SPIN_RATE + 4] = speed / (car.tyre.radius - deflection / 3.0)
     # Drag and rolling resistance at this speed, so that the controller starts settled.
     pull = car.tyre.radius * (
-        car.air[0] * speed**2 + car.tyre.rolling * load.sum() * (speed > 0.0))
+        car.air[0] * speed**2 + car.tyre.rolling * load.sum() * (speed > 0.0)
+    )
     state[DRIVE], state[SPEED_INTEGRAL] = pull, pull
     return state

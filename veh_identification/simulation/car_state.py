@@ -38,6 +38,16 @@ class Workspace(NamedTuple):
 @njit(cache=True, nogil=True)
 def make_workspace() -> Workspace:
     """Fresh memory."""
-    return Workspace(np.zeros((10, 10)), np.zeros(10), np.zeros(10), np.zeros((3, 3)),
-                     np.zeros((4, 5, 4)), np.zeros((4, 12, 3)), np.zeros((4, 11)), np.zeros(4),
-                     np.zeros((4, 3)), np.zeros(4), np.zeros((8, 3)))
+    return Workspace(
+        np.zeros((10, 10)),
+        np.zeros(10),
+        np.zeros(10),
+        np.zeros((3, 3)),
+        np.zeros((4, 5, 4)),
+        np.zeros((4, 12, 3)),
+        np.zeros((4, 11)),
+        np.zeros(4),
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros((8, 3)),
+    )

@@ -23,8 +23,13 @@ TABLE_TRAVEL = (-0.08, -0.06, -0.04, -0.02, 0.0, 0.02, 0.04, 0.06, 0.08)
 TABLE_STEERING = (-0.06, -0.03, 0.0, 0.03, 0.06)
 
 
-def truth_of(record: CarRecord, configuration: CarConfiguration, manoeuvre: Manoeuvre,
-             streams: list[Stream], sensors: CarSensors) -> dict[str, Any]:
+def truth_of(
+    record: CarRecord,
+    configuration: CarConfiguration,
+    manoeuvre: Manoeuvre,
+    streams: list[Stream],
+    sensors: CarSensors,
+) -> dict[str, Any]:
     """Everything that the sensors do not show, for truth.json."""
     vehicle = record.vehicle
     coefficients = vehicle.axle_array()
@@ -33,8 +38,8 @@ def truth_of(record: CarRecord, configuration: CarConfiguration, manoeuvre: Mano
         'manoeuvre': asdict(manoeuvre),
         'parameters': vehicle.parameters(),
         'parameters_meaning': 'k, h, fs, off: the linear range of springs and dampers (up to the '
-                              'stops and knees under suspension); fs sign(qd) is smoothed as '
-                              'fs tanh(qd / friction_speed)',
+        'stops and knees under suspension); fs sign(qd) is smoothed as '
+        'fs tanh(qd / friction_speed)',
         'further_aerodynamics': vehicle.further_air(),
         'beyond_linear_range': beyond_linear_range(record),
         'geometry': asdict(vehicle.geometry),
@@ -44,20 +49,31 @@ def truth_of(record: CarRecord, configuration: CarConfiguration, manoeuvre: Mano
         'axle_kinematics': {
             'terms': list(TERMS),
             'meaning': 'q: travel, s: mean front steering; wheelbase and half_track are x and y '
-                       'of the wheel centre; the hub is turned by Rz(steering) Rx(camber) '
-                       'Ry(kingpin)',
-            **{corner: {name: coefficients[i, k].tolist() for k, name in enumerate(QUANTITIES)}
-               for i, corner in enumerate(CORNERS)}},
-        'wheel': {'mass': vehicle.wheel_mass, 'spin_inertia': vehicle.wheel_spin_inertia,
-                  'turn_inertia': vehicle.wheel_turn_inertia, 'run_out': vehicle.run_out},
+            'of the wheel centre; the hub is turned by Rz(steering) Rx(camber) '
+            'Ry(kingpin)',
+            **{
+                corner: {name: coefficients[i, k].tolist() for k, name in enumerate(QUANTITIES)}
+                for i, corner in enumerate(CORNERS)
+            },
+        },
+        'wheel': {
+            'mass': vehicle.wheel_mass,
+            'spin_inertia': vehicle.wheel_spin_inertia,
+            'turn_inertia': vehicle.wheel_turn_inertia,
+            'run_out': vehicle.run_out,
+        },
         'tyre': vehicle.tyre._asdict(),
         'driveline_hz': list(DRIVELINE),
         'sensors': {
             **asdict(sensors),
             'low_pass': 'linear phase, its delay taken off the stamps, half the power at cutoff; '
-                        'a sensor with bandwidth_hz in the configuration: causal Butterworth',
-            'drawn_offsets': {f'{one.topic} {name}': float(value) for one in streams
-                              for name, value in zip(one.names, one.offset, strict=True)}},
+            'a sensor with bandwidth_hz in the configuration: causal Butterworth',
+            'drawn_offsets': {
+                f'{one.topic} {name}': float(value)
+                for one in streams
+                for name, value in zip(one.names, one.offset, strict=True)
+            },
+        },
         'configuration': configuration_of(configuration, vehicle, sensors),
     }
 
@@ -73,8 +89,9 @@ def beyond_linear_range(record: CarRecord) -> dict[str, float]:
     return shares
 
 
-def configuration_of(configuration: CarConfiguration, vehicle: Vehicle, sensors: CarSensors
-                     ) -> dict[str, Any]:
+def configuration_of(
+    configuration: CarConfiguration, vehicle: Vehicle, sensors: CarSensors
+) -> dict[str, Any]:
     """The mapping of a YAML file (`--config`) that describes this car and its sensors."""
     geometry, poses = vehicle.geometry, configuration.sensors
     described: dict[str, Any] = {}
@@ -90,10 +107,12 @@ def configuration_of(configuration: CarConfiguration, vehicle: Vehicle, sensors:
             described[name].update(position=list(one.position), rpy=rotation.tolist())
     return {
         'name': configuration.name,
-        'geometry': {'wheelbase': geometry.wheelbase,
-                     'half_track': dict(zip(CORNERS, geometry.half_track, strict=True)),
-                     'wheel_radius': geometry.wheel_radius,
-                     'suspension_zero': list(geometry.suspension_zero)},
+        'geometry': {
+            'wheelbase': geometry.wheelbase,
+            'half_track': dict(zip(CORNERS, geometry.half_track, strict=True)),
+            'wheel_radius': geometry.wheel_radius,
+            'suspension_zero': list(geometry.suspension_zero),
+        },
         'sensors': described,
         'axle_kinematics': axle_tables(vehicle),
         'disturbances': [[frequency - 0.3, frequency + 0.3] for frequency in DRIVELINE],
@@ -103,9 +122,12 @@ def configuration_of(configuration: CarConfiguration, vehicle: Vehicle, sensors:
 def axle_tables(vehicle: Vehicle) -> dict[str, dict[str, Any]]:
     """Variations of half track, wheelbase, camber and kingpin over travel and steering."""
     coefficients = vehicle.axle_array()
-    nominal = {'half_track': np.abs(vehicle.geometry.wheel_y),
-               'wheelbase': np.array(vehicle.geometry.wheel_x),
-               'camber': np.zeros(4), 'kingpin': np.zeros(4)}
+    nominal = {
+        'half_track': np.abs(vehicle.geometry.wheel_y),
+        'wheelbase': np.array(vehicle.geometry.wheel_x),
+        'camber': np.zeros(4),
+        'kingpin': np.zeros(4),
+    }
     tables: dict[str, dict[str, Any]] = {name: {} for name in nominal}
     for i, corner in enumerate(CORNERS):
         steered = np.any(coefficients[i, :, 3:] != 0.0)

@@ -34,7 +34,13 @@ class Inertia:
     centre: tuple[float, float, float] = (1.588, 0.006, 0.215)
     #: XX, YY, ZZ, XZ, XY, YZ about the centre of mass (products: minus integral of x y dm).
     moments: tuple[float, float, float, float, float, float] = (
-        510.0, 2180.0, 2420.0, 46.0, 14.0, -9.0)
+        510.0,
+        2180.0,
+        2420.0,
+        46.0,
+        14.0,
+        -9.0,
+    )
 
     def parameters(self) -> dict[str, float]:
         """Mc .. YZc at the origin of `base_link`."""
@@ -43,9 +49,18 @@ class Inertia:
         about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         J = about + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
         first = self.mass * c
-        return {'Mc': self.mass, 'MXc': first[0], 'MYc': first[1], 'MZc': first[2],
-                'XXc': J[0, 0], 'YYc': J[1, 1], 'ZZc': J[2, 2], 'XZc': J[0, 2], 'XYc': J[0, 1],
-                'YZc': J[1, 2]}
+        return {
+            'Mc': self.mass,
+            'MXc': first[0],
+            'MYc': first[1],
+            'MZc': first[2],
+            'XXc': J[0, 0],
+            'YYc': J[1, 1],
+            'ZZc': J[2, 2],
+            'XZc': J[0, 2],
+            'XYc': J[0, 1],
+            'YZc': J[1, 2],
+        }
 
 
 @dataclass(frozen=True)
@@ -68,10 +83,12 @@ class Suspension:
 
 
 def _peugeot() -> tuple[Suspension, Suspension, Suspension, Suspension]:
-    return (Suspension(21150.0, 2760.0, 9.5, 25.4, 0.002),
-            Suspension(20780.0, 2830.0, 30.0, 24.1, 0.003),
-            Suspension(22460.0, 3060.0, 4.0, 26.3, -0.002),
-            Suspension(22910.0, 3170.0, 6.0, 24.8, -0.003))
+    return (
+        Suspension(21150.0, 2760.0, 9.5, 25.4, 0.002),
+        Suspension(20780.0, 2830.0, 30.0, 24.1, 0.003),
+        Suspension(22460.0, 3060.0, 4.0, 26.3, -0.002),
+        Suspension(22910.0, 3170.0, 6.0, 24.8, -0.003),
+    )
 
 
 @dataclass(frozen=True)
@@ -81,7 +98,8 @@ class Vehicle:
     geometry: Geometry = field(default_factory=Geometry)
     inertia: Inertia = field(default_factory=Inertia)
     corners: tuple[Suspension, Suspension, Suspension, Suspension] = field(
-        default_factory=_peugeot)
+        default_factory=_peugeot
+    )
     anti_roll_front: float = 19600.0
     anti_roll_rear: float = 20450.0
     #: Force on the body is minus coefficient times (vx^2 + vy^2): Cx, Cy, Cz, Cl, Cm, Cn.
@@ -127,8 +145,14 @@ class Vehicle:
         axle = np.array([front, weight - front])
         # The same sideways balance on both axles.
         left = np.array([(cy - y[1]) / (y[0] - y[1]), (cy - y[3]) / (y[2] - y[3])])
-        return np.array([axle[0] * left[0], axle[0] * (1 - left[0]),
-                         axle[1] * left[1], axle[1] * (1 - left[1])])
+        return np.array(
+            [
+                axle[0] * left[0],
+                axle[0] * (1 - left[0]),
+                axle[1] * left[1],
+                axle[1] * (1 - left[1]),
+            ]
+        )
 
     def offsets(self) -> Array:
         """off1..off4: spring loads at rest less what the springs add at the standing travel."""
@@ -175,19 +199,32 @@ def random_vehicle(seed: int, geometry: Geometry | None = None, spread: float = 
     inertia = Inertia(
         near(base.inertia.mass, 12.0),
         (near(x, 5.0), y + 0.012 * spread * rng.uniform(-1.0, 1.0), near(z, 15.0)),
-        _other_moments(base.inertia.moments, spread, rng))
-    corners = [replace(one, stiffness=near(one.stiffness, 15.0), damping=near(one.damping, 15.0),
-                       friction=near(one.friction, 40.0), unsprung=near(one.unsprung, 15.0),
-                       standing=one.standing + 0.003 * spread * rng.uniform(-1.0, 1.0))
-               for one in base.corners]
-    return replace(base, inertia=inertia, corners=(corners[0], corners[1], corners[2], corners[3]),
-                   anti_roll_front=near(base.anti_roll_front, 20.0),
-                   anti_roll_rear=near(base.anti_roll_rear, 20.0),
-                   air=(near(base.air[0], 12.0), *base.air[1:]))
+        _other_moments(base.inertia.moments, spread, rng),
+    )
+    corners = [
+        replace(
+            one,
+            stiffness=near(one.stiffness, 15.0),
+            damping=near(one.damping, 15.0),
+            friction=near(one.friction, 40.0),
+            unsprung=near(one.unsprung, 15.0),
+            standing=one.standing + 0.003 * spread * rng.uniform(-1.0, 1.0),
+        )
+        for one in base.corners
+    ]
+    return replace(
+        base,
+        inertia=inertia,
+        corners=(corners[0], corners[1], corners[2], corners[3]),
+        anti_roll_front=near(base.anti_roll_front, 20.0),
+        anti_roll_rear=near(base.anti_roll_rear, 20.0),
+        air=(near(base.air[0], 12.0), *base.air[1:]),
+    )
 
 
-def _other_moments(moments: tuple[float, ...], spread: float, rng: np.random.Generator
-                   ) -> tuple[float, float, float, float, float, float]:
+def _other_moments(
+    moments: tuple[float, ...], spread: float, rng: np.random.Generator
+) -> tuple[float, float, float, float, float, float]:
     xx, yy, zz = np.array(moments[:3]) * (1.0 + spread * 0.10 * rng.uniform(-1.0, 1.0, 3))
     xz, xy, yz = np.array(moments[3:]) + spread * 12.0 * rng.uniform(-1.0, 1.0, 3)
     # No body has one moment larger than the sum of the others.
@@ -214,15 +251,48 @@ class CarArrays(NamedTuple):
 def pack(vehicle: Vehicle) -> CarArrays:
     """Arrays for the kernels; corner columns: k, h, fs, off, M, then those of `Suspension`."""
     p: Mapping[str, float] = vehicle.parameters()
-    J = np.array([[p['XXc'], p['XYc'], p['XZc']], [p['XYc'], p['YYc'], p['YZc']],
-                  [p['XZc'], p['YZc'], p['ZZc']]])
-    rows = [[c.stiffness, c.damping, c.friction, off, c.unsprung, c.bump, c.rebound,
-             c.stop_stiffness, c.knee_bump, c.knee_rebound, c.open_bump, c.open_rebound]
-            for c, off in zip(vehicle.corners, vehicle.offsets(), strict=True)]
+    J = np.array(
+        [
+            [p['XXc'], p['XYc'], p['XZc']],
+            [p['XYc'], p['YYc'], p['YZc']],
+            [p['XZc'], p['YZc'], p['ZZc']],
+        ]
+    )
+    rows = [
+        [
+            c.stiffness,
+            c.damping,
+            c.friction,
+            off,
+            c.unsprung,
+            c.bump,
+            c.rebound,
+            c.stop_stiffness,
+            c.knee_bump,
+            c.knee_rebound,
+            c.open_bump,
+            c.open_rebound,
+        ]
+        for c, off in zip(vehicle.corners, vehicle.offsets(), strict=True)
+    ]
     front, rear = vehicle.anti_roll_front, vehicle.anti_roll_rear
     return CarArrays(
-        p['Mc'], np.array([p['MXc'], p['MYc'], p['MZc']]), J, vehicle.axle_array(),
-        np.array(rows), np.array([front, front, rear, rear]), np.array(vehicle.air),
-        np.array([vehicle.wheel_mass, vehicle.wheel_spin_inertia, vehicle.wheel_turn_inertia,
-                  vehicle.run_out]),
-        vehicle.tyre, vehicle.friction_speed, vehicle.linkage)
+        p['Mc'],
+        np.array([p['MXc'], p['MYc'], p['MZc']]),
+        J,
+        vehicle.axle_array(),
+        np.array(rows),
+        np.array([front, front, rear, rear]),
+        np.array(vehicle.air),
+        np.array(
+            [
+                vehicle.wheel_mass,
+                vehicle.wheel_spin_inertia,
+                vehicle.wheel_turn_inertia,
+                vehicle.run_out,
+            ]
+        ),
+        vehicle.tyre,
+        vehicle.friction_speed,
+        vehicle.linkage,
+    )

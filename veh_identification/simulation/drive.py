@@ -81,9 +81,7 @@ class Drive:
         rotation = _rotation(roll, pitch, yaw)
         velocity_world, acceleration_world = self._world_motion(t)
         omega = _body_rates(roll, pitch, roll1, pitch1, yaw1)
-        omega_dot = _body_rate_derivatives(
-            roll, pitch, roll1, pitch1, yaw1, roll2, pitch2, yaw2
-        )
+        omega_dot = _body_rate_derivatives(roll, pitch, roll1, pitch1, yaw1, roll2, pitch2, yaw2)
         to_base = np.swapaxes(rotation, -1, -2)
         gravity = np.broadcast_to([0.0, 0.0, -GRAVITY], (len(t), 3))
         return BodyMotion(

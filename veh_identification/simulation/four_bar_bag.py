@@ -17,8 +17,15 @@ from veh_identification.systems.four_bar_run import simulate
 Progress = Callable[[int, int], None]
 
 
-def write(writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress, *,
-          step: float | None = None) -> dict[str, Any]:
+def write(
+    writer: BagWriter,
+    duration: float,
+    seed: int,
+    noise: float,
+    progress: Progress,
+    *,
+    step: float | None = None,
+) -> dict[str, Any]:
     """Truth and encoder; the torque pulse is a disturbance, so `noise` 0 leaves it out."""
     setup = load()
     torque, start, end = setup.pulse
@@ -31,12 +38,33 @@ def write(writer: BagWriter, duration: float, seed: int, noise: float, progress:
     angle = recording.sensors['encoder'][:, 0]
     for k, time in enumerate(recording.time):
         stamp = EPOCH_NS + round(time * 1e9)
-        writer.write_message('joint_states', messages.new(
-            'sensor_msgs/msg/JointState', header=messages.header(stamp, ''), name=['crank'],
-            position=[angle[k]], effort=[recording.torque[k]]), stamp)
-        writer.write_message('truth/joint_states', messages.new(
-            'sensor_msgs/msg/JointState', header=messages.header(stamp, ''), name=names,
-            position=np.asarray(recording.q[k]), velocity=np.asarray(recording.qd[k])), stamp)
+        writer.write_message(
+            'joint_states',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(stamp, ''),
+                name=['crank'],
+                position=[angle[k]],
+                effort=[recording.torque[k]],
+            ),
+            stamp,
+        )
+        writer.write_message(
+            'truth/joint_states',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(stamp, ''),
+                name=names,
+                position=np.asarray(recording.q[k]),
+                velocity=np.asarray(recording.qd[k]),
+            ),
+            stamp,
+        )
     progress(round(duration), round(duration))
-    return {'geometry': asdict(setup.geometry), 'truth': asdict(setup.truth),
-            'model': asdict(setup.model), 'pulse': list(setup.pulse), 'sensors': setup.sensors}
+    return {
+        'geometry': asdict(setup.geometry),
+        'truth': asdict(setup.truth),
+        'model': asdict(setup.model),
+        'pulse': list(setup.pulse),
+        'sensors': setup.sensors,
+    }

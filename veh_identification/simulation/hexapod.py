@@ -31,12 +31,31 @@ EPOCH_NS = 1_700_000_000_000_000_000
 #: The robot that is simulated: Table II of document 002 (Gauss-Markov column), except p1, whose
 #: published value is negative, which no body has.
 TRUTH = {
-    'p1': 0.0095, 'p2': 1.0892, 'p3': 1.0077, 'p4': 0.5995, 'p5': -1.2885, 'p6': 0.3078,
-    'p7': 0.3021, 'p8': 0.1176, 'p9': 1.8896, 'p10': 16.3081, 'r_alpha': 0.5756,
-    'r_beta': 0.9195, 'r1': 11.9772, 'r2': 4.8071, 'r3': 20.1528, 'r4': 5.1518, 'r5': 1.5857,
-    'r6': 5.0057, 'v1': 16.8771, 'v2': 16.7406, 'v3': 6.3408, 'v4': 23.1662, 'v5': 26.4675,
+    'p1': 0.0095,
+    'p2': 1.0892,
+    'p3': 1.0077,
+    'p4': 0.5995,
+    'p5': -1.2885,
+    'p6': 0.3078,
+    'p7': 0.3021,
+    'p8': 0.1176,
+    'p9': 1.8896,
+    'p10': 16.3081,
+    'r_alpha': 0.5756,
+    'r_beta': 0.9195,
+    'r1': 11.9772,
+    'r2': 4.8071,
+    'r3': 20.1528,
+    'r4': 5.1518,
+    'r5': 1.5857,
+    'r6': 5.0057,
+    'v1': 16.8771,
+    'v2': 16.7406,
+    'v3': 6.3408,
+    'v4': 23.1662,
+    'v5': 26.4675,
     'v6': 22.8053,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -122,9 +141,15 @@ def exact_run(
     forces = model.regressor(pose, velocity, acceleration) @ p
     lengths = inverse_kinematics(model.robot, pose)
     return PeriodicRun(
-        trajectory, times, pose, velocity, acceleration, lengths, forces,
+        trajectory,
+        times,
+        pose,
+        velocity,
+        acceleration,
+        lengths,
+        forces,
         len(times) * trajectory.fundamental_hz,
-    )  # fmt: skip
+    )
 
 
 def executed(
@@ -190,7 +215,9 @@ def write_circle(
     samples = round(sensors.rate / wanted.fundamental_hz)
     scale = sensors.rate / samples / wanted.fundamental_hz
     motion = replace(
-        wanted, fundamental_hz=wanted.fundamental_hz * scale, mu=wanted.mu * scale,
+        wanted,
+        fundamental_hz=wanted.fundamental_hz * scale,
+        mu=wanted.mu * scale,
         nu=wanted.nu * scale,
     )
     return _write(writer, configuration, motion, duration, seed, noise, progress)
@@ -216,9 +243,13 @@ def _write(
     for k in range(count):
         stamp = EPOCH_NS + round(k * step)
         message = messages.new(
-            'sensor_msgs/msg/JointState', header=messages.header(stamp, 'base_link'), name=names,
-            position=lengths[k], velocity=[], effort=forces[k],
-        )  # fmt: skip
+            'sensor_msgs/msg/JointState',
+            header=messages.header(stamp, 'base_link'),
+            name=names,
+            position=lengths[k],
+            velocity=[],
+            effort=forces[k],
+        )
         writer.write_message('joint_states', message, stamp)
         if k % round(run.rate) == 0:
             progress(round(k / run.rate), round(duration))

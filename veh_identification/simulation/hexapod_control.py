@@ -84,17 +84,30 @@ def _advance(pose, velocity, step):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _track(  # type: ignore[no-untyped-def]
-    wanted, wanted_rate, feedforward, pose, velocity, base, platform, axes, gravity, scale,
-    rigid, dry, viscous, width, gains, step, substeps,
-):  # fmt: skip
+    wanted,
+    wanted_rate,
+    feedforward,
+    pose,
+    velocity,
+    base,
+    platform,
+    axes,
+    gravity,
+    scale,
+    rigid,
+    dry,
+    viscous,
+    width,
+    gains,
+    step,
+    substeps,
+):
     count = len(wanted)
     errors = np.empty((count, 6))
     total = np.zeros(6)
     zero = np.zeros((1, 6))
     for n in range(count):
-        q, qd, _ = leg_rates(
-            pose.reshape(1, 6), velocity.reshape(1, 6), zero, base, platform
-        )
+        q, qd, _ = leg_rates(pose.reshape(1, 6), velocity.reshape(1, 6), zero, base, platform)
         force = np.empty(6)
         for j in range(6):
             error = wanted[n, j] - q[0, j]
@@ -106,9 +119,19 @@ def _track(  # type: ignore[no-untyped-def]
             )
         for _ in range(substeps):
             acceleration = _accelerations(
-                pose, velocity, force, base, platform, axes, gravity, scale, rigid, dry, viscous,
+                pose,
+                velocity,
+                force,
+                base,
+                platform,
+                axes,
+                gravity,
+                scale,
+                rigid,
+                dry,
+                viscous,
                 width,
-            )  # fmt: skip
+            )
             velocity += step / substeps * acceleration
             _advance(pose, velocity, step / substeps)
     return errors
@@ -142,12 +165,24 @@ def tracking_errors(
         force = smooth.regressor(motion[0], v, a) @ np.nan_to_num(feedforward)
     dry, viscous = robot_model.joint_friction(true_parameters)
     errors = _track(
-        q, qd, force, motion[0][0].copy(), v[0].copy(), robot.base_joints, robot.platform_joints,
-        robot.alpha_axes, robot.gravity, robot.characteristic_length,
-        robot_model.rigid_parameters(true_parameters), dry, viscous, SIGN_WIDTH,
+        q,
+        qd,
+        force,
+        motion[0][0].copy(),
+        v[0].copy(),
+        robot.base_joints,
+        robot.platform_joints,
+        robot.alpha_axes,
+        robot.gravity,
+        robot.characteristic_length,
+        robot_model.rigid_parameters(true_parameters),
+        dry,
+        viscous,
+        SIGN_WIDTH,
         np.array([gains.proportional, gains.integral, gains.derivative]),
-        1.0 / CONTROL_RATE, SUBSTEPS,
-    )  # fmt: skip
+        1.0 / CONTROL_RATE,
+        SUBSTEPS,
+    )
     return np.asarray(errors[begin:])
 
 

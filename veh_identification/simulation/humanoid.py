@@ -27,29 +27,56 @@ def robot_path(cad: bool = False) -> Path:
     return share_directory() / 'config' / 'models' / name
 
 
-def write_walk(writer: BagWriter, duration: float, seed: int, noise: float,
-               progress: Progress) -> dict[str, Any]:
+def write_walk(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
     """Walking: `duration` seconds with a step every half second, arms held still."""
-    return write_motion(writer, walking(duration, seed=seed), HumanoidSensors().scaled(noise),
-                        duration, seed, progress)
+    return write_motion(
+        writer,
+        walking(duration, seed=seed),
+        HumanoidSensors().scaled(noise),
+        duration,
+        seed,
+        progress,
+    )
 
 
-def write_bend(writer: BagWriter, duration: float, seed: int, noise: float,
-               progress: Progress) -> dict[str, Any]:
+def write_bend(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
     """Slow bending of the trunk about x, y and z over both feet."""
-    return write_motion(writer, bending(duration, seed=seed), HumanoidSensors().scaled(noise),
-                        duration, seed, progress)
+    return write_motion(
+        writer,
+        bending(duration, seed=seed),
+        HumanoidSensors().scaled(noise),
+        duration,
+        seed,
+        progress,
+    )
 
 
-def write_walk_with_arms(writer: BagWriter, duration: float, seed: int, noise: float,
-                         progress: Progress) -> dict[str, Any]:
+def write_walk_with_arms(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
     """Walking with swinging arms: all 26 degrees of freedom move."""
-    return write_motion(writer, walking(duration, Gait(arms=0.5), seed),
-                        HumanoidSensors().scaled(noise), duration, seed, progress)
+    return write_motion(
+        writer,
+        walking(duration, Gait(arms=0.5), seed),
+        HumanoidSensors().scaled(noise),
+        duration,
+        seed,
+        progress,
+    )
 
 
-def write_motion(writer: BagWriter, references: References, sensors: HumanoidSensors,
-                 duration: float, seed: int, progress: Progress) -> dict[str, Any]:
+def write_motion(
+    writer: BagWriter,
+    references: References,
+    sensors: HumanoidSensors,
+    duration: float,
+    seed: int,
+    progress: Progress,
+) -> dict[str, Any]:
     """Simulate any references with any sensors; returns the truth."""
     robot = load_robot(robot_path())
     motion = HumanoidMotion(robot.model(), references)
@@ -71,8 +98,11 @@ def truth(robot: Robot, motion: HumanoidMotion, sensors: HumanoidSensors) -> dic
     return {
         'urdf': Path(robot.path).name,
         'total_mass': robot.total_mass,
-        'parameters': {f'{link}.{name}': float(value) for link, values in robot.parameters.items()
-                       for name, value in zip(PARAMETER_NAMES, values, strict=True)},
+        'parameters': {
+            f'{link}.{name}': float(value)
+            for link, values in robot.parameters.items()
+            for name, value in zip(PARAMETER_NAMES, values, strict=True)
+        },
         'steps': motion.references.steps,
         'phases': [[float(a), float(b), what] for a, b, what in motion.references.phases],
         'friction_needed': friction,

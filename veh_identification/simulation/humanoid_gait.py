@@ -75,8 +75,10 @@ def walking(duration: float, gait: Gait | None = None, seed: int = 0) -> Referen
     steps = max(2, int((duration - 2.0 * g.rest_seconds - 2.0 * shift) / g.step_seconds + 1e-9))
     total = 2.0 * g.rest_seconds + 2.0 * shift + steps * g.step_seconds
     t = _grid(max(duration, total))
-    positions = {side: np.tile([0.0, sign * g.stance_width, 0.0], (len(t), 1))
-                 for side, sign in zip(SIDES, (1.0, -1.0), strict=True)}
+    positions = {
+        side: np.tile([0.0, sign * g.stance_width, 0.0], (len(t), 1))
+        for side, sign in zip(SIDES, (1.0, -1.0), strict=True)
+    }
     angles = {side: np.zeros((len(t), 3)) for side in SIDES}
     share: Array = np.full(len(t), 0.5)
     phases: list[tuple[float, float, str]] = []
@@ -89,7 +91,7 @@ def walking(duration: float, gait: Gait | None = None, seed: int = 0) -> Referen
         air = (1.0 - g.double_share) * g.step_seconds
         s = (t - start) / air
         last = step == steps - 1
-        length = (g.step_length if step in (0, steps - 1) else 2.0 * g.step_length)
+        length = g.step_length if step in (0, steps - 1) else 2.0 * g.step_length
         x = x + length if not last else x
         target = x if not last else float(positions[SIDES[step % 2]][-1, 0])
         move = smooth_step(s)
@@ -105,24 +107,38 @@ def walking(duration: float, gait: Gait | None = None, seed: int = 0) -> Referen
         seconds = g.double_share * g.step_seconds if not last else shift
         share += (goal - share[-1]) * smooth_step((t - ready) / seconds)
     point = share[:, None] * positions['l'][:, :2] + (1.0 - share)[:, None] * positions['r'][:, :2]
-    return _complete(t, positions, angles, share, point, g, seed, begin, begin
-                     + steps * g.step_seconds, steps, phases)
+    return _complete(
+        t,
+        positions,
+        angles,
+        share,
+        point,
+        g,
+        seed,
+        begin,
+        begin + steps * g.step_seconds,
+        steps,
+        phases,
+    )
 
 
 def _tilt(s: Array, step: int, size: float) -> Array:
     """Roll and pitch of a foot in the air, other ones at every step."""
     inside = np.clip(s, 0.0, 1.0)
     roll = 0.6 * np.sin(3.0 * np.pi * inside + step)
-    return np.asarray(size * bump(s)[:, None] * np.column_stack([
-        roll, np.sin(2.0 * np.pi * inside)]))
+    return np.asarray(
+        size * bump(s)[:, None] * np.column_stack([roll, np.sin(2.0 * np.pi * inside)])
+    )
 
 
 def bending(duration: float, gait: Gait | None = None, seed: int = 0) -> References:
     """The trunk bends slowly about x, then y, then z, over feet at rest."""
     g = gait or Gait()
     t = _grid(max(duration, 4.0))
-    positions = {side: np.tile([0.0, sign * g.stance_width, 0.0], (len(t), 1))
-                 for side, sign in zip(SIDES, (1.0, -1.0), strict=True)}
+    positions = {
+        side: np.tile([0.0, sign * g.stance_width, 0.0], (len(t), 1))
+        for side, sign in zip(SIDES, (1.0, -1.0), strict=True)
+    }
     angles = {side: np.zeros((len(t), 3)) for side in SIDES}
     share = np.full(len(t), 0.5)
     rest = min(0.4, 0.1 * t[-1])
@@ -130,27 +146,55 @@ def bending(duration: float, gait: Gait | None = None, seed: int = 0) -> Referen
     trunk = np.zeros((len(t), 3))
     for axis, amplitude in enumerate((0.22, 0.35, 0.35)):
         s = np.clip((t - rest - axis * third) / third, 0.0, 1.0)
-        trunk[:, axis] = amplitude * np.sin(2.0 * np.pi * s) * smooth_step(4.0 * s) * smooth_step(
-            4.0 * (1.0 - s))
+        trunk[:, axis] = (
+            amplitude
+            * np.sin(2.0 * np.pi * s)
+            * smooth_step(4.0 * s)
+            * smooth_step(4.0 * (1.0 - s))
+        )
     point = np.zeros((len(t), 2))
     made = _complete(t, positions, angles, share, point, g, seed, 0.0, 0.0, 0, [])
-    return References(t, positions, angles, share, point, trunk,
-                      np.full(len(t), g.base_height - 0.006), made.arms)
+    return References(
+        t,
+        positions,
+        angles,
+        share,
+        point,
+        trunk,
+        np.full(len(t), g.base_height - 0.006),
+        made.arms,
+    )
 
 
-def _complete(t: Array, positions: dict[str, Array], angles: dict[str, Array], share: Array,
-              point: Array, g: Gait, seed: int, begin: float, end: float, steps: int,
-              phases: list[tuple[float, float, str]]) -> References:
+def _complete(
+    t: Array,
+    positions: dict[str, Array],
+    angles: dict[str, Array],
+    share: Array,
+    point: Array,
+    g: Gait,
+    seed: int,
+    begin: float,
+    end: float,
+    steps: int,
+    phases: list[tuple[float, float, str]],
+) -> References:
     """Add the trunk's sway, the heave and the arms, faded in and out."""
     rng = np.random.default_rng([seed, 7])
     window = smooth_step((t - 0.2) / 0.6) * smooth_step((t[-1] - 0.2 - t) / 0.6)
     phase = rng.uniform(0.0, 2.0 * np.pi, 12)
     frequency = np.array(g.trunk_hz) * rng.uniform(0.9, 1.1, 3)
-    trunk = window[:, None] * np.array(g.trunk_sway) * np.sin(
-        2.0 * np.pi * frequency * t[:, None] + phase[:3])
+    trunk = (
+        window[:, None]
+        * np.array(g.trunk_sway)
+        * np.sin(2.0 * np.pi * frequency * t[:, None] + phase[:3])
+    )
     if end <= begin:
         trunk *= 0.0
     height = g.base_height + g.heave * window * np.sin(2.0 * np.pi * 2.1 * t + phase[3])
-    swing = g.arms * window[:, None] * np.sin(
-        2.0 * np.pi * np.linspace(0.7, 1.6, 8) * t[:, None] + phase[4:12])
+    swing = (
+        g.arms
+        * window[:, None]
+        * np.sin(2.0 * np.pi * np.linspace(0.7, 1.6, 8) * t[:, None] + phase[4:12])
+    )
     return References(t, positions, angles, share, point, trunk, height, swing, steps, phases)

@@ -37,8 +37,13 @@ def find_leg(model: TreeModel, side: str) -> Leg:
     offsets = [model.translation[body] for body in bodies]
     if np.any(np.abs(offsets[2]) > 1e-9) or np.any(np.abs(offsets[5]) > 1e-9):
         raise ModelError(f'model {model.name}: the hip or ankle axes of leg {side} do not meet')
-    return Leg(side, offsets[0] + offsets[1], float(-offsets[3][2]), float(-offsets[4][2]),
-               np.array([model.coordinate_index(f'{side}_{name}_joint') for name in LEG_JOINTS]))
+    return Leg(
+        side,
+        offsets[0] + offsets[1],
+        float(-offsets[3][2]),
+        float(-offsets[4][2]),
+        np.array([model.coordinate_index(f'{side}_{name}_joint') for name in LEG_JOINTS]),
+    )
 
 
 def leg_angles(leg: Leg, ankle: Array, foot: Array) -> Array:
@@ -51,8 +56,9 @@ def leg_angles(leg: Leg, ankle: Array, foot: Array) -> Array:
     knee = np.pi - np.arccos(cosine)
     ankle_roll = np.arctan2(to_hip[:, 1], to_hip[:, 2])
     flat = np.hypot(to_hip[:, 1], to_hip[:, 2])
-    ankle_pitch = (np.arctan2(-leg.thigh * np.sin(knee), leg.shank + leg.thigh * np.cos(knee))
-                   - np.arctan2(to_hip[:, 0], flat))
+    ankle_pitch = np.arctan2(
+        -leg.thigh * np.sin(knee), leg.shank + leg.thigh * np.cos(knee)
+    ) - np.arctan2(to_hip[:, 0], flat)
     # The rotation vectors of the turns that lead from the foot back to the thigh.
     back_roll = Rotation.from_rotvec(-ankle_roll[:, None] * np.array([1.0, 0.0, 0.0]))
     back_pitch = Rotation.from_rotvec(-(knee + ankle_pitch)[:, None] * np.array([0.0, 1.0, 0.0]))

@@ -63,8 +63,9 @@ class HumanoidMotion:
         rotation = Rotation.from_euler('xyz', r.trunk).as_matrix()
         position = np.column_stack([self._base, r.base_height])
         q = np.zeros((len(r.t), self.model.dof))
-        arms = [name for name in self.model.coordinate_names if 'shoulder' in name
-                or 'elbow' in name]
+        arms = [
+            name for name in self.model.coordinate_names if 'shoulder' in name or 'elbow' in name
+        ]
         for k, name in enumerate(arms):
             kind = name[2:].removesuffix('_joint')
             mirror = 1.0 if name.startswith('l') or kind != 'shoulder_roll' else -1.0
@@ -85,8 +86,9 @@ class HumanoidMotion:
         rotation = Rotation.from_euler('xyz', value[:, 3:6]).as_matrix()
         omega, alpha = euler_rates(value[:, 3:6], rate[:, 3:6], second[:, 3:6])
         acceleration = np.einsum('nji,nj->ni', rotation, second[:, :3])
-        motion = floating_base_motion(value[:, 6:], rate[:, 6:], second[:, 6:], acceleration,
-                                      omega, alpha, rotation)
+        motion = floating_base_motion(
+            value[:, 6:], rate[:, 6:], second[:, 6:], acceleration, omega, alpha, rotation
+        )
         total = inverse_dynamics(self.model, motion)[:, :6]
         world = world_wrench(total, rotation, value[:, :3])
         return Sampled(times, motion, value[:, :3], rotation, total, self._share(times, world))
@@ -105,8 +107,10 @@ class HumanoidMotion:
         parts, moment = {}, world[:, 3:].copy()
         for side, share in shares.items():
             force = share[:, None] * world[:, :3]
-            place = np.column_stack([np.interp(t, r.t, r.foot_position[side][:, k])
-                                     for k in range(2)] + [np.zeros(len(t))])
+            place = np.column_stack(
+                [np.interp(t, r.t, r.foot_position[side][:, k]) for k in range(2)]
+                + [np.zeros(len(t))]
+            )
             parts[side] = np.hstack([force, np.cross(place, force)])
             moment -= parts[side][:, 3:]
         for side, share in shares.items():
@@ -127,10 +131,13 @@ def euler_rates(angles: Array, rates: Array, seconds: Array) -> tuple[Array, Arr
     ddr, ddp, ddy = seconds.T
     sr, cr, sp, cp = np.sin(roll), np.cos(roll), np.sin(pitch), np.cos(pitch)
     omega = np.column_stack([dr - dy * sp, dp * cr + dy * cp * sr, -dp * sr + dy * cp * cr])
-    alpha = np.column_stack([
-        ddr - ddy * sp - dy * dp * cp,
-        ddp * cr - dp * dr * sr + ddy * cp * sr - dy * dp * sp * sr + dy * dr * cp * cr,
-        -ddp * sr - dp * dr * cr + ddy * cp * cr - dy * dp * sp * cr - dy * dr * cp * sr])
+    alpha = np.column_stack(
+        [
+            ddr - ddy * sp - dy * dp * cp,
+            ddp * cr - dp * dr * sr + ddy * cp * sr - dy * dp * sp * sr + dy * dr * cp * cr,
+            -ddp * sr - dp * dr * cr + ddy * cp * cr - dy * dp * sp * cr - dy * dr * cp * sr,
+        ]
+    )
     return omega, alpha
 
 

@@ -54,10 +54,21 @@ class HumanoidSensors:
 
     def scaled(self, noise: float) -> HumanoidSensors:
         """All noise, offsets and clock errors multiplied by `noise`."""
-        names = ('position_noise', 'orientation_noise', 'stamp_jitter', 'mocap_delay',
-                 'lost_share', 'encoder_noise', 'plate_resolution', 'plate_noise',
-                 'plate_moment_noise', 'sensor_noise', 'sensor_moment_noise',
-                 'gyro_noise', 'accelerometer_noise')
+        names = (
+            'position_noise',
+            'orientation_noise',
+            'stamp_jitter',
+            'mocap_delay',
+            'lost_share',
+            'encoder_noise',
+            'plate_resolution',
+            'plate_noise',
+            'plate_moment_noise',
+            'sensor_noise',
+            'sensor_moment_noise',
+            'gyro_noise',
+            'accelerometer_noise',
+        )
         values: dict[str, Any] = {name: getattr(self, name) * noise for name in names}
         values['plate_offset'] = tuple(noise * value for value in self.plate_offset)
         return replace(self, **values)
@@ -67,12 +78,15 @@ class HumanoidSensors:
         return Rotation.from_euler('z', self.plate_yaw).as_matrix()
 
 
-def readings(motion: HumanoidMotion, robot: Robot, sensors: HumanoidSensors, duration: float,
-             seed: int) -> Iterator[Reading]:
+def readings(
+    motion: HumanoidMotion, robot: Robot, sensors: HumanoidSensors, duration: float, seed: int
+) -> Iterator[Reading]:
     """All messages of a recording in order of log time."""
     rng = np.random.default_rng(seed)
-    streams = [_joint_states(motion, sensors, duration, rng.spawn(1)[0]),
-               _base_pose(motion, sensors, duration, rng.spawn(1)[0])]
+    streams = [
+        _joint_states(motion, sensors, duration, rng.spawn(1)[0]),
+        _base_pose(motion, sensors, duration, rng.spawn(1)[0]),
+    ]
     for k in range(sensors.plates):
         sides = SIDES if sensors.plates == 1 else (SIDES[k],)
         streams.append(_plate(motion, sensors, duration, rng.spawn(1)[0], k, sides))
@@ -83,28 +97,38 @@ def readings(motion: HumanoidMotion, robot: Robot, sensors: HumanoidSensors, dur
     yield from heapq.merge(*streams, key=lambda reading: reading.log_ns)
 
 
-def _times(rate: float, phase: float, duration: float, jitter: float, rng: np.random.Generator
-           ) -> tuple[Array, NDArray[np.int64]]:
+def _times(
+    rate: float, phase: float, duration: float, jitter: float, rng: np.random.Generator
+) -> tuple[Array, NDArray[np.int64]]:
     """Instants of measurement and their stamps."""
     stamped = np.arange(phase, duration, 1.0 / rate)
     error = np.clip(jitter * rng.standard_normal(len(stamped)), -0.3 / rate, 0.3 / rate)
     return stamped + error, EPOCH_NS + np.round(stamped * 1e9).astype(np.int64)
 
 
-def _joint_states(motion: HumanoidMotion, s: HumanoidSensors, duration: float,
-                  rng: np.random.Generator) -> Iterator[Reading]:
+def _joint_states(
+    motion: HumanoidMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
+) -> Iterator[Reading]:
     t, stamps = _times(s.joint_rate, 0.0007, duration, s.stamp_jitter, rng)
     q = motion.at(t).motion.q
     q = q + s.encoder_noise * rng.standard_normal(q.shape)
     names = list(motion.model.coordinate_names)
     for stamp, row in zip(stamps, q, strict=True):
-        yield Reading(int(stamp), '/joint_states', messages.new(
-            'sensor_msgs/msg/JointState', header=messages.header(int(stamp)), name=names,
-            position=row))
+        yield Reading(
+            int(stamp),
+            '/joint_states',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(int(stamp)),
+                name=names,
+                position=row,
+            ),
+        )
 
 
-def _base_pose(motion: HumanoidMotion, s: HumanoidSensors, duration: float,
-               rng: np.random.Generator) -> Iterator[Reading]:
+def _base_pose(
+    motion: HumanoidMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
+) -> Iterator[Reading]:
     t, stamps = _times(s.mocap_rate, 0.0019, duration, s.stamp_jitter, rng)
     state = motion.at(t - s.mocap_delay)
     position = state.position + s.position_noise * rng.standard_normal((len(t), 3))
@@ -113,30 +137,54 @@ def _base_pose(motion: HumanoidMotion, s: HumanoidSensors, duration: float,
     lost = rng.uniform(size=len(t)) < s.lost_share
     lost |= (t >= s.mocap_gap[0]) & (t < s.mocap_gap[1])
     for k in np.flatnonzero(~lost):
-        yield Reading(int(stamps[k]), '/base/pose', messages.new(
-            'geometry_msgs/msg/PoseStamped', header=messages.header(int(stamps[k]), 'world'),
-            pose={'position': position[k], 'orientation': quaternion[k]}))
+        yield Reading(
+            int(stamps[k]),
+            '/base/pose',
+            messages.new(
+                'geometry_msgs/msg/PoseStamped',
+                header=messages.header(int(stamps[k]), 'world'),
+                pose={'position': position[k], 'orientation': quaternion[k]},
+            ),
+        )
 
 
-def _imu(motion: HumanoidMotion, s: HumanoidSensors, duration: float,
-         rng: np.random.Generator) -> Iterator[Reading]:
+def _imu(
+    motion: HumanoidMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
+) -> Iterator[Reading]:
     t, stamps = _times(s.imu_rate, 0.0011, duration, s.stamp_jitter, rng)
     m = motion.at(t).motion
     frame = motion.model.frame('imu_link')
     w, arm = m.base_angular_velocity, frame.translation
-    force = (m.base_acceleration + np.cross(m.base_angular_acceleration, arm)
-             + np.cross(w, np.cross(w, arm))) @ frame.rotation
+    force = (
+        m.base_acceleration
+        + np.cross(m.base_angular_acceleration, arm)
+        + np.cross(w, np.cross(w, arm))
+    ) @ frame.rotation
     force += s.accelerometer_noise * rng.standard_normal(force.shape)
     rate = w @ frame.rotation + s.gyro_noise * rng.standard_normal(force.shape)
     for k, stamp in enumerate(stamps):
-        yield Reading(int(stamp), '/imu/data', messages.new(
-            'sensor_msgs/msg/Imu', header=messages.header(int(stamp), 'imu_link'),
-            orientation=(0.0, 0.0, 0.0, 1.0), orientation_covariance=[-1.0] + [0.0] * 8,
-            angular_velocity=rate[k], linear_acceleration=force[k]))
+        yield Reading(
+            int(stamp),
+            '/imu/data',
+            messages.new(
+                'sensor_msgs/msg/Imu',
+                header=messages.header(int(stamp), 'imu_link'),
+                orientation=(0.0, 0.0, 0.0, 1.0),
+                orientation_covariance=[-1.0] + [0.0] * 8,
+                angular_velocity=rate[k],
+                linear_acceleration=force[k],
+            ),
+        )
 
 
-def _plate(motion: HumanoidMotion, s: HumanoidSensors, duration: float,
-           rng: np.random.Generator, index: int, sides: tuple[str, ...]) -> Iterator[Reading]:
+def _plate(
+    motion: HumanoidMotion,
+    s: HumanoidSensors,
+    duration: float,
+    rng: np.random.Generator,
+    index: int,
+    sides: tuple[str, ...],
+) -> Iterator[Reading]:
     t, stamps = _times(s.plate_rate, 0.0003 + 0.0004 * index, duration, s.stamp_jitter, rng)
     feet = motion.at(t).feet
     world = np.sum([feet[side] for side in sides], axis=0)
@@ -165,9 +213,11 @@ class FootInertia:
         self.model = model
         self.frames = {side: f'{side}_{s.sensor_frame}' for side in SIDES}
         rest = robot.cut_at(self.frames.values()).model()
-        self.parameters = {side: model.parameters[self.body(side)]
-                           - rest.parameters[rest.frame(self.frames[side]).body]
-                           for side in SIDES}
+        self.parameters = {
+            side: model.parameters[self.body(side)]
+            - rest.parameters[rest.frame(self.frames[side]).body]
+            for side in SIDES
+        }
 
     def body(self, side: str) -> int:
         """Index of the ankle link."""
@@ -178,26 +228,33 @@ class FootInertia:
         body = self.body(side)
         bodies = body_motion(self.model, state.motion)
         p = self.parameters[side]
-        a, w, wd = (array[:, body] for array in (bodies.acceleration, bodies.omega,
-                                                 bodies.omega_dot))
+        a, w, wd = (
+            array[:, body] for array in (bodies.acceleration, bodies.omega, bodies.omega_dot)
+        )
         moment, inertia = p[1:4], p[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
         force = p[0] * a + np.cross(wd, moment) + np.cross(w, np.cross(w, moment))
         torque = wd @ inertia + np.cross(w, w @ inertia) + np.cross(moment, a)
         rotation = state.rotation @ bodies.orientation[:, body]
-        place = state.position + np.einsum('nij,nj->ni', state.rotation,
-                                           bodies.position[:, body])
+        place = state.position + np.einsum('nij,nj->ni', state.rotation, bodies.position[:, body])
         ground = state.feet[side]
         ground_force = np.einsum('nji,nj->ni', rotation, ground[:, :3])
-        ground_moment = np.einsum('nji,nj->ni', rotation,
-                                  ground[:, 3:] - np.cross(place, ground[:, :3]))
+        ground_moment = np.einsum(
+            'nji,nj->ni', rotation, ground[:, 3:] - np.cross(place, ground[:, :3])
+        )
         force, torque = ground_force - force, ground_moment - torque
         frame = self.model.frame(self.frames[side])
         torque = torque - np.cross(frame.translation, force)
         return np.hstack([force @ frame.rotation, torque @ frame.rotation])
 
 
-def _foot(motion: HumanoidMotion, feet: FootInertia, s: HumanoidSensors, duration: float,
-          rng: np.random.Generator, side: str) -> Iterator[Reading]:
+def _foot(
+    motion: HumanoidMotion,
+    feet: FootInertia,
+    s: HumanoidSensors,
+    duration: float,
+    rng: np.random.Generator,
+    side: str,
+) -> Iterator[Reading]:
     t, stamps = _times(s.sensor_rate, 0.0005, duration, s.stamp_jitter, rng)
     local = feet.on_robot(motion.at(t), side)
     local[:, :3] += s.sensor_noise * rng.standard_normal((len(t), 3))
@@ -205,16 +262,30 @@ def _foot(motion: HumanoidMotion, feet: FootInertia, s: HumanoidSensors, duratio
     yield from _wrenches(f'/{side}_foot/wrench', feet.frames[side], stamps, local)
 
 
-def _wrenches(topic: str, frame: str, stamps: NDArray[np.int64], values: Array
-              ) -> Iterator[Reading]:
+def _wrenches(
+    topic: str, frame: str, stamps: NDArray[np.int64], values: Array
+) -> Iterator[Reading]:
     for stamp, row in zip(stamps, values, strict=True):
-        yield Reading(int(stamp), topic, messages.new(
-            'geometry_msgs/msg/WrenchStamped', header=messages.header(int(stamp), frame),
-            wrench={'force': row[:3], 'torque': row[3:]}))
+        yield Reading(
+            int(stamp),
+            topic,
+            messages.new(
+                'geometry_msgs/msg/WrenchStamped',
+                header=messages.header(int(stamp), frame),
+                wrench={'force': row[:3], 'torque': row[3:]},
+            ),
+        )
 
 
 def _static(s: HumanoidSensors) -> Any:
     quaternion = Rotation.from_matrix(s.plate_rotation()).as_quat()
-    return messages.new('tf2_msgs/msg/TFMessage', transforms=[{
-        'header': messages.header(EPOCH_NS, 'world'), 'child_frame_id': 'force_plate',
-        'transform': {'translation': s.plate_position, 'rotation': quaternion}}])
+    return messages.new(
+        'tf2_msgs/msg/TFMessage',
+        transforms=[
+            {
+                'header': messages.header(EPOCH_NS, 'world'),
+                'child_frame_id': 'force_plate',
+                'transform': {'translation': s.plate_position, 'rotation': quaternion},
+            }
+        ],
+    )

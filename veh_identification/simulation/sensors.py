@@ -142,15 +142,18 @@ def _imu(
     rate_covariance = np.eye(3).ravel() * max(sensors.gyro_noise, 1e-6) ** 2
     force_covariance = np.eye(3).ravel() * max(sensors.accelerometer_noise, 1e-6) ** 2
     for stamp, rate, specific in zip(stamps, rates, force, strict=True):
-        yield '/imu/data', messages.new(
-            'sensor_msgs/msg/Imu',
-            header=messages.header(stamp, 'imu_link'),
-            orientation=(0.0, 0.0, 0.0, 1.0),
-            orientation_covariance=no_orientation,
-            angular_velocity=rate,
-            angular_velocity_covariance=rate_covariance,
-            linear_acceleration=specific,
-            linear_acceleration_covariance=force_covariance,
+        yield (
+            '/imu/data',
+            messages.new(
+                'sensor_msgs/msg/Imu',
+                header=messages.header(stamp, 'imu_link'),
+                orientation=(0.0, 0.0, 0.0, 1.0),
+                orientation_covariance=no_orientation,
+                angular_velocity=rate,
+                angular_velocity_covariance=rate_covariance,
+                linear_acceleration=specific,
+                linear_acceleration_covariance=force_covariance,
+            ),
         )
 
 
@@ -163,15 +166,18 @@ def _fix(
     covariance = np.diag(np.maximum(sensors.position_noise, 1e-6)).ravel() ** 2
     for stamp, point in zip(stamps, antenna, strict=True):
         latitude, longitude, altitude = frame.to_geodetic(*point)
-        yield '/gps/fix', messages.new(
-            'sensor_msgs/msg/NavSatFix',
-            header=messages.header(stamp, 'gps_link'),
-            status={'status': 0, 'service': 1},
-            latitude=latitude,
-            longitude=longitude,
-            altitude=altitude,
-            position_covariance=covariance,
-            position_covariance_type=2,
+        yield (
+            '/gps/fix',
+            messages.new(
+                'sensor_msgs/msg/NavSatFix',
+                header=messages.header(stamp, 'gps_link'),
+                status={'status': 0, 'service': 1},
+                latitude=latitude,
+                longitude=longitude,
+                altitude=altitude,
+                position_covariance=covariance,
+                position_covariance_type=2,
+            ),
         )
 
 
@@ -221,11 +227,14 @@ def _encoders(
         travel.append(-lift + sensors.suspension_noise * generator.standard_normal(len(lift)))
     positions = np.stack(wheels + travel, axis=-1)
     for stamp, row in zip(stamps, positions, strict=True):
-        yield '/joint_states', messages.new(
-            'sensor_msgs/msg/JointState',
-            header=messages.header(stamp, ''),
-            name=names,
-            position=row,
+        yield (
+            '/joint_states',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(stamp, ''),
+                name=names,
+                position=row,
+            ),
         )
 
 
@@ -234,17 +243,22 @@ def _truth(
 ) -> Iterator[Any]:
     quaternions = Rotation.from_matrix(motion.rotation).as_quat()
     for index, stamp in enumerate(stamps):
-        yield '/truth/odom', messages.new(
-            'nav_msgs/msg/Odometry',
-            header=messages.header(stamp, 'odom'),
-            child_frame_id='base_link',
-            pose={'pose': {'position': motion.position[index], 'orientation': quaternions[index]}},
-            twist={
-                'twist': {
-                    'linear': motion.velocity[index],
-                    'angular': motion.angular_velocity[index],
-                }
-            },
+        yield (
+            '/truth/odom',
+            messages.new(
+                'nav_msgs/msg/Odometry',
+                header=messages.header(stamp, 'odom'),
+                child_frame_id='base_link',
+                pose={
+                    'pose': {'position': motion.position[index], 'orientation': quaternions[index]}
+                },
+                twist={
+                    'twist': {
+                        'linear': motion.velocity[index],
+                        'angular': motion.angular_velocity[index],
+                    }
+                },
+            ),
         )
 
 

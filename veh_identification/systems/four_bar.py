@@ -34,8 +34,9 @@ class Geometry:
         for name in (*BARS, 'ground'):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):
-                raise ModelError(f'four-bar geometry: {name} must be a positive length in '
-                                 f'metres, found {value}')
+                raise ModelError(
+                    f'four-bar geometry: {name} must be a positive length in metres, found {value}'
+                )
 
     def rocker_pin(self, angle: float) -> tuple[float, float]:
         """Position of point 2 above the line from point 1 to B, for a crank angle."""
@@ -43,9 +44,11 @@ class Geometry:
         dx, dy = self.ground - x, -y
         span = math.hypot(dx, dy)
         if not abs(self.rod - self.rocker) < span < self.rod + self.rocker:
-            raise ModelError(f'four-bar geometry: at a crank angle of {angle:.4g} rad the pins '
-                             f'are {span:.4g} m apart, which rod {self.rod} m and rocker '
-                             f'{self.rocker} m cannot bridge')
+            raise ModelError(
+                f'four-bar geometry: at a crank angle of {angle:.4g} rad the pins '
+                f'are {span:.4g} m apart, which rod {self.rod} m and rocker '
+                f'{self.rocker} m cannot bridge'
+            )
         cosine = (span**2 + self.rod**2 - self.rocker**2) / (2.0 * span * self.rod)
         direction = math.atan2(dy, dx) + math.acos(cosine)
         return x + self.rod * math.cos(direction), y + self.rod * math.sin(direction)
@@ -82,8 +85,13 @@ def _mechanism(data: dict[str, Any], where: str) -> Mechanism:
     for bar, mass in zip(BARS, masses, strict=True):
         if not (math.isfinite(mass) and mass > 0.0):
             raise ModelError(f'{where}: the mass of the {bar} must be positive, found {mass}')
-    return Mechanism(float(data['gravity']), (masses[0], masses[1], masses[2]),
-                     float(data['angle']), float(data['rate']), float(data['torque']))
+    return Mechanism(
+        float(data['gravity']),
+        (masses[0], masses[1], masses[2]),
+        float(data['angle']),
+        float(data['rate']),
+        float(data['torque']),
+    )
 
 
 def load(path: Path | str | None = None) -> Setup:
@@ -102,11 +110,17 @@ def load(path: Path | str | None = None) -> Setup:
             _mechanism(data['truth'], f'{file}: truth'),
             _mechanism(data['model'], f'{file}: model'),
             (float(pulse['torque']), float(pulse['start']), float(pulse['end'])),
-            float(simulation['duration']), float(simulation['step']),
-            int(simulation['substeps']), dict(data['sensors']), dict(data['observer']))
+            float(simulation['duration']),
+            float(simulation['step']),
+            int(simulation['substeps']),
+            dict(data['sensors']),
+            dict(data['observer']),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f'{file}: a field of the four-bar configuration is missing or of the '
-                         f'wrong kind ({error})') from None
+        raise InputError(
+            f'{file}: a field of the four-bar configuration is missing or of the '
+            f'wrong kind ({error})'
+        ) from None
     if not (setup.step > 0.0 and setup.duration >= setup.step and setup.substeps >= 1):
         raise InputError(f'{file}: simulation needs step > 0, duration >= step and substeps >= 1')
     return setup
@@ -116,15 +130,23 @@ def build(geometry: Geometry, mechanism: Mechanism) -> NaturalModel:
     """Assembled natural-coordinate model: points 1 and 2 and the crank angle (equation 20, 21)."""
     builder = NaturalBuilder(2, (0.0, -mechanism.gravity))
     ground = builder.fixed((0.0, 0.0)), builder.fixed((geometry.ground, 0.0))
-    start = (geometry.crank * math.cos(mechanism.angle),
-             geometry.crank * math.sin(mechanism.angle))
+    start = (
+        geometry.crank * math.cos(mechanism.angle),
+        geometry.crank * math.sin(mechanism.angle),
+    )
     first = builder.point('1', start)
     second = builder.point('2', geometry.rocker_pin(mechanism.angle))
     ends = {'crank': (ground[0], first), 'rod': (first, second), 'rocker': (second, ground[1])}
     for bar, mass in zip(BARS, mechanism.masses, strict=True):
         length = getattr(geometry, bar)
-        builder.planar_body(bar, *ends[bar], length, mass=mass, centre=(0.5 * length, 0.0),
-                            inertia=mass * length**2 / 3.0)
+        builder.planar_body(
+            bar,
+            *ends[bar],
+            length,
+            mass=mass,
+            centre=(0.5 * length, 0.0),
+            inertia=mass * length**2 / 3.0,
+        )
     axes = builder.fixed((1.0, 0.0)), builder.fixed((0.0, 1.0))
     builder.angle('crank', axes, first - ground[0], mechanism.angle)
     model = NaturalModel(builder, ['crank'])

@@ -33,8 +33,9 @@ class FourBarSession:
         """The crank angle."""
         if not self._watched:
             return []
-        return [Measurement('encoder', (item.time_ns - self.origin_ns) * 1e-9,
-                            np.array(item.payload))]
+        return [
+            Measurement('encoder', (item.time_ns - self.origin_ns) * 1e-9, np.array(item.payload))
+        ]
 
     def take_input(self, item: Item) -> None:
         """Keep a torque."""
@@ -56,8 +57,12 @@ class FourBarSystem:
 
     inputs = frozenset({'torque'})
 
-    def __init__(self, setup: Setup, sensors: tuple[str, ...] = ('encoder',),
-                 say: Callable[[str], None] = print) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        sensors: tuple[str, ...] = ('encoder',),
+        say: Callable[[str], None] = print,
+    ) -> None:
         self.setup, self.sensors, self.say = setup, list(sensors), say
 
     def start(self, items: list[Item]) -> FourBarSession:
@@ -73,5 +78,6 @@ class FourBarSystem:
             self.say('no crank angle: the model goes on alone')
         if len(items) == len(stamps):
             self.say('no torque on the crank: that of the configuration is used')
-        return FourBarSession(self.setup, make_filter(self.setup, self.sensors),
-                              items[0].time_ns, step_ns)
+        return FourBarSession(
+            self.setup, make_filter(self.setup, self.sensors), items[0].time_ns, step_ns
+        )

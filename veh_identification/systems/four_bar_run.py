@@ -27,8 +27,14 @@ from veh_identification.observation.sensors import (
 from veh_identification.systems.four_bar import COORDINATES, Setup, apply_torque, build, torque_at
 
 Array = NDArray[np.float64]
-SETTINGS = ('position_deviation', 'velocity_deviation', 'acceleration_noise',
-            'acceleration_deviation', 'force_noise', 'gate_probability')
+SETTINGS = (
+    'position_deviation',
+    'velocity_deviation',
+    'acceleration_noise',
+    'acceleration_deviation',
+    'force_noise',
+    'gate_probability',
+)
 
 
 @dataclass(frozen=True)
@@ -62,23 +68,28 @@ def make_sensors(setup: Setup, names: list[str], gravity: float) -> list[Sensor]
     for name in names:
         data = setup.sensors.get(name)
         if data is None or 'deviation' not in data:
-            raise ParameterError(f'four-bar sensor {name!r} has no entry with a deviation in the '
-                                 'configuration')
+            raise ParameterError(
+                f'four-bar sensor {name!r} has no entry with a deviation in the configuration'
+            )
         deviation = float(data['deviation'])
         if name == 'encoder':
             result.append(CoordinateSensor(name, 4, deviation, wrap=True))
         elif name in ('gyro_crank', 'gyro_rod'):
             result.append(Gyroscope(name, name.removeprefix('gyro_'), deviation, axes=(2,)))
         elif name == 'accelerometer_rod':
-            result.append(Accelerometer(name, 'rod', data['position'], deviation,
-                                        (0.0, -gravity), axes=(0, 1)))
+            result.append(
+                Accelerometer(
+                    name, 'rod', data['position'], deviation, (0.0, -gravity), axes=(0, 1)
+                )
+            )
         else:
             raise ParameterError(f'four-bar has no sensor model {name!r}')
     return result
 
 
-def simulate(setup: Setup, seed: int = 0, noise: float = 1.0, step: float | None = None
-             ) -> Recording:
+def simulate(
+    setup: Setup, seed: int = 0, noise: float = 1.0, step: float | None = None
+) -> Recording:
     """Run the true mechanism and its sensors; `noise` scales all sensor noise."""
     dt = setup.step if step is None else step
     count = round(setup.duration / dt)
@@ -107,24 +118,34 @@ def simulate(setup: Setup, seed: int = 0, noise: float = 1.0, step: float | None
     return Recording(time, q, qd, qdd, measured, np.full(count, setup.model.torque))
 
 
-def settings_of(setup: Setup, force: bool, adaptive: AdaptiveSettings | None = None,
-                **changes: Any) -> ErrorEKFSettings:
+def settings_of(
+    setup: Setup, force: bool, adaptive: AdaptiveSettings | None = None, **changes: Any
+) -> ErrorEKFSettings:
     """Observer settings of the configuration with changes."""
     values = {k: setup.observer[k] for k in SETTINGS if k in setup.observer}
     if force and 'force_estimation_noise' in setup.observer:
         # what is left of the acceleration error once its slow part is a state
         values['acceleration_noise'] = setup.observer['force_estimation_noise']
-    return ErrorEKFSettings(**{**values, 'force_estimation': force, 'adaptive': adaptive,
-                               **changes})
+    return ErrorEKFSettings(
+        **{**values, 'force_estimation': force, 'adaptive': adaptive, **changes}
+    )
 
 
-def make_filter(setup: Setup, names: list[str] | None = None, force: bool = False,
-                adaptive: AdaptiveSettings | None = None, **changes: Any) -> ErrorEKF:
+def make_filter(
+    setup: Setup,
+    names: list[str] | None = None,
+    force: bool = False,
+    adaptive: AdaptiveSettings | None = None,
+    **changes: Any,
+) -> ErrorEKF:
     """errorEKF (or errorEKF-FE) over the wrong model of Table 1."""
     chosen = list(setup.observer['sensors']) if names is None else names
     observed = ObservedModel(build(setup.geometry, setup.model), apply_inputs=apply_torque)
-    return ErrorEKF(observed, make_sensors(setup, chosen, setup.model.gravity),
-                    settings_of(setup, force, adaptive, **changes))
+    return ErrorEKF(
+        observed,
+        make_sensors(setup, chosen, setup.model.gravity),
+        settings_of(setup, force, adaptive, **changes),
+    )
 
 
 def observe(recording: Recording, filter_: ErrorEKF) -> Run:
@@ -132,9 +153,15 @@ def observe(recording: Recording, filter_: ErrorEKF) -> Run:
     model: Any = filter_.model
     names = list(filter_.sensors)
     count, n = recording.q.shape
-    run = Run(recording.time, np.empty((count, n)), np.empty((count, n)),
-              {name: [] for name in names},
-              np.empty((count, filter_.size, filter_.size)), np.empty(count), filter_)
+    run = Run(
+        recording.time,
+        np.empty((count, n)),
+        np.empty((count, n)),
+        {name: [] for name in names},
+        np.empty((count, filter_.size, filter_.size)),
+        np.empty(count),
+        filter_,
+    )
     previous = 0.0
     for k, time in enumerate(recording.time):
         measurements = [Measurement(name, time, recording.sensors[name][k]) for name in names]
@@ -152,17 +179,22 @@ def model_alone(setup: Setup, recording: Recording) -> Run:
     return observe(recording, make_filter(setup, []))
 
 
-def metrics(recording: Recording, observer: Run, model: Run, after: float = 1.0
-            ) -> dict[str, dict[str, float]]:
+def metrics(
+    recording: Recording, observer: Run, model: Run, after: float = 1.0
+) -> dict[str, dict[str, float]]:
     """Largest and rms errors after a time, with the columns of the thesis' tables."""
     late = recording.time > after
     table = {}
-    for prefix, truth, seen, alone in (('', recording.q, observer.q, model.q),
-                                       ('v', recording.qd, observer.qd, model.qd)):
+    for prefix, truth, seen, alone in (
+        ('', recording.q, observer.q, model.q),
+        ('v', recording.qd, observer.qd, model.qd),
+    ):
         for column, name in enumerate(COORDINATES):
             errors = [np.abs(run[late, column] - truth[late, column]) for run in (seen, alone)]
             table[prefix + name] = {
-                'max_obs': float(errors[0].max()), 'max_model': float(errors[1].max()),
+                'max_obs': float(errors[0].max()),
+                'max_model': float(errors[1].max()),
                 'rms_obs': float(np.sqrt(np.mean(errors[0] ** 2))),
-                'rms_model': float(np.sqrt(np.mean(errors[1] ** 2)))}
+                'rms_model': float(np.sqrt(np.mean(errors[1] ** 2))),
+            }
     return table

@@ -67,9 +67,7 @@ def test_liveliness_tokens() -> None:
         'std_msgs::msg::dds_::String_/'
         'RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18/::,10:,:,:,,'
     )
-    server = wire.NodeEntity(
-        2, 'f9980ee0495eaafb3e38f0d19e2eae12', 0, '/', 'add_two_ints_server'
-    )
+    server = wire.NodeEntity(2, 'f9980ee0495eaafb3e38f0d19e2eae12', 0, '/', 'add_two_ints_server')
     service = wire.Endpoint(
         server,
         10,

@@ -68,16 +68,19 @@ def moving(seconds: float = 6.0, seed: int = 3, bounce: float = 0.0) -> Motion:
     base = np.array([_sines(t, rng, size) for size in (0.05, 0.05, 0.03, 0.15, 0.15, 0.2)])
     if bounce:
         w = 2.0 * np.pi * 1.5
-        base[2] += bounce * GRAVITY * np.array([-np.cos(w * t) / w**2, np.sin(w * t) / w,
-                                                np.cos(w * t)])
+        base[2] += (
+            bounce * GRAVITY * np.array([-np.cos(w * t) / w**2, np.sin(w * t) / w, np.cos(w * t)])
+        )
     joints = {name: _sines(t, rng, 0.5) for name in list(model.names)[2:]}
     rotation = Rotation.from_euler('XYZ', base[3:, 0].T)
     omega, alpha = _angular(base[3:])
     q, v, a = (np.zeros((len(t), model.nq if k == 0 else model.nv)) for k in range(3))
     matrix = rotation.as_matrix()
     q[:, :3], q[:, 3:7] = base[:3, 0].T + [0.0, 0.0, 0.3], rotation.as_quat()
-    local = [np.einsum('nji,nj->ni', matrix, one) for one in (
-        base[:3, 1].T, omega, base[:3, 2].T, alpha)]
+    local = [
+        np.einsum('nji,nj->ni', matrix, one)
+        for one in (base[:3, 1].T, omega, base[:3, 2].T, alpha)
+    ]
     v[:, :6] = np.hstack(local[:2])
     a[:, :6] = np.hstack([local[2] - np.cross(local[1], local[0]), local[3]])
     for k, series in enumerate(joints.values()):
@@ -85,8 +88,14 @@ def moving(seconds: float = 6.0, seed: int = 3, bounce: float = 0.0) -> Motion:
     total = np.array([pin.rnea(model, data, *row)[:6] for row in zip(q, v, a, strict=True)])
     force, moment = (np.einsum('nij,nj->ni', matrix, part) for part in np.split(total, 2, axis=1))
     wrench = np.hstack([force, moment + np.cross(q[:, :3], force)])
-    return Motion(t, {name: one[0] for name, one in joints.items()}, q[:, :3], matrix, wrench,
-                  float(pin.computeTotalMass(model)))
+    return Motion(
+        t,
+        {name: one[0] for name, one in joints.items()},
+        q[:, :3],
+        matrix,
+        wrench,
+        float(pin.computeTotalMass(model)),
+    )
 
 
 def _sines(t: Array, rng: np.random.Generator, size: float) -> Array:
@@ -94,8 +103,9 @@ def _sines(t: Array, rng: np.random.Generator, size: float) -> Array:
     w = 2.0 * np.pi * rng.uniform(0.15, 1.5, 3)
     share, phase = size * rng.uniform(0.1, 0.33, 3), rng.uniform(0.0, 2.0 * np.pi, 3)
     angle = np.outer(t, w) + phase
-    return np.array([np.sin(angle) @ share, np.cos(angle) @ (share * w),
-                     -np.sin(angle) @ (share * w**2)])
+    return np.array(
+        [np.sin(angle) @ share, np.cos(angle) @ (share * w), -np.sin(angle) @ (share * w**2)]
+    )
 
 
 def _angular(euler: Array) -> tuple[Array, Array]:
@@ -105,8 +115,11 @@ def _angular(euler: Array) -> tuple[Array, Array]:
     def velocity(angle: Array, rate: Array) -> Array:
         first = Rotation.from_euler('x', angle[0][:, None])
         second = first * Rotation.from_euler('y', angle[1][:, None])
-        axes = (np.tile([1.0, 0.0, 0.0], (angle.shape[1], 1)), first.as_matrix()[:, :, 1],
-                second.as_matrix()[:, :, 2])
+        axes = (
+            np.tile([1.0, 0.0, 0.0], (angle.shape[1], 1)),
+            first.as_matrix()[:, :, 1],
+            second.as_matrix()[:, :, 2],
+        )
         return np.asarray(sum(axis * one[:, None] for axis, one in zip(axes, rate, strict=True)))
 
     e, de, dde = euler[:, 0], euler[:, 1], euler[:, 2]
@@ -129,21 +142,34 @@ def record(path: Path, lab: Lab | None = None, motion: Motion | None = None) -> 
     return path
 
 
-def _frame(lab: Lab, motion: Motion, n: int, rng: np.random.Generator
-           ) -> list[tuple[int, str, Any]]:
+def _frame(
+    lab: Lab, motion: Motion, n: int, rng: np.random.Generator
+) -> list[tuple[int, str, Any]]:
     """Joints and base at one frame of the motion capture."""
     when = EPOCH_NS + round(motion.t[n] * 1e9)
-    angles = [lab.angle_unit * (one[n] + lab.noise * 2e-4 * rng.standard_normal())
-              for one in motion.joints.values()]
-    joints = messages.new('sensor_msgs/msg/JointState', header=messages.header(when, ''),
-                          name=list(motion.joints), position=angles)
+    angles = [
+        lab.angle_unit * (one[n] + lab.noise * 2e-4 * rng.standard_normal())
+        for one in motion.joints.values()
+    ]
+    joints = messages.new(
+        'sensor_msgs/msg/JointState',
+        header=messages.header(when, ''),
+        name=list(motion.joints),
+        position=angles,
+    )
     place = lab.length_unit * (motion.position[n] + lab.noise * 1e-4 * rng.standard_normal(3))
-    turn = motion.rotation[n] @ Rotation.from_rotvec(
-        lab.noise * 3e-4 * rng.standard_normal(3)).as_matrix()
+    turn = (
+        motion.rotation[n]
+        @ Rotation.from_rotvec(lab.noise * 3e-4 * rng.standard_normal(3)).as_matrix()
+    )
     pose = messages.new(
-        'geometry_msgs/msg/PoseStamped', header=messages.header(when, 'world'),
-        pose={'position': lab.world @ place,
-              'orientation': Rotation.from_matrix(lab.world @ turn).as_quat()})
+        'geometry_msgs/msg/PoseStamped',
+        header=messages.header(when, 'world'),
+        pose={
+            'position': lab.world @ place,
+            'orientation': Rotation.from_matrix(lab.world @ turn).as_quat(),
+        },
+    )
     return [(when, f'{lab.prefix}joint_states', joints), (when, f'{lab.prefix}base/pose', pose)]
 
 
@@ -164,10 +190,17 @@ def _wrenches(lab: Lab, motion: Motion, rng: np.random.Generator) -> list[tuple[
         force, moment = force @ lab.world.T, moment @ lab.world.T
         for n, t in enumerate(motion.t):
             when = EPOCH_NS + round((t + lab.plate_delay) * 1e9)
-            found.append((when, f'{lab.prefix}{_plate(k)}/wrench', messages.new(
-                'geometry_msgs/msg/WrenchStamped',
-                header=messages.header(when if lab.plate_stamps else 0, _plate(k)),
-                wrench={'force': force[n], 'torque': moment[n]})))
+            found.append(
+                (
+                    when,
+                    f'{lab.prefix}{_plate(k)}/wrench',
+                    messages.new(
+                        'geometry_msgs/msg/WrenchStamped',
+                        header=messages.header(when if lab.plate_stamps else 0, _plate(k)),
+                        wrench={'force': force[n], 'torque': moment[n]},
+                    ),
+                )
+            )
     return found
 
 
@@ -176,18 +209,31 @@ def _plate(k: int) -> str:
 
 
 def _transforms(lab: Lab) -> Any:
-    return messages.new('tf2_msgs/msg/TFMessage', transforms=[
-        messages.new('geometry_msgs/msg/TransformStamped',
-                     header=messages.header(EPOCH_NS, 'world'), child_frame_id=_plate(k),
-                     transform={'translation': lab.world @ np.array(lab.poses[k]),
-                                'rotation': [0.0, 0.0, 0.0, 1.0]})
-        for k in range(lab.plates)])
+    return messages.new(
+        'tf2_msgs/msg/TFMessage',
+        transforms=[
+            messages.new(
+                'geometry_msgs/msg/TransformStamped',
+                header=messages.header(EPOCH_NS, 'world'),
+                child_frame_id=_plate(k),
+                transform={
+                    'translation': lab.world @ np.array(lab.poses[k]),
+                    'rotation': [0.0, 0.0, 0.0, 1.0],
+                },
+            )
+            for k in range(lab.plates)
+        ],
+    )
 
 
 def shortened(motion: Motion, start: float, end: float) -> Motion:
     """A stretch of the motion."""
     rows = (motion.t >= start) & (motion.t < end)
-    return replace(motion, t=motion.t[rows], joints={n: one[rows] for n, one in
-                                                     motion.joints.items()},
-                   position=motion.position[rows], rotation=motion.rotation[rows],
-                   wrench=motion.wrench[rows])
+    return replace(
+        motion,
+        t=motion.t[rows],
+        joints={n: one[rows] for n, one in motion.joints.items()},
+        position=motion.position[rows],
+        rotation=motion.rotation[rows],
+        wrench=motion.wrench[rows],
+    )

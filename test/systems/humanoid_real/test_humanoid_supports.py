@@ -22,8 +22,11 @@ def mass_of(outcome) -> tuple[float, float]:
 
 def left_out(outcome, reason: str) -> float:
     """Seconds that the notes give for a reason."""
-    return sum(float(note.split(' s left out')[0].split()[-1]) for note in outcome.notes
-               if ' s left out' in note and reason in note)
+    return sum(
+        float(note.split(' s left out')[0].split()[-1])
+        for note in outcome.notes
+        if ' s left out' in note and reason in note
+    )
 
 
 def check_mass(outcome, percent: float = 0.3) -> None:
@@ -80,8 +83,10 @@ def test_bounces_nearly_off_the_plate(tmp_path) -> None:
 
 def test_a_short_pass_gives_the_mass_or_says_why_not(tmp_path) -> None:
     whole = moving()
-    bags = [record(tmp_path / f'pass{k}', motion=shortened(whole, start, start + 1.3))
-            for k, start in enumerate((0.5, 2.5, 4.5))]
+    bags = [
+        record(tmp_path / f'pass{k}', motion=shortened(whole, start, start + 1.3))
+        for k, start in enumerate((0.5, 2.5, 4.5))
+    ]
     check_mass(run(bags, CAD), percent=1.0)
     tiny = record(tmp_path / 'tiny', motion=shortened(whole, 1.0, 1.25))
     with pytest.raises(VehIdError):

@@ -16,13 +16,17 @@ def setup_of(bag):
     return set_up(CAD, [bag], None, load_configuration(None))
 
 
-@pytest.mark.parametrize(('lab', 'said'), [
-    (Lab(angle_unit=180.0 / np.pi), r'joint_states seems to be in degrees'),
-    (Lab(moment_unit=1000.0), r'moments of force_plate/wrench .* seem to be in N mm'),
-    (Lab(length_unit=1000.0), r'base/pose is \d+ m away .* in mm'),
-    (Lab(world=Y_UP), r'mean force points along \+y of the world.*expected \+z'),
-    (Lab(plate_stamps=False), r'force_plate/wrench.*3000 messages have no header stamp'),
-], ids=['degrees', 'N mm', 'mm', 'y up', 'no stamps'])
+@pytest.mark.parametrize(
+    ('lab', 'said'),
+    [
+        (Lab(angle_unit=180.0 / np.pi), r'joint_states seems to be in degrees'),
+        (Lab(moment_unit=1000.0), r'moments of force_plate/wrench .* seem to be in N mm'),
+        (Lab(length_unit=1000.0), r'base/pose is \d+ m away .* in mm'),
+        (Lab(world=Y_UP), r'mean force points along \+y of the world.*expected \+z'),
+        (Lab(plate_stamps=False), r'force_plate/wrench.*3000 messages have no header stamp'),
+    ],
+    ids=['degrees', 'N mm', 'mm', 'y up', 'no stamps'],
+)
 def test_other_units_and_axes_are_named(tmp_path, lab, said) -> None:
     with pytest.raises(InputError, match=said):
         setup_of(record(tmp_path / 'bag', lab))

@@ -69,10 +69,15 @@ class NaturalBuilder:
     def _triple(self, name: str, guess: Sequence[float]) -> Form:
         values = _finite(name, guess)
         if values.size != self.description.dimension:
-            raise ModelError(f'{name!r} needs {self.description.dimension} components, found '
-                             f'{values.size}')
-        return of_columns([self._coordinate(f'{name}.{axis}', value)
-                           for axis, value in zip(AXES, values, strict=False)])
+            raise ModelError(
+                f'{name!r} needs {self.description.dimension} components, found {values.size}'
+            )
+        return of_columns(
+            [
+                self._coordinate(f'{name}.{axis}', value)
+                for axis, value in zip(AXES, values, strict=False)
+            ]
+        )
 
     def point(self, name: str, guess: Sequence[float]) -> Form:
         """A basic point: its Cartesian coordinates `name.x`, `name.y`(, `name.z`)."""
@@ -136,8 +141,9 @@ class NaturalBuilder:
             raise ModelError(f'constraint {constraint.name!r} is defined twice')
         self.description.constraints.append(constraint)
 
-    def dot(self, name: str, first: Form, second: Form, value: float, *,
-            rigid: bool = False) -> None:
+    def dot(
+        self, name: str, first: Form, second: Form, value: float, *, rigid: bool = False
+    ) -> None:
         """Constant dot product of two vectors; the rigid-body kind is left out when implied.
 
         A rigid-body constraint whose vectors both belong to one body that is already rigid would
@@ -150,8 +156,9 @@ class NaturalBuilder:
         else:
             self._append(record)
 
-    def linear(self, name: str, form: Form, component: int, value: float = 0.0, *,
-               driven: bool = False) -> None:
+    def linear(
+        self, name: str, form: Form, component: int, value: float = 0.0, *, driven: bool = False
+    ) -> None:
         """One component of a form equals a value; a driven value may change with time."""
         _finite(name, value)
         row = 3 * self._form(form) + component
@@ -165,8 +172,14 @@ class NaturalBuilder:
 
     # -- bodies --------------------------------------------------------------------------
 
-    def _body(self, name: str, origin: Form, axes: tuple[Form, Form, Form], mass: float,
-              centre: Sequence[float]) -> Body:
+    def _body(
+        self,
+        name: str,
+        origin: Form,
+        axes: tuple[Form, Form, Form],
+        mass: float,
+        centre: Sequence[float],
+    ) -> Body:
         if any(body.name == name for body in self.description.bodies):
             raise ModelError(f'body {name!r} is defined twice')
         x, y, z = [float(v) for v in centre] + [0.0] * (3 - len(centre))
@@ -181,12 +194,26 @@ class NaturalBuilder:
     def _rigid_basis(self, name: str, vectors: Sequence[Form], local: np.ndarray) -> None:
         for i in range(len(vectors)):
             for j in range(i + 1):
-                self.dot(f'{name} rigid {j + 1}{i + 1}', vectors[j], vectors[i],
-                         float(local[i] @ local[j]), rigid=True)
+                self.dot(
+                    f'{name} rigid {j + 1}{i + 1}',
+                    vectors[j],
+                    vectors[i],
+                    float(local[i] @ local[j]),
+                    rigid=True,
+                )
         self._rigid.append(list(vectors))
 
-    def planar_body(self, name: str, first: Form, second: Form, length: float, *, mass: float,
-                    centre: Sequence[float], inertia: float) -> Body:
+    def planar_body(
+        self,
+        name: str,
+        first: Form,
+        second: Form,
+        length: float,
+        *,
+        mass: float,
+        centre: Sequence[float],
+        inertia: float,
+    ) -> Body:
         """Body of two points (equations 20, 24-27): x from the first to the second point.
 
         `centre` in local axes, `inertia` about the first point.
@@ -203,8 +230,12 @@ class NaturalBuilder:
         self.description.masses.append(((first, e1, axes[1]), matrix.tolist()))
         return body
 
-    def body(self, name: str, elements: Sequence[tuple[Form, str, Sequence[float]]],
-             inertial_parameters: ArrayLike) -> Body:
+    def body(
+        self,
+        name: str,
+        elements: Sequence[tuple[Form, str, Sequence[float]]],
+        inertial_parameters: ArrayLike,
+    ) -> Body:
         """Spatial body over four basis elements `(form, 'point' or 'vector', local)`.
 
         `inertial_parameters` are [M, MSx, MSy, MSz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz] at the local
@@ -212,8 +243,9 @@ class NaturalBuilder:
         """
         parameters = _finite(name, inertial_parameters)
         forms = tuple(form for form, _, _ in elements)
-        B = masses.basis_matrix(name, [local for _, _, local in elements],
-                                [kind for _, kind, _ in elements])
+        B = masses.basis_matrix(
+            name, [local for _, _, local in elements], [kind for _, kind, _ in elements]
+        )
         matrix = masses.spatial_mass(name, parameters, B)
         weights = np.linalg.inv(B)  # columns: local unit vectors and origin in element weights
         origin = combination(forms, weights[:, 3])
@@ -223,26 +255,44 @@ class NaturalBuilder:
         body = self._body(name, origin, (e1, e2, e3), mass, tuple(centre))
         base = next(i for i, (_, kind, _) in enumerate(elements) if kind == 'point')
         others = [i for i in range(4) if i != base]
-        vectors = [forms[i] if elements[i][1] == 'vector' else forms[i] - forms[base]
-                   for i in others]
-        local = np.array([B[:3, i] - (B[:3, base] if elements[i][1] == 'point' else 0.0)
-                          for i in others])
+        vectors = [
+            forms[i] if elements[i][1] == 'vector' else forms[i] - forms[base] for i in others
+        ]
+        local = np.array(
+            [B[:3, i] - (B[:3, base] if elements[i][1] == 'point' else 0.0) for i in others]
+        )
         self._rigid_basis(name, vectors, local)
         self.description.masses.append((forms, matrix.tolist()))
         return body
 
-    def free_body(self, name: str, inertial_parameters: ArrayLike, position: Sequence[float],
-                  rotation: ArrayLike | None = None) -> Body:
+    def free_body(
+        self,
+        name: str,
+        inertial_parameters: ArrayLike,
+        position: Sequence[float],
+        rotation: ArrayLike | None = None,
+    ) -> Body:
         """Spatial body with a point and three unit vectors of its own (12 coordinates)."""
         R = np.eye(3) if rotation is None else _finite(name, rotation)
         elements: list[tuple[Form, str, Sequence[float]]] = [
-            (self.point(f'{name}.origin', position), 'point', (0.0, 0.0, 0.0))]
-        elements += [(self.vector(f'{name}.e{k + 1}', tuple(R[:, k])), 'vector',
-                      tuple(np.eye(3)[k])) for k in range(3)]
+            (self.point(f'{name}.origin', position), 'point', (0.0, 0.0, 0.0))
+        ]
+        elements += [
+            (self.vector(f'{name}.e{k + 1}', tuple(R[:, k])), 'vector', tuple(np.eye(3)[k]))
+            for k in range(3)
+        ]
         return self.body(name, elements, inertial_parameters)
 
-    def rod(self, name: str, first: Form, second: Form, length: float, mass: float,
-            centre: float | None = None, inertia: float | None = None) -> None:
+    def rod(
+        self,
+        name: str,
+        first: Form,
+        second: Form,
+        length: float,
+        mass: float,
+        centre: float | None = None,
+        inertia: float | None = None,
+    ) -> None:
         """Thin rod between two points in space (uniform unless centre and inertia are given)."""
         if not length > 0.0:
             raise ModelError(f'rod {name!r}: its length must be positive, found {length}')
@@ -255,8 +305,15 @@ class NaturalBuilder:
         position = combination((first, second), (1 - middle / length, middle / length))
         self.description.weights.append((position, mass))
 
-    def lamina(self, name: str, points: Sequence[Form], corners: ArrayLike, mass: float,
-               centre: Sequence[float], inertia: Sequence[float]) -> None:
+    def lamina(
+        self,
+        name: str,
+        points: Sequence[Form],
+        corners: ArrayLike,
+        mass: float,
+        centre: Sequence[float],
+        inertia: Sequence[float],
+    ) -> None:
         """Thin rigid plate over three points (a wishbone); `corners` (3, 2) in its own plane."""
         local = _finite(name, corners)
         edges = local[1:] - local[0]
@@ -279,16 +336,34 @@ class NaturalBuilder:
 
     # -- forces --------------------------------------------------------------------------
 
-    def spring(self, name: str, first: Form, second: Form, *, stiffness: float = 0.0,
-               damping: float = 0.0, free_length: float = 0.0, preload: float = 0.0) -> None:
+    def spring(
+        self,
+        name: str,
+        first: Form,
+        second: Form,
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        free_length: float = 0.0,
+        preload: float = 0.0,
+    ) -> None:
         """Spring and damper along the line between two points."""
         _finite(name, [stiffness, damping, free_length, preload])
-        self.description.springs.append(Spring(name, self._form(second - first), stiffness,
-                                               damping, free_length, preload))
+        self.description.springs.append(
+            Spring(name, self._form(second - first), stiffness, damping, free_length, preload)
+        )
 
-    def coordinate_spring(self, name: str, coordinate: int, *, stiffness: float = 0.0,
-                          damping: float = 0.0, rest: float = 0.0) -> None:
+    def coordinate_spring(
+        self,
+        name: str,
+        coordinate: int,
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        rest: float = 0.0,
+    ) -> None:
         """Spring and damper on a scalar coordinate."""
         _finite(name, [stiffness, damping, rest])
         self.description.coordinate_springs.append(
-            CoordinateSpring(name, coordinate, stiffness, damping, rest))
+            CoordinateSpring(name, coordinate, stiffness, damping, rest)
+        )

@@ -22,8 +22,7 @@ def redundant_rows(J: Array) -> list[tuple[int, list[int]]]:
         rest = J[row] - basis.T @ (basis @ J[row])
         rest -= basis.T @ (basis @ rest)
         if norm == 0.0 or np.linalg.norm(rest) <= RANK_TOLERANCE * norm:
-            weights = (np.linalg.lstsq(J[kept].T, J[row], rcond=None)[0] if kept
-                       else np.zeros(0))
+            weights = np.linalg.lstsq(J[kept].T, J[row], rcond=None)[0] if kept else np.zeros(0)
             large = np.abs(weights) > 1e-6 * max(1e-300, np.max(np.abs(weights), initial=0.0))
             found.append((row, [kept[i] for i in np.flatnonzero(large)]))
         else:
@@ -40,8 +39,10 @@ def check_redundancy(J: Array, names: list[str]) -> None:
     row, others = found[0]
     because = (' of ' + ', '.join(repr(names[k]) for k in others[:4])) if others else ''
     more = f' (and {len(found) - 1} more)' if len(found) > 1 else ''
-    raise ModelError(f'constraint {names[row]!r} is redundant: it is a combination{because}, or '
-                     f'the pose is singular{more}')
+    raise ModelError(
+        f'constraint {names[row]!r} is redundant: it is a combination{because}, or '
+        f'the pose is singular{more}'
+    )
 
 
 def check_implied(description: Description, q: Array) -> None:
@@ -49,20 +50,25 @@ def check_implied(description: Description, q: Array) -> None:
     for record in description.implied:
         a, b = (description.forms[k].value(q) for k in record.forms[:2])
         if abs(float(a @ b) - record.value) > 1e-8 * max(1.0, abs(record.value)):
-            raise ModelError(f'constraint {record.name!r} asks for {record.value:.6g}, but the '
-                             f'bodies that share these vectors make it {a @ b:.6g}')
+            raise ModelError(
+                f'constraint {record.name!r} asks for {record.value:.6g}, but the '
+                f'bodies that share these vectors make it {a @ b:.6g}'
+            )
 
 
-def explain_singularity(J: Array, independent: list[int], coordinates: list[str],
-                        constraints: list[str]) -> str:
+def explain_singularity(
+    J: Array, independent: list[int], coordinates: list[str], constraints: list[str]
+) -> str:
     """One sentence: which coordinates can still move and which constraint gives way."""
     B = np.zeros((len(independent), J.shape[1]))
     B[np.arange(len(independent)), independent] = 1.0
     _, _, vectors = np.linalg.svd(np.vstack([J, B]))
     loose = vectors[-1]
     moving = [coordinates[i] for i in np.argsort(-np.abs(loose))[:3] if abs(loose[i]) > 0.1]
-    text = (f'the pose is singular: with {", ".join(coordinates[i] for i in independent[:6])} '
-            f'given, {", ".join(moving)} can still move')
+    text = (
+        f'the pose is singular: with {", ".join(coordinates[i] for i in independent[:6])} '
+        f'given, {", ".join(moving)} can still move'
+    )
     if J.shape[0]:
         U, s, _ = np.linalg.svd(J, full_matrices=True)
         if s.size < J.shape[0] or s[-1] < 1e-5 * s[0]:

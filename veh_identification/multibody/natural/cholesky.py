@@ -11,10 +11,20 @@ IntArray = NDArray[np.uint64]
 
 
 @njit(cache=True, nogil=True)
-def factorise(matrix_pointer: IntArray, matrix_column: IntArray, matrix: Array,
-              factor_pointer: IntArray, factor_row: IntArray, row_pointer: IntArray,
-              row_column: IntArray, factor: Array, work: Array, fill: IntArray,
-              floor: float, lowest: float) -> int:
+def factorise(
+    matrix_pointer: IntArray,
+    matrix_column: IntArray,
+    matrix: Array,
+    factor_pointer: IntArray,
+    factor_row: IntArray,
+    row_pointer: IntArray,
+    row_column: IntArray,
+    factor: Array,
+    work: Array,
+    fill: IntArray,
+    floor: float,
+    lowest: float,
+) -> int:
     """Fill `factor` with L; returns -1, or the first permuted row whose pivot is too small.
 
     A pivot below `floor` times its diagonal entry, or below `lowest`, means that the row is
@@ -48,8 +58,15 @@ def factorise(matrix_pointer: IntArray, matrix_column: IntArray, matrix: Array,
 
 
 @njit(cache=True, nogil=True)
-def solve(factor_pointer: IntArray, factor_row: IntArray, factor: Array, permutation: IntArray,
-          right: Array, work: Array, result: Array) -> None:
+def solve(
+    factor_pointer: IntArray,
+    factor_row: IntArray,
+    factor: Array,
+    permutation: IntArray,
+    right: Array,
+    work: Array,
+    result: Array,
+) -> None:
     """Solve L L^T x = right in place of `result` (may be `right` itself)."""
     size = factor_pointer.size - 1
     for k in range(size):
@@ -71,8 +88,15 @@ def solve(factor_pointer: IntArray, factor_row: IntArray, factor: Array, permuta
 
 
 @njit(cache=True, nogil=True)
-def solve_block(factor_pointer: IntArray, factor_row: IntArray, factor: Array,
-                permutation: IntArray, right: Array, work: Array, result: Array) -> None:
+def solve_block(
+    factor_pointer: IntArray,
+    factor_row: IntArray,
+    factor: Array,
+    permutation: IntArray,
+    right: Array,
+    work: Array,
+    result: Array,
+) -> None:
     """The same for many right-hand sides (size, k): the inner loops run over the k columns."""
     size = factor_pointer.size - 1
     width = right.shape[1]

@@ -38,8 +38,9 @@ def form_block(memory: Memory, W: Array, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _add_products(out: Array, row: int, weights: Array, a: int, factor: float, V: Array,
-                  b: int) -> None:
+def _add_products(
+    out: Array, row: int, weights: Array, a: int, factor: float, V: Array, b: int
+) -> None:
     """out[row] += factor (weights_a . V_b) for every direction."""
     for axis in range(3):
         weight = factor * weights[3 * a + axis]
@@ -48,8 +49,19 @@ def _add_products(out: Array, row: int, weights: Array, a: int, factor: float, V
 
 
 @njit(cache=True, nogil=True)
-def _angle_rate(out: Array, row: int, f: Array, d: Array, V: Array, a: int, b: int, c: int,
-                theta: float, rate: float, turn: Array) -> None:
+def _angle_rate(
+    out: Array,
+    row: int,
+    f: Array,
+    d: Array,
+    V: Array,
+    a: int,
+    b: int,
+    c: int,
+    theta: float,
+    rate: float,
+    turn: Array,
+) -> None:
     """d/dt of (Phi_q w) of an ANGLE row with w held constant; `turn` are the w of the angle.
 
     Phi_q w = (w_b.v + e_b.w_v) cos - (w_a.v + e_a.w_v) sin - (e_b.v sin + e_a.v cos) w_theta.
@@ -72,8 +84,21 @@ def _angle_rate(out: Array, row: int, f: Array, d: Array, V: Array, a: int, b: i
 
 
 @njit(cache=True, nogil=True)
-def _angle_second(out: Array, row: int, f: Array, d: Array, e: Array, V: Array, a: int, b: int,
-                  c: int, theta: float, rate: float, second: float, turn: Array) -> None:
+def _angle_second(
+    out: Array,
+    row: int,
+    f: Array,
+    d: Array,
+    e: Array,
+    V: Array,
+    a: int,
+    b: int,
+    c: int,
+    theta: float,
+    rate: float,
+    second: float,
+    turn: Array,
+) -> None:
     """d^2/dt^2 of (Phi_q w) of an ANGLE row with w held constant."""
     co, si = np.cos(theta), np.sin(theta)
     c1, s1 = -si * rate, co * rate
@@ -96,8 +121,9 @@ def _angle_second(out: Array, row: int, f: Array, d: Array, e: Array, V: Array, 
 
 
 @njit(cache=True, nogil=True)
-def jacobian_rate_times(memory: Memory, q: Array, qd: Array, W: Array, V: Array,
-                        out: Array) -> None:
+def jacobian_rate_times(
+    memory: Memory, q: Array, qd: Array, W: Array, V: Array, out: Array
+) -> None:
     """(d Phi_q / dt) W; needs the forms in POSITION and RATE, and V = A W."""
     integers, _, _, scratch, places, _ = memory
     records = integers_of(integers, pk.CONSTRAINTS)
@@ -120,8 +146,9 @@ def jacobian_rate_times(memory: Memory, q: Array, qd: Array, W: Array, V: Array,
 
 
 @njit(cache=True, nogil=True)
-def jacobian_second_times(memory: Memory, q: Array, qd: Array, qdd: Array, W: Array, V: Array,
-                          out: Array) -> None:
+def jacobian_second_times(
+    memory: Memory, q: Array, qd: Array, qdd: Array, W: Array, V: Array, out: Array
+) -> None:
     """(d^2 Phi_q / dt^2) W; needs POSITION, RATE, ACCELERATION, and V = A W."""
     integers, _, _, scratch, places, _ = memory
     records = integers_of(integers, pk.CONSTRAINTS)
@@ -162,8 +189,12 @@ def velocity_products(memory: Memory, q: Array, qd: Array, out: Array) -> None:
             g, h = dot(f, b, f, c), dot(f, a, f, c)
             g1 = dot(d, b, f, c) + dot(f, b, d, c)
             h1 = dot(d, a, f, c) + dot(f, a, d, c)
-            out[row] = (2.0 * dot(d, b, d, c) * co - 2.0 * dot(d, a, d, c) * si
-                        - 2.0 * t * (g1 * si + h1 * co) - t * t * (g * co - h * si))
+            out[row] = (
+                2.0 * dot(d, b, d, c) * co
+                - 2.0 * dot(d, a, d, c) * si
+                - 2.0 * t * (g1 * si + h1 * co)
+                - t * t * (g * co - h * si)
+            )
         elif kind == DISTANCE:
             out[row] = 2.0 * dot(d, a, d, a) - 2.0 * qd[k] * qd[k]
         else:

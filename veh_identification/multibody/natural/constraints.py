@@ -43,8 +43,7 @@ def evaluate_forms(memory: Memory, x: Array, with_constant: bool, section: int) 
 def dot(first: Array, a: int, second: Array, b: int) -> float:
     """Dot product of form a of one array with form b of another."""
     i, j = 3 * a, 3 * b
-    return (first[i] * second[j] + first[i + 1] * second[j + 1]
-            + first[i + 2] * second[j + 2])
+    return first[i] * second[j] + first[i + 1] * second[j + 1] + first[i + 2] * second[j + 2]
 
 
 @njit(cache=True, nogil=True)
@@ -72,8 +71,17 @@ def residuals(memory: Memory, drive: Array, q: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _scatter(pointer: IntArray, value: Array, slot: IntArray, jacobian: Array, cursor: int,
-             form: int, gx: float, gy: float, gz: float) -> int:
+def _scatter(
+    pointer: IntArray,
+    value: Array,
+    slot: IntArray,
+    jacobian: Array,
+    cursor: int,
+    form: int,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> int:
     """Add the gradient with respect to one form to a Jacobian row; returns the next cursor."""
     for axis in range(3):
         g = gx if axis == 0 else (gy if axis == 1 else gz)
@@ -106,17 +114,29 @@ def jacobian(memory: Memory, q: Array) -> None:
                 cursor += 1
         elif kind == ANGLE:
             co, si = np.cos(q[k]), np.sin(q[k])
-            cursor = _scatter(pointer, value, slot, J, cursor, a, -si * f[m], -si * f[m + 1],
-                              -si * f[m + 2])
-            cursor = _scatter(pointer, value, slot, J, cursor, b, co * f[m], co * f[m + 1],
-                              co * f[m + 2])
-            cursor = _scatter(pointer, value, slot, J, cursor, c, co * f[j] - si * f[i],
-                              co * f[j + 1] - si * f[i + 1], co * f[j + 2] - si * f[i + 2])
+            cursor = _scatter(
+                pointer, value, slot, J, cursor, a, -si * f[m], -si * f[m + 1], -si * f[m + 2]
+            )
+            cursor = _scatter(
+                pointer, value, slot, J, cursor, b, co * f[m], co * f[m + 1], co * f[m + 2]
+            )
+            cursor = _scatter(
+                pointer,
+                value,
+                slot,
+                J,
+                cursor,
+                c,
+                co * f[j] - si * f[i],
+                co * f[j + 1] - si * f[i + 1],
+                co * f[j + 2] - si * f[i + 2],
+            )
             J[slot[cursor]] -= dot(f, b, f, c) * si + dot(f, a, f, c) * co
             cursor += 1
         elif kind == DISTANCE:
-            cursor = _scatter(pointer, value, slot, J, cursor, a, 2.0 * f[i], 2.0 * f[i + 1],
-                              2.0 * f[i + 2])
+            cursor = _scatter(
+                pointer, value, slot, J, cursor, a, 2.0 * f[i], 2.0 * f[i + 1], 2.0 * f[i + 2]
+            )
             J[slot[cursor]] -= 2.0 * q[k]
             cursor += 1
         else:

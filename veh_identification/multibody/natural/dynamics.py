@@ -47,9 +47,21 @@ def begin_step(memory: Memory, q: Array, qd: Array, qdd: Array, dt: float) -> No
 
 
 @njit(cache=True, nogil=True)
-def newton_iteration(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array,
-                     multipliers: Array, external: Array, tangents: Array, loads: Array,
-                     load_body: IntArray, dt: float, penalty: float, renew: bool) -> float:
+def newton_iteration(
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    multipliers: Array,
+    external: Array,
+    tangents: Array,
+    loads: Array,
+    load_body: IntArray,
+    dt: float,
+    penalty: float,
+    renew: bool,
+) -> float:
     """One Newton step of (41); returns the largest change of q, or -1 - k for a bad pivot k."""
     _, _, _, scratch, places, _ = memory
     phi = reals_of(scratch, places, pk.RESIDUAL)
@@ -134,8 +146,9 @@ def _project(memory: Memory, x: Array, target: Array, weight: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def finish_step(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, dt: float,
-                penalty: float) -> float:
+def finish_step(
+    memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, dt: float, penalty: float
+) -> float:
     """Velocity and acceleration projections of (42); returns the largest position residual."""
     _, _, _, scratch, places, _ = memory
     worst = evaluate(memory, drive, q)
@@ -151,16 +164,42 @@ def finish_step(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, d
 
 
 @njit(cache=True, nogil=True)
-def advance(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, multipliers: Array,
-            external: Array, tangents: Array, loads: Array, load_body: IntArray, dt: float,
-            penalty: float, tolerance: float, maximum: int) -> int:
+def advance(
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    multipliers: Array,
+    external: Array,
+    tangents: Array,
+    loads: Array,
+    load_body: IntArray,
+    dt: float,
+    penalty: float,
+    tolerance: float,
+    maximum: int,
+) -> int:
     """One whole step with loads that do not depend on the motion; see `NaturalModel._newton`."""
     begin_step(memory, q, qd, qdd, dt)
     previous = np.inf
     renew = True
     for iteration in range(maximum):
-        change = newton_iteration(memory, drive, q, qd, qdd, multipliers, external, tangents,
-                                  loads, load_body, dt, penalty, renew)
+        change = newton_iteration(
+            memory,
+            drive,
+            q,
+            qd,
+            qdd,
+            multipliers,
+            external,
+            tangents,
+            loads,
+            load_body,
+            dt,
+            penalty,
+            renew,
+        )
         if change < 0.0 or not np.isfinite(change):
             return int(change) if change < 0.0 else 0
         limit = tolerance + rounding(q)
@@ -186,8 +225,17 @@ def reduced_mass(memory: Memory, R: Array, mass: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def reduced_force(memory: Memory, q: Array, qd: Array, bias: Array, R: Array, external: Array,
-                  loads: Array, load_body: IntArray, force: Array) -> None:
+def reduced_force(
+    memory: Memory,
+    q: Array,
+    qd: Array,
+    bias: Array,
+    R: Array,
+    external: Array,
+    loads: Array,
+    load_body: IntArray,
+    force: Array,
+) -> None:
     """R^T (Q - M bias) of equations (67) and (126), bias being q'' at z'' = 0."""
     _, _, _, scratch, places, _ = memory
     Q = reals_of(scratch, places, pk.FORCE)

@@ -23,8 +23,7 @@ MAXIMUM_BODY_COLUMNS = 96
 
 
 @njit(cache=True, nogil=True)
-def _add_form_force(memory: Memory, form: int, fx: float, fy: float, fz: float,
-                    Q: Array) -> None:
+def _add_form_force(memory: Memory, form: int, fx: float, fy: float, fz: float, Q: Array) -> None:
     integers, reals, table, _, _, _ = memory
     pointer = integers_of(integers, pk.FORM_POINTER)
     column = integers_of(integers, pk.FORM_COLUMN)
@@ -36,8 +35,9 @@ def _add_form_force(memory: Memory, form: int, fx: float, fy: float, fz: float,
 
 
 @njit(cache=True, nogil=True)
-def generalised_forces(memory: Memory, q: Array, qd: Array, external: Array, loads: Array,
-                       load_body: IntArray) -> None:
+def generalised_forces(
+    memory: Memory, q: Array, qd: Array, external: Array, loads: Array, load_body: IntArray
+) -> None:
     """Q into FORCE; needs the forms in POSITION and RATE."""
     integers, reals, table, scratch, places, _ = memory
     f = reals_of(scratch, places, pk.POSITION)
@@ -52,8 +52,11 @@ def generalised_forces(memory: Memory, q: Array, qd: Array, external: Array, loa
         i = 3 * springs[s]
         length = np.sqrt(f[i] ** 2 + f[i + 1] ** 2 + f[i + 2] ** 2)
         speed = (f[i] * d[i] + f[i + 1] * d[i + 1] + f[i + 2] * d[i + 2]) / length
-        pull = (constants[4 * s] * (length - constants[4 * s + 2]) + constants[4 * s + 1] * speed
-                + constants[4 * s + 3]) / length
+        pull = (
+            constants[4 * s] * (length - constants[4 * s + 2])
+            + constants[4 * s + 1] * speed
+            + constants[4 * s + 3]
+        ) / length
         _add_form_force(memory, springs[s], -pull * f[i], -pull * f[i + 1], -pull * f[i + 2], Q)
     scalar = integers_of(integers, pk.COORDINATE_SPRINGS)
     constants = reals_of(reals, table, pk.COORDINATE_SPRING_VALUE)
@@ -73,8 +76,9 @@ def generalised_forces(memory: Memory, q: Array, qd: Array, external: Array, loa
             mx = loads[n, 7] * f[i + 2] - loads[n, 8] * f[i + 1]
             my = loads[n, 8] * f[i] - loads[n, 6] * f[i + 2]
             mz = loads[n, 6] * f[i + 1] - loads[n, 7] * f[i]
-            _add_form_force(memory, form, c * fx + 0.5 * mx, c * fy + 0.5 * my,
-                            c * fz + 0.5 * mz, Q)
+            _add_form_force(
+                memory, form, c * fx + 0.5 * mx, c * fy + 0.5 * my, c * fz + 0.5 * mz, Q
+            )
 
 
 @njit(cache=True, nogil=True)
@@ -112,19 +116,19 @@ def _add_spring_tangents(memory: Memory, by_rate: float, by_position: float) -> 
                 T[a, b] = weight * f[i + a] * f[i + b]
         columns = pointer[s + 1] - pointer[s]
         start = 3 * pointer[s]
-        G = matrices[start:start + 3 * columns].reshape((3, columns))
-        _add_quadratic(A, slot[slot_pointer[s]:slot_pointer[s + 1]], G, columns, T)
+        G = matrices[start : start + 3 * columns].reshape((3, columns))
+        _add_quadratic(A, slot[slot_pointer[s] : slot_pointer[s + 1]], G, columns, T)
     scalar = integers_of(integers, pk.COORDINATE_SPRINGS)
     constants = reals_of(reals, table, pk.COORDINATE_SPRING_VALUE)
     diagonal = integers_of(integers, pk.DIAGONAL_SLOT)
     for s in range(scalar.size):
-        A[diagonal[scalar[s]]] += (by_position * constants[3 * s]
-                                   + by_rate * constants[3 * s + 1])
+        A[diagonal[scalar[s]]] += by_position * constants[3 * s] + by_rate * constants[3 * s + 1]
 
 
 @njit(cache=True, nogil=True)
-def _add_load_tangents(memory: Memory, by_rate: float, by_position: float, loads: Array,
-                       load_body: IntArray) -> None:
+def _add_load_tangents(
+    memory: Memory, by_rate: float, by_position: float, loads: Array, load_body: IntArray
+) -> None:
     integers, reals, table, scratch, places, _ = memory
     A = reals_of(scratch, places, pk.MATRIX)
     pointer = integers_of(integers, pk.BODY_POINTER)
@@ -137,25 +141,36 @@ def _add_load_tangents(memory: Memory, by_rate: float, by_position: float, loads
         largest = 0.0
         for a in range(3):
             for b in range(3):
-                T[a, b] = (by_position * loads[n, 9 + 3 * a + b]
-                           + by_rate * loads[n, 18 + 3 * a + b])
+                T[a, b] = (
+                    by_position * loads[n, 9 + 3 * a + b] + by_rate * loads[n, 18 + 3 * a + b]
+                )
                 largest = max(largest, abs(T[a, b]))
         if largest == 0.0:
             continue
         body = load_body[n]
         columns = pointer[body + 1] - pointer[body]
         start = 12 * pointer[body]
-        rows = matrices[start:start + 12 * columns].reshape((12, columns))
+        rows = matrices[start : start + 12 * columns].reshape((12, columns))
         for a in range(3):
             for j in range(columns):
-                G[a, j] = (rows[a, j] + loads[n, 3] * rows[3 + a, j]
-                           + loads[n, 4] * rows[6 + a, j] + loads[n, 5] * rows[9 + a, j])
-        _add_quadratic(A, slot[slot_pointer[body]:slot_pointer[body + 1]], G, columns, T)
+                G[a, j] = (
+                    rows[a, j]
+                    + loads[n, 3] * rows[3 + a, j]
+                    + loads[n, 4] * rows[6 + a, j]
+                    + loads[n, 5] * rows[9 + a, j]
+                )
+        _add_quadratic(A, slot[slot_pointer[body] : slot_pointer[body + 1]], G, columns, T)
 
 
 @njit(cache=True, nogil=True)
-def assemble_dynamic_part(memory: Memory, by_rate: float, by_position: float, tangents: Array,
-                          loads: Array, load_body: IntArray) -> None:
+def assemble_dynamic_part(
+    memory: Memory,
+    by_rate: float,
+    by_position: float,
+    tangents: Array,
+    loads: Array,
+    load_body: IntArray,
+) -> None:
     """MATRIX and DYNAMIC_PART = M + by_rate C + by_position K (equations 41 and 42)."""
     integers, reals, table, scratch, places, _ = memory
     A = reals_of(scratch, places, pk.MATRIX)

@@ -58,8 +58,10 @@ class Form:
     def perpendicular(self) -> Form:
         """The form turned by +90 degrees in the plane (equation 31: v from u)."""
         x, y, _ = self.rows
-        return Form(({k: -v for k, v in y.items()}, dict(x), {}),
-                    (-self.constant[1], self.constant[0], 0.0))
+        return Form(
+            ({k: -v for k, v in y.items()}, dict(x), {}),
+            (-self.constant[1], self.constant[0], 0.0),
+        )
 
     @property
     def columns(self) -> frozenset[int]:
@@ -69,14 +71,17 @@ class Form:
     @property
     def key(self) -> tuple[object, ...]:
         """Hashable identity, so that equal forms are stored once."""
-        rows = tuple(tuple(sorted((k, round(v, 13)) for k, v in row.items()))
-                     for row in self.rows)
+        rows = tuple(tuple(sorted((k, round(v, 13)) for k, v in row.items())) for row in self.rows)
         return rows + tuple(round(c, 13) for c in self.constant)
 
     def value(self, q: Array) -> Array:
         """Value of the form at coordinates `q`."""
-        return np.array([sum(v * q[k] for k, v in row.items()) + c
-                         for row, c in zip(self.rows, self.constant, strict=True)])
+        return np.array(
+            [
+                sum(v * q[k] for k, v in row.items()) + c
+                for row, c in zip(self.rows, self.constant, strict=True)
+            ]
+        )
 
     def matrix(self, coordinate_count: int) -> Array:
         """Dense coefficient matrix (3, coordinate_count)."""

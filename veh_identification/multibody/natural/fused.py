@@ -21,23 +21,55 @@ Memory = tuple[Any, ...]
 
 
 @njit(cache=True, nogil=True)
-def _advance_with_r(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array,
-                    multipliers: Array, force: Array, force_error: Array, tangents: Array,
-                    loads: Array, load_body: IntArray, dt: float, penalty: float,
-                    tolerance: float, maximum: int, chosen: IntArray, order: int, R: Array,
-                    Rd: Array, Rdd: Array) -> bool:
+def _advance_with_r(
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    multipliers: Array,
+    force: Array,
+    force_error: Array,
+    tangents: Array,
+    loads: Array,
+    load_body: IntArray,
+    dt: float,
+    penalty: float,
+    tolerance: float,
+    maximum: int,
+    chosen: IntArray,
+    order: int,
+    R: Array,
+    Rd: Array,
+    Rdd: Array,
+) -> bool:
     """`advance` and `fresh_r_matrices`; False, and the state as it was, when either fails."""
     old = q.copy(), qd.copy(), qdd.copy(), multipliers.copy()
-    count = advance(memory, drive, q, qd, qdd, multipliers, force + force_error, tangents, loads,
-                    load_body, dt, penalty, tolerance, maximum)
+    count = advance(
+        memory,
+        drive,
+        q,
+        qd,
+        qdd,
+        multipliers,
+        force + force_error,
+        tangents,
+        loads,
+        load_body,
+        dt,
+        penalty,
+        tolerance,
+        maximum,
+    )
     if count > 0 and fresh_r_matrices(memory, drive, q, qd, qdd, chosen, order, R, Rd, Rdd) < 0:
         return True
     q[:], qd[:], qdd[:], multipliers[:] = old[0], old[1], old[2], old[3]
     return False
 
 
-def step_with_r(model: NaturalModel, dt: float, chosen: IntArray, order: int, R: Array, Rd: Array,
-                Rdd: Array) -> bool:
+def step_with_r(
+    model: NaturalModel, dt: float, chosen: IntArray, order: int, R: Array, Rd: Array, Rdd: Array
+) -> bool:
     """Advance a model and fill R and its derivatives up to `order`.
 
     False when it cannot be done at once: the model's own `step` then says why.
@@ -46,17 +78,45 @@ def step_with_r(model: NaturalModel, dt: float, chosen: IntArray, order: int, R:
         return False
     loads, solver = model.loads, model.solver
     done: bool = _advance_with_r(
-        model.memory, model.drive, model.q, model.qd, model.qdd, model.multipliers,
-        loads.coordinate_force, model.force_error, loads.tangents, loads.wrenches, loads.bodies,
-        dt, model.penalty(dt), solver.tolerance, solver.iterations, chosen, order, R, Rd, Rdd)
+        model.memory,
+        model.drive,
+        model.q,
+        model.qd,
+        model.qdd,
+        model.multipliers,
+        loads.coordinate_force,
+        model.force_error,
+        loads.tangents,
+        loads.wrenches,
+        loads.bodies,
+        dt,
+        model.penalty(dt),
+        solver.tolerance,
+        solver.iterations,
+        chosen,
+        order,
+        R,
+        Rd,
+        Rdd,
+    )
     model._factor = 'exact' if done else ''
     return done
 
 
 @njit(cache=True, nogil=True)
-def _shift(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, columns: IntArray,
-           delta_z: Array, delta_zd: Array, delta_zdd: Array, tolerance: float, reuse: bool
-           ) -> int:
+def _shift(
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    columns: IntArray,
+    delta_z: Array,
+    delta_zd: Array,
+    delta_zdd: Array,
+    tolerance: float,
+    reuse: bool,
+) -> int:
     """`set_independent` for changes of some independent coordinates; -1: the state as it was."""
     independent = integers_of(memory[0], pk.INDEPENDENT)
     old = q.copy(), qd.copy(), qdd.copy()
@@ -73,14 +133,26 @@ def _shift(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, column
     return status
 
 
-def shift_independent(model: NaturalModel, columns: IntArray, delta_z: Array, delta_zd: Array,
-                      delta_zdd: Array) -> bool:
+def shift_independent(
+    model: NaturalModel, columns: IntArray, delta_z: Array, delta_zd: Array, delta_zdd: Array
+) -> bool:
     """Change some independent coordinates and solve for all others; False: it cannot be done.
 
     The model's own `set_independent` then says why.
     """
-    status = _shift(model.memory, model.drive, model.q, model.qd, model.qdd, columns, delta_z,
-                    delta_zd, delta_zdd, POSITION_TOLERANCE, model._factor != '')
+    status = _shift(
+        model.memory,
+        model.drive,
+        model.q,
+        model.qd,
+        model.qdd,
+        columns,
+        delta_z,
+        delta_zd,
+        delta_zdd,
+        POSITION_TOLERANCE,
+        model._factor != '',
+    )
     if status < 0:
         model._factor = ''
         return False

@@ -31,7 +31,7 @@ class Inspection:
 
     def _scratch(self, section: int) -> Array:
         places = self.packed.scratch_table
-        return self.packed.scratch[places[section]:places[section + 1]]
+        return self.packed.scratch[places[section] : places[section + 1]]
 
     def residual(self) -> Array:
         """Phi at the present pose."""
@@ -81,8 +81,10 @@ class Inspection:
             potential -= mass * float(gravity @ form.value(self.q))
         for spring in self.description.springs:
             length = float(np.linalg.norm(self.description.forms[spring.form].value(self.q)))
-            potential += (0.5 * spring.stiffness * (length - spring.free_length) ** 2
-                          + spring.preload * length)
+            potential += (
+                0.5 * spring.stiffness * (length - spring.free_length) ** 2
+                + spring.preload * length
+            )
         for item in self.description.coordinate_springs:
             potential += 0.5 * item.stiffness * (self.q[item.coordinate] - item.rest) ** 2
         return kinetic, potential

@@ -36,8 +36,14 @@ def spherical(builder: NaturalBuilder, name: str, first: Form, second: Form) -> 
     coincident(builder, name, first, second)
 
 
-def revolute(builder: NaturalBuilder, name: str, first: Form, second: Form,
-             axis: Form | None = None, normals: tuple[Form, Form] | None = None) -> None:
+def revolute(
+    builder: NaturalBuilder,
+    name: str,
+    first: Form,
+    second: Form,
+    axis: Form | None = None,
+    normals: tuple[Form, Form] | None = None,
+) -> None:
     """Hinge: coincident points and, in space, `axis` of one body normal to two of the other."""
     coincident(builder, name, first, second)
     if builder.description.dimension == 3:
@@ -47,23 +53,37 @@ def revolute(builder: NaturalBuilder, name: str, first: Form, second: Form,
             builder.dot(f'{name} axis {number}', axis, normal, 0.0)
 
 
-def universal(builder: NaturalBuilder, name: str, first: Form, second: Form, axis_first: Form,
-              axis_second: Form, value: float = 0.0) -> None:
+def universal(
+    builder: NaturalBuilder,
+    name: str,
+    first: Form,
+    second: Form,
+    axis_first: Form,
+    axis_second: Form,
+    value: float = 0.0,
+) -> None:
     """Cardan joint: coincident points and a constant angle between the two cross axes."""
     coincident(builder, name, first, second)
     builder.dot(f'{name} cross', axis_first, axis_second, value)
 
 
-def constant_distance(builder: NaturalBuilder, name: str, first: Form, second: Form,
-                      length: float) -> None:
+def constant_distance(
+    builder: NaturalBuilder, name: str, first: Form, second: Form, length: float
+) -> None:
     """Massless link with two ball joints (a tie rod): equations (1) and (2)."""
     check_length(f'link {name!r}', length)
     difference = second - first
     builder.dot(f'{name} length', difference, difference, length**2)
 
 
-def cylindrical(builder: NaturalBuilder, name: str, point: Form, normals: tuple[Form, Form],
-                sliding_point: Form, sliding_axis: Form) -> None:
+def cylindrical(
+    builder: NaturalBuilder,
+    name: str,
+    point: Form,
+    normals: tuple[Form, Form],
+    sliding_point: Form,
+    sliding_axis: Form,
+) -> None:
     """Sliding and turning along one axis: the line through `point` normal to both `normals`."""
     offset = sliding_point - point
     for number, normal in enumerate(normals, start=1):
@@ -71,9 +91,16 @@ def cylindrical(builder: NaturalBuilder, name: str, point: Form, normals: tuple[
         builder.dot(f'{name} axis {number}', normal, sliding_axis, 0.0)
 
 
-def prismatic(builder: NaturalBuilder, name: str, point: Form, normals: Sequence[Form],
-              sliding_point: Form, sliding_axis: Form, lock: tuple[Form, Form] | None = None,
-              lock_value: float = 0.0) -> None:
+def prismatic(
+    builder: NaturalBuilder,
+    name: str,
+    point: Form,
+    normals: Sequence[Form],
+    sliding_point: Form,
+    sliding_axis: Form,
+    lock: tuple[Form, Form] | None = None,
+    lock_value: float = 0.0,
+) -> None:
     """Sliding along one axis without turning (equations 5 and 6).
 
     In the plane `normals` is the one normal of the guide; in space two normals, and `lock` is a
@@ -89,9 +116,14 @@ def prismatic(builder: NaturalBuilder, name: str, point: Form, normals: Sequence
     builder.dot(f'{name} lock', lock[0], lock[1], lock_value)
 
 
-def rack(builder: NaturalBuilder, name: str, guide: Body, start: Sequence[float],
-         normals: tuple[Sequence[float], Sequence[float]],
-         guess: Sequence[float]) -> Form:
+def rack(
+    builder: NaturalBuilder,
+    name: str,
+    guide: Body,
+    start: Sequence[float],
+    normals: tuple[Sequence[float], Sequence[float]],
+    guess: Sequence[float],
+) -> Form:
     """A point that slides along a body-fixed line (a steering rack); returns the new point."""
     point = builder.point(name, guess)
     offset = point - guide.point(start)

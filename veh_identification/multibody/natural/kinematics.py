@@ -41,11 +41,19 @@ def factorise(memory: Memory, floor: float, lowest: float) -> int:
     integers, _, _, scratch, places, fill = memory
     permutation = integers_of(integers, pk.PERMUTATION)
     bad = cholesky.factorise(
-        indices_of(integers, pk.MATRIX_POINTER), indices_of(integers, pk.MATRIX_COLUMN),
-        reals_of(scratch, places, pk.MATRIX), indices_of(integers, pk.FACTOR_POINTER),
-        indices_of(integers, pk.FACTOR_ROW), indices_of(integers, pk.ROW_POINTER),
-        indices_of(integers, pk.ROW_COLUMN), reals_of(scratch, places, pk.FACTOR),
-        reals_of(scratch, places, pk.WORK), fill, floor, lowest)
+        indices_of(integers, pk.MATRIX_POINTER),
+        indices_of(integers, pk.MATRIX_COLUMN),
+        reals_of(scratch, places, pk.MATRIX),
+        indices_of(integers, pk.FACTOR_POINTER),
+        indices_of(integers, pk.FACTOR_ROW),
+        indices_of(integers, pk.ROW_POINTER),
+        indices_of(integers, pk.ROW_COLUMN),
+        reals_of(scratch, places, pk.FACTOR),
+        reals_of(scratch, places, pk.WORK),
+        fill,
+        floor,
+        lowest,
+    )
     return permutation[bad] if bad >= 0 else -1
 
 
@@ -53,10 +61,15 @@ def factorise(memory: Memory, floor: float, lowest: float) -> int:
 def solve(memory: Memory, right: Array, result: Array) -> None:
     """Solve with FACTOR."""
     integers, _, _, scratch, places, _ = memory
-    cholesky.solve(indices_of(integers, pk.FACTOR_POINTER),
-                   indices_of(integers, pk.FACTOR_ROW), reals_of(scratch, places, pk.FACTOR),
-                   indices_of(integers, pk.PERMUTATION), right,
-                   reals_of(scratch, places, pk.WORK), result)
+    cholesky.solve(
+        indices_of(integers, pk.FACTOR_POINTER),
+        indices_of(integers, pk.FACTOR_ROW),
+        reals_of(scratch, places, pk.FACTOR),
+        indices_of(integers, pk.PERMUTATION),
+        right,
+        reals_of(scratch, places, pk.WORK),
+        result,
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -137,8 +150,9 @@ def rounding(q: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def position_problem(memory: Memory, drive: Array, q: Array, z: Array, tolerance: float,
-                     maximum: int, reuse: bool) -> int:
+def position_problem(
+    memory: Memory, drive: Array, q: Array, z: Array, tolerance: float, maximum: int, reuse: bool
+) -> int:
     """Newton-Raphson of equation (9) with B q = z; JACOBIAN is left at the solution.
 
     Returns the number of iterations, -1 without convergence, or -2 - k when coordinate k is not
@@ -181,8 +195,9 @@ def velocity_problem(memory: Memory, drive: Array, zd: Array, qd: Array) -> floa
 
 
 @njit(cache=True, nogil=True)
-def acceleration_problem(memory: Memory, drive: Array, q: Array, qd: Array, zdd: Array,
-                         qdd: Array) -> float:
+def acceleration_problem(
+    memory: Memory, drive: Array, q: Array, qd: Array, zdd: Array, qdd: Array
+) -> float:
     """Equation (11) with B qdd = zdd at the pose of JACOBIAN and FACTOR."""
     _, _, _, scratch, places, _ = memory
     rows = reals_of(scratch, places, pk.ROWS_2)
@@ -194,8 +209,19 @@ def acceleration_problem(memory: Memory, drive: Array, q: Array, qd: Array, zdd:
 
 
 @njit(cache=True, nogil=True)
-def set_independent(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, z: Array,
-                    zd: Array, zdd: Array, tolerance: float, maximum: int, reuse: bool) -> int:
+def set_independent(
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    z: Array,
+    zd: Array,
+    zdd: Array,
+    tolerance: float,
+    maximum: int,
+    reuse: bool,
+) -> int:
     """Position, velocity and acceleration problems in one call; status of `position_problem`."""
     if not np.isfinite(np.sum(z) + np.sum(zd) + np.sum(zdd)):
         return -1

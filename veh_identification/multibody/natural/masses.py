@@ -23,20 +23,24 @@ Array = NDArray[np.float64]
 def basis_matrix(name: str, locals_: Sequence[Sequence[float]], kinds: Sequence[str]) -> Array:
     """Homogeneous basis B (4, 4) of a spatial body; columns are its points and vectors."""
     if len(locals_) != 4 or len(kinds) != 4:
-        raise ModelError(f'body {name!r}: a spatial body needs 4 basis elements, found '
-                         f'{len(locals_)}')
+        raise ModelError(
+            f'body {name!r}: a spatial body needs 4 basis elements, found {len(locals_)}'
+        )
     B = np.zeros((4, 4))
     for column, (local, kind) in enumerate(zip(locals_, kinds, strict=True)):
         if kind not in ('point', 'vector'):
-            raise ModelError(f'body {name!r}: element {column} must be a point or a vector, '
-                             f'found {kind!r}')
+            raise ModelError(
+                f'body {name!r}: element {column} must be a point or a vector, found {kind!r}'
+            )
         B[:3, column] = local
         B[3, column] = 1.0 if kind == 'point' else 0.0
     scale = max(1e-300, float(np.max(np.abs(B[:3]))))
     singular = np.linalg.svd(np.diag([1 / scale] * 3 + [1.0]) @ B, compute_uv=False)
     if singular[-1] < 1e-6:
-        raise ModelError(f'body {name!r}: its basis elements lie in one plane or hold no point, '
-                         'so they do not fix the body')
+        raise ModelError(
+            f'body {name!r}: its basis elements lie in one plane or hold no point, '
+            'so they do not fix the body'
+        )
     return B
 
 
@@ -44,8 +48,10 @@ def spatial_mass(name: str, inertial_parameters: ArrayLike, B: Array) -> Array:
     """Mass matrix (4, 4) over the basis elements from the ten inertial parameters."""
     S = pseudo_inertia(np.asarray(inertial_parameters, dtype=float))
     if np.linalg.eigvalsh(S)[0] < -1e-9 * max(1.0, float(np.max(np.abs(S)))):
-        raise ModelError(f'body {name!r}: mass and inertia belong to no possible body (the '
-                         'pseudo-inertia matrix is not positive semi-definite)')
+        raise ModelError(
+            f'body {name!r}: mass and inertia belong to no possible body (the '
+            'pseudo-inertia matrix is not positive semi-definite)'
+        )
     inverse = np.linalg.inv(B)
     return inverse @ S @ inverse.T
 
@@ -58,8 +64,10 @@ def planar_mass(name: str, mass: float, centre: Sequence[float], inertia: float)
     """
     x, y = (float(v) for v in centre)
     if not mass >= 0.0 or inertia - mass * (x * x + y * y) < -1e-9 * max(1.0, abs(inertia)):
-        raise ModelError(f'body {name!r}: mass {mass} kg and inertia {inertia} kg m^2 about its '
-                         f'first point are impossible for a centre of mass at ({x}, {y})')
+        raise ModelError(
+            f'body {name!r}: mass {mass} kg and inertia {inertia} kg m^2 about its '
+            f'first point are impossible for a centre of mass at ({x}, {y})'
+        )
     half = 0.5 * inertia
     return np.array([[mass, mass * x, mass * y], [mass * x, half, 0.0], [mass * y, 0.0, half]])
 
@@ -67,8 +75,10 @@ def planar_mass(name: str, mass: float, centre: Sequence[float], inertia: float)
 def rod_mass(name: str, mass: float, centre: float, inertia: float, length: float) -> Array:
     """Mass matrix (2, 2) over the two end points of a thin rod; inertia about the first point."""
     if not mass >= 0.0 or inertia < mass * centre * centre * (1 - 1e-9):
-        raise ModelError(f'rod {name!r}: mass {mass} kg with inertia {inertia} kg m^2 about its '
-                         f'first point is impossible for a centre of mass at {centre} m')
+        raise ModelError(
+            f'rod {name!r}: mass {mass} kg with inertia {inertia} kg m^2 about its '
+            f'first point is impossible for a centre of mass at {centre} m'
+        )
     a, b = mass * centre / length, inertia / length**2
     return np.array([[mass - 2 * a + b, a - b], [a - b, b]])
 

@@ -33,9 +33,15 @@ ForceHook = Callable[['NaturalModel', Loads], None]
 class NaturalModel(Inspection):
     """Flat arrays and state of one system; every heavy operation is one kernel call."""
 
-    def __init__(self, builder: NaturalBuilder, independent: Sequence[str | int], *,
-                 loaded_bodies: Sequence[str] = (), force_hook: ForceHook | None = None,
-                 solver: Solver | None = None) -> None:
+    def __init__(
+        self,
+        builder: NaturalBuilder,
+        independent: Sequence[str | int],
+        *,
+        loaded_bodies: Sequence[str] = (),
+        force_hook: ForceHook | None = None,
+        solver: Solver | None = None,
+    ) -> None:
         description = builder.description
         self.description = description
         self.names = list(description.names)
@@ -43,8 +49,14 @@ class NaturalModel(Inspection):
         self._z_index = np.array(self.independent, dtype=np.int64)
         self.constraint_names = [c.name for c in description.constraints]
         self.packed = pk.pack(description, self.independent)
-        self.memory = (self.packed.integers, self.packed.reals, self.packed.table,
-                       self.packed.scratch, self.packed.scratch_table, self.packed.fill)
+        self.memory = (
+            self.packed.integers,
+            self.packed.reals,
+            self.packed.table,
+            self.packed.scratch,
+            self.packed.scratch_table,
+            self.packed.fill,
+        )
         self.solver = Solver() if solver is None else solver
         self.force_hook = force_hook
         n, m = len(self.names), len(self.constraint_names)
@@ -53,9 +65,12 @@ class NaturalModel(Inspection):
         self.drive = np.zeros((3, m))
         self.drive[0] = [c.value for c in description.constraints]
         self.body_index = {b.name: b.index for b in description.bodies}
-        self.loads = Loads(np.zeros(n), np.zeros((2, n)),
-                           np.zeros((len(loaded_bodies), pk.LOAD_SIZE)),
-                           np.array([self.body_index[b] for b in loaded_bodies], dtype=np.int64))
+        self.loads = Loads(
+            np.zeros(n),
+            np.zeros((2, n)),
+            np.zeros((len(loaded_bodies), pk.LOAD_SIZE)),
+            np.array([self.body_index[b] for b in loaded_bodies], dtype=np.int64),
+        )
         # A persistent correction of Q (the force error that an observer estimates).
         self.force_error = np.zeros(n)
         self.mass = self.packed.mass
@@ -74,9 +89,11 @@ class NaturalModel(Inspection):
         if np.max(np.diff(pointer), initial=0) > MAXIMUM_BODY_COLUMNS:
             raise ModelError(f'a body depends on more than {MAXIMUM_BODY_COLUMNS} coordinates')
         if freedom > len(self.independent):
-            raise ModelError(f'{len(self.names)} coordinates and {len(self.constraint_names)} '
-                             f'constraints leave {freedom} degrees of freedom, but only '
-                             f'{len(self.independent)} independent coordinates are named')
+            raise ModelError(
+                f'{len(self.names)} coordinates and {len(self.constraint_names)} '
+                f'constraints leave {freedom} degrees of freedom, but only '
+                f'{len(self.independent)} independent coordinates are named'
+            )
 
     # -- position, velocity, acceleration problems ------------------------------------------
 
@@ -94,9 +111,11 @@ class NaturalModel(Inspection):
         if status == -1:
             worst = kinematics.evaluate(self.memory, self.drive, self.q)
             row = int(np.argmax(np.abs(self._scratch(pk.RESIDUAL))))
-            raise ModelError(f'the mechanism cannot be assembled: constraint '
-                             f'{self.constraint_names[row]!r} stays off by {worst:.3g} '
-                             '(impossible geometry, or a guess far away)')
+            raise ModelError(
+                f'the mechanism cannot be assembled: constraint '
+                f'{self.constraint_names[row]!r} stays off by {worst:.3g} '
+                '(impossible geometry, or a guess far away)'
+            )
         check_redundancy(self.jacobian(), self.constraint_names)
         if status <= -2:
             self._fail(status, ModelError)
@@ -108,22 +127,35 @@ class NaturalModel(Inspection):
     def _approach(self, start: Array, target: Array, steps: int) -> int:
         """Position problems on the way from one set of independent coordinates to another."""
         status = 0
-        for share in np.linspace(0.0, 1.0, steps + 1)[0 if steps > 1 else 1:]:
-            status = int(kinematics.position_problem(
-                self.memory, self.drive, self.q, start + share * (target - start), 1e-12, 100,
-                False))
+        for share in np.linspace(0.0, 1.0, steps + 1)[0 if steps > 1 else 1 :]:
+            status = int(
+                kinematics.position_problem(
+                    self.memory,
+                    self.drive,
+                    self.q,
+                    start + share * (target - start),
+                    1e-12,
+                    100,
+                    False,
+                )
+            )
             if status < 0:
                 break
         return status
 
     def _fail(self, status: int, kind: type[Exception] = EstimationError) -> NoReturn:
         if status <= -2:
-            raise kind(explain_singularity(self.jacobian(), self.independent, self.names,
-                                           self.constraint_names))
+            raise kind(
+                explain_singularity(
+                    self.jacobian(), self.independent, self.names, self.constraint_names
+                )
+            )
         row = int(np.argmax(np.abs(self._scratch(pk.RESIDUAL)), axis=0))
-        raise kind(f'the position problem does not converge: constraint '
-                   f'{self.constraint_names[row]!r} stays off by '
-                   f'{self._scratch(pk.RESIDUAL)[row]:.3g}')
+        raise kind(
+            f'the position problem does not converge: constraint '
+            f'{self.constraint_names[row]!r} stays off by '
+            f'{self._scratch(pk.RESIDUAL)[row]:.3g}'
+        )
 
     def set_independent(self, z: Array, zd: Array, zdd: Array) -> None:
         """Position (9), velocity (10) and acceleration (11) problems from the present pose.
@@ -132,8 +164,19 @@ class NaturalModel(Inspection):
         """
         before = self.q.copy(), self.qd.copy(), self.qdd.copy()
         reuse = self._factor != ''
-        status = kinematics.set_independent(self.memory, self.drive, self.q, self.qd, self.qdd,
-                                            z, zd, zdd, POSITION_TOLERANCE, 60, reuse)
+        status = kinematics.set_independent(
+            self.memory,
+            self.drive,
+            self.q,
+            self.qd,
+            self.qdd,
+            z,
+            zd,
+            zdd,
+            POSITION_TOLERANCE,
+            60,
+            reuse,
+        )
         if status >= 0:
             self._factor = 'exact' if status == 0 and self._factor != 'near' else 'near'
             return
@@ -177,8 +220,9 @@ class NaturalModel(Inspection):
 
     # -- R matrix and reduced dynamics --------------------------------------------------------
 
-    def r_matrices(self, columns: NDArray[np.int64] | None = None, order: int = 0
-                   ) -> tuple[Array, Array, Array]:
+    def r_matrices(
+        self, columns: NDArray[np.int64] | None = None, order: int = 0
+    ) -> tuple[Array, Array, Array]:
         """R = dq/dz and, by `order`, its first and second time derivative (n, columns).
 
         `columns` picks independent coordinates by their place in `independent`; the matrices
@@ -187,11 +231,11 @@ class NaturalModel(Inspection):
         chosen = np.arange(len(self.independent)) if columns is None else columns
         R, Rd, Rdd = np.zeros((3, self.q.size, chosen.size))
         if self._factor == 'exact':
-            r_matrix.r_matrices(self.memory, self.q, self.qd, self.qdd, chosen, order, R, Rd,
-                                  Rdd)
+            r_matrix.r_matrices(self.memory, self.q, self.qd, self.qdd, chosen, order, R, Rd, Rdd)
             return R, Rd, Rdd
-        bad = r_matrix.fresh_r_matrices(self.memory, self.drive, self.q, self.qd, self.qdd,
-                                          chosen, order, R, Rd, Rdd)
+        bad = r_matrix.fresh_r_matrices(
+            self.memory, self.drive, self.q, self.qd, self.qdd, chosen, order, R, Rd, Rdd
+        )
         self._factor = 'exact' if bad < 0 else ''
         if bad >= 0:
             self._fail(-2 - bad)
@@ -207,14 +251,23 @@ class NaturalModel(Inspection):
         """Reduced mass matrix R^T M R and force R^T (Q - M R' z') of equation (67)."""
         R = self.r_matrices()[0]
         bias = np.zeros_like(self.q)
-        kinematics.acceleration_problem(self.memory, self.drive, self.q, self.qd,
-                                        np.zeros(R.shape[1]), bias)
+        kinematics.acceleration_problem(
+            self.memory, self.drive, self.q, self.qd, np.zeros(R.shape[1]), bias
+        )
         if self.force_hook is not None:
             self.force_hook(self, self.loads)
         mass, force = self.reduced_mass(R), np.empty(R.shape[1])
-        dynamics.reduced_force(self.memory, self.q, self.qd, bias, R,
-                               self.loads.coordinate_force + self.force_error,
-                               self.loads.wrenches, self.loads.bodies, force)
+        dynamics.reduced_force(
+            self.memory,
+            self.q,
+            self.qd,
+            bias,
+            R,
+            self.loads.coordinate_force + self.force_error,
+            self.loads.wrenches,
+            self.loads.bodies,
+            force,
+        )
         return mass, force
 
     def independent_acceleration(self) -> Array:
@@ -246,9 +299,13 @@ class NaturalModel(Inspection):
             copy[:] = array
         count = self._newton(dt)
         if count <= 0:
-            what = ('the motion is not finite' if not np.all(np.isfinite(self.q)) else
-                    f'coordinate {self.names[-1 - count]!r} carries neither mass nor constraint'
-                    if count < 0 else 'the Newton iteration does not converge')
+            what = (
+                'the motion is not finite'
+                if not np.all(np.isfinite(self.q))
+                else f'coordinate {self.names[-1 - count]!r} carries neither mass nor constraint'
+                if count < 0
+                else 'the Newton iteration does not converge'
+            )
             for copy, array in zip(self._before, self._moving, strict=True):
                 array[:] = copy
             raise EstimationError(f'a time step of {dt:.4g} s fails: {what}')
@@ -258,23 +315,50 @@ class NaturalModel(Inspection):
         """Newton iteration of one step: its length, 0 without convergence, -1 - k: pivot k."""
         loads, penalty, previous, renew = self.loads, self.penalty(dt), np.inf, True
         if self.force_hook is None:
-            return int(dynamics.advance(
-                self.memory, self.drive, self.q, self.qd, self.qdd, self.multipliers,
-                loads.coordinate_force + self.force_error, loads.tangents, loads.wrenches,
-                loads.bodies, dt, penalty, self.solver.tolerance, self.solver.iterations))
+            return int(
+                dynamics.advance(
+                    self.memory,
+                    self.drive,
+                    self.q,
+                    self.qd,
+                    self.qdd,
+                    self.multipliers,
+                    loads.coordinate_force + self.force_error,
+                    loads.tangents,
+                    loads.wrenches,
+                    loads.bodies,
+                    dt,
+                    penalty,
+                    self.solver.tolerance,
+                    self.solver.iterations,
+                )
+            )
         dynamics.begin_step(self.memory, self.q, self.qd, self.qdd, dt)
         for iteration in range(self.solver.iterations):
             self.force_hook(self, loads)
             external = loads.coordinate_force + self.force_error
             change = dynamics.newton_iteration(
-                self.memory, self.drive, self.q, self.qd, self.qdd, self.multipliers, external,
-                loads.tangents, loads.wrenches, loads.bodies, dt, penalty, renew)
+                self.memory,
+                self.drive,
+                self.q,
+                self.qd,
+                self.qdd,
+                self.multipliers,
+                external,
+                loads.tangents,
+                loads.wrenches,
+                loads.bodies,
+                dt,
+                penalty,
+                renew,
+            )
             if change < 0.0 or not np.isfinite(change):
                 return int(change) if change < 0.0 else 0
             limit = self.solver.tolerance + kinematics.rounding(self.q)
             if change <= limit:
-                worst = dynamics.finish_step(self.memory, self.drive, self.q, self.qd, self.qdd,
-                                             dt, penalty)
+                worst = dynamics.finish_step(
+                    self.memory, self.drive, self.q, self.qd, self.qdd, dt, penalty
+                )
                 if worst <= limit:
                     return iteration + 1
             renew, previous = change > 0.1 * previous, change
@@ -282,8 +366,14 @@ class NaturalModel(Inspection):
 
     def state(self) -> State:
         """A copy of the state, for `restore`."""
-        return State(self.q.copy(), self.qd.copy(), self.qdd.copy(), self.multipliers.copy(),
-                     self.drive.copy(), self.force_error.copy())
+        return State(
+            self.q.copy(),
+            self.qd.copy(),
+            self.qdd.copy(),
+            self.multipliers.copy(),
+            self.drive.copy(),
+            self.force_error.copy(),
+        )
 
     def restore(self, state: State) -> None:
         """Go back to a state."""

@@ -29,18 +29,74 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # Sections of the integer array.
-(FORM_POINTER, FORM_COLUMN, CONSTRAINTS, JACOBIAN_POINTER, JACOBIAN_COLUMN, JACOBIAN_SLOT,
- NORMAL_SLOT, MASS_POINTER, MASS_COLUMN, MASS_SLOT, SPRINGS, SPRING_SLOT, COORDINATE_SPRINGS,
- BODIES, BODY_POINTER, BODY_COLUMN, BODY_SLOT_POINTER, BODY_SLOT, INDEPENDENT, DIAGONAL_SLOT,
- PERMUTATION, MATRIX_POINTER, MATRIX_COLUMN, FACTOR_POINTER, FACTOR_ROW, ROW_POINTER, ROW_COLUMN,
- SPRING_POINTER, SPRING_COLUMN, SPRING_SLOT_POINTER, INTEGER_SECTIONS) = range(31)
+(
+    FORM_POINTER,
+    FORM_COLUMN,
+    CONSTRAINTS,
+    JACOBIAN_POINTER,
+    JACOBIAN_COLUMN,
+    JACOBIAN_SLOT,
+    NORMAL_SLOT,
+    MASS_POINTER,
+    MASS_COLUMN,
+    MASS_SLOT,
+    SPRINGS,
+    SPRING_SLOT,
+    COORDINATE_SPRINGS,
+    BODIES,
+    BODY_POINTER,
+    BODY_COLUMN,
+    BODY_SLOT_POINTER,
+    BODY_SLOT,
+    INDEPENDENT,
+    DIAGONAL_SLOT,
+    PERMUTATION,
+    MATRIX_POINTER,
+    MATRIX_COLUMN,
+    FACTOR_POINTER,
+    FACTOR_ROW,
+    ROW_POINTER,
+    ROW_COLUMN,
+    SPRING_POINTER,
+    SPRING_COLUMN,
+    SPRING_SLOT_POINTER,
+    INTEGER_SECTIONS,
+) = range(31)
 # Sections of the real array.
-(FORM_VALUE, FORM_CONSTANT, MASS_VALUE, GRAVITY_FORCE, SPRING_VALUE, COORDINATE_SPRING_VALUE,
- BODY_MATRIX, SPRING_MATRIX, REAL_SECTIONS) = range(9)
+(
+    FORM_VALUE,
+    FORM_CONSTANT,
+    MASS_VALUE,
+    GRAVITY_FORCE,
+    SPRING_VALUE,
+    COORDINATE_SPRING_VALUE,
+    BODY_MATRIX,
+    SPRING_MATRIX,
+    REAL_SECTIONS,
+) = range(9)
 # Sections of the scratch array.
-(POSITION, RATE, ACCELERATION, DIRECTION, RESIDUAL, JACOBIAN, MATRIX, FACTOR, WORK, RIGHT, FORCE,
- INCREMENT, ROWS, ROWS_2, FIRST_HAT, SECOND_HAT, KEEP, SIGMA, DYNAMIC_PART,
- SCRATCH_SECTIONS) = range(20)
+(
+    POSITION,
+    RATE,
+    ACCELERATION,
+    DIRECTION,
+    RESIDUAL,
+    JACOBIAN,
+    MATRIX,
+    FACTOR,
+    WORK,
+    RIGHT,
+    FORCE,
+    INCREMENT,
+    ROWS,
+    ROWS_2,
+    FIRST_HAT,
+    SECOND_HAT,
+    KEEP,
+    SIGMA,
+    DYNAMIC_PART,
+    SCRATCH_SECTIONS,
+) = range(20)
 COLUMNS_PER_CONSTRAINT = 5
 LOAD_SIZE = 27  # force 3, local point 3, moment 3, stiffness 3x3, damping 3x3
 
@@ -48,19 +104,19 @@ LOAD_SIZE = 27  # force 3, local point 3, moment 3, stiffness 3x3, damping 3x3
 @njit(cache=True, nogil=True)
 def integers_of(packed: IntArray, section: int) -> IntArray:
     """View of one section of the packed integers."""
-    return packed[packed[section]:packed[section + 1]]
+    return packed[packed[section] : packed[section + 1]]
 
 
 @njit(cache=True, nogil=True)
 def indices_of(packed: IntArray, section: int) -> Any:
     """The same as unsigned numbers: indexing then needs no test for negative indices."""
-    return packed[packed[section]:packed[section + 1]].view(np.uint64)
+    return packed[packed[section] : packed[section + 1]].view(np.uint64)
 
 
 @njit(cache=True, nogil=True)
 def reals_of(packed: Array, table: IntArray, section: int) -> Array:
     """View of one section of a packed real array; its table stands in the integers' tail."""
-    return packed[table[section]:table[section + 1]]
+    return packed[table[section] : table[section + 1]]
 
 
 @dataclass(frozen=True)
@@ -107,12 +163,13 @@ def pack_forms(forms: list[Form]) -> tuple[IntArray, IntArray, Array, Array]:
 
 def constraint_rows(record: Constraint, pointer: IntArray, columns: IntArray) -> list[int]:
     """Columns that a constraint touches, in the order in which its kernel visits them."""
+
     def of_form(number: int) -> list[int]:
-        return [int(c) for c in columns[pointer[3 * number]:pointer[3 * number + 3]]]
+        return [int(c) for c in columns[pointer[3 * number] : pointer[3 * number + 3]]]
 
     a, b, c = record.forms
     if record.kind == LINEAR:
-        return [int(k) for k in columns[pointer[a]:pointer[a + 1]]]
+        return [int(k) for k in columns[pointer[a] : pointer[a + 1]]]
     if record.kind == DOT:
         return of_form(a) + of_form(b)
     if record.kind == ANGLE:
@@ -144,8 +201,9 @@ def gravity_force(description: Description) -> Array:
 
 
 def _pair_slots(pattern: Pattern, columns: list[int]) -> list[int]:
-    return [pattern.slot(columns[i], columns[j]) for i in range(len(columns))
-            for j in range(i + 1)]
+    return [
+        pattern.slot(columns[i], columns[j]) for i in range(len(columns)) for j in range(i + 1)
+    ]
 
 
 def _pointer_of(lists: list[list[int]]) -> IntArray:
@@ -178,59 +236,97 @@ def _lay_out(description: Description, M: Array, pointer: IntArray, columns: Int
     body_columns = [sorted(frozenset().union(*(f.columns for f in forms))) for forms in bodies]
     springs = [description.forms[s.form] for s in description.springs]
     spring_columns = [sorted(form.columns) for form in springs]
-    pattern = analyse(M.shape[0], [*rows, *body_columns, *spring_columns,
-                                   *([i, *row] for i, row in enumerate(mass_rows))])
-    return _Layout(visits, rows, mass_rows, bodies, body_columns, springs, spring_columns,
-                   pattern)
+    pattern = analyse(
+        M.shape[0],
+        [*rows, *body_columns, *spring_columns, *([i, *row] for i, row in enumerate(mass_rows))],
+    )
+    return _Layout(visits, rows, mass_rows, bodies, body_columns, springs, spring_columns, pattern)
 
 
-def _integer_sections(description: Description, layout: _Layout, pointer: IntArray,
-                      columns: IntArray, independent: list[int]) -> IntArray:
+def _integer_sections(
+    description: Description,
+    layout: _Layout,
+    pointer: IntArray,
+    columns: IntArray,
+    independent: list[int],
+) -> IntArray:
     """Integer sections in the order of the constants at the top."""
     pattern, size = layout.pattern, len(description.names)
     numbers = {form.key: i for i, form in enumerate(description.forms)}
     starts = np.cumsum([0] + [len(row) for row in layout.rows])
-    slots = [int(start) + int(np.searchsorted(row, column))
-             for start, row, visit in zip(starts, layout.rows, layout.visits, strict=False)
-             for column in visit]
+    slots = [
+        int(start) + int(np.searchsorted(row, column))
+        for start, row, visit in zip(starts, layout.rows, layout.visits, strict=False)
+        for column in visit
+    ]
     body_slots = [_pair_slots(pattern, c) for c in layout.body_columns]
     spring_slots = [_pair_slots(pattern, c) for c in layout.spring_columns]
-    mass_slots = [pattern.slot(i, j) if j <= i else -1
-                  for i, row in enumerate(layout.mass_rows) for j in row]
-    return _join_integers([
-        pointer, columns,
-        _integer([[r.kind, *r.forms, r.coordinate] for r in description.constraints]),
-        _pointer_of(layout.rows), _flat(layout.rows), _integer(slots),
-        _flat([_pair_slots(pattern, row) for row in layout.rows]),
-        _pointer_of(layout.mass_rows), _flat(layout.mass_rows), _integer(mass_slots),
-        _integer([s.form for s in description.springs]), _flat(spring_slots),
-        _integer([s.coordinate for s in description.coordinate_springs]),
-        _integer([numbers[f.key] for forms in layout.bodies for f in forms]),
-        _pointer_of(layout.body_columns), _flat(layout.body_columns),
-        _pointer_of(body_slots), _flat(body_slots), _integer(independent),
-        _integer([pattern.slot(i, i) for i in range(size)]),
-        pattern.permutation, pattern.matrix_pointer, pattern.matrix_column,
-        pattern.factor_pointer, pattern.factor_row, pattern.row_pointer, pattern.row_column,
-        _pointer_of(layout.spring_columns), _flat(layout.spring_columns),
-        _pointer_of(spring_slots)])
+    mass_slots = [
+        pattern.slot(i, j) if j <= i else -1 for i, row in enumerate(layout.mass_rows) for j in row
+    ]
+    return _join_integers(
+        [
+            pointer,
+            columns,
+            _integer([[r.kind, *r.forms, r.coordinate] for r in description.constraints]),
+            _pointer_of(layout.rows),
+            _flat(layout.rows),
+            _integer(slots),
+            _flat([_pair_slots(pattern, row) for row in layout.rows]),
+            _pointer_of(layout.mass_rows),
+            _flat(layout.mass_rows),
+            _integer(mass_slots),
+            _integer([s.form for s in description.springs]),
+            _flat(spring_slots),
+            _integer([s.coordinate for s in description.coordinate_springs]),
+            _integer([numbers[f.key] for forms in layout.bodies for f in forms]),
+            _pointer_of(layout.body_columns),
+            _flat(layout.body_columns),
+            _pointer_of(body_slots),
+            _flat(body_slots),
+            _integer(independent),
+            _integer([pattern.slot(i, i) for i in range(size)]),
+            pattern.permutation,
+            pattern.matrix_pointer,
+            pattern.matrix_column,
+            pattern.factor_pointer,
+            pattern.factor_row,
+            pattern.row_pointer,
+            pattern.row_column,
+            _pointer_of(layout.spring_columns),
+            _flat(layout.spring_columns),
+            _pointer_of(spring_slots),
+        ]
+    )
 
 
-def _real_sections(description: Description, layout: _Layout, M: Array, values: Array,
-                   constants: Array) -> tuple[Array, IntArray]:
+def _real_sections(
+    description: Description, layout: _Layout, M: Array, values: Array, constants: Array
+) -> tuple[Array, IntArray]:
     """Real sections in the order of the constants at the top."""
     size = M.shape[0]
-    bodies = [np.vstack([f.matrix(size) for f in forms])[:, columns].ravel()
-              for forms, columns in zip(layout.bodies, layout.body_columns, strict=True)]
-    springs = [form.matrix(size)[:, columns].ravel()
-               for form, columns in zip(layout.springs, layout.spring_columns, strict=True)]
-    return _join_reals([
-        values, constants,
-        np.array([M[i, j] for i, row in enumerate(layout.mass_rows) for j in row]),
-        gravity_force(description),
-        np.array([[s.stiffness, s.damping, s.free_length, s.preload]
-                  for s in description.springs]),
-        np.array([[s.stiffness, s.damping, s.rest] for s in description.coordinate_springs]),
-        np.concatenate([np.zeros(0), *bodies]), np.concatenate([np.zeros(0), *springs])])
+    bodies = [
+        np.vstack([f.matrix(size) for f in forms])[:, columns].ravel()
+        for forms, columns in zip(layout.bodies, layout.body_columns, strict=True)
+    ]
+    springs = [
+        form.matrix(size)[:, columns].ravel()
+        for form, columns in zip(layout.springs, layout.spring_columns, strict=True)
+    ]
+    return _join_reals(
+        [
+            values,
+            constants,
+            np.array([M[i, j] for i, row in enumerate(layout.mass_rows) for j in row]),
+            gravity_force(description),
+            np.array(
+                [[s.stiffness, s.damping, s.free_length, s.preload] for s in description.springs]
+            ),
+            np.array([[s.stiffness, s.damping, s.rest] for s in description.coordinate_springs]),
+            np.concatenate([np.zeros(0), *bodies]),
+            np.concatenate([np.zeros(0), *springs]),
+        ]
+    )
 
 
 def pack(description: Description, independent: list[int]) -> Packed:
@@ -245,8 +341,22 @@ def pack(description: Description, independent: list[int]) -> Packed:
     sizes = dict.fromkeys(range(SCRATCH_SECTIONS), size)
     sizes.update(dict.fromkeys((POSITION, RATE, ACCELERATION, DIRECTION), forms3))
     sizes.update(dict.fromkeys((RESIDUAL, ROWS, ROWS_2, SIGMA), rows))
-    sizes.update({JACOBIAN: sum(len(row) for row in layout.rows), MATRIX: entries,
-                  DYNAMIC_PART: entries, FACTOR: layout.pattern.factor_row.size})
+    sizes.update(
+        {
+            JACOBIAN: sum(len(row) for row in layout.rows),
+            MATRIX: entries,
+            DYNAMIC_PART: entries,
+            FACTOR: layout.pattern.factor_row.size,
+        }
+    )
     places = np.cumsum([0] + [sizes[k] for k in range(SCRATCH_SECTIONS)]).astype(np.int64)
-    return Packed(integers, reals, table, np.zeros(int(places[-1])), places,
-                  np.zeros(size, dtype=np.uint64), M, layout.pattern)
+    return Packed(
+        integers,
+        reals,
+        table,
+        np.zeros(int(places[-1])),
+        places,
+        np.zeros(size, dtype=np.uint64),
+        M,
+        layout.pattern,
+    )

@@ -53,17 +53,31 @@ def _solve_block(memory: Memory, rows: Array, chosen: IntArray, X: Array) -> Non
                 right[independent[chosen[c]], c] += 1.0
         add_transposed_block(memory, defect, right)
         cholesky.solve_block(
-            indices_of(integers, pk.FACTOR_POINTER), indices_of(integers, pk.FACTOR_ROW),
-            reals_of(scratch, places, pk.FACTOR), indices_of(integers, pk.PERMUTATION), right,
-            work, step)
+            indices_of(integers, pk.FACTOR_POINTER),
+            indices_of(integers, pk.FACTOR_ROW),
+            reals_of(scratch, places, pk.FACTOR),
+            indices_of(integers, pk.PERMUTATION),
+            right,
+            work,
+            step,
+        )
         for i in range(X.shape[0]):
             for c in range(X.shape[1]):
                 X[i, c] += step[i, c]
 
 
 @njit(cache=True, nogil=True)
-def r_matrices(memory: Memory, q: Array, qd: Array, qdd: Array, chosen: IntArray, order: int,
-               R: Array, Rd: Array, Rdd: Array) -> None:
+def r_matrices(
+    memory: Memory,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    chosen: IntArray,
+    order: int,
+    R: Array,
+    Rd: Array,
+    Rdd: Array,
+) -> None:
     """R = dq/dz (59), R' (107) and R'' at the pose of JACOBIAN, POSITION and FACTOR.
 
     Phi_q R = 0, Phi_q R' = -Phi_q' R, Phi_q R'' = -2 Phi_q' R' - Phi_q'' R, with B R = 1 and
@@ -96,8 +110,18 @@ def r_matrices(memory: Memory, q: Array, qd: Array, qdd: Array, chosen: IntArray
 
 
 @njit(cache=True, nogil=True)
-def fresh_r_matrices(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array,
-                     chosen: IntArray, order: int, R: Array, Rd: Array, Rdd: Array) -> int:
+def fresh_r_matrices(
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    chosen: IntArray,
+    order: int,
+    R: Array,
+    Rd: Array,
+    Rdd: Array,
+) -> int:
     """`r_matrices` at a new pose: evaluate, factorise and solve in one call."""
     evaluate(memory, drive, q)
     bad = factorise_kinematics(memory)

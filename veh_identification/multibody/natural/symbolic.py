@@ -76,8 +76,7 @@ def analyse(size: int, cliques: Iterable[Iterable[int]]) -> Pattern:
     order, later = minimum_degree(neighbours)
     position = np.empty(size, dtype=np.int64)
     position[order] = np.arange(size)
-    factor_columns = [[k] + sorted(int(position[node]) for node in later[k])
-                      for k in range(size)]
+    factor_columns = [[k] + sorted(int(position[node]) for node in later[k]) for k in range(size)]
     rows: list[list[int]] = [[] for _ in range(size)]
     for column, entries in enumerate(factor_columns):
         for row in entries[1:]:
@@ -93,5 +92,14 @@ def analyse(size: int, cliques: Iterable[Iterable[int]]) -> Pattern:
     for k, columns in enumerate(matrix_rows):
         for offset, column in enumerate(columns):
             slots[(order[k], order[column])] = int(matrix_pointer[k]) + offset
-    return Pattern(np.array(order, dtype=np.int64), position, matrix_pointer, matrix_column,
-                   factor_pointer, factor_row, row_pointer, row_column, slots)
+    return Pattern(
+        np.array(order, dtype=np.int64),
+        position,
+        matrix_pointer,
+        matrix_column,
+        factor_pointer,
+        factor_row,
+        row_pointer,
+        row_column,
+        slots,
+    )

@@ -16,8 +16,7 @@ Memory = tuple[Any, ...]
 
 
 @njit(cache=True, nogil=True)
-def body_values(memory: Memory, body: int, q: Array, qd: Array, qdd: Array,
-                values: Array) -> None:
+def body_values(memory: Memory, body: int, q: Array, qd: Array, qdd: Array, values: Array) -> None:
     """[origin, e1, e2, e3] and its first and second derivative into `values` (3, 12)."""
     integers, reals, table, _, _, _ = memory
     pointer = integers_of(integers, pk.FORM_POINTER)
@@ -36,8 +35,9 @@ def body_values(memory: Memory, body: int, q: Array, qd: Array, qdd: Array,
 
 
 @njit(cache=True, nogil=True)
-def body_derivatives(memory: Memory, body: int, order: int, R: Array, Rd: Array, Rdd: Array,
-                     derivatives: Array) -> None:
+def body_derivatives(
+    memory: Memory, body: int, order: int, R: Array, Rd: Array, Rdd: Array, derivatives: Array
+) -> None:
     """A R, A R' and A R'' of the body's frame into `derivatives` (3, 12, z)."""
     integers, reals, table, _, _, _ = memory
     pointer = integers_of(integers, pk.FORM_POINTER)
@@ -55,8 +55,19 @@ def body_derivatives(memory: Memory, body: int, order: int, R: Array, Rd: Array,
 
 
 @njit(cache=True, nogil=True)
-def body_motion(memory: Memory, body: int, q: Array, qd: Array, qdd: Array, order: int, R: Array,
-                Rd: Array, Rdd: Array, values: Array, derivatives: Array) -> None:
+def body_motion(
+    memory: Memory,
+    body: int,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    order: int,
+    R: Array,
+    Rd: Array,
+    Rdd: Array,
+    values: Array,
+    derivatives: Array,
+) -> None:
     """`body_values` and, for order >= 0, `body_derivatives` in one call."""
     body_values(memory, body, q, qd, qdd, values)
     body_derivatives(memory, body, order, R, Rd, Rdd, derivatives)

@@ -10,5 +10,16 @@ from veh_identification.observation.sensors.rotation import (
     count_angle,
 )
 
-__all__ = ['Accelerometer', 'CoordinateRateSensor', 'CoordinateSensor', 'Course', 'GpsPosition',
-           'GpsVelocity', 'Gyroscope', 'RollingWheelRate', 'count_angle', 'predict', 'read']
+__all__ = [
+    'Accelerometer',
+    'CoordinateRateSensor',
+    'CoordinateSensor',
+    'Course',
+    'GpsPosition',
+    'GpsVelocity',
+    'Gyroscope',
+    'RollingWheelRate',
+    'count_angle',
+    'predict',
+    'read',
+]

@@ -25,8 +25,9 @@ def variances(name: str, deviation: Sequence[float] | float, size: int) -> Array
     """Variances from standard deviations; a sensor without a positive one is refused."""
     values = np.full(size, np.asarray(deviation, dtype=float)) ** 2
     if not np.all(np.isfinite(values)) or not np.all(values > 0.0):
-        raise ParameterError(f'sensor {name!r}: its standard deviation must be positive, found '
-                             f'{deviation}')
+        raise ParameterError(
+            f'sensor {name!r}: its standard deviation must be positive, found {deviation}'
+        )
     return values
 
 
@@ -34,8 +35,9 @@ def weights(name: str, position: Sequence[float]) -> Array:
     """(1, x, y, z) of a mounting position in the body."""
     values = np.concatenate([[1.0], np.asarray(position, dtype=float), np.zeros(3)])[:4]
     if not np.all(np.isfinite(values)):
-        raise ParameterError(f'sensor {name!r}: its mounting position must be finite, found '
-                             f'{position}')
+        raise ParameterError(
+            f'sensor {name!r}: its mounting position must be finite, found {position}'
+        )
     return values
 
 
@@ -57,13 +59,22 @@ def bias_parameters(axes: Index, deviation: float, walk: float) -> tuple[Paramet
 def read(sensor: Sensor, model: Model, parameters: Array | None = None) -> Reading:
     """A fresh reading of one sensor, outside any filter."""
     count = len(sensor.parameters)
-    values = (np.array([p.initial for p in sensor.parameters], dtype=float)
-              if parameters is None else parameters)
+    values = (
+        np.array([p.initial for p in sensor.parameters], dtype=float)
+        if parameters is None
+        else parameters
+    )
     n = 3 * model.size
     H = np.zeros((sensor.size, n + count))
-    reading = reading_views(H, np.zeros(sensor.size), np.zeros(sensor.size),
-                            np.ones(sensor.size, dtype=bool), model.size, 3,
-                            slice(n, n + count))
+    reading = reading_views(
+        H,
+        np.zeros(sensor.size),
+        np.zeros(sensor.size),
+        np.ones(sensor.size, dtype=bool),
+        model.size,
+        3,
+        slice(n, n + count),
+    )
     sensor.linearise(model, values, reading)
     return reading
 

@@ -42,18 +42,30 @@ class GpsPosition:
     wrap = False
     order = 0
 
-    def __init__(self, name: str, body: str, antenna: Sequence[float], deviation: float
-                 | Sequence[float], *, components: int = 3, rotate: bool = True,
-                 delay: float = 0.0, drift: tuple[float, float] = (0.0, math.inf),
-                 climb: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: str,
+        antenna: Sequence[float],
+        deviation: float | Sequence[float],
+        *,
+        components: int = 3,
+        rotate: bool = True,
+        delay: float = 0.0,
+        drift: tuple[float, float] = (0.0, math.inf),
+        climb: float = 0.0,
+    ) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
         self.rotate = rotate
         self._w = weights(name, antenna)
         self._drift = drift[0]
         self._variance = self._fast(variances(name, deviation, components))
-        own = [Parameter(f'drift_{axis}', 0.0, *drift_process(drift)) for axis in 'xy'
-               if self._drift > 0.0]
-        self._columns = np.eye(components)[:, :len(own)]
+        own = [
+            Parameter(f'drift_{axis}', 0.0, *drift_process(drift))
+            for axis in 'xy'
+            if self._drift > 0.0
+        ]
+        self._columns = np.eye(components)[:, : len(own)]
         if climb > 0.0 and components == 3:
             own.append(Parameter('height', 0.0, UNKNOWN_HEIGHT, climb))
             self._columns = np.column_stack([self._columns, [0.0, 0.0, 1.0]])
@@ -72,8 +84,9 @@ class GpsPosition:
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, 0)
-        position_rows(view.values, view.derivatives, self._w, self.rotate, reading.value,
-                      reading.z)
+        position_rows(
+            view.values, view.derivatives, self._w, self.rotate, reading.value, reading.z
+        )
         if self.parameters:
             reading.value += self._columns @ parameters
             reading.parameters[:] = self._columns
@@ -90,20 +103,28 @@ class GpsVelocity:
     wrap = False
     order = 1
 
-    def __init__(self, name: str, body: str, antenna: Sequence[float], deviation: float
-                 | Sequence[float], *, components: int = 2, delay: float = 0.0,
-                 delay_deviation: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: str,
+        antenna: Sequence[float],
+        deviation: float | Sequence[float],
+        *,
+        components: int = 2,
+        delay: float = 0.0,
+        delay_deviation: float = 0.0,
+    ) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
         self.parameters: tuple[Parameter, ...] = (
-            (Parameter('delay', 0.0, delay_deviation),) if delay_deviation > 0.0 else ())
+            (Parameter('delay', 0.0, delay_deviation),) if delay_deviation > 0.0 else ()
+        )
         self._w = weights(name, antenna)
         self._variance = variances(name, deviation, components)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, 1)
-        velocity_rows(view.values, view.derivatives, self._w, reading.value, reading.z,
-                      reading.zd)
+        velocity_rows(view.values, view.derivatives, self._w, reading.value, reading.z, reading.zd)
         if self.parameters:
             for axis in range(self.size):
                 acceleration = point(view.values[2], self._w, axis)
@@ -124,12 +145,22 @@ class Course:
     wrap = True
     size = 1
 
-    def __init__(self, name: str, body: str, antenna: Sequence[float], deviation: float, *,
-                 minimum_speed: float = 1.0, speed_deviation: float = 0.0, sideslip: bool = True,
-                 delay: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: str,
+        antenna: Sequence[float],
+        deviation: float,
+        *,
+        minimum_speed: float = 1.0,
+        speed_deviation: float = 0.0,
+        sideslip: bool = True,
+        delay: float = 0.0,
+    ) -> None:
         if not minimum_speed > 0.0:
-            raise ParameterError(f'sensor {name!r}: minimum_speed must be positive, found '
-                                 f'{minimum_speed}')
+            raise ParameterError(
+                f'sensor {name!r}: minimum_speed must be positive, found {minimum_speed}'
+            )
         self.name, self.body, self.delay = name, body, delay
         self.minimum_speed, self.speed_deviation = minimum_speed, speed_deviation
         self.sideslip = sideslip
@@ -142,11 +173,13 @@ class Course:
         """Fill the reading."""
         view = model.body(self.body, self.order)
         if self.sideslip:
-            speed = course_rows(view.values, view.derivatives, self._w, reading.value, reading.z,
-                                reading.zd)
+            speed = course_rows(
+                view.values, view.derivatives, self._w, reading.value, reading.z, reading.zd
+            )
         else:
             yaw_rows(view.values, view.derivatives, reading.value, reading.z)
             speed = speed_of(view.values, self._w)
         reading.available[0] = speed > self.minimum_speed
-        reading.variance[0] = self._variance[0] + (
-            self.speed_deviation / max(speed, self.minimum_speed)) ** 2
+        reading.variance[0] = (
+            self._variance[0] + (self.speed_deviation / max(speed, self.minimum_speed)) ** 2
+        )

@@ -42,10 +42,19 @@ class Gyroscope:
     wrap = False
     order = 1
 
-    def __init__(self, name: str, body: str, deviation: float | Sequence[float], *,
-                 mounting: Array | None = None, axes: Sequence[int] = (0, 1, 2),
-                 bias_deviation: float = 0.0, bias_walk: float = 0.0, delay: float = 0.0,
-                 in_body_axes: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: str,
+        deviation: float | Sequence[float],
+        *,
+        mounting: Array | None = None,
+        axes: Sequence[int] = (0, 1, 2),
+        bias_deviation: float = 0.0,
+        bias_walk: float = 0.0,
+        delay: float = 0.0,
+        in_body_axes: bool = False,
+    ) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self._axes = np.array(axes, dtype=np.int64)
         self._mounting = rotation(name, mounting)
@@ -58,8 +67,15 @@ class Gyroscope:
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, 1)
-        gyroscope_rows(view.values, view.derivatives, self._mounting, self._axes, reading.value,
-                       reading.z, reading.zd)
+        gyroscope_rows(
+            view.values,
+            view.derivatives,
+            self._mounting,
+            self._axes,
+            reading.value,
+            reading.z,
+            reading.zd,
+        )
         if self.parameters:
             reading.value += parameters
             reading.parameters[:] = np.eye(self.size)
@@ -75,12 +91,22 @@ class Accelerometer:
 
     wrap = False
 
-    def __init__(self, name: str, body: str, position: Sequence[float],
-                 deviation: float | Sequence[float], gravity: Sequence[float], *,
-                 mounting: Array | None = None, axes: Sequence[int] = (0, 1, 2),
-                 orientation_only: bool = False, bias_deviation: float = 0.0,
-                 bias_walk: float = 0.0, delay: float = 0.0, in_body_axes: bool = False
-                 ) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: str,
+        position: Sequence[float],
+        deviation: float | Sequence[float],
+        gravity: Sequence[float],
+        *,
+        mounting: Array | None = None,
+        axes: Sequence[int] = (0, 1, 2),
+        orientation_only: bool = False,
+        bias_deviation: float = 0.0,
+        bias_walk: float = 0.0,
+        delay: float = 0.0,
+        in_body_axes: bool = False,
+    ) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self.orientation_only = orientation_only
         self.order = 0 if orientation_only else 2
@@ -97,9 +123,19 @@ class Accelerometer:
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, self.order)
-        accelerometer_rows(view.values, view.derivatives, self._w, self._gravity, self._mounting,
-                           self._axes, not self.orientation_only, reading.value, reading.z,
-                           reading.zd, reading.zdd)
+        accelerometer_rows(
+            view.values,
+            view.derivatives,
+            self._w,
+            self._gravity,
+            self._mounting,
+            self._axes,
+            not self.orientation_only,
+            reading.value,
+            reading.z,
+            reading.zd,
+            reading.zdd,
+        )
         if self.parameters:
             reading.value += parameters
             reading.parameters[:] = np.eye(self.size)

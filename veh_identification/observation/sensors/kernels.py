@@ -19,8 +19,12 @@ Array = NDArray[np.float64]
 @njit(cache=True, nogil=True)
 def point(values: Array, w: Array, axis: int) -> float:
     """One component of a body point from 12 frame numbers."""
-    return (w[0] * values[axis] + w[1] * values[3 + axis] + w[2] * values[6 + axis]
-            + w[3] * values[9 + axis])
+    return (
+        w[0] * values[axis]
+        + w[1] * values[3 + axis]
+        + w[2] * values[6 + axis]
+        + w[3] * values[9 + axis]
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -88,8 +92,9 @@ def speed_of(f: Array, w: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def gyroscope_rows(f: Array, D: Array, mounting: Array, axes: NDArray[np.int64], value: Array,
-                   z: Array, zd: Array) -> None:
+def gyroscope_rows(
+    f: Array, D: Array, mounting: Array, axes: NDArray[np.int64], value: Array, z: Array, zd: Array
+) -> None:
     """Angular rates in sensor axes (104)-(109): T^T [e3.e2', e1.e3', e2.e1']."""
     nz = z.shape[1]
     rates = np.zeros(3)
@@ -115,9 +120,19 @@ def gyroscope_rows(f: Array, D: Array, mounting: Array, axes: NDArray[np.int64],
 
 
 @njit(cache=True, nogil=True)
-def accelerometer_rows(f: Array, D: Array, w: Array, gravity: Array, mounting: Array,
-                       axes: NDArray[np.int64], full: bool, value: Array, z: Array, zd: Array,
-                       zdd: Array) -> None:
+def accelerometer_rows(
+    f: Array,
+    D: Array,
+    w: Array,
+    gravity: Array,
+    mounting: Array,
+    axes: NDArray[np.int64],
+    full: bool,
+    value: Array,
+    z: Array,
+    zd: Array,
+    zdd: Array,
+) -> None:
     """Specific force in sensor axes (110)-(118).
 
     `full` adds what the thesis leaves out: the dependence of the acceleration itself on z, z'
@@ -144,15 +159,15 @@ def accelerometer_rows(f: Array, D: Array, w: Array, gravity: Array, mounting: A
                 e = T * f[0, 3 * (k + 1) + axis]
                 value[i] += e * total[axis]
                 for j in range(nz):
-                    z[i, j] += (T * total[axis] * D[0, 3 * (k + 1) + axis, j]
-                                + e * rows[0, axis, j])
+                    z[i, j] += T * total[axis] * D[0, 3 * (k + 1) + axis, j] + e * rows[0, axis, j]
                     zd[i, j] += e * rows[1, axis, j]
                     zdd[i, j] += e * rows[2, axis, j]
 
 
 @njit(cache=True, nogil=True)
-def rolling_rows(f: Array, D: Array, w: Array, radius: float, value: Array, z: Array,
-                 zd: Array) -> None:
+def rolling_rows(
+    f: Array, D: Array, w: Array, radius: float, value: Array, z: Array, zd: Array
+) -> None:
     """Spin rate of a wheel that rolls: forward speed of its hub over its radius."""
     value[0] = 0.0
     z[0, :] = 0.0

@@ -31,18 +31,30 @@ class CoordinateSensor:
     size = 1
     order = 0
 
-    def __init__(self, name: str, coordinate: int, deviation: float, *, resolution: float = 0.0,
-                 counting: bool = False, wrap: bool = False, offset_deviation: float = 0.0,
-                 delay: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        coordinate: int,
+        deviation: float,
+        *,
+        resolution: float = 0.0,
+        counting: bool = False,
+        wrap: bool = False,
+        offset_deviation: float = 0.0,
+        delay: float = 0.0,
+    ) -> None:
         if resolution < 0.0 or (deviation <= 0.0 and resolution <= 0.0):
-            raise ParameterError(f'sensor {name!r}: needs a positive deviation or resolution, '
-                                 f'found {deviation} and {resolution}')
+            raise ParameterError(
+                f'sensor {name!r}: needs a positive deviation or resolution, '
+                f'found {deviation} and {resolution}'
+            )
         self.name, self.wrap, self.delay = name, wrap, delay
         self._coordinate = coordinate
         self._missing = 0.5 * resolution if counting else 0.0
         self._variance = deviation**2 + resolution**2 / 12.0
         self.parameters: tuple[Parameter, ...] = (
-            (Parameter('offset', 0.0, offset_deviation),) if offset_deviation > 0.0 else ())
+            (Parameter('offset', 0.0, offset_deviation),) if offset_deviation > 0.0 else ()
+        )
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -62,8 +74,9 @@ class CoordinateRateSensor:
     order = 1
     wrap = False
 
-    def __init__(self, name: str, coordinate: int, deviation: float, *, delay: float = 0.0
-                 ) -> None:
+    def __init__(
+        self, name: str, coordinate: int, deviation: float, *, delay: float = 0.0
+    ) -> None:
         self.name, self.delay = name, delay
         self._coordinate = coordinate
         self._variance = variances(name, deviation, 1)
@@ -88,26 +101,39 @@ class RollingWheelRate:
     order = 1
     wrap = False
 
-    def __init__(self, name: str, body: str, hub: Sequence[float], radius: float,
-                 deviation: float, *, radius_deviation: float = 0.0, radius_walk: float = 0.0,
-                 delay: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: str,
+        hub: Sequence[float],
+        radius: float,
+        deviation: float,
+        *,
+        radius_deviation: float = 0.0,
+        radius_walk: float = 0.0,
+        delay: float = 0.0,
+    ) -> None:
         if not (math.isfinite(radius) and radius > 0.0):
-            raise ParameterError(f'sensor {name!r}: the wheel radius must be positive, found '
-                                 f'{radius}')
+            raise ParameterError(
+                f'sensor {name!r}: the wheel radius must be positive, found {radius}'
+            )
         self.name, self.body, self.delay = name, body, delay
         self._radius = radius
         self._w = weights(name, hub)
         self._variance = variances(name, deviation, 1)
         self.parameters: tuple[Parameter, ...] = (
             (Parameter('radius', radius, radius_deviation, radius_walk),)
-            if radius_deviation > 0.0 else ())
+            if radius_deviation > 0.0
+            else ()
+        )
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         radius = float(parameters[0]) if self.parameters else self._radius
         view = model.body(self.body, 1)
-        rolling_rows(view.values, view.derivatives, self._w, radius, reading.value, reading.z,
-                     reading.zd)
+        rolling_rows(
+            view.values, view.derivatives, self._w, radius, reading.value, reading.z, reading.zd
+        )
         if self.parameters:
             reading.parameters[0, 0] = -reading.value[0] / radius
         reading.variance[:] = self._variance

@@ -82,9 +82,7 @@ class BagWriter:
         self._partial = partial_name(self.path)
         # The storage file carries the folder's name, so the folder has its final name already
         # and stands inside one with the temporary name.
-        writer = Rosbag2Writer(
-            self._partial / self.path.name, STORAGES[self.storage]
-        )
+        writer = Rosbag2Writer(self._partial / self.path.name, STORAGES[self.storage])
         writer.set_compression(COMPRESSIONS[self.compression], CompressionFormat.ZSTD)
         for key, value in self.custom_data.items():
             writer.set_custom_data(key, value)

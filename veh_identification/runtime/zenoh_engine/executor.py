@@ -75,9 +75,7 @@ class Executor:
             return True
         return False
 
-    def spin(
-        self, duration: float | None = None, until: Callable[[], bool] | None = None
-    ) -> None:
+    def spin(self, duration: float | None = None, until: Callable[[], bool] | None = None) -> None:
         """Run until `stop`, Ctrl-C or SIGTERM; the callback that runs then is finished.
 
         Ends as well after `duration` seconds or as soon as `until()` holds.

@@ -43,9 +43,7 @@ class ZenohPublisher:
     def _declare(self, session: zenoh.Session) -> zenoh.Publisher | zenoh_ext.AdvancedPublisher:
         """As rmw_zenoh: history "keep last" drops on congestion, whatever the reliability."""
         qos = self.endpoint.qos
-        reliability = (
-            zenoh.Reliability.RELIABLE if qos.reliable else zenoh.Reliability.BEST_EFFORT
-        )
+        reliability = zenoh.Reliability.RELIABLE if qos.reliable else zenoh.Reliability.BEST_EFFORT
         if not qos.transient_local:
             return session.declare_publisher(
                 self.endpoint.key,

@@ -27,9 +27,7 @@ _MATCHING_TIME = 5.0
 class Sink(Protocol):
     """Takes serialised messages: a bag writer."""
 
-    def write(
-        self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: QoS
-    ) -> None:
+    def write(self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: QoS) -> None:
         """Store one message."""
         ...
 

@@ -16,10 +16,23 @@ from veh_identification.systems.buggy.configuration import CORNERS
 from veh_identification.systems.buggy.mounting import add_transforms
 
 Array = NDArray[np.float64]
-TOPICS = ('imu/data', 'gps/fix', 'gps/vel', 'joint_states', 'brake/pressure', 'truth/odom',
-          'truth/joint_states')
-FIX_PATHS = ['latitude', 'longitude', 'altitude', 'status.status', 'position_covariance_type',
-             *(f'position_covariance[{k}]' for k in (0, 4, 8))]
+TOPICS = (
+    'imu/data',
+    'gps/fix',
+    'gps/vel',
+    'joint_states',
+    'brake/pressure',
+    'truth/odom',
+    'truth/joint_states',
+)
+FIX_PATHS = [
+    'latitude',
+    'longitude',
+    'altitude',
+    'status.status',
+    'position_covariance_type',
+    *(f'position_covariance[{k}]' for k in (0, 4, 8)),
+]
 STEERING = ('steering_rack', 'steering_fl', 'steering_fr', 'steering_wheel')
 #: Frames of these topics tell where their sensor sits.
 FRAMES = {'imu/data': 'imu', 'gps/fix': 'gps'}
@@ -37,8 +50,12 @@ def wheels(field: str) -> list[str]:
 
 def _paths(topic: str) -> list[str] | None:
     if topic == 'joint_states':
-        return [*wheels('position'), *(f'position[{j}]' for j in STEERING), *wheels('velocity'),
-                *wheels('effort')]
+        return [
+            *wheels('position'),
+            *(f'position[{j}]' for j in STEERING),
+            *wheels('velocity'),
+            *wheels('effort'),
+        ]
     if topic == 'gps/fix':
         return FIX_PATHS
     if topic == 'truth/joint_states':
@@ -52,25 +69,35 @@ class BagTables:
     def __init__(self, bag: Path, progress: Callable[[int, int], None] | None) -> None:
         self.frames, self.problems = StaticFrames(), list[str]()
         with BagReader(bag, on_error='skip', progress=progress) as reader:
-            present = {t: _paths(t) for t in TOPICS
-                       if f'/{t}' in reader.topics and reader.topics[f'/{t}'].count}
+            present = {
+                t: _paths(t)
+                for t in TOPICS
+                if f'/{t}' in reader.topics and reader.topics[f'/{t}'].count
+            }
             self.columns: dict[str, Columns] = columns_of(reader, present) if present else {}
             if '/tf_static' in reader.topics:
                 for item in reader.messages(['/tf_static']):
                     self.problems += add_transforms(self.frames, item.message)
         self.invalid: dict[str, int] = {}
-        stamps = [c.stamps_ns[c.stamps_ns > 0] for t, c in self.columns.items()
-                  if not t.startswith('truth')]
+        stamps = [
+            c.stamps_ns[c.stamps_ns > 0]
+            for t, c in self.columns.items()
+            if not t.startswith('truth')
+        ]
         if not any(s.size for s in stamps):
-            raise BagError(f'{bag}: it holds none of the topics {", ".join(TOPICS[:4])} with a '
-                           'stamp')
+            raise BagError(
+                f'{bag}: it holds none of the topics {", ".join(TOPICS[:4])} with a stamp'
+            )
         self.start_ns = int(min(s.min() for s in stamps if s.size))
 
     @property
     def frame_ids(self) -> dict[str, str]:
         """Frame of the first message of each sensor."""
-        return {name: self.columns[topic].frame_ids[0] for topic, name in FRAMES.items()
-                if topic in self.columns and self.columns[topic].frame_ids}
+        return {
+            name: self.columns[topic].frame_ids[0]
+            for topic, name in FRAMES.items()
+            if topic in self.columns and self.columns[topic].frame_ids
+        }
 
     def values(self, topic: str, paths: list[str]) -> Array:
         """Values (N, columns) in the order of the recording; NaN: not there, or no stamp."""

@@ -39,8 +39,10 @@ def check_out(out: Path) -> None:
         raise OutputError(f'{out} is not a folder')
     foreign = sorted(p.name for p in out.iterdir() if p.name not in RESULTS)
     if foreign:
-        raise OutputError(f'{out} holds {foreign[0]!r}, which is no result of `veh-id observe`: '
-                          'give another folder')
+        raise OutputError(
+            f'{out} holds {foreign[0]!r}, which is no result of `veh-id observe`: '
+            'give another folder'
+        )
 
 
 def _model_alone(run: Callable[[], Run], notes: list[str]) -> Run | None:
@@ -69,17 +71,27 @@ def uncorrected(found: Observed, recording: Recording, progress: Progress | None
     if not recording.truth:
         return None
     if found.observer.starts > 1:
-        recording.notes.append('the observer started anew on the way: no comparison with the '
-                               'model')
+        recording.notes.append(
+            'the observer started anew on the way: no comparison with the model'
+        )
         return None
     vehicle = Vehicle(found.session.car)
     place(vehicle, found.session.start)
-    return _model_alone(lambda: model_alone(found.session.car, recording, vehicle, progress,
-                                            float(found.run.time[-1])), recording.notes)
+    return _model_alone(
+        lambda: model_alone(
+            found.session.car, recording, vehicle, progress, float(found.run.time[-1])
+        ),
+        recording.notes,
+    )
 
 
-def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = None,
-            progress: Progress | None = None) -> str:
+def observe(
+    *,
+    bag: str | Path,
+    out: str | Path,
+    config: str | Path | None = None,
+    progress: Progress | None = None,
+) -> str:
     """Observe a recording; writes OUT/metrics.json, report.html, observed; returns the table."""
     check_out(Path(out))
     car = load(config)
@@ -89,21 +101,36 @@ def observe(*, bag: str | Path, out: str | Path, config: str | Path | None = Non
     system = make_system(recording, config)
     with atomic_folder(Path(out), overwrite=True) as folder:
         with BagWriter(folder / 'observed') as writer:
-            found = observe_arrivals(system, recording, offline_options(system), progress,
-                                     ObservedBag(writer).step)
+            found = observe_arrivals(
+                system, recording, offline_options(system), progress, ObservedBag(writer).step
+            )
         if found is None:
             raise BagError(f'{bag}: no step of the observer could be made of its messages')
         recording.notes.extend(found.observer.events)
         model = uncorrected(found, recording, progress)
         session = found.session
         recording.datum = system.places.datum
-        metrics = summary(recording, found.run, model, session.filter,
-                          session.observed.repeated_steps)
-        metrics |= {'streams': counts_of(found.observer, system), 'config': car.name,
-                    'bag': str(bag), 'version': __version__}
-        (folder / 'metrics.json').write_text(json.dumps(metrics, indent=2) + '\n',
-                                             encoding='utf-8')
-        report = write_buggy_report(folder, found.run, model, recording, metrics, bag=bag, out=out,
-                                    config=config,
-                                    gate_probability=session.car.observer.gate_probability)
+        metrics = summary(
+            recording, found.run, model, session.filter, session.observed.repeated_steps
+        )
+        metrics |= {
+            'streams': counts_of(found.observer, system),
+            'config': car.name,
+            'bag': str(bag),
+            'version': __version__,
+        }
+        (folder / 'metrics.json').write_text(
+            json.dumps(metrics, indent=2) + '\n', encoding='utf-8'
+        )
+        report = write_buggy_report(
+            folder,
+            found.run,
+            model,
+            recording,
+            metrics,
+            bag=bag,
+            out=out,
+            config=config,
+            gate_probability=session.car.observer.gate_probability,
+        )
     return f'{text(metrics)}{report}\n'

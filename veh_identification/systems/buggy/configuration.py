@@ -180,8 +180,9 @@ class Wheels:
 
     def __post_init__(self) -> None:
         if self.driven not in ('front', 'rear', 'all'):
-            raise InputError('sensors.wheels.driven must be front, rear or all, found '
-                             f'{self.driven!r}')
+            raise InputError(
+                f'sensors.wheels.driven must be front, rear or all, found {self.driven!r}'
+            )
 
     def slip_of(self, corner: str) -> float:
         """Deviation of a wheel's slip: an axle without drive slips when braking only."""

@@ -42,8 +42,9 @@ class Driving:
     `present` names the inputs that are known at the start.
     """
 
-    def __init__(self, dt: float, rack: float, present: set[str], origin_ns: int,
-                 timeout: float = 0.5) -> None:
+    def __init__(
+        self, dt: float, rack: float, present: set[str], origin_ns: int, timeout: float = 0.5
+    ) -> None:
         self.missing = {name for name in INPUTS if name not in present}
         self._timeout_ns = round(timeout * NANOSECONDS)
         self._last_ns = dict.fromkeys(present, origin_ns)
@@ -69,8 +70,9 @@ class Driving:
 
     def _look(self, oldest_ns: int) -> None:
         """Which inputs have been silent for too long; their values no longer hold."""
-        self.missing = {name for name in INPUTS
-                        if self._last_ns.get(name, oldest_ns - 1) < oldest_ns}
+        self.missing = {
+            name for name in INPUTS if self._last_ns.get(name, oldest_ns - 1) < oldest_ns
+        }
         if 'torque' in self.missing:
             self._torques = [0.0] * 4
         if 'pressure' in self.missing:
@@ -83,8 +85,10 @@ class Driving:
         self._last_ns[name] = item.time_ns
         if name == 'torque':
             # a message may name some of the wheels only
-            self._torques = [new if new == new else old
-                             for new, old in zip(item.payload, self._torques, strict=True)]
+            self._torques = [
+                new if new == new else old
+                for new, old in zip(item.payload, self._torques, strict=True)
+            ]
         elif name == 'pressure':
             self._pressure = item.payload[0]
         else:

@@ -18,8 +18,7 @@ SLOWEST = 1.0
 POSITION, YAW, PITCH, ROLL = slice(0, 3), 3, 4, 5  # in the error state; pitch and roll: e1z, e2z
 RATES = 10  # where the errors of the rates begin
 STATES = 20
-JOINTS = (*(f'wheel_{c}' for c in CORNERS), *(f'suspension_{c}' for c in CORNERS),
-          'steering_rack')
+JOINTS = (*(f'wheel_{c}' for c in CORNERS), *(f'suspension_{c}' for c in CORNERS), 'steering_rack')
 
 
 class Odometry(NamedTuple):
@@ -77,8 +76,8 @@ def odometry(observed: ObservedVehicle, P: Array) -> Odometry:
     """Pose and twist of the observed car; P is the filter's covariance."""
     frame = observed.vehicle.world_frame()
     numbers, rates = frame[0].tolist(), frame[1].tolist()
-    axes = [numbers[k:k + 3] for k in (3, 6, 9)]
-    turning = [rates[k:k + 3] for k in (3, 6, 9)]
+    axes = [numbers[k : k + 3] for k in (3, 6, 9)]
+    turning = [rates[k : k + 3] for k in (3, 6, 9)]
     velocity = rates[:3]
     linear = _dot(velocity, axes[0]), _dot(velocity, axes[1]), _dot(velocity, axes[2])
     # equation (101): each rate is one axis times the motion of another
@@ -86,8 +85,14 @@ def odometry(observed: ObservedVehicle, P: Array) -> Odometry:
     yaw = math.atan2(axes[0][1], axes[0][0])
     both = _jacobian(yaw, linear)
     covariance = both @ P[:STATES, :STATES] @ both.T
-    return Odometry((numbers[0], numbers[1], numbers[2]), quaternion(axes), linear,
-                    angular, covariance[:6, :6], covariance[6:, 6:])
+    return Odometry(
+        (numbers[0], numbers[1], numbers[2]),
+        quaternion(axes),
+        linear,
+        angular,
+        covariance[:6, :6],
+        covariance[6:, 6:],
+    )
 
 
 def sideslip(linear: Vector) -> float:
@@ -115,9 +120,14 @@ def virtual_sensors(observed: ObservedVehicle, found: Odometry) -> VirtualSensor
     yaw = float(vehicle.model.q[12])
     co, si = math.cos(yaw), math.sin(yaw)
     x, y = float(error[0]), float(error[1])
-    return VirtualSensors(vehicle.report[:, :3].copy(), vehicle.travel, sideslip(found.linear),
-                          (co * x + si * y, co * y - si * x, float(error[2])),
-                          float(error[YAW]), error[6:10].copy())
+    return VirtualSensors(
+        vehicle.report[:, :3].copy(),
+        vehicle.travel,
+        sideslip(found.linear),
+        (co * x + si * y, co * y - si * x, float(error[2])),
+        float(error[YAW]),
+        error[6:10].copy(),
+    )
 
 
 def joints(observed: ObservedVehicle) -> tuple[list[float], list[float]]:
@@ -125,6 +135,7 @@ def joints(observed: ObservedVehicle) -> tuple[list[float], list[float]]:
     vehicle = observed.vehicle
     q, qd = vehicle.model.q, vehicle.model.qd
     # strokes are lengths: compression is minus their change
-    return ([*q[vehicle.spins].tolist(), *vehicle.travel.tolist(), float(q[vehicle.rack])],
-            [*qd[vehicle.spins].tolist(), *(-qd[vehicle.strokes]).tolist(),
-             float(qd[vehicle.rack])])
+    return (
+        [*q[vehicle.spins].tolist(), *vehicle.travel.tolist(), float(q[vehicle.rack])],
+        [*qd[vehicle.spins].tolist(), *(-qd[vehicle.strokes]).tolist(), float(qd[vehicle.rack])],
+    )

@@ -77,7 +77,7 @@ def _point_velocity(frame: Array, arm: Array, out: Array) -> None:
     for k in range(3):
         out[k] = frame[1, k]
     for i in range(3):
-        e = frame[0, 3 * i + 3:3 * i + 6]
+        e = frame[0, 3 * i + 3 : 3 * i + 6]
         local = e[0] * arm[0] + e[1] * arm[1] + e[2] * arm[2]
         for k in range(3):
             out[k] += local * frame[1, 3 * i + 3 + k]
@@ -95,9 +95,19 @@ def _dot(a: Array, b: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def wheel_load(frame: Array, road: Array, tyre: Array, rolling_resistance: float, torque: float,
-               spin: float, tread: Array, trial: Array, dt: float, load: Array, report: Array
-               ) -> None:
+def wheel_load(
+    frame: Array,
+    road: Array,
+    tyre: Array,
+    rolling_resistance: float,
+    torque: float,
+    spin: float,
+    tread: Array,
+    trial: Array,
+    dt: float,
+    load: Array,
+    report: Array,
+) -> None:
     """Tyre force, rolling resistance and drive torque of one wheel as a load row (27)."""
     n, t, side, arm = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     velocity = np.empty(3)
@@ -110,8 +120,7 @@ def wheel_load(frame: Array, road: Array, tyre: Array, rolling_resistance: float
     forward = _dot(frame[1, 0:3], t)
     report[ROLLING] = forward
     deflection = tyre[RADIUS] - distance
-    vertical = (tyre[VERTICAL] * deflection
-                - tyre[VERTICAL_DAMPING] * _dot(frame[1, 0:3], n))
+    vertical = tyre[VERTICAL] * deflection - tyre[VERTICAL_DAMPING] * _dot(frame[1, 0:3], n)
     if deflection <= 0.0 or vertical <= 0.0:
         trial[0], trial[1] = 0.0, 0.0
         return
@@ -139,12 +148,15 @@ def wheel_load(frame: Array, road: Array, tyre: Array, rolling_resistance: float
     resist = rolling_resistance * vertical * distance * np.tanh(forward / ROLLING_SPEED)
     for k in range(3):
         load[k] = vertical * n[k] + force_x * t[k] + force_y * side[k]
-        load[3 + k] = _dot(frame[0, 3 * k + 3:3 * k + 6], arm)
+        load[3 + k] = _dot(frame[0, 3 * k + 3 : 3 * k + 6], arm)
         load[6 + k] -= resist * axis[k]
         for j in range(3):
             load[9 + 3 * k + j] = tyre[VERTICAL] * n[k] * n[j]
-            load[18 + 3 * k + j] = (tyre[VERTICAL_DAMPING] * n[k] * n[j]
-                                    + damp_x * t[k] * t[j] + damp_y * side[k] * side[j])
+            load[18 + 3 * k + j] = (
+                tyre[VERTICAL_DAMPING] * n[k] * n[j]
+                + damp_x * t[k] * t[j]
+                + damp_y * side[k] * side[j]
+            )
     report[FORCE_X], report[FORCE_Y], report[LOAD] = force_x, force_y, vertical
     report[SLIP_X], report[SLIP_Y] = slip_x, slip_y
 
@@ -166,8 +178,9 @@ def suspension_force(row: Array, stroke: float, rate: float, other: float) -> tu
 
 
 @njit(cache=True, nogil=True)
-def _brake(limit: float, rate: float, tread: Array, trial: Array, dt: float
-           ) -> tuple[float, float]:
+def _brake(
+    limit: float, rate: float, tread: Array, trial: Array, dt: float
+) -> tuple[float, float]:
     """Brake torque and its damping: a spring that slides at `limit`, so a parked car stays."""
     trial[2] = tread[2] + dt * rate
     torque = BRAKE_STIFFNESS * trial[2] + BRAKE_DAMPING * rate
@@ -180,10 +193,27 @@ def _brake(limit: float, rate: float, tread: Array, trial: Array, dt: float
 
 
 @njit(cache=True, nogil=True)
-def all_forces(memory: Memory, q: Array, qd: Array, bodies: IntArray, spins: IntArray,
-               strokes: IntArray, tyres: Array, suspension: Array, scalars: Array, road: Array,
-               inputs: Array, tread: Array, trial: Array, dt: float, coordinate_force: Array,
-               tangents: Array, loads: Array, report: Array, frame: Array) -> None:
+def all_forces(
+    memory: Memory,
+    q: Array,
+    qd: Array,
+    bodies: IntArray,
+    spins: IntArray,
+    strokes: IntArray,
+    tyres: Array,
+    suspension: Array,
+    scalars: Array,
+    road: Array,
+    inputs: Array,
+    tread: Array,
+    trial: Array,
+    dt: float,
+    coordinate_force: Array,
+    tangents: Array,
+    loads: Array,
+    report: Array,
+    frame: Array,
+) -> None:
     """Every force but gravity: load rows of the four wheels and the chassis, scalar forces.
 
     `scalars`: rolling resistance, drag, its point (3), brake gains front and rear; `inputs`: wheel
@@ -199,8 +229,19 @@ def all_forces(memory: Memory, q: Array, qd: Array, bodies: IntArray, spins: Int
         chassis[3 + k] = scalars[2 + k]
     for i in range(4):
         body_values(memory, bodies[i], q, qd, qd, frame)
-        wheel_load(frame, road, tyres[i], scalars[0], inputs[i], qd[spins[i]], tread[i], trial[i],
-                   dt, loads[i], report[i])
+        wheel_load(
+            frame,
+            road,
+            tyres[i],
+            scalars[0],
+            inputs[i],
+            qd[spins[i]],
+            tread[i],
+            trial[i],
+            dt,
+            loads[i],
+            report[i],
+        )
         for k in range(3):
             chassis[6 + k] -= inputs[i] * frame[0, 6 + k]  # the shaft leans on the chassis
         spin = spins[i]

@@ -16,13 +16,41 @@ from veh_identification.systems.buggy.configuration import Configuration
 T = TypeVar('T')
 # Fields that may be zero, and fields of any sign; all other numbers must be positive.
 NOT_NEGATIVE = {
-    'antiroll', 'drag', 'rolling_resistance', 'front', 'rear', 'deviation', 'resolution', 'delay',
-    'velocity_delay', 'gyroscope_bias', 'accelerometer_bias', 'rolling_resistance_error',
-    'unevenness', 'slow_damping', 'damping', 'radius_deviation', 'height', 'drift', 'slip',
-    'velocity_delay_deviation', 'wind', 'climb', 'slope_walk', 'tilt_rate', 'shake',
+    'antiroll',
+    'drag',
+    'rolling_resistance',
+    'front',
+    'rear',
+    'deviation',
+    'resolution',
+    'delay',
+    'velocity_delay',
+    'gyroscope_bias',
+    'accelerometer_bias',
+    'rolling_resistance_error',
+    'unevenness',
+    'slow_damping',
+    'damping',
+    'radius_deviation',
+    'height',
+    'drift',
+    'slip',
+    'velocity_delay_deviation',
+    'wind',
+    'climb',
+    'slope_walk',
+    'tilt_rate',
+    'shake',
 }
-SIGNED = {'friction_error', 'initial_yaw', 'direction', 'phase', 'wheel_ratio', 'steering_ratio',
-          'offset'}
+SIGNED = {
+    'friction_error',
+    'initial_yaw',
+    'direction',
+    'phase',
+    'wheel_ratio',
+    'steering_ratio',
+    'offset',
+}
 
 
 def _number(value: Any, where: str, name: str) -> float:
@@ -52,13 +80,16 @@ def _value(kind: Any, data: Any, where: str, name: str) -> Any:
         if not isinstance(data, (list, tuple)):
             raise InputError(f'{where} must be a list, found {data!r}')
         if arguments[-1] is Ellipsis:
-            return tuple(_value(arguments[0], item, f'{where}[{k}]', name)
-                         for k, item in enumerate(data))
+            return tuple(
+                _value(arguments[0], item, f'{where}[{k}]', name) for k, item in enumerate(data)
+            )
         if len(data) != len(arguments):
             raise InputError(f'{where} must hold {len(arguments)} values, found {len(data)}')
         # components of vectors have any sign
-        return tuple(_value(a, item, f'{where}[{k}]', 'phase')
-                     for k, (a, item) in enumerate(zip(arguments, data, strict=True)))
+        return tuple(
+            _value(a, item, f'{where}[{k}]', 'phase')
+            for k, (a, item) in enumerate(zip(arguments, data, strict=True))
+        )
     if kind is bool:
         if not isinstance(data, bool):
             raise InputError(f'{where} must be true or false, found {data!r}')
@@ -76,8 +107,12 @@ def _section(kind: type[T], data: Any, where: str) -> T:
     for name in data:
         if name not in known:
             raise InputError(f'{where}.{name} is not known; there are: {", ".join(sorted(known))}')
-    return kind(**{name: _value(hints[name], value, f'{where}.{name}', name)
-                   for name, value in data.items()})
+    return kind(
+        **{
+            name: _value(hints[name], value, f'{where}.{name}', name)
+            for name, value in data.items()
+        }
+    )
 
 
 def _merged(base: Any, change: Any) -> Any:

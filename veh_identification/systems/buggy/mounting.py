@@ -62,8 +62,11 @@ def _poses(file: Path) -> set[str]:
     sensors = _read(file).get('sensors')
     if not isinstance(sensors, dict):
         return set()
-    return {name for name in ('imu', 'gps') if isinstance(sensors.get(name), dict)
-            and {'position', 'rpy'} & set(sensors[name])}
+    return {
+        name
+        for name in ('imu', 'gps')
+        if isinstance(sensors.get(name), dict) and {'position', 'rpy'} & set(sensors[name])
+    }
 
 
 def add_transforms(frames: StaticFrames, message: Any) -> list[str]:
@@ -72,15 +75,19 @@ def add_transforms(frames: StaticFrames, message: Any) -> list[str]:
     for item in message.transforms:
         t, q = item.transform.translation, item.transform.rotation
         try:
-            frames.set(item.header.frame_id, item.child_frame_id,
-                       Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w)))
+            frames.set(
+                item.header.frame_id,
+                item.child_frame_id,
+                Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w)),
+            )
         except FrameError as error:
             problems.append(f'/tf_static: {error}; it is ignored')
     return problems
 
 
-def mounted(car: Configuration, given: GivenPoses, frames: StaticFrames, frame_ids: dict[str, str]
-            ) -> tuple[Configuration, list[str]]:
+def mounted(
+    car: Configuration, given: GivenPoses, frames: StaticFrames, frame_ids: dict[str, str]
+) -> tuple[Configuration, list[str]]:
     """The car with sensor poses of /tf_static where the configuration gives none, and notes."""
     notes = []
     sensors = car.sensors
@@ -91,19 +98,25 @@ def mounted(car: Configuration, given: GivenPoses, frames: StaticFrames, frame_i
         if not frame or not frames.connected(BASE, frame):
             if name in given.packaged:
                 continue
-            notes.append(f'{name}: neither the configuration nor /tf_static says where '
-                         f'{frame or "it"} sits: taken at {getattr(sensors, name).position}')
+            notes.append(
+                f'{name}: neither the configuration nor /tf_static says where '
+                f'{frame or "it"} sits: taken at {getattr(sensors, name).position}'
+            )
             continue
         pose = frames.lookup(BASE, frame)
         if max(abs(x) for x in pose.translation) > FARTHEST:
-            notes.append(f'/tf_static puts {frame} at {pose.translation} in {BASE}, which is no '
-                         'place on a car: the configuration is used')
+            notes.append(
+                f'/tf_static puts {frame} at {pose.translation} in {BASE}, which is no '
+                'place on a car: the configuration is used'
+            )
             continue
         rounded = ', '.join(f'{x:.3g}' for x in pose.translation)
         notes.append(f'{name}: mounted at ({rounded}) m by /tf_static ({frame})')
         if name == 'imu':
-            sensors = replace(sensors, imu=replace(
-                sensors.imu, position=pose.translation, rpy=to_rpy(pose.rotation)))
+            sensors = replace(
+                sensors,
+                imu=replace(sensors.imu, position=pose.translation, rpy=to_rpy(pose.rotation)),
+            )
         else:
             sensors = replace(sensors, gps=replace(sensors.gps, position=pose.translation))
     return replace(car, sensors=sensors), notes

@@ -31,8 +31,17 @@ def _chassis_model() -> NaturalModel:
     body = builder.free_body('chassis', [1.0, 0, 0, 0, 1.0, 0, 0, 1.0, 0, 1.0], (0.0, 0.0, 0.0))
     world = builder.fixed((1.0, 0.0, 0.0)), builder.fixed((0.0, 1.0, 0.0))
     builder.angle('yaw', world, body.axes[0], 0.0)
-    model = NaturalModel(builder, ['chassis.origin.x', 'chassis.origin.y', 'chassis.origin.z',
-                                   'yaw', 'chassis.e1.z', 'chassis.e2.z'])
+    model = NaturalModel(
+        builder,
+        [
+            'chassis.origin.x',
+            'chassis.origin.y',
+            'chassis.origin.z',
+            'yaw',
+            'chassis.e1.z',
+            'chassis.e2.z',
+        ],
+    )
     model.assemble()
     return model
 
@@ -53,10 +62,12 @@ class ObservedVehicle:
         self.vehicle = vehicle
         model = vehicle.model
         starts = {name[:-2]: i for i, name in enumerate(model.names) if name.endswith('.x')}
-        self._points = np.array([i for name, i in starts.items()
-                                 if 'ball' in name or name == 'rack_point'])
-        self._vectors = np.array([i for name, i in starts.items()
-                                  if name.startswith(('axis_', 'forward_'))])
+        self._points = np.array(
+            [i for name, i in starts.items() if 'ball' in name or name == 'rack_point']
+        )
+        self._vectors = np.array(
+            [i for name, i in starts.items() if name.startswith(('axis_', 'forward_'))]
+        )
         self._chassis = _chassis_model()
         self._independent = np.array(self._chassis.independent, dtype=np.int64)
         self._part, self._errors = np.empty((3, CHASSIS)), np.empty((3, self.size))
@@ -74,8 +85,11 @@ class ObservedVehicle:
         """Mass that forces on the observed coordinates move at design, heading east (126)."""
         mass = self.vehicle.model.reduced_mass(self.vehicle.model.r_matrices()[0])
         seen, hidden = slice(0, self.size), slice(self.size, None)
-        return np.asarray(mass[seen, seen] - mass[seen, hidden] @ np.linalg.solve(
-            mass[hidden, hidden], mass[hidden, seen]), dtype=float)
+        return np.asarray(
+            mass[seen, seen]
+            - mass[seen, hidden] @ np.linalg.solve(mass[hidden, hidden], mass[hidden, seen]),
+            dtype=float,
+        )
 
     # -- prediction and correction ------------------------------------------------------------
 
@@ -116,9 +130,24 @@ class ObservedVehicle:
         errors = self._errors
         errors[0], errors[1] = delta_z, delta_zd
         errors[2] = 0.0 if delta_zdd is None else delta_zdd
-        if correct(chassis.memory, chassis.drive, self._independent, self._part,
-                   model.memory, self.vehicle.chassis, errors, self._points, self._vectors,
-                   self.vehicle.spokes, model.q, model.qd, model.qdd) < 0:
+        if (
+            correct(
+                chassis.memory,
+                chassis.drive,
+                self._independent,
+                self._part,
+                model.memory,
+                self.vehicle.chassis,
+                errors,
+                self._points,
+                self._vectors,
+                self.vehicle.spokes,
+                model.q,
+                model.qd,
+                model.qdd,
+            )
+            < 0
+        ):
             self._fail(errors)
         if delta_zdd is not None:
             model.force_error[self.force_columns] += self._force(delta_zdd)
@@ -129,8 +158,11 @@ class ObservedVehicle:
         """Say why the chassis cannot follow: the same problem once more, with its errors."""
         chassis = self._chassis
         self._load_chassis()
-        chassis.set_independent(chassis.z + errors[0, :POSE], chassis.zd + errors[1, :POSE],
-                                chassis.zdd + errors[2, :POSE])
+        chassis.set_independent(
+            chassis.z + errors[0, :POSE],
+            chassis.zd + errors[1, :POSE],
+            chassis.zdd + errors[2, :POSE],
+        )
         raise EstimationError('the chassis cannot follow its correction')
 
     def _force(self, delta_zdd: Array) -> Array:
@@ -138,8 +170,10 @@ class ObservedVehicle:
         yaw = self.vehicle.model.q[CHASSIS - 1]
         co, si = np.cos(yaw), np.sin(yaw)
         local = delta_zdd.copy()
-        local[0], local[1] = (co * delta_zdd[0] + si * delta_zdd[1],
-                              co * delta_zdd[1] - si * delta_zdd[0])
+        local[0], local[1] = (
+            co * delta_zdd[0] + si * delta_zdd[1],
+            co * delta_zdd[1] - si * delta_zdd[0],
+        )
         force = self._mass @ local
         x, y = force[0], force[1]
         force[0], force[1] = co * x - si * y, si * x + co * y

@@ -56,21 +56,56 @@ def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> 
     rates = np.hypot(imu.gyroscope, [tilt, tilt, 0.0])
     forces = np.hypot(imu.accelerometer, np.array([0.5, 5.0, 5.0]) * shake)
     result: list[Sensor] = [
-        Gyroscope('gyroscope', 'chassis', rates.tolist(),
-                  mounting=mounting, delay=imu.delay, bias_deviation=imu.gyroscope_bias,
-                  bias_walk=1e-8, in_body_axes=True),
-        Accelerometer('accelerometer', 'chassis', imu.position, forces.tolist(),
-                      (0.0, 0.0, -car.gravity), mounting=mounting, delay=imu.delay,
-                      orientation_only=not car.observer.force_estimation,
-                      bias_deviation=imu.accelerometer_bias, bias_walk=1e-6 + slope,
-                      in_body_axes=True),
-        GpsPosition('gps', 'chassis', gps.position, gps.deviation, delay=gps.delay,
-                    drift=(gps.drift, gps.drift_time), climb=road.climb if unknown else 0.0),
-        GpsVelocity('gps_velocity', 'chassis', gps.position, gps.velocity,
-                    delay=gps.velocity_delay, delay_deviation=gps.velocity_delay_deviation),
-        RearSlip('rear_slip', car.observer.slip_deviation, car.gravity, car.tyre.cornering,
-                 car.tyre.friction, minimum_speed=0.0 if rolling(car) else 1.0),
-        RoadContact('road', *car.observer.road_deviation)]
+        Gyroscope(
+            'gyroscope',
+            'chassis',
+            rates.tolist(),
+            mounting=mounting,
+            delay=imu.delay,
+            bias_deviation=imu.gyroscope_bias,
+            bias_walk=1e-8,
+            in_body_axes=True,
+        ),
+        Accelerometer(
+            'accelerometer',
+            'chassis',
+            imu.position,
+            forces.tolist(),
+            (0.0, 0.0, -car.gravity),
+            mounting=mounting,
+            delay=imu.delay,
+            orientation_only=not car.observer.force_estimation,
+            bias_deviation=imu.accelerometer_bias,
+            bias_walk=1e-6 + slope,
+            in_body_axes=True,
+        ),
+        GpsPosition(
+            'gps',
+            'chassis',
+            gps.position,
+            gps.deviation,
+            delay=gps.delay,
+            drift=(gps.drift, gps.drift_time),
+            climb=road.climb if unknown else 0.0,
+        ),
+        GpsVelocity(
+            'gps_velocity',
+            'chassis',
+            gps.position,
+            gps.velocity,
+            delay=gps.velocity_delay,
+            delay_deviation=gps.velocity_delay_deviation,
+        ),
+        RearSlip(
+            'rear_slip',
+            car.observer.slip_deviation,
+            car.gravity,
+            car.tyre.cornering,
+            car.tyre.friction,
+            minimum_speed=0.0 if rolling(car) else 1.0,
+        ),
+        RoadContact('road', *car.observer.road_deviation),
+    ]
     speed = wheels.speed
     if rolling(car) and len(recording.wheel_rate):
         result.append(Standstill())
@@ -79,18 +114,34 @@ def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> 
     for i, corner in enumerate(CORNERS):
         spin = int(vehicle.spins[i])
         if rolling(car) and len(recording.wheel_rate):
-            result.append(RollingWheel(
-                f'wheel_{corner}', car.geometry.centre(corner), int(vehicle.spokes[i, FORWARD]),
-                car.geometry.wheel_radius, speed, (wheels.slip_of(corner), SLIP_TIME),
-                delay=wheels.delay, radius_deviation=wheels.radius_deviation,
-                radius_walk=1e-10))
+            result.append(
+                RollingWheel(
+                    f'wheel_{corner}',
+                    car.geometry.centre(corner),
+                    int(vehicle.spokes[i, FORWARD]),
+                    car.geometry.wheel_radius,
+                    speed,
+                    (wheels.slip_of(corner), SLIP_TIME),
+                    delay=wheels.delay,
+                    radius_deviation=wheels.radius_deviation,
+                    radius_walk=1e-10,
+                )
+            )
         elif len(recording.wheel_angle):
-            result.append(CoordinateSensor(
-                f'wheel_{corner}', spin, wheels.deviation, resolution=wheels.resolution,
-                counting=wheels.resolution > 0.0, delay=wheels.delay))
+            result.append(
+                CoordinateSensor(
+                    f'wheel_{corner}',
+                    spin,
+                    wheels.deviation,
+                    resolution=wheels.resolution,
+                    counting=wheels.resolution > 0.0,
+                    delay=wheels.delay,
+                )
+            )
         elif len(recording.wheel_rate):
-            result.append(CoordinateRateSensor(f'wheel_{corner}', spin, wheels.speed,
-                                               delay=wheels.delay))
+            result.append(
+                CoordinateRateSensor(f'wheel_{corner}', spin, wheels.speed, delay=wheels.delay)
+            )
     return result
 
 
@@ -123,10 +174,14 @@ def settings_of(car: Configuration, recording: Recording, start: Start) -> Error
         # nothing measures the wheels' own coordinates: they follow the model
         white[6:], force[6:], acceleration[6:] = 0.0, 0.0, 0.0
     return ErrorEKFSettings(
-        position_deviation=deviation, velocity_deviation=rates,
-        acceleration_noise=white, force_estimation=o.force_estimation,
-        acceleration_deviation=acceleration, force_noise=force,
-        gate_probability=o.gate_probability)
+        position_deviation=deviation,
+        velocity_deviation=rates,
+        acceleration_noise=white,
+        force_estimation=o.force_estimation,
+        acceleration_deviation=acceleration,
+        force_noise=force,
+        gate_probability=o.gate_probability,
+    )
 
 
 def place(vehicle: Vehicle, start: Start) -> None:
@@ -140,12 +195,19 @@ def make_filter(car: Configuration, recording: Recording, start: Start) -> Vehic
     vehicle = Vehicle(car)
     observed = ObservedVehicle(vehicle)
     place(vehicle, start)
-    filter_ = VehicleErrorEKF(observed, make_sensors(car, vehicle, recording),
-                              settings_of(car, recording, start), car.sensors.gps.position,
-                              leak=SIDE_LEAK if rolling(car) else 0.0)
+    filter_ = VehicleErrorEKF(
+        observed,
+        make_sensors(car, vehicle, recording),
+        settings_of(car, recording, start),
+        car.sensors.gps.position,
+        leak=SIDE_LEAK if rolling(car) else 0.0,
+    )
     if car.sensors.imu.gyroscope_bias > 0.0:
-        known = [car.sensors.imu.gyroscope_bias, car.sensors.imu.gyroscope_bias,
-                 start.gyro_bias_deviation or car.sensors.imu.gyroscope_bias]
+        known = [
+            car.sensors.imu.gyroscope_bias,
+            car.sensors.imu.gyroscope_bias,
+            start.gyro_bias_deviation or car.sensors.imu.gyroscope_bias,
+        ]
         for axis, deviation, value in zip('xyz', known, start.gyro_bias, strict=True):
             filter_.set_parameter(f'gyroscope.bias_{axis}', float(value), deviation)
     return filter_

@@ -55,17 +55,29 @@ class WheelReader:
             if rates is None:
                 return []
             values = tuple(rates.tolist())
-        return [Measurement(name, time, np.array([value]))
-                for name, value in zip(WHEELS, values, strict=True) if value == value]
+        return [
+            Measurement(name, time, np.array([value]))
+            for name, value in zip(WHEELS, values, strict=True)
+            if value == value
+        ]
 
 
 class BuggySession:
     """The started car: its filter, what drives it and which inputs it knows."""
 
-    def __init__(self, car: Configuration, filter_: ErrorEKF, start: Start, origin_ns: int,
-                 driving: Driving, places: Places, wheels: WheelReader, *,
-                 settings: Callable[[set[str]], ErrorEKFSettings], say: Callable[[str], None]
-                 ) -> None:
+    def __init__(
+        self,
+        car: Configuration,
+        filter_: ErrorEKF,
+        start: Start,
+        origin_ns: int,
+        driving: Driving,
+        places: Places,
+        wheels: WheelReader,
+        *,
+        settings: Callable[[set[str]], ErrorEKFSettings],
+        say: Callable[[str], None],
+    ) -> None:
         self.car, self.filter, self.start = car, filter_, start
         self.origin_ns, self.driving = origin_ns, driving
         self.step_ns = round(car.observer.step * 1e9)
@@ -87,9 +99,11 @@ class BuggySession:
         """Measurements of one sample."""
         stream, time, values = stream_of(item.key), self._time(item.time_ns), item.payload
         if stream == 'imu':
-            found = [Measurement(name, time, np.array(part)) for name, part in
-                     (('gyroscope', values[:3]), ('accelerometer', values[3:]))
-                     if sum(part) == sum(part)]
+            found = [
+                Measurement(name, time, np.array(part))
+                for name, part in (('gyroscope', values[:3]), ('accelerometer', values[3:]))
+                if sum(part) == sum(part)
+            ]
         elif stream == 'gps':
             local = self._places.local(values)
             found = [] if local is None else [Measurement('gps', time, *local)]
@@ -125,9 +139,14 @@ class BuggySession:
         bearings = getattr(self.filter, 'bearings', None)
         if bearings is None:
             return []
-        return [words for known, words in (
-            (bearings.placed, 'the place is not known before the first fix'),
-            (bearings.aligned, 'the heading is not known until the car moves')) if not known]
+        return [
+            words
+            for known, words in (
+                (bearings.placed, 'the place is not known before the first fix'),
+                (bearings.aligned, 'the heading is not known until the car moves'),
+            )
+            if not known
+        ]
 
     def pseudo(self, k: int, time: float) -> list[Measurement]:
         """What tyres and road say, at a rate of their own."""
@@ -160,8 +179,14 @@ class BuggySystem:
 
     inputs = frozenset(INPUTS)
 
-    def __init__(self, car: Configuration, *, given: GivenPoses = ALL_GIVEN,
-                 say: Callable[[str], None] = print, input_timeout: float = 0.5) -> None:
+    def __init__(
+        self,
+        car: Configuration,
+        *,
+        given: GivenPoses = ALL_GIVEN,
+        say: Callable[[str], None] = print,
+        input_timeout: float = 0.5,
+    ) -> None:
         self.car, self.say, self.input_timeout = car, say, input_timeout
         self.given = given
         self.delays_ns = delays_ns(car)
@@ -179,8 +204,15 @@ class BuggySystem:
         if known is not None:
             car = replace(car, observer=replace(car.observer, initial_yaw=known.yaw))
         start = find_start(car, prefix)
-        present = {name for name, series in (('torque', prefix.torque), ('rack', prefix.rack),
-                                             ('pressure', prefix.pressure)) if len(series)}
+        present = {
+            name
+            for name, series in (
+                ('torque', prefix.torque),
+                ('rack', prefix.rack),
+                ('pressure', prefix.pressure),
+            )
+            if len(series)
+        }
         if present != set(INPUTS) and not car.observer.force_estimation:
             car = replace(car, observer=replace(car.observer, force_estimation=True))
         for note in (*notes, *prefix.notes, *missing_notes(prefix)):
@@ -191,31 +223,55 @@ class BuggySystem:
         speeds = any(stream_of(item.key) == 'wheel_rate' for item in items)
         return self.session(car, filter_, start, prefix, present, speeds)
 
-    def session(self, car: Configuration, filter_: ErrorEKF, start: Start, prefix: Recording,
-                present: set[str], speeds: bool) -> BuggySession:
+    def session(
+        self,
+        car: Configuration,
+        filter_: ErrorEKF,
+        start: Start,
+        prefix: Recording,
+        present: set[str],
+        speeds: bool,
+    ) -> BuggySession:
         """A session over a filter that stands at its start, one step before the first sample."""
-        driving = Driving(car.observer.step, start.rack, present, prefix.start_ns,
-                          self.input_timeout)
+        driving = Driving(
+            car.observer.step, start.rack, present, prefix.start_ns, self.input_timeout
+        )
 
         def settings(missing: set[str]) -> ErrorEKFSettings:
             there = Series(np.zeros(1), np.zeros((1, 4)))
-            torque, pressure, rack = (Series() if name in missing else there
-                                      for name in ('torque', 'pressure', 'rack'))
+            torque, pressure, rack = (
+                Series() if name in missing else there for name in ('torque', 'pressure', 'rack')
+            )
             changed = replace(prefix, torque=torque, pressure=pressure, rack=rack)
             return settings_of(car, changed, start)
 
         origin_ns = prefix.start_ns - round(car.observer.step * 1e9)
-        return BuggySession(car, filter_, start, origin_ns, driving, self.places,
-                            WheelReader(car, prefix, speeds), settings=settings, say=self.say)
+        return BuggySession(
+            car,
+            filter_,
+            start,
+            origin_ns,
+            driving,
+            self.places,
+            WheelReader(car, prefix, speeds),
+            settings=settings,
+            say=self.say,
+        )
 
 
 def missing_notes(prefix: Recording) -> list[str]:
     """What the sensors do not say, in words."""
     wheels = len(prefix.wheel_angle) or len(prefix.wheel_rate)
-    return [words for there, words in (
-        (len(prefix.gyro), 'no IMU: rates follow the model'),
-        (len(prefix.fix), 'no satellite position: the position drifts'),
-        (len(prefix.velocity), 'no satellite velocity: it follows from the positions'),
-        (len(prefix.torque), INPUTS['torque']), (len(prefix.pressure), INPUTS['pressure']),
-        (len(prefix.rack), INPUTS['rack']),
-        (wheels, 'no wheel angles or speeds: the wheels follow the model')) if not there]
+    return [
+        words
+        for there, words in (
+            (len(prefix.gyro), 'no IMU: rates follow the model'),
+            (len(prefix.fix), 'no satellite position: the position drifts'),
+            (len(prefix.velocity), 'no satellite velocity: it follows from the positions'),
+            (len(prefix.torque), INPUTS['torque']),
+            (len(prefix.pressure), INPUTS['pressure']),
+            (len(prefix.rack), INPUTS['rack']),
+            (wheels, 'no wheel angles or speeds: the wheels follow the model'),
+        )
+        if not there
+    ]

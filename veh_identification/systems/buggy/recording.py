@@ -72,8 +72,14 @@ class Recording:
     @property
     def duration(self) -> float:
         """Time of the last sensor message [s]."""
-        return max((s.time[-1] for s in (self.gyro, self.fix, self.velocity, self.wheel_angle,
-                                         self.wheel_rate) if len(s)), default=0.0)
+        return max(
+            (
+                s.time[-1]
+                for s in (self.gyro, self.fix, self.velocity, self.wheel_angle, self.wheel_rate)
+                if len(s)
+            ),
+            default=0.0,
+        )
 
 
 class _Collector:
@@ -90,8 +96,9 @@ class _Collector:
             return 0
         good = np.isfinite(values).any(axis=1)
         if good.any():
-            self.streams[name] = Stream(name, columns.stamps_ns[good], columns.log_times_ns[good],
-                                        values[good])
+            self.streams[name] = Stream(
+                name, columns.stamps_ns[good], columns.log_times_ns[good], values[good]
+            )
         return int(good.sum())
 
     def series(self, name: str, columns: slice = slice(None), complete: bool = False) -> Series:
@@ -112,8 +119,11 @@ def _imu(source: _Collector) -> None:
     bag = source.bag
     values = bag.values('imu/data', vector('angular_velocity') + vector('linear_acceleration'))
     for part, name in ((slice(0, 3), 'angular_velocity'), (slice(3, 6), 'linear_acceleration')):
-        covariance = bag.values('imu/data', [f'{name}_covariance'])[:, 0] if (
-            f'{name}_covariance' in _names(bag, 'imu/data')) else np.zeros(len(values))
+        covariance = (
+            bag.values('imu/data', [f'{name}_covariance'])[:, 0]
+            if (f'{name}_covariance' in _names(bag, 'imu/data'))
+            else np.zeros(len(values))
+        )
         bad = ~np.isfinite(values[:, part]).all(axis=1) | (covariance == NOT_MEASURED)
         values[bad, part] = np.nan
     source.add('imu', 'imu/data', values)
@@ -140,8 +150,10 @@ def _fixes(source: _Collector, car: Configuration, where: Path) -> tuple[Series,
     place = np.array([frame.from_geodetic(*row[:3]) for row in series.value])
     far = float(np.linalg.norm(place[0]))
     if far > FARTHEST:
-        raise InputError(f'{where}, topic gps/fix: the first fix is {far / 1000:.0f} km from the '
-                         f'datum {datum.latitude:g}, {datum.longitude:g} of the configuration')
+        raise InputError(
+            f'{where}, topic gps/fix: the first fix is {far / 1000:.0f} km from the '
+            f'datum {datum.latitude:g}, {datum.longitude:g} of the configuration'
+        )
     own = series.value[:, 3:6]
     variance = np.where(np.isnan(own), car.sensors.gps.deviation**2, own)
     return Series(series.time, place, variance), datum
@@ -154,26 +166,35 @@ def rack_travel(car: Configuration, rack_per_angle: float, angles: Array) -> tup
     """
     ratio = rack_per_wheel_angle(car, rack_per_angle)
     offset = car.sensors.rack.offset
-    road = np.where(np.isnan(angles[:, 1]), angles[:, 2], np.where(
-        np.isnan(angles[:, 2]), angles[:, 1], 0.5 * (angles[:, 1] + angles[:, 2])))
-    for travel, words in ((angles[:, 0], 'the rack'),
-                          (rack_per_angle * road, 'the road wheel angles'),
-                          (ratio * (angles[:, 3] - offset), 'the steering wheel')):
+    road = np.where(
+        np.isnan(angles[:, 1]),
+        angles[:, 2],
+        np.where(np.isnan(angles[:, 2]), angles[:, 1], 0.5 * (angles[:, 1] + angles[:, 2])),
+    )
+    for travel, words in (
+        (angles[:, 0], 'the rack'),
+        (rack_per_angle * road, 'the road wheel angles'),
+        (ratio * (angles[:, 3] - offset), 'the steering wheel'),
+    ):
         if np.isfinite(travel).any() and (words != 'the steering wheel' or ratio != 0.0):
             return travel, words
     return np.full(len(angles), np.nan), ''
 
 
-def _joints(source: _Collector, car: Configuration, rack_per_angle: float, notes: list[str]
-            ) -> None:
+def _joints(
+    source: _Collector, car: Configuration, rack_per_angle: float, notes: list[str]
+) -> None:
     bag, topic = source.bag, 'joint_states'
     used = np.zeros(len(bag.columns[topic]) if topic in bag.columns else 0, dtype=bool)
-    travel, words = rack_travel(car, rack_per_angle,
-                                bag.values(topic, [f'position[{j}]' for j in STEERING]))
-    for name, values in (('wheel_angle', bag.values(topic, wheels('position'))),
-                         ('wheel_rate', bag.values(topic, wheels('velocity'))),
-                         ('torque', bag.values(topic, wheels('effort'))),
-                         ('rack', travel[:, None])):
+    travel, words = rack_travel(
+        car, rack_per_angle, bag.values(topic, [f'position[{j}]' for j in STEERING])
+    )
+    for name, values in (
+        ('wheel_angle', bag.values(topic, wheels('position'))),
+        ('wheel_rate', bag.values(topic, wheels('velocity'))),
+        ('torque', bag.values(topic, wheels('effort'))),
+        ('rack', travel[:, None]),
+    ):
         source.add(name, topic, values)
         used |= np.isfinite(values).any(axis=1)
     bag.count_invalid(topic, int(used.sum()))
@@ -185,30 +206,45 @@ def _pressure(source: _Collector, notes: list[str]) -> None:
     bag = source.bag
     pressure = bag.values('brake/pressure', ['fluid_pressure'])
     negative = int(np.sum(pressure < 0.0))
-    bag.count_invalid('brake/pressure', source.add('pressure', 'brake/pressure',
-                                                   np.maximum(pressure, 0.0)) - negative)
+    bag.count_invalid(
+        'brake/pressure',
+        source.add('pressure', 'brake/pressure', np.maximum(pressure, 0.0)) - negative,
+    )
     if negative:
         notes.append(f'{negative} negative brake pressures are taken as zero')
 
 
 def _truth(bag: BagTables, notes: list[str]) -> dict[str, Array]:
     """Columns of the thesis' tables at the truth's stamps."""
-    time, pose = bag.table('truth/odom', vector('pose.pose.position')
-                           + vector('pose.pose.orientation', 'xyzw')
-                           + vector('twist.twist.linear') + vector('twist.twist.angular'))
+    time, pose = bag.table(
+        'truth/odom',
+        vector('pose.pose.position')
+        + vector('pose.pose.orientation', 'xyzw')
+        + vector('twist.twist.linear')
+        + vector('twist.twist.angular'),
+    )
     good = np.linalg.norm(pose[:, 3:7], axis=1) > 0.5 if time.size else np.zeros(0, dtype=bool)
     if time.size and not good.all():
-        notes.append(f'{int(np.sum(~good))} messages on truth/odom have a quaternion that is no '
-                     'rotation: they are left out')
+        notes.append(
+            f'{int(np.sum(~good))} messages on truth/odom have a quaternion that is no '
+            'rotation: they are left out'
+        )
         time, pose = time[good], pose[good]
     if not time.size:
         return {}
     rotation = Rotation.from_quat(pose[:, 3:7])
     velocity = rotation.apply(pose[:, 7:10])
     forward = rotation.apply(np.tile([1.0, 0.0, 0.0], (len(pose), 1)))
-    truth = {'time': time, 'x': pose[:, 0], 'y': pose[:, 1], 'z': pose[:, 2],
-             'vx': velocity[:, 0], 'vy': velocity[:, 1],
-             'yaw': np.unwrap(np.arctan2(forward[:, 1], forward[:, 0])), 'yaw_rate': pose[:, 12]}
+    truth = {
+        'time': time,
+        'x': pose[:, 0],
+        'y': pose[:, 1],
+        'z': pose[:, 2],
+        'vx': velocity[:, 0],
+        'vy': velocity[:, 1],
+        'yaw': np.unwrap(np.arctan2(forward[:, 1], forward[:, 0])),
+        'yaw_rate': pose[:, 12],
+    }
     joint_time, joints = bag.table('truth/joint_states', wheels('position') + wheels('velocity'))
     if joint_time.size:
         for k, corner in enumerate(CORNERS):
@@ -217,8 +253,12 @@ def _truth(bag: BagTables, notes: list[str]) -> dict[str, Array]:
     return truth
 
 
-def read(bag: Path, car: Configuration, rack_per_angle: float,
-         progress: Callable[[int, int], None] | None = None) -> Recording:
+def read(
+    bag: Path,
+    car: Configuration,
+    rack_per_angle: float,
+    progress: Callable[[int, int], None] | None = None,
+) -> Recording:
     """Read a recording; what is unusable is counted and noted in words."""
     tables = BagTables(bag, progress)
     source = _Collector(tables)
@@ -233,11 +273,24 @@ def read(bag: Path, car: Configuration, rack_per_angle: float,
     angle, rate = wheel_series(car, source.series('wheel_angle'), source.series('wheel_rate'))
     rack = source.series('rack')
     return Recording(
-        tables.start_ns, datum, source.series('imu', slice(0, 3)),
-        source.series('imu', slice(3, 6)), fix, source.series('gps_velocity'), angle, rate,
-        Series(rack.time, rack.value[:, 0]) if len(rack) else rack, source.series('torque'),
-        source.series('pressure'), _truth(tables, notes), tables.invalid, notes,
-        list(source.streams.values()), tables.frames, tables.frame_ids)
+        tables.start_ns,
+        datum,
+        source.series('imu', slice(0, 3)),
+        source.series('imu', slice(3, 6)),
+        fix,
+        source.series('gps_velocity'),
+        angle,
+        rate,
+        Series(rack.time, rack.value[:, 0]) if len(rack) else rack,
+        source.series('torque'),
+        source.series('pressure'),
+        _truth(tables, notes),
+        tables.invalid,
+        notes,
+        list(source.streams.values()),
+        tables.frames,
+        tables.frame_ids,
+    )
 
 
 def hold(series: Series, times: Array, default: Any = 0.0) -> Array:

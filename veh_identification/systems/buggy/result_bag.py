@@ -29,10 +29,15 @@ class OdometryWriter:
     """
 
     def __init__(self, world: str, base: str) -> None:
-        self._message = m = new('nav_msgs/msg/Odometry', header=header(0, world),
-                                child_frame_id=base)
-        self._parts = (m.pose.pose.position, m.pose.pose.orientation, m.twist.twist.linear,
-                       m.twist.twist.angular)
+        self._message = m = new(
+            'nav_msgs/msg/Odometry', header=header(0, world), child_frame_id=base
+        )
+        self._parts = (
+            m.pose.pose.position,
+            m.pose.pose.orientation,
+            m.twist.twist.linear,
+            m.twist.twist.angular,
+        )
 
     def __call__(self, found: Odometry, stamp_ns: int) -> Any:
         """The message of an estimate; it stays valid until the next call."""
@@ -50,26 +55,45 @@ class OdometryWriter:
 
 def transform_message(found: Odometry, stamp_ns: int, world: str, base: str) -> Any:
     """tf2_msgs/msg/TFMessage: the base link in the world."""
-    return new('tf2_msgs/msg/TFMessage', transforms=[new(
-        'geometry_msgs/msg/TransformStamped', header=header(stamp_ns, world),
-        child_frame_id=base, transform=(found.position, found.orientation))])
+    return new(
+        'tf2_msgs/msg/TFMessage',
+        transforms=[
+            new(
+                'geometry_msgs/msg/TransformStamped',
+                header=header(stamp_ns, world),
+                child_frame_id=base,
+                transform=(found.position, found.orientation),
+            )
+        ],
+    )
 
 
 def joints_message(positions: list[float], rates: list[float], stamp_ns: int) -> Any:
     """sensor_msgs/msg/JointState of wheels, suspension and rack."""
-    return new('sensor_msgs/msg/JointState', header=header(stamp_ns), name=list(JOINTS),
-               position=positions, velocity=rates)
+    return new(
+        'sensor_msgs/msg/JointState',
+        header=header(stamp_ns),
+        name=list(JOINTS),
+        position=positions,
+        velocity=rates,
+    )
 
 
 def virtual_message(found: VirtualSensors, stamp_ns: int, base: str) -> Any:
     """veh_identification/msg/VirtualSensors."""
-    return new('veh_identification/msg/VirtualSensors', header=header(stamp_ns, base),
-               wheels=list(CORNERS),
-               tyre_forces=[new('geometry_msgs/msg/Vector3', x=row[0], y=row[1], z=row[2])
-                            for row in found.tyre_forces.tolist()],
-               suspension_strokes=found.strokes, sideslip=found.sideslip,
-               unknown_force=(found.force, (0.0, 0.0, found.yaw_moment)),
-               unknown_wheel_torques=found.wheel_torques)
+    return new(
+        'veh_identification/msg/VirtualSensors',
+        header=header(stamp_ns, base),
+        wheels=list(CORNERS),
+        tyre_forces=[
+            new('geometry_msgs/msg/Vector3', x=row[0], y=row[1], z=row[2])
+            for row in found.tyre_forces.tolist()
+        ],
+        suspension_strokes=found.strokes,
+        sideslip=found.sideslip,
+        unknown_force=(found.force, (0.0, 0.0, found.yaw_moment)),
+        unknown_wheel_torques=found.wheel_torques,
+    )
 
 
 class ObservedBag:
@@ -90,6 +114,8 @@ class ObservedBag:
             return
         write('/tf', transform_message(found, stamp_ns, 'odom', 'base_link'), stamp_ns)
         write('joint_states/observed', joints_message(*joints(observed), stamp_ns), stamp_ns)
-        write('error_ekf/virtual_sensors',
-              virtual_message(virtual_sensors(observed, found), stamp_ns, 'base_link'), stamp_ns)
-
+        write(
+            'error_ekf/virtual_sensors',
+            virtual_message(virtual_sensors(observed, found), stamp_ns, 'base_link'),
+            stamp_ns,
+        )

@@ -26,8 +26,9 @@ ITERATIONS = 60
 
 
 @njit(cache=True, nogil=True)
-def _carry(old: Array, new: Array, start: int, weight: float, q: Array, qd: Array, qdd: Array
-           ) -> None:
+def _carry(
+    old: Array, new: Array, start: int, weight: float, q: Array, qd: Array, qdd: Array
+) -> None:
     """Carry one point (weight 1) or vector (weight 0) from the old chassis frame to the new."""
     local, rate, second = np.zeros(3), np.zeros(3), np.zeros(3)
     p, v, a = np.empty(3), np.empty(3), np.empty(3)
@@ -68,11 +69,19 @@ def _turn_spokes(row: IntArray, q: Array, qd: Array, qdd: Array) -> None:
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
         g = q[a + i] * q[f + j] - q[a + j] * q[f + i]
-        g1 = (qd[a + i] * q[f + j] - qd[a + j] * q[f + i]
-              + q[a + i] * qd[f + j] - q[a + j] * qd[f + i])
-        g2 = (qdd[a + i] * q[f + j] - qdd[a + j] * q[f + i]
-              + 2.0 * (qd[a + i] * qd[f + j] - qd[a + j] * qd[f + i])
-              + q[a + i] * qdd[f + j] - q[a + j] * qdd[f + i])
+        g1 = (
+            qd[a + i] * q[f + j]
+            - qd[a + j] * q[f + i]
+            + q[a + i] * qd[f + j]
+            - q[a + j] * qd[f + i]
+        )
+        g2 = (
+            qdd[a + i] * q[f + j]
+            - qdd[a + j] * q[f + i]
+            + 2.0 * (qd[a + i] * qd[f + j] - qd[a + j] * qd[f + i])
+            + q[a + i] * qdd[f + j]
+            - q[a + j] * qdd[f + i]
+        )
         x, x1, x2 = q[f + k], qd[f + k], qdd[f + k]
         cosine_1, sine_1 = x1 + w * g, g1 - w * x
         cosine_2 = x2 + 2.0 * w * g1 + dw * g - w * w * x
@@ -84,8 +93,17 @@ def _turn_spokes(row: IntArray, q: Array, qd: Array, qdd: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def move(old: Array, new: Array, points: IntArray, vectors: IntArray, spokes: IntArray,
-         wheels: Array, q: Array, qd: Array, qdd: Array) -> None:
+def move(
+    old: Array,
+    new: Array,
+    points: IntArray,
+    vectors: IntArray,
+    spokes: IntArray,
+    wheels: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+) -> None:
     """Carry all points and vectors, add `wheels` (3, 4) to the wheel angles and turn the spokes.
 
     `old` and `new` (3, 12): chassis frame with first and second derivative.
@@ -103,9 +121,21 @@ def move(old: Array, new: Array, points: IntArray, vectors: IntArray, spokes: In
 
 
 @njit(cache=True, nogil=True)
-def correct(chassis: Memory, drive: Array, independent: IntArray, part: Array, memory: Memory,
-            body: int, errors: Array, points: IntArray, vectors: IntArray, spokes: IntArray,
-            q: Array, qd: Array, qdd: Array) -> int:
+def correct(
+    chassis: Memory,
+    drive: Array,
+    independent: IntArray,
+    part: Array,
+    memory: Memory,
+    body: int,
+    errors: Array,
+    points: IntArray,
+    vectors: IntArray,
+    spokes: IntArray,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+) -> int:
     """Add errors (3, 10) of pose and wheel angles to the car; negative when it cannot follow.
 
     `chassis`, `drive`, `independent` and `part` (3, 13) belong to the model of the chassis alone,
@@ -117,8 +147,19 @@ def correct(chassis: Memory, drive: Array, independent: IntArray, part: Array, m
     for row in range(3):
         for i in range(pose):
             wanted[row, i] = part[row, independent[i]] + errors[row, i]
-    status = set_independent(chassis, drive, part[0], part[1], part[2], wanted[0], wanted[1],
-                             wanted[2], POSITION_TOLERANCE, ITERATIONS, False)
+    status = set_independent(
+        chassis,
+        drive,
+        part[0],
+        part[1],
+        part[2],
+        wanted[0],
+        wanted[1],
+        wanted[2],
+        POSITION_TOLERANCE,
+        ITERATIONS,
+        False,
+    )
     if status < 0:
         return status
     old, new = np.empty((3, 12)), np.empty((3, 12))

@@ -53,9 +53,17 @@ class RoadMap:
         """Rows [height, kx, ky, phase] that `road_height` reads."""
         if self.kind != 'waves':
             return np.zeros((0, 4))
-        return np.array([[w.height, 2 * np.pi / w.length * np.cos(w.direction),
-                          2 * np.pi / w.length * np.sin(w.direction), w.phase]
-                         for w in self.waves]).reshape(-1, 4)
+        return np.array(
+            [
+                [
+                    w.height,
+                    2 * np.pi / w.length * np.cos(w.direction),
+                    2 * np.pi / w.length * np.sin(w.direction),
+                    w.phase,
+                ]
+                for w in self.waves
+            ]
+        ).reshape(-1, 4)
 
 
 @njit(cache=True, nogil=True)

@@ -27,25 +27,37 @@ class RollingWheel:
     order = 1
     wrap = False
 
-    def __init__(self, name: str, hub: Sequence[float], forward: int, radius: float,
-                 deviation: float, slip: tuple[float, float], *, radius_deviation: float,
-                 radius_walk: float = 0.0, delay: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        hub: Sequence[float],
+        forward: int,
+        radius: float,
+        deviation: float,
+        slip: tuple[float, float],
+        *,
+        radius_deviation: float,
+        radius_walk: float = 0.0,
+        delay: float = 0.0,
+    ) -> None:
         if not (math.isfinite(radius) and radius > 0.0):
-            raise ParameterError(f'sensor {name!r}: the wheel radius must be positive, found '
-                                 f'{radius}')
+            raise ParameterError(
+                f'sensor {name!r}: the wheel radius must be positive, found {radius}'
+            )
         self.name, self.delay = name, delay
         self._forward, self._w = forward, weights(name, hub)
         self._variance = variances(name, deviation, 1)[0]
         self.parameters: tuple[Parameter, ...] = (
             Parameter('radius', radius, radius_deviation, radius_walk),
-            Parameter('slip', 0.0, slip[0], correlation_time=slip[1]))
+            Parameter('slip', 0.0, slip[0], correlation_time=slip[1]),
+        )
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         radius = float(parameters[0]) / (1.0 + float(parameters[1]))
         view = model.body('chassis', 1)
         f, D, w = view.values, view.derivatives, self._w
-        wheel = model.vehicle.model.q[self._forward:self._forward + 3]  # type: ignore[attr-defined]
+        wheel = model.vehicle.model.q[self._forward : self._forward + 3]  # type: ignore[attr-defined]
         # the wheel turns with the chassis: its direction in chassis axes is an input
         local = f[0, 3:12].reshape(3, 3) @ wheel
         velocity = w @ f[1].reshape(4, 3)

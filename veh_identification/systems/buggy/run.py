@@ -58,9 +58,18 @@ class Run:
     def empty(cls, times: Array) -> Run:
         """Room for a run."""
         n = times.size
-        return cls(times, np.empty((n, 2, 12)), np.empty(n), np.empty((n, 4)), np.empty((n, 4)),
-                   np.empty((n, 4)), np.empty(n), np.empty((n, 4, 3)), np.zeros((n, 6, 6)),
-                   np.zeros((n, 10)))
+        return cls(
+            times,
+            np.empty((n, 2, 12)),
+            np.empty(n),
+            np.empty((n, 4)),
+            np.empty((n, 4)),
+            np.empty((n, 4)),
+            np.empty(n),
+            np.empty((n, 4, 3)),
+            np.zeros((n, 6, 6)),
+            np.zeros((n, 10)),
+        )
 
     def store(self, k: int, vehicle: Vehicle) -> None:
         """Keep the vehicle's present state as sample k."""
@@ -78,9 +87,24 @@ class Run:
 
     def part(self, chosen: slice) -> Run:
         """Some of the samples."""
-        return replace(self, **{name: getattr(self, name)[chosen] for name in (
-            'time', 'frame', 'yaw', 'wheel', 'wheel_rate', 'stroke', 'rack', 'tyre',
-            'covariance', 'force_error')})
+        return replace(
+            self,
+            **{
+                name: getattr(self, name)[chosen]
+                for name in (
+                    'time',
+                    'frame',
+                    'yaw',
+                    'wheel',
+                    'wheel_rate',
+                    'stroke',
+                    'rack',
+                    'tyre',
+                    'covariance',
+                    'force_error',
+                )
+            },
+        )
 
 
 def grid(car: Configuration, recording: Recording) -> Array:
@@ -94,10 +118,14 @@ def _driving(car: Configuration, recording: Recording) -> Driving:
     """The inputs of a recording, all known in advance."""
     series = {'torque': recording.torque, 'pressure': recording.pressure, 'rack': recording.rack}
     rack = float(np.mean(recording.rack.value[:10])) if len(recording.rack) else 0.0
-    driving = Driving(car.observer.step, rack, {n for n, s in series.items() if len(s)},
-                      recording.start_ns)
-    items = [Item(recording.start_ns + round(time * 1e9), name, tuple(np.atleast_1d(value)))
-             for name, s in series.items() for time, value in zip(s.time, s.value, strict=True)]
+    driving = Driving(
+        car.observer.step, rack, {n for n, s in series.items() if len(s)}, recording.start_ns
+    )
+    items = [
+        Item(recording.start_ns + round(time * 1e9), name, tuple(np.atleast_1d(value)))
+        for name, s in series.items()
+        for time, value in zip(s.time, s.value, strict=True)
+    ]
     for item in sorted(items, key=lambda i: i[:2]):
         driving.push(item)
     return driving
@@ -105,21 +133,32 @@ def _driving(car: Configuration, recording: Recording) -> Driving:
 
 def _series(car: Configuration, recording: Recording) -> list[tuple[str, str, Series]]:
     """Sensor, its stream and what it measured."""
-    found = [('gps', 'gps', recording.fix), ('gps_velocity', 'gps_velocity', recording.velocity),
-             ('gyroscope', 'imu', recording.gyro),
-             ('accelerometer', 'imu', recording.accelerometer)]
-    for name, wheels in (('wheel_angle', recording.wheel_angle),
-                         ('wheel_rate', recording.wheel_rate)):
+    found = [
+        ('gps', 'gps', recording.fix),
+        ('gps_velocity', 'gps_velocity', recording.velocity),
+        ('gyroscope', 'imu', recording.gyro),
+        ('accelerometer', 'imu', recording.accelerometer),
+    ]
+    for name, wheels in (
+        ('wheel_angle', recording.wheel_angle),
+        ('wheel_rate', recording.wheel_rate),
+    ):
         for i, corner in enumerate(CORNERS):
             if len(wheels) and (name == 'wheel_angle' or not len(recording.wheel_angle)):
                 good = np.isfinite(wheels.value[:, i])
-                found.append((f'wheel_{corner}', name,
-                              Series(wheels.time[good], wheels.value[good, i:i + 1])))
+                found.append(
+                    (
+                        f'wheel_{corner}',
+                        name,
+                        Series(wheels.time[good], wheels.value[good, i : i + 1]),
+                    )
+                )
     return found
 
 
-def observe(car: Configuration, recording: Recording, filter_: ErrorEKF,
-            progress: Progress | None = None) -> Run:
+def observe(
+    car: Configuration, recording: Recording, filter_: ErrorEKF, progress: Progress | None = None
+) -> Run:
     """Predict and update a given filter through the series of a recording."""
     times, step_ns = grid(car, recording), round(car.observer.step * 1e9)
     run = Run.empty(times)
@@ -129,18 +168,32 @@ def observe(car: Configuration, recording: Recording, filter_: ErrorEKF,
     driving, origin_ns = _driving(car, recording), recording.start_ns - step_ns
     every = max(1, round(1.0 / (SLIP_RATE * car.observer.step)))
     zeros = {n: np.zeros(s.size) for n, s in filter_.sensors.items() if n in PSEUDO}
-    stepper = Stepper(filter_, origin_ns, step_ns, lambda k, end_ns: driving.at(end_ns),
-                      lambda k, time: [] if (k + 1) % every else
-                      [Measurement(name, time, value) for name, value in zeros.items()])
+    stepper = Stepper(
+        filter_,
+        origin_ns,
+        step_ns,
+        lambda k, end_ns: driving.at(end_ns),
+        lambda k, time: (
+            []
+            if (k + 1) % every
+            else [Measurement(name, time, value) for name, value in zeros.items()]
+        ),
+    )
     delays = delays_ns(car)
     for sensor, stream, series in _series(car, recording):
         if sensor not in filter_.sensors:
             continue
         for i in range(len(series)):
             taken = recording.start_ns + round(series.time[i] * 1e9) - delays[stream]
-            stepper.add(Measurement(sensor, stepper.time_of(taken), series.value[i],
-                                    None if series.variance is None else series.variance[i]),
-                        taken)
+            stepper.add(
+                Measurement(
+                    sensor,
+                    stepper.time_of(taken),
+                    series.value[i],
+                    None if series.variance is None else series.variance[i],
+                ),
+                taken,
+            )
 
     def made(k: int, innovations: list[Innovation]) -> None:
         for innovation in innovations:
@@ -168,8 +221,9 @@ class Observed:
 class _Keeper:
     """Keeps every step in a run; what the sink costs is not the observer's time."""
 
-    def __init__(self, count: int, start_ns: int, sink: Sink | None, progress: Progress | None
-                 ) -> None:
+    def __init__(
+        self, count: int, start_ns: int, sink: Sink | None, progress: Progress | None
+    ) -> None:
         # a clock jump makes more steps than the duration says
         self.run = Run.empty(np.empty(2 * count + 1000))
         self.count, self.steps, self.start_ns = count, 0, start_ns
@@ -197,9 +251,13 @@ class _Keeper:
             self.progress(min(k, self.count), self.count)
 
 
-def observe_arrivals(system: BuggySystem, recording: Recording, options: OnlineOptions,
-                     progress: Progress | None = None, sink: Sink | None = None
-                     ) -> Observed | None:
+def observe_arrivals(
+    system: BuggySystem,
+    recording: Recording,
+    options: OnlineOptions,
+    progress: Progress | None = None,
+    sink: Sink | None = None,
+) -> Observed | None:
     """The observer over samples in the order of arrival; None when there is nothing to observe.
 
     `sink(session, stamp_ns)` is called after every step.
@@ -222,8 +280,13 @@ def observe_arrivals(system: BuggySystem, recording: Recording, options: OnlineO
     return Observed(run, observer, keeper.session)
 
 
-def model_alone(car: Configuration, recording: Recording, vehicle: Vehicle,
-                progress: Progress | None = None, until: float = np.inf) -> Run:
+def model_alone(
+    car: Configuration,
+    recording: Recording,
+    vehicle: Vehicle,
+    progress: Progress | None = None,
+    until: float = np.inf,
+) -> Run:
     """The uncorrected model with the same inputs; `until` [s] ends it early."""
     times, step_ns = grid(car, recording), round(car.observer.step * 1e9)
     times = times[times <= until + 0.5 * car.observer.step]

@@ -23,8 +23,13 @@ STREAMS = ('imu', 'gps', 'gps_velocity', 'wheel_angle', 'wheel_rate', 'torque', 
 def delays_ns(car: Configuration) -> dict[str, int]:
     """How long before its stamp each stream was measured."""
     s = car.sensors
-    delays = {'imu': s.imu.delay, 'gps': s.gps.delay, 'gps_velocity': s.gps.velocity_delay,
-              'wheel_angle': s.wheels.delay, 'wheel_rate': s.wheels.delay}
+    delays = {
+        'imu': s.imu.delay,
+        'gps': s.gps.delay,
+        'gps_velocity': s.gps.velocity_delay,
+        'wheel_angle': s.wheels.delay,
+        'wheel_rate': s.wheels.delay,
+    }
     return {name: round(1e9 * delays.get(name, 0.0)) for name in STREAMS}
 
 
@@ -40,8 +45,12 @@ def part_key(stream: str, values: tuple[float, ...]) -> str:
 class Places:
     """From geodetic fixes to the local frame; the datum is the first fix unless given."""
 
-    def __init__(self, datum: tuple[float, float, float] | None, deviation: float,
-                 record: Callable[[], StreamRecord]) -> None:
+    def __init__(
+        self,
+        datum: tuple[float, float, float] | None,
+        deviation: float,
+        record: Callable[[], StreamRecord],
+    ) -> None:
         self.datum = None if datum is None else Datum(*datum)
         self._frame = None if self.datum is None else LocalFrame(self.datum)
         self._variance = deviation**2
@@ -52,8 +61,7 @@ class Places:
         self.datum = Datum(latitude, longitude, altitude)
         self._frame = LocalFrame(self.datum)
 
-    def local(self, fix: tuple[float, ...], counted: bool = True
-              ) -> tuple[Array, Array] | None:
+    def local(self, fix: tuple[float, ...], counted: bool = True) -> tuple[Array, Array] | None:
         """East, north, up and their variances; None for a place that cannot be meant."""
         if self._frame is None:
             self.set_datum(*fix[:3])
@@ -85,20 +93,36 @@ def prefix_of(items: list[Item], car: Configuration, places: Places) -> Recordin
         good = np.isfinite(values).any(axis=1)
         return Series(1e-9 * stamps[good], values[good])
 
-    fixes = [(item, local) for item in rows['gps']
-             if (local := places.local(item.payload, counted=False)) is not None]
+    fixes = [
+        (item, local)
+        for item in rows['gps']
+        if (local := places.local(item.payload, counted=False)) is not None
+    ]
     fix = Series()
     if fixes:
-        fix = Series(np.array([1e-9 * (i.time_ns + delays['gps'] - start_ns) for i, _ in fixes]),
-                     np.array([local[0] for _, local in fixes]),
-                     np.array([local[1] for _, local in fixes]))
+        fix = Series(
+            np.array([1e-9 * (i.time_ns + delays['gps'] - start_ns) for i, _ in fixes]),
+            np.array([local[0] for _, local in fixes]),
+            np.array([local[1] for _, local in fixes]),
+        )
     rack = series('rack')
     angle, rate = wheel_series(car, series('wheel_angle'), series('wheel_rate'))
     return Recording(
-        start_ns, places.datum, series('imu', slice(0, 3)), series('imu', slice(3, 6)), fix,
-        series('gps_velocity'), angle, rate,
-        Series(rack.time, rack.value[:, 0]) if len(rack) else rack, series('torque'),
-        series('pressure'), {}, {}, [])
+        start_ns,
+        places.datum,
+        series('imu', slice(0, 3)),
+        series('imu', slice(3, 6)),
+        fix,
+        series('gps_velocity'),
+        angle,
+        rate,
+        Series(rack.time, rack.value[:, 0]) if len(rack) else rack,
+        series('torque'),
+        series('pressure'),
+        {},
+        {},
+        [],
+    )
 
 
 def arrived(recording: Recording, car: Configuration) -> list[Item]:
@@ -108,8 +132,9 @@ def arrived(recording: Recording, car: Configuration) -> list[Item]:
     for stream in recording.streams:
         taken = (stream.stamps_ns - delays[stream.name]).tolist()
         parts = stream.values.shape[1] == 4
-        for arrival, time_ns, row in zip(stream.arrived_ns.tolist(), taken,
-                                         stream.values.tolist(), strict=True):
+        for arrival, time_ns, row in zip(
+            stream.arrived_ns.tolist(), taken, stream.values.tolist(), strict=True
+        ):
             values = tuple(row)
             key = part_key(stream.name, values) if parts else stream.name
             collected.append((arrival, Item(time_ns, key, values)))

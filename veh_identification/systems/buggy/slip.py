@@ -16,8 +16,9 @@ Array = NDArray[np.float64]
 LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
 
 
-def slip_angle(lateral_acceleration: float, gravity: float, cornering: float, friction: float
-               ) -> float:
+def slip_angle(
+    lateral_acceleration: float, gravity: float, cornering: float, friction: float
+) -> float:
     """Slip angle of an axle that supports a lateral acceleration (tanh tyre of `forces`)."""
     use = lateral_acceleration / (gravity * friction)
     use = min(max(use, -LARGEST_USE), LARGEST_USE)
@@ -36,8 +37,15 @@ class RearSlip:
     order = 1
     delay = 0.0
 
-    def __init__(self, name: str, deviation: float, gravity: float, cornering: float,
-                 friction: float, minimum_speed: float = 1.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        deviation: float,
+        gravity: float,
+        cornering: float,
+        friction: float,
+        minimum_speed: float = 1.0,
+    ) -> None:
         self.name = name
         self.parameters: tuple[Parameter, ...] = ()
         self.deviation, self.gravity = deviation, gravity
@@ -50,8 +58,9 @@ class RearSlip:
         velocity, side = f[1, 0:3], f[0, 6:9]
         forward = float(f[0, 3:6] @ velocity)
         yaw_rate = float(side @ f[1, 3:6])
-        expected = -forward * slip_angle(yaw_rate * forward, self.gravity, self.cornering,
-                                         self.friction)
+        expected = -forward * slip_angle(
+            yaw_rate * forward, self.gravity, self.cornering, self.friction
+        )
         reading.value[0] = float(side @ velocity) - expected
         reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
         reading.zd[0] = side @ D[0, 0:3]

@@ -55,12 +55,18 @@ class _Motion:
     bias_deviation: float | None
 
     def yaw_at(self, time: Array | float) -> Array:
-        return np.asarray(np.interp(time, self.time, self.turned) if self.time.size
-                          else np.zeros_like(time), dtype=float)
+        return np.asarray(
+            np.interp(time, self.time, self.turned) if self.time.size else np.zeros_like(time),
+            dtype=float,
+        )
 
     def speed_at(self, time: Array | float) -> Array:
-        return np.asarray(np.interp(time, self.time, self.speed) if self.time.size
-                          else np.full_like(time, np.nan), dtype=float)
+        return np.asarray(
+            np.interp(time, self.time, self.speed)
+            if self.time.size
+            else np.full_like(time, np.nan),
+            dtype=float,
+        )
 
 
 def _wheel_speed(car: Configuration, recording: Recording) -> tuple[Array, Array]:
@@ -78,12 +84,12 @@ def _motion(car: Configuration, recording: Recording) -> _Motion:
     time, speed = _wheel_speed(car, recording)
     if not len(gyro):
         grid = time if time.size else np.zeros(0)
-        return _Motion(grid, np.zeros((grid.size, 3)), np.zeros(grid.size), speed, np.zeros(3),
-                       None)
+        return _Motion(
+            grid, np.zeros((grid.size, 3)), np.zeros(grid.size), speed, np.zeros(3), None
+        )
     mounting = Rotation.from_euler('xyz', car.sensors.imu.rpy).as_matrix()
     rates = gyro.value @ mounting.T
-    forward = (np.interp(gyro.time, time, speed) if time.size
-               else np.full(gyro.time.size, np.nan))
+    forward = np.interp(gyro.time, time, speed) if time.size else np.full(gyro.time.size, np.nan)
     bias, deviation = np.zeros(3), None
     if car.sensors.imu.gyroscope_bias > 0.0 and time.size:
         moving = np.flatnonzero(np.abs(forward) > STANDING * car.geometry.wheel_radius)
@@ -101,8 +107,11 @@ def _courses(car: Configuration, recording: Recording) -> tuple[Array, Array, fl
     """Times, velocities over ground and their deviation, from `gps/vel` or from fixes."""
     gps = car.sensors.gps
     if len(recording.velocity):
-        return (recording.velocity.time - gps.velocity_delay, recording.velocity.value,
-                gps.velocity)
+        return (
+            recording.velocity.time - gps.velocity_delay,
+            recording.velocity.value,
+            gps.velocity,
+        )
     fix = recording.fix
     if len(fix) < 2:
         return np.zeros(0), np.zeros((0, 2)), gps.deviation
@@ -116,8 +125,9 @@ def _courses(car: Configuration, recording: Recording) -> tuple[Array, Array, fl
     return (0.5 * (fix.time[first] + fix.time[last]), velocity, min(gps.deviation, 0.5) / BASE)
 
 
-def _heading(car: Configuration, recording: Recording, motion: _Motion
-             ) -> tuple[float, float, Array, float | None] | None:
+def _heading(
+    car: Configuration, recording: Recording, motion: _Motion
+) -> tuple[float, float, Array, float | None] | None:
     """Yaw at the start, its deviation, gyro bias and its deviation; None when it never moves."""
     time, velocity, noise = _courses(car, recording)
     if not time.size:
@@ -171,15 +181,23 @@ def _velocity(recording: Recording, motion: _Motion, yaw: float) -> Array:
     return np.asarray(np.median(recording.velocity.value[:5], axis=0), dtype=float)
 
 
-def _yaw_rate(car: Configuration, recording: Recording, motion: _Motion, bias: Array,
-              bias_deviation: float | None) -> float:
+def _yaw_rate(
+    car: Configuration,
+    recording: Recording,
+    motion: _Motion,
+    bias: Array,
+    bias_deviation: float | None,
+) -> float:
     """Yaw rate at the start: gyroscope, or the rear wheels when its bias is not known."""
     wheels = recording.wheel_rate
     if len(wheels) and car.sensors.imu.gyroscope_bias > 0.0 and bias_deviation is None:
         gap = wheels.value[:20, 3] - wheels.value[:20, 2]
         if np.isfinite(gap).any():
-            return float(np.nanmedian(gap) * car.geometry.wheel_radius
-                         / (2.0 * car.geometry.half_track_rear))
+            return float(
+                np.nanmedian(gap)
+                * car.geometry.wheel_radius
+                / (2.0 * car.geometry.half_track_rear)
+            )
     if not len(recording.gyro):
         return 0.0
     return float(np.median(motion.rates[:5, 2])) - float(bias[2] - motion.bias[2])
@@ -213,13 +231,20 @@ def find_start(car: Configuration, recording: Recording) -> Start:
         arm = np.array([[co, -si], [si, co]]) @ np.array(gps.position[:2])
         first = recording.fix.value[0, :2] - arm - way
         # a start that the configuration knows counts as long as the first fix agrees with it
-        spread = max(gps.deviation, float(np.sqrt(
-            recording.fix.variance[0, 0] if recording.fix.variance is not None else 0.0)))
+        spread = max(
+            gps.deviation,
+            float(
+                np.sqrt(
+                    recording.fix.variance[0, 0] if recording.fix.variance is not None else 0.0
+                )
+            ),
+        )
         spread = float(np.hypot(spread, (CARRIED + yaw_deviation) * np.hypot(*way)))
         if o.initial_yaw is None or np.hypot(*first) > max(1.0, 5.0 * spread):
             position, deviation = first, spread
     height = road_height(car.road.table(), position[0], position[1])[0]
     place = np.array([*position, height + car.geometry.wheel_radius])
     rack = float(np.mean(recording.rack.value[:10])) if len(recording.rack) else 0.0
-    return Start(place, yaw, velocity, yaw_rate, deviation, yaw_deviation, rack, bias,
-                 bias_deviation)
+    return Start(
+        place, yaw, velocity, yaw_rate, deviation, yaw_deviation, rack, bias, bias_deviation
+    )

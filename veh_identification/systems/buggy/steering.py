@@ -23,5 +23,7 @@ def rack_per_wheel_angle(car: Configuration, rack_per_angle: float) -> float:
 
 def rack_from_wheel(car: Configuration, rack_per_angle: float, angle: Array) -> Array:
     """Rack travel [m] of steering wheel angles [rad]."""
-    return np.asarray(rack_per_wheel_angle(car, rack_per_angle)
-                      * (np.asarray(angle) - car.sensors.rack.offset), dtype=float)
+    return np.asarray(
+        rack_per_wheel_angle(car, rack_per_angle) * (np.asarray(angle) - car.sensors.rack.offset),
+        dtype=float,
+    )

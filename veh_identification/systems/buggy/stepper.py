@@ -46,8 +46,9 @@ def place_spokes(row: IntArray, q: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def predict_spokes(memory: Memory, spokes: IntArray, turn: Array, q: Array, qd: Array, qdd: Array,
-                   dt: float) -> None:
+def predict_spokes(
+    memory: Memory, spokes: IntArray, turn: Array, q: Array, qd: Array, qdd: Array, dt: float
+) -> None:
     """Wheel angles and spokes at the end of the step; `turn` (4): angles they turn by."""
     _, _, _, scratch, places, _ = memory
     rate_hat = reals_of(scratch, places, pk.FIRST_HAT)
@@ -57,19 +58,45 @@ def predict_spokes(memory: Memory, spokes: IntArray, turn: Array, q: Array, qd: 
         q[row[ANGLE]] = turn[i]
         place_spokes(row, q)
         for column in range(7):
-            c = row[ANGLE] if column == 6 else (
-                row[SPOKE_1] + column if column < 3 else row[SPOKE_2] + column - 3)
+            c = (
+                row[ANGLE]
+                if column == 6
+                else (row[SPOKE_1] + column if column < 3 else row[SPOKE_2] + column - 3)
+            )
             qd[c] = 2.0 / dt * q[c] + rate_hat[c]
             qdd[c] = 4.0 / (dt * dt) * q[c] + second_hat[c]
 
 
 @njit(cache=True, nogil=True)
-def advance(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, multipliers: Array,
-            spokes: IntArray, bodies: IntArray, spins: IntArray, strokes: IntArray, tyres: Array,
-            suspension: Array, scalars: Array, road: Array, inputs: Array, tread: Array,
-            trial: Array, force: Array, force_error: Array, tangents: Array, loads: Array,
-            load_body: IntArray, report: Array, dt: float, penalty: float, tolerance: float,
-            maximum: int) -> int:
+def advance(
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    multipliers: Array,
+    spokes: IntArray,
+    bodies: IntArray,
+    spins: IntArray,
+    strokes: IntArray,
+    tyres: Array,
+    suspension: Array,
+    scalars: Array,
+    road: Array,
+    inputs: Array,
+    tread: Array,
+    trial: Array,
+    force: Array,
+    force_error: Array,
+    tangents: Array,
+    loads: Array,
+    load_body: IntArray,
+    report: Array,
+    dt: float,
+    penalty: float,
+    tolerance: float,
+    maximum: int,
+) -> int:
     """Newton iterations of the step, 0 without convergence, -1 - k for a bad pivot k."""
     frame = np.empty((3, 12))
     external = np.empty(q.size)
@@ -81,12 +108,44 @@ def advance(memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, multi
     predict_spokes(memory, spokes, turn, q, qd, qdd, dt)
     previous, renew = np.inf, True
     for iteration in range(maximum):
-        all_forces(memory, q, qd, bodies, spins, strokes, tyres, suspension, scalars, road,
-                   inputs, tread, trial, dt, force, tangents, loads, report, frame)
+        all_forces(
+            memory,
+            q,
+            qd,
+            bodies,
+            spins,
+            strokes,
+            tyres,
+            suspension,
+            scalars,
+            road,
+            inputs,
+            tread,
+            trial,
+            dt,
+            force,
+            tangents,
+            loads,
+            report,
+            frame,
+        )
         for i in range(q.size):
             external[i] = force[i] + force_error[i]
-        change = newton_iteration(memory, drive, q, qd, qdd, multipliers, external, tangents,
-                                  loads, load_body, dt, penalty, renew)
+        change = newton_iteration(
+            memory,
+            drive,
+            q,
+            qd,
+            qdd,
+            multipliers,
+            external,
+            tangents,
+            loads,
+            load_body,
+            dt,
+            penalty,
+            renew,
+        )
         if change < 0.0:
             return int(change)
         if not np.isfinite(change):

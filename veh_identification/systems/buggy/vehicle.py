@@ -63,9 +63,16 @@ class Vehicle:
         self.strokes = np.array([names.index(s) for s in STROKE_COORDINATES])
         self.rack = names.index(RACK)
         self._rack_row = self.model.constraint_names.index(f'drive {RACK}')
-        self.spokes = np.array([[names.index(f'{kind}_{c}.x') for kind in
-                                 ('axis', 'forward', 'spoke_1', 'spoke_2')]
-                                + [names.index(f'wheel_{c}')] for c in CORNERS])
+        self.spokes = np.array(
+            [
+                [
+                    names.index(f'{kind}_{c}.x')
+                    for kind in ('axis', 'forward', 'spoke_1', 'spoke_2')
+                ]
+                + [names.index(f'wheel_{c}')]
+                for c in CORNERS
+            ]
+        )
         self.inputs = np.zeros(5)
         self.tread, self._trial = np.zeros((4, 3)), np.zeros((4, 3))
         self.report = np.zeros((4, 6))
@@ -91,36 +98,86 @@ class Vehicle:
             loads.coordinate_force[self.strokes[i]] = 1.0
             columns.append(model.reduced()[1][rows] - start)
             loads.coordinate_force[self.strokes[i]] = 0.0
-        solution = np.asarray(np.linalg.lstsq(np.array(columns).T, -start, rcond=None)[0],
-                              dtype=float)
+        solution = np.asarray(
+            np.linalg.lstsq(np.array(columns).T, -start, rcond=None)[0], dtype=float
+        )
         if np.any(solution[:4] <= 0.0):
             worst = CORNERS[int(np.argmin(solution[:4]))]
-            raise ModelError(f'{self.car.name}: wheel {worst} carries no load at rest '
-                             f'({solution[:4].min():.0f} N): check centre of mass and tracks')
+            raise ModelError(
+                f'{self.car.name}: wheel {worst} carries no load at rest '
+                f'({solution[:4].min():.0f} N): check centre of mass and tracks'
+            )
         return solution[:4], solution[4:]
 
     def _tables(self, wheel_loads: Array, preloads: Array) -> None:
         car, tyre = self.car, self.car.tyre
         self.static_loads = wheel_loads
-        self._tyres = np.array([[car.geometry.wheel_radius + load / tyre.stiffness,
-                                 tyre.stiffness, tyre.damping, tyre.friction, tyre.longitudinal,
-                                 tyre.cornering, tyre.relaxation, tyre.slow_damping, 1.0]
-                                for load in wheel_loads])
+        self._tyres = np.array(
+            [
+                [
+                    car.geometry.wheel_radius + load / tyre.stiffness,
+                    tyre.stiffness,
+                    tyre.damping,
+                    tyre.friction,
+                    tyre.longitudinal,
+                    tyre.cornering,
+                    tyre.relaxation,
+                    tyre.slow_damping,
+                    1.0,
+                ]
+                for load in wheel_loads
+            ]
+        )
         axles = [car.suspension.front] * 2 + [car.suspension.rear] * 2
-        self._suspension = np.array([
-            [self.model.q[stroke], preload, a.stiffness, a.damping, a.bump_travel,
-             a.rebound_travel, a.stop_stiffness, a.antiroll]
-            for stroke, preload, a in zip(self.strokes, preloads, axles, strict=True)])
+        self._suspension = np.array(
+            [
+                [
+                    self.model.q[stroke],
+                    preload,
+                    a.stiffness,
+                    a.damping,
+                    a.bump_travel,
+                    a.rebound_travel,
+                    a.stop_stiffness,
+                    a.antiroll,
+                ]
+                for stroke, preload, a in zip(self.strokes, preloads, axles, strict=True)
+            ]
+        )
         self.design_strokes = self._suspension[:, forces.STROKE].copy()
-        self._scalars = np.array([tyre.rolling_resistance, car.air.drag, *car.air.point,
-                                  car.brakes.front, car.brakes.rear])
+        self._scalars = np.array(
+            [
+                tyre.rolling_resistance,
+                car.air.drag,
+                *car.air.point,
+                car.brakes.front,
+                car.brakes.rear,
+            ]
+        )
         self.road = car.road.table()
 
     def _forces(self, model: NaturalModel, loads: Loads) -> None:
-        forces.all_forces(model.memory, model.q, model.qd, self._bodies, self.spins, self.strokes,
-                          self._tyres, self._suspension, self._scalars, self.road, self.inputs,
-                          self.tread, self._trial, self._dt, loads.coordinate_force,
-                          loads.tangents, loads.wrenches, self.report, self._frame)
+        forces.all_forces(
+            model.memory,
+            model.q,
+            model.qd,
+            self._bodies,
+            self.spins,
+            self.strokes,
+            self._tyres,
+            self._suspension,
+            self._scalars,
+            self.road,
+            self.inputs,
+            self.tread,
+            self._trial,
+            self._dt,
+            loads.coordinate_force,
+            loads.tangents,
+            loads.wrenches,
+            self.report,
+            self._frame,
+        )
 
     def apply(self, inputs: Inputs | None) -> None:
         """Set the inputs of the next steps (None keeps the last)."""
@@ -138,12 +195,35 @@ class Vehicle:
         self._dt = dt
         model, loads = self.model, self.model.loads
         before = model.q.copy(), model.qd.copy(), model.qdd.copy(), model.multipliers.copy()
-        count = advance(model.memory, model.drive, model.q, model.qd, model.qdd,
-                        model.multipliers, self.spokes, self._bodies, self.spins, self.strokes,
-                        self._tyres, self._suspension, self._scalars, self.road, self.inputs,
-                        self.tread, self._trial, loads.coordinate_force, model.force_error,
-                        loads.tangents, loads.wrenches, loads.bodies, self.report, dt,
-                        model.penalty(dt), TOLERANCE, ITERATIONS)
+        count = advance(
+            model.memory,
+            model.drive,
+            model.q,
+            model.qd,
+            model.qdd,
+            model.multipliers,
+            self.spokes,
+            self._bodies,
+            self.spins,
+            self.strokes,
+            self._tyres,
+            self._suspension,
+            self._scalars,
+            self.road,
+            self.inputs,
+            self.tread,
+            self._trial,
+            loads.coordinate_force,
+            model.force_error,
+            loads.tangents,
+            loads.wrenches,
+            loads.bodies,
+            self.report,
+            dt,
+            model.penalty(dt),
+            TOLERANCE,
+            ITERATIONS,
+        )
         model._factor = ''  # the scratch memory now holds the factor of the dynamics
         if count <= 0 or not math.isfinite(model.qdd.sum()):
             model.q[:], model.qd[:], model.qdd[:], model.multipliers[:] = before
@@ -151,8 +231,15 @@ class Vehicle:
         self.tread[:] = self._trial
         return count
 
-    def place(self, position: Array, yaw: float, speed: float = 0.0, velocity: Array | None = None,
-              yaw_rate: float = 0.0, rack: float = 0.0) -> None:
+    def place(
+        self,
+        position: Array,
+        yaw: float,
+        speed: float = 0.0,
+        velocity: Array | None = None,
+        yaw_rate: float = 0.0,
+        rack: float = 0.0,
+    ) -> None:
         """Put the car somewhere on the road, level, rolling with a speed."""
         self.model.drive[:, self._rack_row] = rack, 0.0, 0.0
         z, zd = self.model.z, np.zeros(14)
@@ -165,8 +252,7 @@ class Vehicle:
             halfway[3] += turn * part / parts
             self.model.assemble(halfway, zd)
         z[3] += turn
-        zd[0:2] = ([speed * np.cos(yaw), speed * np.sin(yaw)] if velocity is None
-                   else velocity[:2])
+        zd[0:2] = [speed * np.cos(yaw), speed * np.sin(yaw)] if velocity is None else velocity[:2]
         zd[3] = yaw_rate
         zd[6:10] = speed / self.car.geometry.wheel_radius
         self.tread[:] = 0.0

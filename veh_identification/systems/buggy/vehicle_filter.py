@@ -70,20 +70,30 @@ class VehicleErrorEKF(ErrorEKF):
     to any correction for a missing force, cancel it, and the car would slide away.
     """
 
-    def __init__(self, model: ObservedVehicle, sensors: Sequence[Sensor],
-                 settings: ErrorEKFSettings, antenna: Sequence[float] = (0.0, 0.0, 0.0),
-                 time: float = 0.0, leak: float = 0.0) -> None:
+    def __init__(
+        self,
+        model: ObservedVehicle,
+        sensors: Sequence[Sensor],
+        settings: ErrorEKFSettings,
+        antenna: Sequence[float] = (0.0, 0.0, 0.0),
+        time: float = 0.0,
+        leak: float = 0.0,
+    ) -> None:
         super().__init__(model, sensors, settings, time)
         self.vehicle = model.vehicle
         self._antenna = np.asarray(antenna, dtype=float)
         self._leak = leak if self.orders == 3 else 0.0
         names = self.parameter_names
-        self._radii = [(i, names.index(f'wheel_{c}.radius')) for i, c in enumerate(CORNERS)
-                       if f'wheel_{c}.radius' in names]
+        self._radii = [
+            (i, names.index(f'wheel_{c}.radius'))
+            for i, c in enumerate(CORNERS)
+            if f'wheel_{c}.radius' in names
+        ]
         self._height = names.index('gps.height') if 'gps.height' in names else None
         self._yaw_variance = float(self.P[YAW, YAW])
-        self.bearings = Bearings(float(self.P[0, 0]) < UNKNOWN_PLACE**2,
-                                 self._yaw_variance < UNKNOWN_YAW**2)
+        self.bearings = Bearings(
+            float(self.P[0, 0]) < UNKNOWN_PLACE**2, self._yaw_variance < UNKNOWN_YAW**2
+        )
 
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
@@ -111,8 +121,9 @@ class VehicleErrorEKF(ErrorEKF):
         if self._height is not None:
             self.vehicle.elevation = float(self.parameters[self._height])
 
-    def update(self, measurements: Iterable[Measurement], dt: float | None = None
-               ) -> list[Innovation]:
+    def update(
+        self, measurements: Iterable[Measurement], dt: float | None = None
+    ) -> list[Innovation]:
         """`ErrorEKF.update`; place and heading are found first when they are not known."""
         bearings = self.bearings
         if bearings.placed and bearings.aligned:
@@ -199,7 +210,7 @@ class VehicleErrorEKF(ErrorEKF):
         self.bearings.aligned = True
         self._forget(YAW, deviation**2)
         # what was along east and north before meant other directions
-        blocks = (0, n, 2 * n)[:self.orders]
+        blocks = (0, n, 2 * n)[: self.orders]
         for state in [b + axis for b in blocks for axis in (0, 1)]:
             self._forget(state, float(self.P[state, state]) + FOUND_PLACE**2)
 

@@ -75,5 +75,4 @@ def wheel_series(car: Configuration, angle: S, rate: S) -> tuple[S, S]:
         return nothing, nothing
     interval = float(np.median(np.diff(angle.time)))
     variance = np.full((len(times), 4), variance_of_differences(car, interval))
-    return nothing, replace(angle, time=np.array(times), value=np.array(values),
-                            variance=variance)
+    return nothing, replace(angle, time=np.array(times), value=np.array(values), variance=variance)

@@ -39,8 +39,18 @@ SHORTEST = 30.0
 ROUND_TO = 5.0
 #: Share of the wanted speed that the car must hold.
 KEPT_SPEED = 0.9
-DEFAULT_WANTS = ('Mc=0.25%', 'MXc=0.5%', 'XXc=4%', 'YYc=4%', 'ZZc=1.5%', 'k=2.5%', 'h=2.5%',
-                 'karr=2.5%', 'karf=2.5%', 'Cx=5%')
+DEFAULT_WANTS = (
+    'Mc=0.25%',
+    'MXc=0.5%',
+    'XXc=4%',
+    'YYc=4%',
+    'ZZc=1.5%',
+    'k=2.5%',
+    'h=2.5%',
+    'karr=2.5%',
+    'karf=2.5%',
+    'Cx=5%',
+)
 GROUPS = ('M', 'k', 'h', 'fs', 'off')
 
 
@@ -72,8 +82,10 @@ class Grid:
 
     def sines(self) -> list[Sine]:
         """All of them, the stronger ones first: a time limit shall not cut those."""
-        return [Sine(v, f, a) for a, f, v in
-                itertools.product(self.laterals, self.frequencies, self.speeds)]
+        return [
+            Sine(v, f, a)
+            for a, f, v in itertools.product(self.laterals, self.frequencies, self.speeds)
+        ]
 
 
 @dataclass
@@ -114,8 +126,9 @@ class Advice:
     @property
     def missed(self) -> tuple[str, ...]:
         """Wanted parameters that the recommendation does not bring below their deviation."""
-        return tuple(w.name for w in self.wants
-                     if not self.deviations[NAMES.index(w.name)] <= w.sigma)
+        return tuple(
+            w.name for w in self.wants if not self.deviations[NAMES.index(w.name)] <= w.sigma
+        )
 
 
 def parse_wants(texts: Sequence[str], values: Mapping[str, float]) -> tuple[Want, ...]:
@@ -130,12 +143,16 @@ def parse_wants(texts: Sequence[str], values: Mapping[str, float]) -> tuple[Want
             number = math.nan
         names = [f'{name}{j}' for j in range(1, 5)] if name in GROUPS else [name]
         if not separator or not number > 0.0 or not set(names) <= set(NAMES):
-            raise UsageError(f'--want {text!r}: expected PARAMETER=SIZE or PARAMETER=PERCENT%, '
-                             f'with one of {", ".join((*NAMES, *GROUPS))}')
+            raise UsageError(
+                f'--want {text!r}: expected PARAMETER=SIZE or PARAMETER=PERCENT%, '
+                f'with one of {", ".join((*NAMES, *GROUPS))}'
+            )
         for one in names:
             if relative and abs(values[one]) < 0.01 * scale(one):
-                raise UsageError(f'--want {text!r}: {one} of this car is about zero, a percentage '
-                                 'of it means nothing; give a size in its unit')
+                raise UsageError(
+                    f'--want {text!r}: {one} of this car is about zero, a percentage '
+                    'of it means nothing; give a size in its unit'
+                )
             wants[one] = Want(one, 0.01 * number * abs(values[one]) if relative else number)
     return tuple(wants.values())
 
@@ -143,9 +160,16 @@ def parse_wants(texts: Sequence[str], values: Mapping[str, float]) -> tuple[Want
 class Advisor:
     """Drives candidates and ranks them; `advise` is the whole search."""
 
-    def __init__(self, car: TrialCar, wants: tuple[Want, ...], limits: Limits, *, seed: int = 0,
-                 trial_seconds: float = TRIAL_SECONDS,
-                 refined_seconds: float = REFINED_SECONDS) -> None:
+    def __init__(
+        self,
+        car: TrialCar,
+        wants: tuple[Want, ...],
+        limits: Limits,
+        *,
+        seed: int = 0,
+        trial_seconds: float = TRIAL_SECONDS,
+        refined_seconds: float = REFINED_SECONDS,
+    ) -> None:
         self.car, self.wants, self.limits = car, wants, limits
         self.seed, self.trial_seconds, self.refined_seconds = seed, trial_seconds, refined_seconds
         self._lost = 0.0  # seconds that filters take off the ends of a recording
@@ -155,8 +179,9 @@ class Advisor:
         self._places = np.array([NAMES.index(want.name) for want in wants])
         self._sigma = np.array([want.sigma for want in wants])
 
-    def advise(self, grid: Grid, *, time_limit: float | None = None,
-               progress: Progress | None = None) -> Advice:
+    def advise(
+        self, grid: Grid, *, time_limit: float | None = None, progress: Progress | None = None
+    ) -> Advice:
         """Try every candidate (as far as the time goes) and recommend."""
         sines, start = grid.sines(), time.monotonic()
         candidates: list[Candidate] = []
@@ -168,11 +193,14 @@ class Advisor:
                 progress(len(candidates), len(sines))
         usable = [one for one in candidates if one.information is not None]
         if not usable:
-            raise UsageError('no candidate can be driven within the limits: '
-                             + '; '.join(dict.fromkeys(one.excluded for one in candidates)))
+            raise UsageError(
+                'no candidate can be driven within the limits: '
+                + '; '.join(dict.fromkeys(one.excluded for one in candidates))
+            )
         self._lost = self.trial_seconds - _informations(usable)[0].information.seconds
         self.configuration, offset_scale = judged_offsets(
-            _informations(usable), self.car.configuration, self.options)
+            _informations(usable), self.car.configuration, self.options
+        )
         never = self._rank_by_reachable(usable)
         for one in usable:
             one.at_minute = self._deviations([one], [60.0])
@@ -182,9 +210,15 @@ class Advisor:
         parts = [seconds / len(chosen)] * len(chosen)
         return Advice(
             tuple(self._run(one.sine, part) for one, part in zip(chosen, parts, strict=True)),
-            self._deviations(chosen, parts), self.car.vehicle.parameters(), self.wants,
-            never, tuple(candidates), offset_scale, len(sines) - len(candidates),
-            self.limits)
+            self._deviations(chosen, parts),
+            self.car.vehicle.parameters(),
+            self.wants,
+            never,
+            tuple(candidates),
+            offset_scale,
+            len(sines) - len(candidates),
+            self.limits,
+        )
 
     def examine(self, sine: Sine, place: int = 0) -> Candidate:
         """Drive one candidate and see whether it keeps the limits.
@@ -199,15 +233,17 @@ class Advisor:
             candidate.excluded = 'track too short'
         else:
             try:
-                candidate.trial = drive(self.car, sine, self.trial_seconds, self.seed,
-                                        self.seed + place)
+                candidate.trial = drive(
+                    self.car, sine, self.trial_seconds, self.seed, self.seed + place
+                )
                 if candidate.trial.lateral > self.limits.lateral:
                     candidate.excluded = 'lateral acceleration too large'
                 elif candidate.trial.slowest < KEPT_SPEED * sine.speed:
                     candidate.excluded = 'the car does not keep the speed'
                 else:
                     candidate.information = trial_information(
-                        candidate.trial.recording, self.car.configuration, self.options)
+                        candidate.trial.recording, self.car.configuration, self.options
+                    )
             except UsageError:
                 candidate.excluded = 'out of control'
             except (EstimationError, InputError) as error:
@@ -248,8 +284,11 @@ class Advisor:
         pairs = [[best, other] for other in usable if other is not best]
         worst = [self._worst(pair, self.limits.longest) for pair in pairs]
         place = int(np.argmin(worst))
-        return pairs[place] if worst[place] < min(1.0, alone) or worst[place] < 0.9 * alone \
+        return (
+            pairs[place]
+            if worst[place] < min(1.0, alone) or worst[place] < 0.9 * alone
             else [best]
+        )
 
     def _horizon(self, candidate: Candidate) -> float:
         return candidate.seconds if math.isfinite(candidate.seconds) else self.limits.longest
@@ -260,8 +299,9 @@ class Advisor:
         for place, one in enumerate(chosen):
             seed = self.seed + place + 1
             longer = drive(self.car, one.sine, self.refined_seconds, seed, seed)
-            one.information = trial_information(longer.recording, self.car.configuration,
-                                                self.options)
+            one.information = trial_information(
+                longer.recording, self.car.configuration, self.options
+            )
         seconds = self._needed(chosen)
         return seconds if math.isfinite(seconds) else self.limits.longest
 
@@ -275,8 +315,11 @@ class Advisor:
         return never
 
     def _run(self, sine: Sine, seconds: float) -> Run:
-        passes = max(1, math.ceil(seconds * sine.speed / self.limits.track_length)) \
-            if math.isfinite(self.limits.track_length) else 1
+        passes = (
+            max(1, math.ceil(seconds * sine.speed / self.limits.track_length))
+            if math.isfinite(self.limits.track_length)
+            else 1
+        )
         return Run(sine, seconds, passes)
 
 

@@ -31,37 +31,52 @@ Array = NDArray[np.float64]
 FOR_EVER = 1e6
 
 
-def trial_information(recording: CarRecording, configuration: CarConfiguration,
-                      options: CarOptions) -> Gathered:
+def trial_information(
+    recording: CarRecording, configuration: CarConfiguration, options: CarOptions
+) -> Gathered:
     """What a trial says, without the bands that no equation uses."""
     gathered = gather_recordings([recording], configuration, options)
     top = max(gathered.cutoffs.hertz.values())
     bands = int(np.ceil(top / BAND_HZ)) + 1
-    return replace(gathered, information=_shortened(gathered.information, bands),
-                   mirrored=[_shortened(one, bands) for one in gathered.mirrored])
+    return replace(
+        gathered,
+        information=_shortened(gathered.information, bands),
+        mirrored=[_shortened(one, bands) for one in gathered.mirrored],
+    )
 
 
 def _shortened(information: SpectralInformation, bands: int) -> SpectralInformation:
-    return replace(information, grams=information.grams[:bands].copy(),
-                   rows=information.rows[:bands])
+    return replace(
+        information, grams=information.grams[:bands].copy(), rows=information.rows[:bands]
+    )
 
 
 def repeated(information: SpectralInformation, times: float) -> SpectralInformation:
     """The same driving `times` as long."""
     return SpectralInformation(
-        times * information.grams, times * information.rows,
-        max(1, round(times * information.samples)), times * information.seconds)
+        times * information.grams,
+        times * information.rows,
+        max(1, round(times * information.samples)),
+        times * information.seconds,
+    )
 
 
-def deviations_after(trials: Sequence[Gathered], seconds: Sequence[float],
-                     configuration: CarConfiguration, options: CarOptions) -> Array:
+def deviations_after(
+    trials: Sequence[Gathered],
+    seconds: Sequence[float],
+    configuration: CarConfiguration,
+    options: CarOptions,
+) -> Array:
     """Standard deviations of all parameters after the given seconds of each kind of driving."""
     total: Gathered | None = None
     for trial, length in zip(trials, seconds, strict=True):
         times = length / trial.information.seconds
-        one = replace(trial, information=repeated(trial.information, times),
-                      mirrored=[repeated(two, times) for two in trial.mirrored],
-                      details=dict(trial.details))
+        one = replace(
+            trial,
+            information=repeated(trial.information, times),
+            mirrored=[repeated(two, times) for two in trial.mirrored],
+            details=dict(trial.details),
+        )
         total = one if total is None else _together(total, one)
     assert total is not None
     selection, _ = select(total)
@@ -72,13 +87,18 @@ def deviations_after(trials: Sequence[Gathered], seconds: Sequence[float],
 
 def _together(a: Gathered, b: Gathered) -> Gathered:
     pairs = zip(a.mirrored, b.mirrored, strict=True)
-    return replace(a, information=a.information + b.information,
-                   mirrored=[one + two for one, two in pairs],
-                   cutoffs=widest([a.cutoffs, b.cutoffs]), usable=a.usable & b.usable)
+    return replace(
+        a,
+        information=a.information + b.information,
+        mirrored=[one + two for one, two in pairs],
+        cutoffs=widest([a.cutoffs, b.cutoffs]),
+        usable=a.usable & b.usable,
+    )
 
 
-def judged_offsets(trials: Sequence[Gathered], configuration: CarConfiguration,
-                   options: CarOptions) -> tuple[CarConfiguration, float | None]:
+def judged_offsets(
+    trials: Sequence[Gathered], configuration: CarConfiguration, options: CarOptions
+) -> tuple[CarConfiguration, float | None]:
     """Constant errors of the sensors as the identification judges them from such recordings.
 
     One and the same size serves all candidates, so that chance does not rank them. A
@@ -95,7 +115,9 @@ def judged_offsets(trials: Sequence[Gathered], configuration: CarConfiguration,
     scale = float(np.median(scales))
     accelerometer, force, moment, travel = (scale * size for size in TYPICAL)
     described = replace(
-        sensors, imu=replace(sensors.imu, offset=(0.0, accelerometer)),
+        sensors,
+        imu=replace(sensors.imu, offset=(0.0, accelerometer)),
         wheel_force=replace(sensors.wheel_force, offset=(force, moment)),
-        suspension=replace(sensors.suspension, offset=(travel,)))
+        suspension=replace(sensors.suspension, offset=(travel,)),
+    )
     return replace(configuration, sensors=described), scale

@@ -81,24 +81,40 @@ class Trial:
 def drive(car: TrialCar, sine: Sine, duration: float, road_seed: int, sensor_seed: int) -> Trial:
     """Simulate one run of a candidate."""
     around = Surroundings(roughness=car.roughness)
-    around = replace(around, shaking=around.shaking.scaled(car.noise), driver=around.driver
-                     ._replace(drive_limit=drive_limit(car.vehicle)))
-    record = simulate_car(car.configuration, sine.manoeuvre, duration, road_seed,
-                          vehicle=car.vehicle, surroundings=around)
+    around = replace(
+        around,
+        shaking=around.shaking.scaled(car.noise),
+        driver=around.driver._replace(drive_limit=drive_limit(car.vehicle)),
+    )
+    record = simulate_car(
+        car.configuration,
+        sine.manoeuvre,
+        duration,
+        road_seed,
+        vehicle=car.vehicle,
+        surroundings=around,
+    )
     streams = sensor_streams(record, car.configuration, duration, sensor_seed, car.sensors)
     inside = (record.t >= 0.0) & (record.t <= duration)
     return Trial(
-        _recording(streams, sine, car.dof), _peak(_lateral(record)[inside]),
-        _peak(record.steer[inside, 0]), _peak(record.steer[inside, 1]),
-        float(record.velocity[inside, 0].min()), max(beyond_linear_range(record).values()))
+        _recording(streams, sine, car.dof),
+        _peak(_lateral(record)[inside]),
+        _peak(record.steer[inside, 0]),
+        _peak(record.steer[inside, 1]),
+        float(record.velocity[inside, 0].min()),
+        max(beyond_linear_range(record).values()),
+    )
 
 
 def _lateral(record: CarRecord) -> Array:
     """Lateral acceleration of the centre of mass, what an accelerometer there would show."""
     arm = np.array(record.vehicle.inertia.centre)
     omega = record.omega
-    at = (record.specific_force + np.cross(record.omega_dot, arm)
-          + np.cross(omega, np.cross(omega, arm)))
+    at = (
+        record.specific_force
+        + np.cross(record.omega_dot, arm)
+        + np.cross(omega, np.cross(omega, arm))
+    )
     return np.asarray(at[:, 1])
 
 
@@ -118,9 +134,13 @@ def _recording(streams: list[Stream], sine: Sine, dof: int | None) -> CarRecordi
             if dof != 20 or not name.startswith(EXTRA):
                 joints[name] = _series(one, slice(k, k + 1), (name,))
     return CarRecording(
-        f'sine of {sine.frequency:g} Hz at {3.6 * sine.speed:.0f} km/h', series['imu/data'],
-        series['correvit/velocity'], joints, _corners(series, 'wheel_{}/wrench'),
-        _corners(series, 'ride_height_{}'))
+        f'sine of {sine.frequency:g} Hz at {3.6 * sine.speed:.0f} km/h',
+        series['imu/data'],
+        series['correvit/velocity'],
+        joints,
+        _corners(series, 'wheel_{}/wrench'),
+        _corners(series, 'ride_height_{}'),
+    )
 
 
 def _corners(series: Mapping[str, TimeSeries], topic: str) -> dict[str, TimeSeries]:
@@ -128,5 +148,11 @@ def _corners(series: Mapping[str, TimeSeries], topic: str) -> dict[str, TimeSeri
 
 
 def _series(stream: Stream, columns: slice, names: tuple[str, ...]) -> TimeSeries:
-    return TimeSeries(stream.stamps, stream.values[:, columns], names, ('',) * len(names),
-                      EPOCH_NS, f'/{stream.topic}')
+    return TimeSeries(
+        stream.stamps,
+        stream.values[:, columns],
+        names,
+        ('',) * len(names),
+        EPOCH_NS,
+        f'/{stream.topic}',
+    )

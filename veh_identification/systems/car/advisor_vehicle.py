@@ -34,12 +34,18 @@ def vehicle_of(configuration: CarConfiguration) -> tuple[Vehicle, list[str]]:
     assumed = [name for name in base.parameters() if name not in given]
     values = {**base.parameters(), **given}
     inertia, notes = _inertia(values, given, configuration.source)
-    corners = [_corner(one, values, j, configuration.source)
-               for j, one in enumerate(base.corners, start=1)]
+    corners = [
+        _corner(one, values, j, configuration.source)
+        for j, one in enumerate(base.corners, start=1)
+    ]
     car = replace(
-        base, inertia=inertia, corners=(corners[0], corners[1], corners[2], corners[3]),
-        anti_roll_front=values['karf'], anti_roll_rear=values['karr'],
-        air=(values['Cx'], *base.air[1:]))
+        base,
+        inertia=inertia,
+        corners=(corners[0], corners[1], corners[2], corners[3]),
+        anti_roll_front=values['karf'],
+        anti_roll_rear=values['karr'],
+        air=(values['Cx'], *base.air[1:]),
+    )
     if all(f'off{j}' in given for j in range(1, 5)):
         car, note = _standing(car, values)
         notes += note
@@ -47,13 +53,15 @@ def vehicle_of(configuration: CarConfiguration) -> tuple[Vehicle, list[str]]:
         assumed = [name for name in assumed if not name.startswith('off')]
         notes.append('off1 to off4 follow from the weight on the wheels')
     if assumed:
-        notes.insert(0, 'taken from the example car, for want of a-priori values: '
-                     + ', '.join(assumed))
+        notes.insert(
+            0, 'taken from the example car, for want of a-priori values: ' + ', '.join(assumed)
+        )
     return car, notes
 
 
-def _inertia(values: Mapping[str, float], given: Mapping[str, float], where: str
-             ) -> tuple[Inertia, list[str]]:
+def _inertia(
+    values: Mapping[str, float], given: Mapping[str, float], where: str
+) -> tuple[Inertia, list[str]]:
     """Chassis about its centre of mass from the parameters at base_link."""
     mass = values['Mc']
     known = [name for name in CHASSIS if name in given]
@@ -65,31 +73,53 @@ def _inertia(values: Mapping[str, float], given: Mapping[str, float], where: str
         factor = mass / example.mass
         xx, yy, zz, xz, xy, yz = (factor * one for one in example.moments)
         return Inertia(mass, example.centre, (xx, yy, zz, xz, xy, yz)), [
-            'Mc, MXc, XXc, YYc and ZZc are not all given: the chassis is the example car\'s, '
-            'scaled to the mass']
+            "Mc, MXc, XXc, YYc and ZZc are not all given: the chassis is the example car's, "
+            'scaled to the mass'
+        ]
     c = np.array([values['MXc'], values['MYc'], values['MZc']]) / mass
-    J = np.array([[values['XXc'], values['XYc'], values['XZc']],
-                  [values['XYc'], values['YYc'], values['YZc']],
-                  [values['XZc'], values['YZc'], values['ZZc']]])
+    J = np.array(
+        [
+            [values['XXc'], values['XYc'], values['XZc']],
+            [values['XYc'], values['YYc'], values['YZc']],
+            [values['XZc'], values['YZc'], values['ZZc']],
+        ]
+    )
     about = J - mass * (c @ c * np.eye(3) - np.outer(c, c))
     principal = np.linalg.eigvalsh(about)
     if principal[0] <= 0.0 or principal[2] > 1.02 * (principal[0] + principal[1]):
         raise CarConfigurationError(
             f'{where}: a_priori: no body has the principal moments '
             f'{", ".join(f"{one:.4g}" for one in principal)} kg m^2 about its centre of mass; '
-            'XXc to YZc are meant at the base_link origin')
-    return Inertia(mass, (float(c[0]), float(c[1]), float(c[2])), (
-        float(about[0, 0]), float(about[1, 1]), float(about[2, 2]), float(about[0, 2]),
-        float(about[0, 1]), float(about[1, 2]))), []
+            'XXc to YZc are meant at the base_link origin'
+        )
+    return Inertia(
+        mass,
+        (float(c[0]), float(c[1]), float(c[2])),
+        (
+            float(about[0, 0]),
+            float(about[1, 1]),
+            float(about[2, 2]),
+            float(about[0, 2]),
+            float(about[0, 1]),
+            float(about[1, 2]),
+        ),
+    ), []
 
 
 def _corner(base: Suspension, values: Mapping[str, float], j: int, where: str) -> Suspension:
     for kind in ('k', 'h', 'M'):
         if not values[f'{kind}{j}'] > 0.0:
-            raise CarConfigurationError(f'{where}: a_priori.{kind}{j} must be positive, found '
-                                        f'{values[f"{kind}{j}"]:g}')
-    return replace(base, stiffness=values[f'k{j}'], damping=values[f'h{j}'],
-                   friction=max(values[f'fs{j}'], 0.0), unsprung=values[f'M{j}'], standing=0.0)
+            raise CarConfigurationError(
+                f'{where}: a_priori.{kind}{j} must be positive, found {values[f"{kind}{j}"]:g}'
+            )
+    return replace(
+        base,
+        stiffness=values[f'k{j}'],
+        damping=values[f'h{j}'],
+        friction=max(values[f'fs{j}'], 0.0),
+        unsprung=values[f'M{j}'],
+        standing=0.0,
+    )
 
 
 def _standing(car: Vehicle, values: Mapping[str, float]) -> tuple[Vehicle, list[str]]:
@@ -102,10 +132,11 @@ def _standing(car: Vehicle, values: Mapping[str, float]) -> tuple[Vehicle, list[
         matrix = np.array([[k[0] + bar, -bar], [-bar, k[1] + bar]])
         travel[pair] = np.linalg.solve(matrix, missing[pair])
     if np.abs(travel).max() > LARGEST_STANDING:
-        return car, ['off1 to off4 do not fit the weight on the wheels '
-                     f'({1e3 * np.abs(travel).max():.0f} mm of travel): taken from the weight']
-    corners = [replace(one, standing=float(q)) for one, q in
-               zip(car.corners, travel, strict=True)]
+        return car, [
+            'off1 to off4 do not fit the weight on the wheels '
+            f'({1e3 * np.abs(travel).max():.0f} mm of travel): taken from the weight'
+        ]
+    corners = [replace(one, standing=float(q)) for one, q in zip(car.corners, travel, strict=True)]
     return replace(car, corners=(corners[0], corners[1], corners[2], corners[3])), []
 
 
@@ -117,9 +148,11 @@ def sensors_of(configuration: CarConfiguration, noise: float) -> CarSensors:
     for name in described.__dataclass_fields__:
         sensor, instrument = getattr(described, name), getattr(instruments, name)
         changed[name] = replace(
-            instrument, noise=_sizes(sensor, 'noise', instrument.noise),
+            instrument,
+            noise=_sizes(sensor, 'noise', instrument.noise),
             offset=_sizes(sensor, 'offset', instrument.offset),
-            cutoff=sensor.bandwidth_hz or instrument.cutoff)
+            cutoff=sensor.bandwidth_hz or instrument.cutoff,
+        )
     return replace(instruments, **changed).scaled(noise)
 
 
@@ -136,4 +169,3 @@ def _sizes(sensor: Sensor, kind: str, default: tuple[float, ...]) -> tuple[float
 def drive_limit(vehicle: Vehicle) -> float:
     """Torque that the engine of such a car has at its wheels [N m]."""
     return max(2400.0, DRIVE_PER_KILOGRAM * vehicle.inertia.mass)
-

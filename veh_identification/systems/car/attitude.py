@@ -23,8 +23,9 @@ Array = NDArray[np.float64]
 CROSSOVER_HZ = 0.3
 
 
-def with_attitude(piece: CarSamples, recording: CarRecording, configuration: CarConfiguration
-                  ) -> CarSamples:
+def with_attitude(
+    piece: CarSamples, recording: CarRecording, configuration: CarConfiguration
+) -> CarSamples:
     """The stretch with its attitude, shortened by the transients of the filters."""
     slow = _from_heights(piece, recording, configuration)
     if slow is None:
@@ -41,15 +42,21 @@ def with_attitude(piece: CarSamples, recording: CarRecording, configuration: Car
         attitude[:, 0] = turned[:, 0]
         attitude[:, 1:] = turned[:, 1:] + low.apply(slow - turned[:, 1:])[0]
     margin = low.transient
-    return replace(piece, attitude=attitude)[margin:len(piece) - margin]
+    return replace(piece, attitude=attitude)[margin : len(piece) - margin]
 
 
 def euler_rates(attitude: Array, omega: Array) -> Array:
     """Derivatives of yaw, pitch, roll from the angular velocity in body axes."""
     pitch, roll = attitude[:, 1], attitude[:, 2]
     about = np.sin(roll) * omega[:, 1] + np.cos(roll) * omega[:, 2]
-    return np.stack([about / np.cos(pitch), np.cos(roll) * omega[:, 1]
-                     - np.sin(roll) * omega[:, 2], omega[:, 0] + np.tan(pitch) * about], axis=1)
+    return np.stack(
+        [
+            about / np.cos(pitch),
+            np.cos(roll) * omega[:, 1] - np.sin(roll) * omega[:, 2],
+            omega[:, 0] + np.tan(pitch) * about,
+        ],
+        axis=1,
+    )
 
 
 def euler_accelerations(attitude: Array, rates: Array, omega: Array, alpha: Array) -> Array:
@@ -67,8 +74,9 @@ def euler_accelerations(attitude: Array, rates: Array, omega: Array, alpha: Arra
     return np.stack([yaw2, across1, roll2], axis=1)
 
 
-def _from_heights(piece: CarSamples, recording: CarRecording, configuration: CarConfiguration
-                  ) -> Array | None:
+def _from_heights(
+    piece: CarSamples, recording: CarRecording, configuration: CarConfiguration
+) -> Array | None:
     """Pitch and roll (N, 2) of the plane through the body corners, None without four heights."""
     if any(corner not in recording.ride_heights for corner in CORNERS):
         return None

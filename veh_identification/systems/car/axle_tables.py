@@ -72,19 +72,23 @@ def _table(content: Any, where: str) -> AxleTable:
         steering = _increasing(steering, f'{where}.steering')
     rows = entry.get('values')
     if not isinstance(rows, list) or len(rows) != len(travel):
-        raise fields.FieldError(f'{where}.values must hold one entry for each of the '
-                                f'{len(travel)} travels')
+        raise fields.FieldError(
+            f'{where}.values must hold one entry for each of the {len(travel)} travels'
+        )
     width = max(len(steering), 1)
     values = tuple(fields.numbers(row, f'{where}.values') for row in rows)
     for row in values:
         if len(row) != width:
-            raise fields.FieldError(f'{where}.values: a row holds {len(row)} numbers, expected '
-                                    f'{width} (one for each steering angle)')
+            raise fields.FieldError(
+                f'{where}.values: a row holds {len(row)} numbers, expected '
+                f'{width} (one for each steering angle)'
+            )
     return AxleTable(travel, values, steering)
 
 
 def _increasing(values: tuple[float, ...], where: str) -> tuple[float, ...]:
     if len(values) < 2 or any(b <= a for a, b in itertools.pairwise(values)):
-        raise fields.FieldError(f'{where} must hold at least two increasing numbers, found '
-                                f'{list(values)}')
+        raise fields.FieldError(
+            f'{where} must hold at least two increasing numbers, found {list(values)}'
+        )
     return values

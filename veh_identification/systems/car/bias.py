@@ -51,8 +51,11 @@ def series_noise(series: TimeSeries, sensor: Sensor) -> Array:
         given = np.array(sensor.noise)
         if len(given) == 2 and channels == 6:  # gyroscope and accelerometer
             return np.repeat(given, 3)
-        return np.broadcast_to(given, (channels,)) if len(given) in (1, channels) else \
-            np.full(channels, given[0])
+        return (
+            np.broadcast_to(given, (channels,))
+            if len(given) in (1, channels)
+            else np.full(channels, given[0])
+        )
     rate = 1.0 / series.median_period
     try:
         floor = _floor(welch_spectrum(series.values[:SPECTRUM_SAMPLES], rate))
@@ -64,16 +67,22 @@ def series_noise(series: TimeSeries, sensor: Sensor) -> Array:
 def _floor(spectrum: Spectrum) -> Array:
     """Mean of the quiet bands: the lowest alone would be low by chance."""
     edges = np.linspace(0.45, 0.95, 6) * 0.5 * spectrum.rate
-    levels = np.array([noise_floor(spectrum, (float(low), float(high)))
-                       for low, high in itertools.pairwise(edges)])
+    levels = np.array(
+        [
+            noise_floor(spectrum, (float(low), float(high)))
+            for low, high in itertools.pairwise(edges)
+        ]
+    )
     quiet = levels <= 1.3 * levels.min(axis=0)
     return np.asarray((levels * quiet).sum(axis=0) / quiet.sum(axis=0))
 
 
 def travel_noise(noise: Noise) -> tuple[float, float, float, float]:
     """Noise of the four suspension sensors."""
-    fl, fr, rl, rr = (float(noise[f'suspension_{corner}'][0])
-                      if f'suspension_{corner}' in noise else 0.0 for corner in CORNERS)
+    fl, fr, rl, rr = (
+        float(noise[f'suspension_{corner}'][0]) if f'suspension_{corner}' in noise else 0.0
+        for corner in CORNERS
+    )
     return (fl, fr, rl, rr)
 
 
@@ -88,6 +97,8 @@ def perturbed(recording: CarRecording, noise: Noise, sign: float, seed: int) -> 
     imu = recording.imu
     if imu is not None and 'imu' in noise:
         imu = noisy(imu, noise['imu'])
-    joints = {name: noisy(series, noise[name]) if name in noise else series
-              for name, series in sorted(recording.joints.items())}
+    joints = {
+        name: noisy(series, noise[name]) if name in noise else series
+        for name, series in sorted(recording.joints.items())
+    }
     return replace(recording, imu=imu, joints=joints)

@@ -23,10 +23,17 @@ from veh_identification.systems.car.recording import Recordings, read_recording
 Progress = Callable[[int, int], None]
 
 
-def identify_2002_bags(*, bags: Sequence[str | Path], out: str | Path,
-                       validate: str | Path | None = None, config: str | Path | None = None,
-                       cutoff_hz: float = 8.0, anti_roll: bool = True, camber: bool = True,
-                       progress: Progress | None = None) -> str:
+def identify_2002_bags(
+    *,
+    bags: Sequence[str | Path],
+    out: str | Path,
+    validate: str | Path | None = None,
+    config: str | Path | None = None,
+    cutoff_hz: float = 8.0,
+    anti_roll: bool = True,
+    camber: bool = True,
+    progress: Progress | None = None,
+) -> str:
     """Identify from bags, validate on another one (a braking run), write all results to `out`.
 
     The text that is returned also says which equations the validation run does not move.
@@ -44,18 +51,33 @@ def identify_2002_bags(*, bags: Sequence[str | Path], out: str | Path,
     assert opened.last is not None
     pieces, _ = prepare_2002(braking or opened.last, configuration, options)
     report = write_results(
-        out, result, LagrangeCar(configuration, anti_roll), pieces,
+        out,
+        result,
+        LagrangeCar(configuration, anti_roll),
+        pieces,
         lambda folder: write_identification_report(
-            folder, result, reconstruction=BAG, bags=bags, out=out, validate=validate,
-            config=config, truth=truth_2002(bags[0]), choices={'model': '2002'}))
+            folder,
+            result,
+            reconstruction=BAG,
+            bags=bags,
+            out=out,
+            validate=validate,
+            config=config,
+            truth=truth_2002(bags[0]),
+            choices={'model': '2002'},
+        ),
+    )
     return f'{text_2002(result)}{report}\n'
 
 
 def truth_2002(bag: str | Path) -> dict[str, float]:
     """True values of a simulated recording under the names and signs of document 001."""
     known = simulated_truth(bag)
-    return {name: sign * known[other] for name, (other, sign) in names_of_2006().items()
-            if other in known}
+    return {
+        name: sign * known[other]
+        for name, (other, sign) in names_of_2006().items()
+        if other in known
+    }
 
 
 def text_2002(result: IdentificationResult) -> str:
@@ -65,6 +87,8 @@ def text_2002(result: IdentificationResult) -> str:
     if excited is not None:
         idle = [name for name, one in excited.items() if not one]
         if idle:
-            text += ('the validation run does not move these equations, their relative rms says '
-                     f'nothing: {" ".join(idle)}\n')
+            text += (
+                'the validation run does not move these equations, their relative rms says '
+                f'nothing: {" ".join(idle)}\n'
+            )
     return text

@@ -61,7 +61,10 @@ class Sensor:
 
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     rotation: tuple[tuple[float, float, float], ...] = (
-        (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  # sensor axes to base axes
+        (1.0, 0.0, 0.0),
+        (0.0, 1.0, 0.0),
+        (0.0, 0.0, 1.0),
+    )  # sensor axes to base axes
     pose_given: bool = False
     frame: str = ''
     bandwidth_hz: float = 0.0  # 0: no limit
@@ -132,8 +135,9 @@ def load_configuration(path: str | Path) -> CarConfiguration:
         content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, 'strerror', None) or error
-        raise CarConfigurationError(f'{path}: the configuration cannot be read ({reason})') \
-            from None
+        raise CarConfigurationError(
+            f'{path}: the configuration cannot be read ({reason})'
+        ) from None
     except yaml.YAMLError as error:
         reason = ' '.join(str(error).split())
         raise CarConfigurationError(f'{path}: not YAML ({reason})') from None
@@ -146,8 +150,17 @@ def load_configuration(path: str | Path) -> CarConfiguration:
 def parse_configuration(content: Any, where: str = 'configuration') -> CarConfiguration:
     """Configuration from the mapping of a YAML file; `where` names the source in errors."""
     table = fields.unwrap(content, where)
-    known = {'name', 'geometry', 'sensors', 'static', 'a_priori', 'axle_kinematics', 'topics',
-             'disturbances', *_GEOMETRY_KEYS}
+    known = {
+        'name',
+        'geometry',
+        'sensors',
+        'static',
+        'a_priori',
+        'axle_kinematics',
+        'topics',
+        'disturbances',
+        *_GEOMETRY_KEYS,
+    }
     fields.only(table, known, where)
     loose = {key: table[key] for key in _GEOMETRY_KEYS if key in table}
     geometry = fields.mapping(table.get('geometry'), f'{where}: geometry')
@@ -159,16 +172,23 @@ def parse_configuration(content: Any, where: str = 'configuration') -> CarConfig
     fields.only(static, {'gravity'}, f'{where}: static')
     bands = table.get('disturbances') or []
     if not isinstance(bands, list):
-        raise fields.FieldError(f'{where}: disturbances must be a list of [low, high] in Hz, '
-                                f'found {bands!r}')
+        raise fields.FieldError(
+            f'{where}: disturbances must be a list of [low, high] in Hz, found {bands!r}'
+        )
     return CarConfiguration(
         name=str(table.get('name', 'car')),
         geometry=_geometry({**loose, **geometry}, f'{where}: geometry'),
         sensors=_sensors(table.get('sensors'), f'{where}: sensors'),
-        static=Static(fields.number(static.get('gravity', 9.80665), f'{where}: static.gravity',
-                                    positive=True)),
-        a_priori={name: fields.number(value, f'{where}: a_priori.{name}')
-                  for name, value in priors.items() if value is not None},
+        static=Static(
+            fields.number(
+                static.get('gravity', 9.80665), f'{where}: static.gravity', positive=True
+            )
+        ),
+        a_priori={
+            name: fields.number(value, f'{where}: a_priori.{name}')
+            for name, value in priors.items()
+            if value is not None
+        },
         axle_tables=read_axle_tables(table.get('axle_kinematics'), f'{where}: axle_kinematics'),
         topics={**TOPICS, **{key: str(value) for key, value in topics.items()}},
         disturbances=tuple(fields.band(one, f'{where}: disturbances') for one in bands),
@@ -176,9 +196,16 @@ def parse_configuration(content: Any, where: str = 'configuration') -> CarConfig
     )
 
 
-_GEOMETRY_KEYS = {'wheelbase', 'half_track', 'wheel_radius', 'suspension_zero',
-                  'track', 'track_front', 'track_rear',
-                  *(f'half_track_{corner}' for corner in CORNERS)}
+_GEOMETRY_KEYS = {
+    'wheelbase',
+    'half_track',
+    'wheel_radius',
+    'suspension_zero',
+    'track',
+    'track_front',
+    'track_rear',
+    *(f'half_track_{corner}' for corner in CORNERS),
+}
 
 
 def _geometry(table: Mapping[str, Any], where: str) -> Geometry:
@@ -186,7 +213,8 @@ def _geometry(table: Mapping[str, Any], where: str) -> Geometry:
     wheelbase = fields.number(table.get('wheelbase', 2.70), f'{where}.wheelbase', positive=True)
     half_track = _half_track(table, where)
     return Geometry(
-        wheelbase, half_track,
+        wheelbase,
+        half_track,
         fields.number(table.get('wheel_radius', 0.31), f'{where}.wheel_radius', positive=True),
         fields.corners(table.get('suspension_zero', 0.0), f'{where}.suspension_zero'),
     )
@@ -205,12 +233,15 @@ def _half_track(table: Mapping[str, Any], where: str) -> tuple[float, float, flo
         values = list(fields.corners(table['half_track'], f'{where}.half_track'))
     for place, corner in enumerate(CORNERS):
         if table.get(f'half_track_{corner}') is not None:
-            values[place] = fields.number(table[f'half_track_{corner}'],
-                                          f'{where}.half_track_{corner}')
+            values[place] = fields.number(
+                table[f'half_track_{corner}'], f'{where}.half_track_{corner}'
+            )
     for corner, value in zip(CORNERS, values, strict=True):
         if not value > 0.0:
-            raise fields.FieldError(f'{where}.half_track: {corner} is {value:g} m, expected a '
-                                    'positive distance on both sides')
+            raise fields.FieldError(
+                f'{where}.half_track: {corner} is {value:g} m, expected a '
+                'positive distance on both sides'
+            )
     return (values[0], values[1], values[2], values[3])
 
 
@@ -219,14 +250,31 @@ def _sensors(content: Any, where: str) -> Sensors:
     default = Sensors()
     names = set(Sensors.__dataclass_fields__)
     fields.only(table, names, where)
-    return Sensors(**{name: _sensor(table.get(name), getattr(default, name), f'{where}.{name}')
-                      for name in sorted(names)})
+    return Sensors(
+        **{
+            name: _sensor(table.get(name), getattr(default, name), f'{where}.{name}')
+            for name in sorted(names)
+        }
+    )
 
 
 def _sensor(content: Any, default: Sensor, where: str) -> Sensor:
     table = fields.mapping(content, where)
-    fields.only(table, {'position', 'rpy', 'quaternion', 'frame', 'bandwidth_hz', 'order', 'delay',
-                        'noise', 'offset'}, where)
+    fields.only(
+        table,
+        {
+            'position',
+            'rpy',
+            'quaternion',
+            'frame',
+            'bandwidth_hz',
+            'order',
+            'delay',
+            'noise',
+            'offset',
+        },
+        where,
+    )
     rotation = default.rotation
     if table.get('rpy') is not None and table.get('quaternion') is not None:
         raise fields.FieldError(f'{where}: give either rpy or quaternion, not both')
@@ -242,11 +290,17 @@ def _sensor(content: Any, default: Sensor, where: str) -> Sensor:
         position = fields.vector(table['position'], f'{where}.position')
     bandwidth = fields.number(table.get('bandwidth_hz') or 0.0, f'{where}.bandwidth_hz')
     if bandwidth < 0.0:
-        raise fields.FieldError(f'{where}.bandwidth_hz is {bandwidth:g}, expected 0 (no limit) '
-                                'or a frequency')
+        raise fields.FieldError(
+            f'{where}.bandwidth_hz is {bandwidth:g}, expected 0 (no limit) or a frequency'
+        )
     given = any(table.get(key) is not None for key in ('position', 'rpy', 'quaternion'))
     return Sensor(
-        position, rotation, given, str(table.get('frame') or default.frame), bandwidth, int(order),
+        position,
+        rotation,
+        given,
+        str(table.get('frame') or default.frame),
+        bandwidth,
+        int(order),
         fields.number(table.get('delay') or 0.0, f'{where}.delay'),
         fields.numbers(table.get('noise'), f'{where}.noise'),
         fields.numbers(table.get('offset'), f'{where}.offset'),

@@ -50,8 +50,12 @@ class Cutoffs:
         return result
 
 
-def choose_cutoffs(prepared: Prepared, recording: CarRecording, noise: Mapping[str, Array],
-                   configuration: CarConfiguration) -> Cutoffs:
+def choose_cutoffs(
+    prepared: Prepared,
+    recording: CarRecording,
+    noise: Mapping[str, Array],
+    configuration: CarConfiguration,
+) -> Cutoffs:
     """The highest cut-off at which noise does not rule, with the modes that must stay."""
     piece = max(prepared.pieces, key=len)[:SPECTRUM_SAMPLES]
     top = USABLE_SHARE * prepared.cutoff_hz
@@ -60,11 +64,13 @@ def choose_cutoffs(prepared: Prepared, recording: CarRecording, noise: Mapping[s
     imu_rate = 1.0 / recording.imu.median_period if recording.imu is not None else piece.rate
     spectrum = welch_spectrum(piece.angular_velocity, piece.rate, names=('roll', 'pitch', 'yaw'))
     for name, axis in _ROTATION.items():
-        one = welch_spectrum(piece.angular_velocity[:, [axis]], piece.rate,
-                             names=(spectrum.names[axis],))
+        one = welch_spectrum(
+            piece.angular_velocity[:, [axis]], piece.rate, names=(spectrum.names[axis],)
+        )
         floor = 2.0 * np.square(noise['imu'][[axis]]) / imu_rate
-        choice = choose_cutoff(one, derivative=1, bias_bound=BIAS_BOUND, floor=floor,
-                               keep=[CHASSIS_MODES])
+        choice = choose_cutoff(
+            one, derivative=1, bias_bound=BIAS_BOUND, floor=floor, keep=[CHASSIS_MODES]
+        )
         hertz[name] = min(max(BELOW_EDGE * choice.cutoff_hz, LOWEST_HZ), top)
         reasons[name] = choice.reason
     for j, corner in enumerate(CORNERS):
@@ -73,13 +79,15 @@ def choose_cutoffs(prepared: Prepared, recording: CarRecording, noise: Mapping[s
     return Cutoffs(hertz, configuration.disturbances, reasons)
 
 
-def _suspension(piece: CarSamples, j: int, recording: CarRecording, noise: Mapping[str, Array],
-                top: float) -> tuple[float, str]:
+def _suspension(
+    piece: CarSamples, j: int, recording: CarRecording, noise: Mapping[str, Array], top: float
+) -> tuple[float, str]:
     series = recording.joint('suspension', CORNERS[j])
     if series is None:
         return top, 'no travel sensor'
-    spectrum = welch_spectrum(piece.joints['suspension'].position[:, [j]], piece.rate,
-                              names=('travel',))
+    spectrum = welch_spectrum(
+        piece.joints['suspension'].position[:, [j]], piece.rate, names=('travel',)
+    )
     floor = 2.0 * np.square(noise[f'suspension_{CORNERS[j]}']) * series.median_period
     keep = []
     hop = wheel_hop(spectrum.frequency_hz, spectrum.density[:, 0], float(floor[0]))
@@ -100,8 +108,9 @@ def wheel_hop(frequency: Array, density: Array, floor: float) -> float | None:
     return float(frequency[peak]) if density[peak] > 4.0 * floor else None
 
 
-def fixed_cutoffs(chassis_hz: float, suspension_hz: float,
-                  stop_bands: tuple[tuple[float, float], ...] = ()) -> Cutoffs:
+def fixed_cutoffs(
+    chassis_hz: float, suspension_hz: float, stop_bands: tuple[tuple[float, float], ...] = ()
+) -> Cutoffs:
     """Cut-offs that the user asks for."""
     hertz = {name: chassis_hz if k < 6 else suspension_hz for k, name in enumerate(EQUATIONS)}
     return Cutoffs(hertz, stop_bands, dict.fromkeys(EQUATIONS, 'given by the user'))
@@ -109,7 +118,11 @@ def fixed_cutoffs(chassis_hz: float, suspension_hz: float,
 
 def widest(several: Sequence[Cutoffs]) -> Cutoffs:
     """For concatenated recordings: what the best excited one allows."""
-    best = {name: several[int(np.argmax([one.hertz[name] for one in several]))]
-            for name in EQUATIONS}
-    return Cutoffs({name: one.hertz[name] for name, one in best.items()}, several[0].stop_bands,
-                   {name: one.reasons[name] for name, one in best.items()})
+    best = {
+        name: several[int(np.argmax([one.hertz[name] for one in several]))] for name in EQUATIONS
+    }
+    return Cutoffs(
+        {name: one.hertz[name] for name, one in best.items()},
+        several[0].stop_bands,
+        {name: one.reasons[name] for name, one in best.items()},
+    )

@@ -24,16 +24,18 @@ def equalise(values: Array, rate: float, bandwidth_hz: float, order: int) -> Arr
     line = np.linspace(values[0], values[-1], count)
     odd = values - line
     # Odd reflection: no jump at the ends.
-    extended = np.concatenate([-odd[pad:0:-1], odd, -odd[-2:-pad - 2:-1]])
+    extended = np.concatenate([-odd[pad:0:-1], odd, -odd[-2 : -pad - 2 : -1]])
     length = fft.next_fast_len(2 * len(extended), real=True)
     response = sensor_response(fft.rfftfreq(length, 1.0 / rate), bandwidth_hz, order)
     inverse = 1.0 / response
     gain = np.abs(inverse)
     inverse *= np.minimum(1.0, LARGEST_GAIN / gain) ** 2
     spectrum = fft.rfft(extended, length, axis=0) * inverse[:, None]
-    result = fft.irfft(spectrum, length, axis=0)[pad:pad + count]
+    result = fft.irfft(spectrum, length, axis=0)[pad : pad + count]
     # A ramp passes a low-pass with its delay: the inverse moves it ahead by that delay.
-    delay = float(-np.unwrap(np.angle(sensor_response(np.array([1e-3, 2e-3]), bandwidth_hz,
-                                                      order)))[1] / (2.0 * np.pi * 2e-3))
+    delay = float(
+        -np.unwrap(np.angle(sensor_response(np.array([1e-3, 2e-3]), bandwidth_hz, order)))[1]
+        / (2.0 * np.pi * 2e-3)
+    )
     slope = (values[-1] - values[0]) * rate / (count - 1)
     return result + line + slope * delay

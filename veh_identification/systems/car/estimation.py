@@ -55,10 +55,12 @@ class CarProblem:
         self.model, self.information = model, information
         self.parameters = len(model.names)
         count = len(EQUATIONS)
-        self._columns = [np.array([e.column for e in model.entries if e.equation == j])
-                         for j in range(count)]
-        self._unknowns = [np.array([e.parameter for e in model.entries if e.equation == j])
-                          for j in range(count)]
+        self._columns = [
+            np.array([e.column for e in model.entries if e.equation == j]) for j in range(count)
+        ]
+        self._unknowns = [
+            np.array([e.parameter for e in model.entries if e.equation == j]) for j in range(count)
+        ]
         self._measured = model.signal_count - count + np.arange(count)
         self._blocks: dict[tuple[int, int], Array] = {}
 
@@ -129,12 +131,19 @@ class CarProblem:
         if (j, k) not in self._blocks:
             second = np.append(self._columns[k], self._measured[k])
             self._blocks[j, k] = np.ascontiguousarray(
-                self.information.grams[:, self._columns[j][:, None], second[None, :]])
+                self.information.grams[:, self._columns[j][:, None], second[None, :]]
+            )
         return self._blocks[j, k]
 
 
-def estimate(problem: CarProblem, selection: Selection, *, gauss_markov: bool = False,
-             spectral_weights: bool = True, iterations: int = ITERATIONS) -> Fit:
+def estimate(
+    problem: CarProblem,
+    selection: Selection,
+    *,
+    gauss_markov: bool = False,
+    spectral_weights: bool = True,
+    iterations: int = ITERATIONS,
+) -> Fit:
     """Iteratively weighted least squares; the first pass weighs equations by their size."""
     _, measured = problem.squares(np.zeros(problem.parameters), selection.bands)
     lines = (selection.bands * problem.information.rows).sum(axis=1)
@@ -150,14 +159,32 @@ def estimate(problem: CarProblem, selection: Selection, *, gauss_markov: bool = 
     power = residual_power(problem, value, selection, spectral_weights)
     covariance = _sandwich(problem, weights, power, selection, inverse)
     residual, measured = problem.squares(value, selection.bands)
-    cost = float(np.sum(np.where(selection.bands, np.einsum('bjj->jb', problem.power(value))
-                                 * np.einsum('bjj->jb', weights), 0.0)) / max(lines.sum(), 1.0))
-    return Fit(value, covariance, power, residual, measured, lines,
-               _condition(problem, weights, selection.parameters), cost, weights)
+    cost = float(
+        np.sum(
+            np.where(
+                selection.bands,
+                np.einsum('bjj->jb', problem.power(value)) * np.einsum('bjj->jb', weights),
+                0.0,
+            )
+        )
+        / max(lines.sum(), 1.0)
+    )
+    return Fit(
+        value,
+        covariance,
+        power,
+        residual,
+        measured,
+        lines,
+        _condition(problem, weights, selection.parameters),
+        cost,
+        weights,
+    )
 
 
-def residual_power(problem: CarProblem, value: Array, selection: Selection,
-                   spectral: bool = True) -> Array:
+def residual_power(
+    problem: CarProblem, value: Array, selection: Selection, spectral: bool = True
+) -> Array:
     """Covariance (bands, equations, equations) of one real line, smoothed over neighbours."""
     rows = problem.information.rows
     sums = problem.power(value)
@@ -177,7 +204,8 @@ def residual_power(problem: CarProblem, value: Array, selection: Selection,
     level = np.sqrt(problem.measured_power().sum(axis=0) / max(rows.sum(), 1.0))
     diagonal = np.arange(len(EQUATIONS))
     power[:, diagonal, diagonal] = np.maximum(
-        power[:, diagonal, diagonal], np.square(FLOOR * np.maximum(level, 1e-3)))
+        power[:, diagonal, diagonal], np.square(FLOOR * np.maximum(level, 1e-3))
+    )
     return power
 
 
@@ -228,8 +256,9 @@ def solve(problem: CarProblem, weights: Array, chosen: BoolArray) -> tuple[Array
         values, vectors = np.linalg.eigh(unit)
         weak = np.abs(vectors[:, values < 1e-12 * values[-1]]).max(axis=1, initial=0.0) > 0.1
         names = np.array(problem.model.names)[chosen][weak]
-        raise EstimationError('the recording cannot tell these parameters apart: '
-                              f'{", ".join(names)}') from None
+        raise EstimationError(
+            f'the recording cannot tell these parameters apart: {", ".join(names)}'
+        ) from None
     full_inverse = np.zeros((problem.parameters, problem.parameters))
     full_inverse[np.ix_(chosen, chosen)] = root.T @ root / np.outer(scale, scale)
     return full_inverse @ right, full_inverse
@@ -247,8 +276,9 @@ def _condition(problem: CarProblem, weights: Array, chosen: BoolArray) -> float:
     return float(np.sqrt(values[-1] / max(values[0], 1e-300)))
 
 
-def _sandwich(problem: CarProblem, weights: Array, power: Array, selection: Selection,
-              inverse: Array) -> Array:
+def _sandwich(
+    problem: CarProblem, weights: Array, power: Array, selection: Selection, inverse: Array
+) -> Array:
     """Covariance H^-1 (W' P Sigma P W) H^-1 with the noise that equations share."""
     meat = problem.normal(weights @ power @ weights)[0]
     return inverse @ meat @ inverse

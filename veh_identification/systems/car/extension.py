@@ -55,8 +55,9 @@ def crossover(frequency: Array, middle: float) -> Array:
     return np.asarray(np.sin(0.5 * np.pi * step) ** 2)
 
 
-def linear_response(parameters: Mapping[str, float], geometry: Geometry,
-                    frequency: Array) -> Lines:
+def linear_response(
+    parameters: Mapping[str, float], geometry: Geometry, frequency: Array
+) -> Lines:
     """Specific force, angular acceleration and suspension velocities (F, 10, 10) per load.
 
     The loads are the measured sides of the ten equations; frequencies must be positive.
@@ -64,9 +65,18 @@ def linear_response(parameters: Mapping[str, float], geometry: Geometry,
     p = parameters
     mass = np.zeros((10, 10))
     first = np.array([p['MXc'], p['MYc'], p['MZc']])
-    _add_body(mass, p['Mc'], first, np.array([
-        [p['XXc'], p['XYc'], p['XZc']], [p['XYc'], p['YYc'], p['YZc']],
-        [p['XZc'], p['YZc'], p['ZZc']]]))
+    _add_body(
+        mass,
+        p['Mc'],
+        first,
+        np.array(
+            [
+                [p['XXc'], p['XYc'], p['XZc']],
+                [p['XYc'], p['YYc'], p['YZc']],
+                [p['XZc'], p['YZc'], p['ZZc']],
+            ]
+        ),
+    )
     up = np.array([0.0, 0.0, 1.0])
     stiffness, damping = np.zeros((10, 10)), np.zeros((10, 10))
     for j in range(4):
@@ -81,8 +91,9 @@ def linear_response(parameters: Mapping[str, float], geometry: Geometry,
         stiffness[q, q], stiffness[q, 6 + (j ^ 1)] = p[f'k{j + 1}'] + bar, -bar
         damping[q, q] = p[f'h{j + 1}']
     rate = 2j * np.pi * frequency[:, None, None]
-    response = np.asarray(np.linalg.inv(mass + damping / rate + stiffness / rate**2),
-                          dtype=np.complex128)
+    response = np.asarray(
+        np.linalg.inv(mass + damping / rate + stiffness / rate**2), dtype=np.complex128
+    )
     return np.concatenate([response[:, :6], response[:, 6:] / rate], axis=1)
 
 
@@ -98,8 +109,9 @@ def _add_body(mass: Array, m: float, first: Array, inertia: Array) -> None:
 class Reconstruction:
     """Motion of one stretch from the measured sides (N, 10) of its equations."""
 
-    def __init__(self, loads: Array, wide: ZeroPhaseFilter, geometry: Geometry,
-                 extension: Extension) -> None:
+    def __init__(
+        self, loads: Array, wide: ZeroPhaseFilter, geometry: Geometry, extension: Extension
+    ) -> None:
         self.extension, self.wide = extension, wide
         self.padded = Padded(wide.rate, len(loads))
         lowest = (1.0 - CROSSOVER) * min(extension.imu_hz, *extension.travel_hz)
@@ -110,15 +122,17 @@ class Reconstruction:
         place = (self.frequency - knots[0]) / RESPONSE_STEP
         self.below = place.astype(int)
         self.share = (place - self.below)[:, None]
-        self.answer = self._respond(np.stack(
-            [self.padded.forward(column)[0][self.used] for column in loads.T], axis=1), 0)
+        self.answer = self._respond(
+            np.stack([self.padded.forward(column)[0][self.used] for column in loads.T], axis=1), 0
+        )
 
     def _respond(self, lines: Lines, start: int) -> Lines:
         """Answer (F, 10) to the loads from `start` on."""
-        table = self.table[:, :, start:start + lines.shape[1]]
+        table = self.table[:, :, start : start + lines.shape[1]]
         return np.asarray(
             (1.0 - self.share) * np.einsum('fab,fb->fa', table[self.below], lines)
-            + self.share * np.einsum('fab,fb->fa', table[self.below + 1], lines))
+            + self.share * np.einsum('fab,fb->fa', table[self.below + 1], lines)
+        )
 
     def band(self, sign: Lines | None = None) -> HighBand:
         """Motion above the sensors' bands; `sign` (lines, 4): the Coulomb friction's as known."""
@@ -151,6 +165,7 @@ def low_band(measured: Array, rate: float, hertz: float) -> Array:
     for c in range(measured.shape[1]):
         column = measured[:, c]
         lines, _ = padded.forward(column)
-        result[:, c] = padded.backward(lines * keep) + np.linspace(column[0], column[-1],
-                                                                   len(column))
+        result[:, c] = padded.backward(lines * keep) + np.linspace(
+            column[0], column[-1], len(column)
+        )
     return result

@@ -15,15 +15,20 @@ Array = NDArray[np.float64]
 VARIATION_BELOW = 0.3
 
 
-def extra_joints(values: Mapping[str, Array], travel: Array, steering: Array,
-                 configuration: CarConfiguration) -> tuple[dict[str, Array], list[str]]:
+def extra_joints(
+    values: Mapping[str, Array], travel: Array, steering: Array, configuration: CarConfiguration
+) -> tuple[dict[str, Array], list[str]]:
     """Positions (N, 4) of steering, half_track, wheelbase, camber and kingpin, and notes.
 
     half_track is positive outwards on both sides, wheelbase is x of the wheel centre.
     """
     geometry = configuration.geometry
-    nominal = {'half_track': geometry.half_track, 'wheelbase': geometry.wheel_x,
-               'camber': (0.0,) * 4, 'kingpin': (0.0,) * 4}
+    nominal = {
+        'half_track': geometry.half_track,
+        'wheelbase': geometry.wheel_x,
+        'camber': (0.0,) * 4,
+        'kingpin': (0.0,) * 4,
+    }
     notes: list[str] = []
     turned = steering.copy()
     result: dict[str, Array] = {}
@@ -47,8 +52,7 @@ def extra_joints(values: Mapping[str, Array], travel: Array, steering: Array,
     return result, notes
 
 
-def _absolute(measured: Array, nominal: float, kind: str, corner: str,
-              notes: list[str]) -> Array:
+def _absolute(measured: Array, nominal: float, kind: str, corner: str, notes: list[str]) -> Array:
     """The full distance, whether the sensor shows it or only its variation."""
     if kind in ('camber', 'kingpin'):
         return measured

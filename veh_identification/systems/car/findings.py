@@ -65,7 +65,7 @@ def suspicious(problem: CarProblem, fit: Fit, selection: Selection, constant: in
     residual, measured = problem.squares(fit.value, moving)
     used = (measured > 0.0) & moving.any(axis=1)
     # An equation that hardly moves (longitudinal force at constant speed) is no witness.
-    least = problem.information.samples * _WITNESS[used]**2
+    least = problem.information.samples * _WITNESS[used] ** 2
     if np.any(np.sqrt(residual[used] / np.maximum(measured[used], least)) > SUSPICIOUS):
         return True
     # A wheel force of the wrong sign may hardly move, but it pulls to one side all the time.
@@ -74,19 +74,23 @@ def suspicious(problem: CarProblem, fit: Fit, selection: Selection, constant: in
         return True
     std = np.sqrt(np.diag(fit.covariance))
     names = problem.model.names
-    return any(fit.value[names.index(name)] < -3.0 * std[names.index(name)] for name in POSITIVE
-               if selection.parameters[names.index(name)])
+    return any(
+        fit.value[names.index(name)] < -3.0 * std[names.index(name)]
+        for name in POSITIVE
+        if selection.parameters[names.index(name)]
+    )
 
 
-def explain(model: CarModel, piece: CarSamples, selection: Selection, imu: Sensor,
-            top_hz: float = TEST_HZ) -> Finding | None:
+def explain(
+    model: CarModel, piece: CarSamples, selection: Selection, imu: Sensor, top_hz: float = TEST_HZ
+) -> Finding | None:
     """The change of the signals that explains the recording, if one does so convincingly.
 
     `piece` holds measured motion only; `imu` is the inertial unit's pose that was assumed.
     """
     # Every few samples do: what folds back above TEST_HZ is small beside a wrong sign.
     step = max(1, int(piece.rate / (4.0 * TEST_HZ)))
-    short = replace(piece[:int(TEST_SECONDS * piece.rate):step], rate=piece.rate / step)
+    short = replace(piece[: int(TEST_SECONDS * piece.rate) : step], rate=piece.rate / step)
     plain = _score(model, short, selection, top_hz)
     best_score, best = np.inf, ('', '')
     for name, text, change in hypotheses(imu):
@@ -94,8 +98,11 @@ def explain(model: CarModel, piece: CarSamples, selection: Selection, imu: Senso
         if score < best_score:
             best_score, best = score, (name, text)
     if plain - best_score > CONVINCING:
-        return Finding(best[0], f'{best[1]} (with that put right, the equations fit '
-                                f'{np.exp(0.5 * (plain - best_score)):.2g} times better)')
+        return Finding(
+            best[0],
+            f'{best[1]} (with that put right, the equations fit '
+            f'{np.exp(0.5 * (plain - best_score)):.2g} times better)',
+        )
     return None
 
 
@@ -136,37 +143,73 @@ def hypotheses(imu: Sensor) -> Iterator[tuple[str, str, Change]]:
         pair = f'suspension_{CORNERS[a]} and suspension_{CORNERS[b]}'
         yield ('swapped_travels', f'{pair} are swapped', _swap_travels(a, b))
     for j, corner in enumerate(CORNERS):
-        yield ('wrench_sign', f'wheel_{corner}/wrench has the wrong sign (it must be what the '
-               'wheel exerts on the hub carrier)', _flip_wrench(slice(j, j + 1), slice(0, 6)))
-        yield ('travel_sign', f'suspension_{corner} has the wrong sign (positive in compression)',
-               _flip_travel(j))
+        yield (
+            'wrench_sign',
+            f'wheel_{corner}/wrench has the wrong sign (it must be what the '
+            'wheel exerts on the hub carrier)',
+            _flip_wrench(slice(j, j + 1), slice(0, 6)),
+        )
+        yield (
+            'travel_sign',
+            f'suspension_{corner} has the wrong sign (positive in compression)',
+            _flip_travel(j),
+        )
         for axis in range(3):
-            yield ('wrench_axis_sign', f'wheel_{corner}/wrench: force.{"xyz"[axis]} has the wrong '
-                   'sign', _flip_wrench(slice(j, j + 1), slice(axis, axis + 1)))
-    yield ('wrench_sign', 'all wheel wrenches have the wrong sign (they must be what the wheels '
-           'exert on the hub carriers)', _flip_wrench(slice(0, 4), slice(0, 6)))
-    yield ('travel_sign', 'all suspension travels have the wrong sign (positive in compression)',
-           _flip_all_travels())
-    yield ('steering_sign', 'all steering angles have the wrong sign (positive to the left)',
-           _flip_steering())
-    for about, angle in (('x', (1.0, -1.0, -1.0)), ('y', (-1.0, 1.0, -1.0)),
-                         ('z', (-1.0, -1.0, 1.0))):
+            yield (
+                'wrench_axis_sign',
+                f'wheel_{corner}/wrench: force.{"xyz"[axis]} has the wrong sign',
+                _flip_wrench(slice(j, j + 1), slice(axis, axis + 1)),
+            )
+    yield (
+        'wrench_sign',
+        'all wheel wrenches have the wrong sign (they must be what the wheels '
+        'exert on the hub carriers)',
+        _flip_wrench(slice(0, 4), slice(0, 6)),
+    )
+    yield (
+        'travel_sign',
+        'all suspension travels have the wrong sign (positive in compression)',
+        _flip_all_travels(),
+    )
+    yield (
+        'steering_sign',
+        'all steering angles have the wrong sign (positive to the left)',
+        _flip_steering(),
+    )
+    for about, angle in (
+        ('x', (1.0, -1.0, -1.0)),
+        ('y', (-1.0, 1.0, -1.0)),
+        ('z', (-1.0, -1.0, 1.0)),
+    ):
         what = 'mounted upside down' if about in 'xy' else 'mounted back to front'
-        yield ('imu_turned', f'the inertial unit (imu/data) is {what}: turned by 180 degrees '
-               f'about its {about} axis against the pose given',
-               _turn_imu(imu, angle, angle))
+        yield (
+            'imu_turned',
+            f'the inertial unit (imu/data) is {what}: turned by 180 degrees '
+            f'about its {about} axis against the pose given',
+            _turn_imu(imu, angle, angle),
+        )
     for axis in range(3):
         flip = [1.0, 1.0, 1.0]
         flip[axis] = -1.0
         sign = (flip[0], flip[1], flip[2])
         one = (1.0, 1.0, 1.0)
-        yield ('gyro_sign', f'imu/data: angular_velocity.{"xyz"[axis]} has the wrong sign',
-               _turn_imu(imu, sign, one))
-        yield ('accelerometer_sign', f'imu/data: linear_acceleration.{"xyz"[axis]} has the wrong '
-               'sign', _turn_imu(imu, one, sign))
+        yield (
+            'gyro_sign',
+            f'imu/data: angular_velocity.{"xyz"[axis]} has the wrong sign',
+            _turn_imu(imu, sign, one),
+        )
+        yield (
+            'accelerometer_sign',
+            f'imu/data: linear_acceleration.{"xyz"[axis]} has the wrong sign',
+            _turn_imu(imu, one, sign),
+        )
     minus = (-1.0, -1.0, -1.0)
-    yield ('accelerometer_sign', 'imu/data: linear_acceleration has the wrong sign (it must show '
-           '+9.81 m/s^2 upwards at rest)', _turn_imu(imu, (1.0, 1.0, 1.0), minus))
+    yield (
+        'accelerometer_sign',
+        'imu/data: linear_acceleration has the wrong sign (it must show '
+        '+9.81 m/s^2 upwards at rest)',
+        _turn_imu(imu, (1.0, 1.0, 1.0), minus),
+    )
 
 
 def _swap_wrenches(a: int, b: int) -> Change:
@@ -181,10 +224,12 @@ def _swap_travels(a: int, b: int) -> Change:
 
     def change(s: CarSamples) -> CarSamples:
         joint = s.joints['suspension']
-        moved = JointMotion(joint.position[:, order], joint.velocity[:, order],
-                            joint.acceleration[:, order])
-        return replace(s, joints={**s.joints, 'suspension': moved},
-                       friction_sign=s.friction_sign[:, order])
+        moved = JointMotion(
+            joint.position[:, order], joint.velocity[:, order], joint.acceleration[:, order]
+        )
+        return replace(
+            s, joints={**s.joints, 'suspension': moved}, friction_sign=s.friction_sign[:, order]
+        )
 
     return change
 
@@ -206,23 +251,29 @@ def _flip_travel(j: int) -> Change:
     sign = np.ones(4)
     sign[j] = -1.0
     return lambda s: replace(
-        s, joints={**s.joints, 'suspension': _scaled(s.joints['suspension'], sign)},
-        friction_sign=s.friction_sign * sign)
+        s,
+        joints={**s.joints, 'suspension': _scaled(s.joints['suspension'], sign)},
+        friction_sign=s.friction_sign * sign,
+    )
 
 
 def _flip_all_travels() -> Change:
     return lambda s: replace(
-        s, joints={**s.joints, 'suspension': _scaled(s.joints['suspension'], -np.ones(4))},
-        friction_sign=-s.friction_sign)
+        s,
+        joints={**s.joints, 'suspension': _scaled(s.joints['suspension'], -np.ones(4))},
+        friction_sign=-s.friction_sign,
+    )
 
 
 def _flip_steering() -> Change:
     return lambda s: replace(
-        s, joints={**s.joints, 'steering': _scaled(s.joints['steering'], -np.ones(4))})
+        s, joints={**s.joints, 'steering': _scaled(s.joints['steering'], -np.ones(4))}
+    )
 
 
-def _turn_imu(imu: Sensor, gyro: tuple[float, float, float],
-              accelerometer: tuple[float, float, float]) -> Change:
+def _turn_imu(
+    imu: Sensor, gyro: tuple[float, float, float], accelerometer: tuple[float, float, float]
+) -> Change:
     """Signs on the inertial unit's own axes, applied where the unit sits."""
     position, turn = np.array(imu.position), imu.matrix
     turn_gyro = (turn * np.array(gyro)) @ turn.T  # R diag(signs) R^T, symmetric
@@ -252,9 +303,13 @@ def check_steering(piece: CarSamples) -> list[Finding]:
         if angle.std() > STEERED and spread > 1e-9:
             likeness = float((angle - angle.mean()) @ turning / len(angle) / spread)
             if likeness < -0.5:
-                found.append(Finding(
-                    'steering_sign', f'steering_{CORNERS[j]} has the wrong sign (positive to the '
-                    f'left): it runs against the yaw rate (correlation {likeness:.2f})'))
+                found.append(
+                    Finding(
+                        'steering_sign',
+                        f'steering_{CORNERS[j]} has the wrong sign (positive to the '
+                        f'left): it runs against the yaw rate (correlation {likeness:.2f})',
+                    )
+                )
     return found
 
 
@@ -263,28 +318,43 @@ def check_gravity(piece: CarSamples) -> list[Finding]:
     mean = piece.specific_force.mean(axis=0)
     if mean[2] > 0.8 * 9.81:
         return []
-    return [Finding('imu_turned', 'the inertial unit (imu/data) does not show +9.81 m/s^2 along z '
-                    f'of base_link but [{mean[0]:.2f}, {mean[1]:.2f}, {mean[2]:.2f}]: it is '
-                    'mounted upside down or turned against the pose given')]
+    return [
+        Finding(
+            'imu_turned',
+            'the inertial unit (imu/data) does not show +9.81 m/s^2 along z '
+            f'of base_link but [{mean[0]:.2f}, {mean[1]:.2f}, {mean[2]:.2f}]: it is '
+            'mounted upside down or turned against the pose given',
+        )
+    ]
 
 
-def lost_equations(missing_wrenches: tuple[str, ...],
-                   missing_travels: tuple[str, ...]) -> tuple[BoolArray, list[Finding]]:
+def lost_equations(
+    missing_wrenches: tuple[str, ...], missing_travels: tuple[str, ...]
+) -> tuple[BoolArray, list[Finding]]:
     """Mask of usable equations and what is lost with the missing sensors."""
     usable = np.ones(len(EQUATIONS), dtype=bool)
     found = []
     for corner in missing_wrenches:
         usable[:6] = False
         usable[6 + CORNERS.index(corner)] = False
-        found.append(Finding(
-            'missing_wrench', f'wheel_{corner}/wrench is missing: the six chassis equations '
-            f'(FX FY FZ NX NY NZ) and suspension_{corner} are lost; the other suspension '
-            'equations are used'))
+        found.append(
+            Finding(
+                'missing_wrench',
+                f'wheel_{corner}/wrench is missing: the six chassis equations '
+                f'(FX FY FZ NX NY NZ) and suspension_{corner} are lost; the other suspension '
+                'equations are used',
+            )
+        )
     for corner in missing_travels:
         axle = [other for other in CORNERS if other[0] == corner[0]]
         usable[[6 + CORNERS.index(other) for other in axle]] = False
-        found.append(Finding(
-            'missing_travel', f'suspension_{corner} is missing: the equations '
-            f'{" and ".join(f"suspension_{other}" for other in axle)} are lost (the anti-roll bar '
-            'couples them)'))
+        found.append(
+            Finding(
+                'missing_travel',
+                f'suspension_{corner} is missing: the equations '
+                f'{" and ".join(f"suspension_{other}" for other in axle)} are lost (the anti-roll '
+                'bar '
+                'couples them)',
+            )
+        )
     return usable, found

@@ -32,9 +32,15 @@ SIGN_MARGIN = 2.0
 SPECTRUM_SAMPLES = 20000
 
 
-def friction_sign(travel: Array, noise: Noise, wide: ZeroPhaseFilter, sensor_rate: float,
-                  geometry: Geometry, extension: Extension | None = None,
-                  beyond: HighBand | None = None) -> Array:
+def friction_sign(
+    travel: Array,
+    noise: Noise,
+    wide: ZeroPhaseFilter,
+    sensor_rate: float,
+    geometry: Geometry,
+    extension: Extension | None = None,
+    beyond: HighBand | None = None,
+) -> Array:
     """sign(qd) as well as the noise of qd lets it be known, filtered like all other signals."""
     padded = Padded(wide.rate, len(travel))
     lines = sign_lines(travel, noise, wide, sensor_rate, geometry, extension, beyond)
@@ -42,9 +48,15 @@ def friction_sign(travel: Array, noise: Noise, wide: ZeroPhaseFilter, sensor_rat
     return np.stack([padded.backward(column * gain) for column in lines.T], axis=1)
 
 
-def sign_lines(travel: Array, noise: Noise, wide: ZeroPhaseFilter, sensor_rate: float,
-               geometry: Geometry, extension: Extension | None = None,
-               beyond: HighBand | None = None) -> Lines:
+def sign_lines(
+    travel: Array,
+    noise: Noise,
+    wide: ZeroPhaseFilter,
+    sensor_rate: float,
+    geometry: Geometry,
+    extension: Extension | None = None,
+    beyond: HighBand | None = None,
+) -> Lines:
     """Lines (lines of `Padded`, 4) of the sign of the suspension velocities.
 
     Its argument is the measured velocity, above the sensor's band the one that the wheel forces
@@ -71,7 +83,7 @@ def sign_lines(travel: Array, noise: Noise, wide: ZeroPhaseFilter, sensor_rate: 
         if padded.length % 2 == 0:
             velocity[-1] = 0.0  # an odd derivative of the Nyquist line has no real counterpart
         fine = fft.irfft(velocity, SIGN_STEPS * padded.length) * SIGN_STEPS + slope
-        result[:, j] = fft.rfft(smoothed_sign(fine, sigma))[:len(velocity)] / SIGN_STEPS
+        result[:, j] = fft.rfft(smoothed_sign(fine, sigma))[: len(velocity)] / SIGN_STEPS
     return result
 
 
@@ -95,6 +107,7 @@ def _velocity_cutoff(travel: Array, wide: ZeroPhaseFilter, density: float) -> fl
     if density <= 0.0 or len(travel) < 512:
         return wide.cutoff_hz
     spectrum = welch_spectrum(travel[:SPECTRUM_SAMPLES], wide.rate)
-    choice = choose_cutoff(spectrum, derivative=1, bias_bound=0.05, floor=np.array([density]),
-                           minimum_hz=3.0)
+    choice = choose_cutoff(
+        spectrum, derivative=1, bias_bound=0.05, floor=np.array([density]), minimum_hz=3.0
+    )
     return min(SIGN_MARGIN * choice.cutoff_hz, wide.cutoff_hz)

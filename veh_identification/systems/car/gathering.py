@@ -68,8 +68,9 @@ class Gathered:
     imu: Sensor = field(default_factory=Sensor)  # with the pose that was used
 
 
-def gather_recordings(recordings: Iterable[CarRecording], configuration: CarConfiguration,
-                      options: CarOptions) -> Gathered:
+def gather_recordings(
+    recordings: Iterable[CarRecording], configuration: CarConfiguration, options: CarOptions
+) -> Gathered:
     """Read recordings one by one (never two at a time) and keep their Gram matrices."""
     total: Gathered | None = None
     cutoffs: list[Cutoffs] = []
@@ -83,8 +84,9 @@ def gather_recordings(recordings: Iterable[CarRecording], configuration: CarConf
     return total
 
 
-def _gather_one(recording: CarRecording, configuration: CarConfiguration, options: CarOptions,
-                seed: int) -> Gathered:
+def _gather_one(
+    recording: CarRecording, configuration: CarConfiguration, options: CarOptions, seed: int
+) -> Gathered:
     noise = bias.sensor_noise(recording, configuration)
     processing = replace(options.processing, travel_noise=bias.travel_noise(noise))
     short, looked = _looked(recording, configuration, processing)
@@ -97,31 +99,53 @@ def _gather_one(recording: CarRecording, configuration: CarConfiguration, option
         bands = look.bands
         if not _fixed(options):
             cutoffs = limited(cutoffs, bands)
-        processing = replace(processing, extension=extension_of(
-            look, cutoffs, recording, configuration, looked.rate))
+        processing = replace(
+            processing,
+            extension=extension_of(look, cutoffs, recording, configuration, looked.rate),
+        )
     prepared = looked
     if short is not recording or processing.extension is not None:
         prepared = prepare(recording, configuration, processing)
     findings += [Finding('note', note, serious=False) for note in prepared.notes]
-    findings += [Finding('samples', sentence, serious=False)
-                 for report in recording.reports for sentence in report.sentences()]
+    findings += [
+        Finding('samples', sentence, serious=False)
+        for report in recording.reports
+        for sentence in report.sentences()
+    ]
     static = static_loads(prepared.pieces, configuration) if usable[:6].all() else None
     _require_motion(recording, prepared, static)
     information = gather(model, prepared.pieces, prepared.cutoff_hz)
     mirrored: list[SpectralInformation] = []
     if options.bias_correction and any(np.any(sigma > 0.0) for sigma in noise.values()):
-        mirrored = _mirrored(model, recording, configuration, processing, noise, seed,
-                             (prepared, information))
-    details = {'recordings': [recording.label], **prepared.details, 'dof': model.dof,
-               'noise': {name: sigma.tolist() for name, sigma in noise.items()}}
+        mirrored = _mirrored(
+            model, recording, configuration, processing, noise, seed, (prepared, information)
+        )
+    details = {
+        'recordings': [recording.label],
+        **prepared.details,
+        'dof': model.dof,
+        'noise': {name: sigma.tolist() for name, sigma in noise.items()},
+    }
     if bands is not None:
         details['sensor_band_hz'] = {'imu': bands.imu, 'travel': bands.travel}
-    return Gathered(model, information, mirrored, cutoffs, max(looked.pieces, key=len), usable,
-                    prepared.has_speed, findings, static, details, looked.imu)
+    return Gathered(
+        model,
+        information,
+        mirrored,
+        cutoffs,
+        max(looked.pieces, key=len),
+        usable,
+        prepared.has_speed,
+        findings,
+        static,
+        details,
+        looked.imu,
+    )
 
 
-def _looked(recording: CarRecording, configuration: CarConfiguration,
-            processing: Processing) -> tuple[CarRecording, Prepared]:
+def _looked(
+    recording: CarRecording, configuration: CarConfiguration, processing: Processing
+) -> tuple[CarRecording, Prepared]:
     """A lively stretch of a long recording for the first look, or the whole of a short one."""
     short = stretch(recording, PILOT_SECONDS, 1.0)
     if short is not recording:
@@ -132,9 +156,15 @@ def _looked(recording: CarRecording, configuration: CarConfiguration,
     return recording, prepare(recording, configuration, processing)
 
 
-def _mirrored(model: CarModel, recording: CarRecording, configuration: CarConfiguration,
-              processing: Processing, noise: bias.Noise, seed: int,
-              whole: tuple[Prepared, SpectralInformation]) -> list[SpectralInformation]:
+def _mirrored(
+    model: CarModel,
+    recording: CarRecording,
+    configuration: CarConfiguration,
+    processing: Processing,
+    noise: bias.Noise,
+    seed: int,
+    whole: tuple[Prepared, SpectralInformation],
+) -> list[SpectralInformation]:
     """Gram matrices of a typical stretch as recorded and with noise added, plus and minus."""
     short = stretch(recording, BIAS_SECONDS, 0.5)
     plain, information = whole
@@ -142,8 +172,12 @@ def _mirrored(model: CarModel, recording: CarRecording, configuration: CarConfig
     if short is not recording:
         plain = prepare(short, configuration, processing)
         information = gather(model, plain.pieces, top_hz)
-    louder = replace(processing, travel_noise=bias.travel_noise(
-        {name: np.sqrt(2.0) * sigma for name, sigma in noise.items()}))
+    louder = replace(
+        processing,
+        travel_noise=bias.travel_noise(
+            {name: np.sqrt(2.0) * sigma for name, sigma in noise.items()}
+        ),
+    )
     result = [information]
     for sign in (1.0, -1.0):
         noisy = prepare(bias.perturbed(short, noise, sign, seed), configuration, louder, plain)
@@ -155,24 +189,45 @@ def _fixed(options: CarOptions) -> bool:
     return options.chassis_cutoff_hz is not None or options.suspension_cutoff_hz is not None
 
 
-def _cutoffs(prepared: Prepared, recording: CarRecording, noise: bias.Noise,
-             configuration: CarConfiguration, options: CarOptions) -> Cutoffs:
+def _cutoffs(
+    prepared: Prepared,
+    recording: CarRecording,
+    noise: bias.Noise,
+    configuration: CarConfiguration,
+    options: CarOptions,
+) -> Cutoffs:
     """Cut-offs that the user asks for, or those that the spectra allow."""
     if not _fixed(options):
         return choose_cutoffs(prepared, recording, noise, configuration)
     top = 0.75 * prepared.cutoff_hz
-    return fixed_cutoffs(options.chassis_cutoff_hz or top, options.suspension_cutoff_hz or top,
-                         configuration.disturbances)
+    return fixed_cutoffs(
+        options.chassis_cutoff_hz or top,
+        options.suspension_cutoff_hz or top,
+        configuration.disturbances,
+    )
 
 
 def _joined(a: Gathered, b: Gathered) -> Gathered:
     """Two recordings of one car; equations count only where both have them."""
-    mirrored = [x + y for x, y in zip(a.mirrored, b.mirrored, strict=True)] \
-        if a.mirrored and b.mirrored else []
+    mirrored = (
+        [x + y for x, y in zip(a.mirrored, b.mirrored, strict=True)]
+        if a.mirrored and b.mirrored
+        else []
+    )
     details = {**a.details, 'recordings': a.details['recordings'] + b.details['recordings']}
-    return Gathered(a.model, a.information + b.information, mirrored, a.cutoffs, a.first,
-                    a.usable & b.usable, a.has_speed and b.has_speed, a.findings + b.findings,
-                    a.static or b.static, details, a.imu)
+    return Gathered(
+        a.model,
+        a.information + b.information,
+        mirrored,
+        a.cutoffs,
+        a.first,
+        a.usable & b.usable,
+        a.has_speed and b.has_speed,
+        a.findings + b.findings,
+        a.static or b.static,
+        details,
+        a.imu,
+    )
 
 
 def _dof(options: CarOptions, prepared: Prepared, configuration: CarConfiguration) -> int:
@@ -183,17 +238,23 @@ def _dof(options: CarOptions, prepared: Prepared, configuration: CarConfiguratio
     return 38 if prepared.measured_extra or configuration.axle_tables else 20
 
 
-def _require_motion(recording: CarRecording, prepared: Prepared,
-                    static: StaticLoads | None) -> None:
+def _require_motion(
+    recording: CarRecording, prepared: Prepared, static: StaticLoads | None
+) -> None:
     """Refuse a recording in which nothing moves, with the little that it says."""
     turning = max(float(piece.angular_velocity.std(axis=0).max()) for piece in prepared.pieces)
-    travel = max(float(piece.joints['suspension'].position.std(axis=0).max())
-                 for piece in prepared.pieces)
+    travel = max(
+        float(piece.joints['suspension'].position.std(axis=0).max()) for piece in prepared.pieces
+    )
     speed = max(float(np.sqrt(piece.air_speed_squared).max()) for piece in prepared.pieces)
     if turning < 0.005 and travel < 0.001 and (speed < 0.5 or not prepared.has_speed):
-        mass = '' if static is None else \
-            f'; the wheel loads say {static.mass:.1f} kg for chassis and M1 to M4 together'
+        mass = (
+            ''
+            if static is None
+            else f'; the wheel loads say {static.mass:.1f} kg for chassis and M1 to M4 together'
+        )
         raise EstimationError(
             f'{recording.label}: the car stands still in the whole recording (turning below '
             f'{max(turning, 1e-4):.2g} rad/s, travel below {max(1e3 * travel, 0.01):.2g} mm): no '
-            f'parameter of its dynamics can be identified{mass}')
+            f'parameter of its dynamics can be identified{mass}'
+        )

@@ -38,8 +38,15 @@ from veh_identification.systems.car.spectral import gather
 from veh_identification.systems.car.static import static_loads
 from veh_identification.systems.car.untold import check_untold, untold
 
-__all__ = ['CarOptions', 'Gathered', 'fit_gathered', 'gather_recordings', 'identify_recordings',
-           'select', 'validate_prepared']
+__all__ = [
+    'CarOptions',
+    'Gathered',
+    'fit_gathered',
+    'gather_recordings',
+    'identify_recordings',
+    'select',
+    'validate_prepared',
+]
 
 Array = NDArray[np.float64]
 
@@ -68,29 +75,41 @@ def select(gathered: Gathered) -> tuple[Selection, list[Removal]]:
     return Selection(bands, chosen), removed
 
 
-def fit_gathered(gathered: Gathered, options: CarOptions, selection: Selection,
-                 configuration: CarConfiguration) -> tuple[Fit, Array]:
+def fit_gathered(
+    gathered: Gathered, options: CarOptions, selection: Selection, configuration: CarConfiguration
+) -> tuple[Fit, Array]:
     """Weighted least squares and the bias that was taken off its values."""
     problem = CarProblem(gathered.model, gathered.information)
-    fit = estimate(problem, selection, gauss_markov=options.gauss_markov,
-                   spectral_weights=options.spectral_weights)
+    fit = estimate(
+        problem,
+        selection,
+        gauss_markov=options.gauss_markov,
+        spectral_weights=options.spectral_weights,
+    )
     correction = np.zeros(len(fit.value))
     if gathered.mirrored:
         plain, *noisy = (
-            solve(CarProblem(gathered.model, one), fit.weights[:len(one.rows)],
-                  selection.parameters)[0] for one in gathered.mirrored)
+            solve(
+                CarProblem(gathered.model, one), fit.weights[: len(one.rows)], selection.parameters
+            )[0]
+            for one in gathered.mirrored
+        )
         correction = np.mean(noisy, axis=0) - plain
     fit = replace(fit, value=fit.value - correction)
     inverse = solve(problem, fit.weights, selection.parameters)[1]
-    constant, scale = offset_covariance(problem, fit, selection, configuration, inverse,
-                                        gathered.model.constant_column)
+    constant, scale = offset_covariance(
+        problem, fit, selection, configuration, inverse, gathered.model.constant_column
+    )
     gathered.details['offset_scale'] = scale
     return replace(fit, covariance=fit.covariance + constant), correction
 
 
-def identify_recordings(recordings: Iterable[CarRecording], configuration: CarConfiguration,
-                        options: CarOptions | None = None,
-                        validation: CarRecording | None = None) -> IdentificationResult:
+def identify_recordings(
+    recordings: Iterable[CarRecording],
+    configuration: CarConfiguration,
+    options: CarOptions | None = None,
+    validation: CarRecording | None = None,
+) -> IdentificationResult:
     """Identify a car from one or several recordings, and validate on another one."""
     options = options or CarOptions()
     gathered = gather_recordings(recordings, configuration, options)
@@ -106,8 +125,9 @@ def identify_recordings(recordings: Iterable[CarRecording], configuration: CarCo
     static = gathered.static
     if validation is not None:
         prepared = prepare(validation, configuration, options.processing)
-        result.validation = validate_prepared(prepared, gathered, fit.value, configuration,
-                                              selection)
+        result.validation = validate_prepared(
+            prepared, gathered, fit.value, configuration, selection
+        )
         if static is None and gathered.usable[:6].all() and not prepared.missing_wrenches:
             static = static_loads(prepared.pieces, configuration)
     if static is not None:
@@ -116,8 +136,9 @@ def identify_recordings(recordings: Iterable[CarRecording], configuration: CarCo
     return result
 
 
-def _checked(gathered: Gathered, problem: CarProblem, fit: Fit,
-             selection: Selection) -> list[Finding]:
+def _checked(
+    gathered: Gathered, problem: CarProblem, fit: Fit, selection: Selection
+) -> list[Finding]:
     """What is wrong with the recordings: signs and swaps first, then camber and lags."""
     # The yaw rate of a turned inertial unit says nothing about the steering.
     found = check_gravity(gathered.first) or check_steering(gathered.first)
@@ -130,14 +151,19 @@ def _checked(gathered: Gathered, problem: CarProblem, fit: Fit,
         more = untold(gathered.model, gathered.first, gathered.cutoffs.stop_bands)
         found += [] if more is None else check_untold(more)
     if poor and not found:
-        found.append(Finding(
-            'poor_fit', 'the equations fit badly or a mass, spring or damper comes out negative; '
-            'no single swapped, turned or wrongly signed sensor explains it'))
+        found.append(
+            Finding(
+                'poor_fit',
+                'the equations fit badly or a mass, spring or damper comes out negative; '
+                'no single swapped, turned or wrongly signed sensor explains it',
+            )
+        )
     return found
 
 
-def _result(gathered: Gathered, fit: Fit, selection: Selection, removed: list[Removal],
-            a_priori: Array) -> IdentificationResult:
+def _result(
+    gathered: Gathered, fit: Fit, selection: Selection, removed: list[Removal], a_priori: Array
+) -> IdentificationResult:
     names, samples = gathered.model.names, gathered.information.samples
     kept = np.flatnonzero(selection.parameters)
     value = np.where(selection.parameters, fit.value, np.nan)
@@ -152,22 +178,43 @@ def _result(gathered: Gathered, fit: Fit, selection: Selection, removed: list[Re
     sigma = np.sqrt(np.einsum('bjj->jb', fit.power).mean(axis=1))
     cutoffs = gathered.cutoffs
     return IdentificationResult(
-        names=list(names), units=[unit(name) for name in names], value=value,
-        covariance=covariance, equations=list(EQUATIONS), estimator='weighted', samples=samples,
-        excluded_samples=0, condition_number=fit.condition_number,
+        names=list(names),
+        units=[unit(name) for name in names],
+        value=value,
+        covariance=covariance,
+        equations=list(EQUATIONS),
+        estimator='weighted',
+        samples=samples,
+        excluded_samples=0,
+        condition_number=fit.condition_number,
         correlation_condition=correlation_condition(fit.covariance[np.ix_(kept, kept)]),
-        sigma=np.where(used, sigma, np.nan), residual_rms=np.where(used, rms, np.nan),
-        residual_rms_relative=relative, a_priori=a_priori,
-        noise={'model': 'power of the residuals per band and pair of equations',
-               'lines': fit.lines.tolist()},
-        removed=removed, system='car',
-        input={**gathered.details, 'seconds': gathered.information.seconds,
-               'cutoff_hz': dict(cutoffs.hertz), 'cutoff_reason': dict(cutoffs.reasons),
-               'stop_bands_hz': [list(band) for band in cutoffs.stop_bands]})
+        sigma=np.where(used, sigma, np.nan),
+        residual_rms=np.where(used, rms, np.nan),
+        residual_rms_relative=relative,
+        a_priori=a_priori,
+        noise={
+            'model': 'power of the residuals per band and pair of equations',
+            'lines': fit.lines.tolist(),
+        },
+        removed=removed,
+        system='car',
+        input={
+            **gathered.details,
+            'seconds': gathered.information.seconds,
+            'cutoff_hz': dict(cutoffs.hertz),
+            'cutoff_reason': dict(cutoffs.reasons),
+            'stop_bands_hz': [list(band) for band in cutoffs.stop_bands],
+        },
+    )
 
 
-def validate_prepared(prepared: Prepared, gathered: Gathered, value: Array,
-                      configuration: CarConfiguration, selection: Selection) -> Validation:
+def validate_prepared(
+    prepared: Prepared,
+    gathered: Gathered,
+    value: Array,
+    configuration: CarConfiguration,
+    selection: Selection,
+) -> Validation:
     """Residuals of another recording for given parameters, a-priori values beside them.
 
     The motion is that of the sensors alone: motion told by the wheel forces beyond the sensors'
@@ -183,5 +230,11 @@ def validate_prepared(prepared: Prepared, gathered: Gathered, value: Array,
     prior_residual, _ = problem.squares(prior, bands)
     with np.errstate(divide='ignore', invalid='ignore'):
         relative = np.where(measured > 0.0, np.sqrt(residual / measured), np.nan)
-    return Validation(list(EQUATIONS), np.sqrt(residual / information.samples), relative,
-                      np.sqrt(prior_residual / information.samples), information.samples, 0)
+    return Validation(
+        list(EQUATIONS),
+        np.sqrt(residual / information.samples),
+        relative,
+        np.sqrt(prior_residual / information.samples),
+        information.samples,
+        0,
+    )

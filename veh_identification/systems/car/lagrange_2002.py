@@ -48,8 +48,18 @@ Array = NDArray[np.float64]
 EQUATIONS_2002 = ('x', 'y', 'z', 'psi', 'phi', 'theta', *(f'suspension_{c}' for c in CORNERS))
 JOINT_NUMBER = {'rl': 7, 'rr': 10, 'fl': 13, 'fr': 17}
 WHEEL_NUMBER = {'rl': 9, 'rr': 12, 'fl': 16, 'fr': 20}
-_CHASSIS = {'m6': 'M', 'mx6': 'MSx', 'my6': 'MSy', 'mz6': 'MSz', 'xx6': 'Jxx', 'xy6': 'Jxy',
-            'xz6': 'Jxz', 'yy6': 'Jyy', 'yz6': 'Jyz', 'zz6': 'Jzz'}
+_CHASSIS = {
+    'm6': 'M',
+    'mx6': 'MSx',
+    'my6': 'MSy',
+    'mz6': 'MSz',
+    'xx6': 'Jxx',
+    'xy6': 'Jxy',
+    'xz6': 'Jxz',
+    'yy6': 'Jyy',
+    'yz6': 'Jyz',
+    'zz6': 'Jzz',
+}
 
 
 class LagrangeCar:
@@ -61,16 +71,24 @@ class LagrangeCar:
         table: dict[str, Any] = yaml.safe_load(path.read_text(encoding='utf-8'))
         geometry = configuration.geometry
         fl, fr, rl, rr = geometry.half_track
-        table['constants'] = {'D1': fl, 'D2': fr, 'D3': rl, 'D4': rr, 'B13': geometry.wheelbase,
-                              'B17': geometry.wheelbase}
+        table['constants'] = {
+            'D1': fl,
+            'D2': fr,
+            'D3': rl,
+            'D4': rr,
+            'B13': geometry.wheelbase,
+            'B17': geometry.wheelbase,
+        }
         self.tree = parse_mdh(table, str(path))
         bodies = {name: f'chassis.{entry}' for name, entry in _CHASSIS.items()}
         bodies |= {f'm{WHEEL_NUMBER[c]}': f'wheel_{c}.M' for c in CORNERS}
         # z of the chassis frame points forward: component 2 is the drag.
-        self._regressor = Regressor(self.tree, extras=[aerodynamic('chassis', 2, 'Cx')],
-                                    enabled=[*bodies.values(), 'Cx'])
-        springs = [f'{kind}{JOINT_NUMBER[c]}' for c in CORNERS
-                   for kind in ('ks', 'h', 'fs', 'off')]
+        self._regressor = Regressor(
+            self.tree, extras=[aerodynamic('chassis', 2, 'Cx')], enabled=[*bodies.values(), 'Cx']
+        )
+        springs = [
+            f'{kind}{JOINT_NUMBER[c]}' for c in CORNERS for kind in ('ks', 'h', 'fs', 'off')
+        ]
         bars = ('karf', 'karr') if anti_roll else ()
         self.names = (*bodies, 'Cx', *springs, *bars)
         self._rows = [self.tree.coordinate_names.index(name) for name in EQUATIONS_2002]
@@ -86,8 +104,11 @@ class LagrangeCar:
     def entries(self) -> tuple[Entry, ...]:
         """Where every signal stands."""
         width = len(self._columns)
-        result = [Entry(row, column, row * width + column) for row in range(10)
-                  for column in range(width)]
+        result = [
+            Entry(row, column, row * width + column)
+            for row in range(10)
+            for column in range(width)
+        ]
         start = 10 * width
         for j, corner in enumerate(CORNERS):
             number = JOINT_NUMBER[corner]
@@ -111,7 +132,7 @@ class LagrangeCar:
         out = np.empty((len(samples), self.signal_count))
         for rows, W in self._regressor.blocks(motion, 512):
             chosen = W[:, self._rows][:, :, self._columns]
-            out[rows, :10 * width] = chosen.reshape(len(W), -1)
+            out[rows, : 10 * width] = chosen.reshape(len(W), -1)
         start, travel = 10 * width, samples.joints['suspension']
         for j, corner in enumerate(CORNERS):
             out[:, start + 4 * j] = travel.position[:, j]
@@ -120,8 +141,10 @@ class LagrangeCar:
             other = CORNERS.index(OPPOSITE[corner])
             out[:, start + 4 * j + 3] = travel.position[:, j] - travel.position[:, other]
         out[:, start + 16] = 1.0
-        wrenches = [ExternalWrench(self._frames[corner], samples.wrench[:, j])
-                    for j, corner in enumerate(CORNERS)]
+        wrenches = [
+            ExternalWrench(self._frames[corner], samples.wrench[:, j])
+            for j, corner in enumerate(CORNERS)
+        ]
         out[:, -10:] = external_rows(self.tree, motion, wrenches)[:, self._rows]  # (4), (5)
         return out
 
@@ -137,8 +160,9 @@ class LagrangeCar:
         for axis, name in enumerate('xyz'):
             qdd[:, names.index(name)] = acceleration[:, axis]
         rates = euler_rates(samples.attitude, samples.angular_velocity)
-        second = euler_accelerations(samples.attitude, rates, samples.angular_velocity,
-                                     samples.angular_acceleration)
+        second = euler_accelerations(
+            samples.attitude, rates, samples.angular_velocity, samples.angular_acceleration
+        )
         for axis, name in enumerate(('psi', 'phi', 'theta')):
             place = names.index(name)
             q[:, place], qd[:, place] = samples.attitude[:, axis], rates[:, axis]
@@ -172,8 +196,12 @@ class LagrangeResult:
         return float(np.sqrt(self.fit.covariance[place, place]))
 
 
-def identify_2002(recordings: Iterable[CarRecording], configuration: CarConfiguration,
-                  cutoff_hz: float = 8.0, anti_roll: bool = True) -> LagrangeResult:
+def identify_2002(
+    recordings: Iterable[CarRecording],
+    configuration: CarConfiguration,
+    cutoff_hz: float = 8.0,
+    anti_roll: bool = True,
+) -> LagrangeResult:
     """Identify from concatenated recordings; the paper takes a ramp to each side."""
     model = LagrangeCar(configuration, anti_roll)
     total: SpectralInformation | None = None
@@ -188,21 +216,29 @@ def identify_2002(recordings: Iterable[CarRecording], configuration: CarConfigur
     return LagrangeResult(model.names, estimate(problem, selection), problem, selection)
 
 
-def validate_2002(result: LagrangeResult, recording: CarRecording,
-                  configuration: CarConfiguration) -> Validation:
+def validate_2002(
+    result: LagrangeResult, recording: CarRecording, configuration: CarConfiguration
+) -> Validation:
     """Reconstruct another run, in the paper a braking in a straight line."""
     model = LagrangeCar(configuration, 'karf' in result.names)
     information = _gather(model, recording, configuration)
     problem = CarProblem(model, information)
     residual, measured = problem.squares(
-        result.fit.value, result.selection.bands[:, :len(information.rows)])
-    return Validation(list(EQUATIONS_2002), np.sqrt(residual / information.samples),
-                      np.sqrt(residual / np.maximum(measured, 1e-300)), None,
-                      information.samples, 0)
+        result.fit.value, result.selection.bands[:, : len(information.rows)]
+    )
+    return Validation(
+        list(EQUATIONS_2002),
+        np.sqrt(residual / information.samples),
+        np.sqrt(residual / np.maximum(measured, 1e-300)),
+        None,
+        information.samples,
+        0,
+    )
 
 
-def _gather(model: LagrangeCar, recording: CarRecording, configuration: CarConfiguration
-            ) -> SpectralInformation:
+def _gather(
+    model: LagrangeCar, recording: CarRecording, configuration: CarConfiguration
+) -> SpectralInformation:
     prepared = prepare(recording, configuration, replace(Processing(), cutoff_hz=30.0))
     pieces = [with_attitude(piece, recording, configuration) for piece in prepared.pieces]
     return gather(model, pieces, 25.0)

@@ -30,10 +30,22 @@ from veh_identification.systems.car.samples import CarSamples, wheel_loads
 Array = NDArray[np.float64]
 EQUATIONS: tuple[str, ...] = (*BASE_ROWS, *(f'suspension_{corner}' for corner in CORNERS))
 EQUATION_UNITS = ('N', 'N', 'N', 'N m', 'N m', 'N m', 'N', 'N', 'N', 'N')
-_CHASSIS = {'Mc': 'M', 'MXc': 'MSx', 'MYc': 'MSy', 'MZc': 'MSz', 'XXc': 'Jxx', 'YYc': 'Jyy',
-            'ZZc': 'Jzz', 'XZc': 'Jxz', 'XYc': 'Jxy', 'YZc': 'Jyz'}
-_BODIES = {**{name: f'chassis.{entry}' for name, entry in _CHASSIS.items()},
-           **{f'M{j}': f'hub_{corner}.M' for j, corner in enumerate(CORNERS, start=1)}}
+_CHASSIS = {
+    'Mc': 'M',
+    'MXc': 'MSx',
+    'MYc': 'MSy',
+    'MZc': 'MSz',
+    'XXc': 'Jxx',
+    'YYc': 'Jyy',
+    'ZZc': 'Jzz',
+    'XZc': 'Jxz',
+    'XYc': 'Jxy',
+    'YZc': 'Jyz',
+}
+_BODIES = {
+    **{name: f'chassis.{entry}' for name, entry in _CHASSIS.items()},
+    **{f'M{j}': f'hub_{corner}.M' for j, corner in enumerate(CORNERS, start=1)},
+}
 _AIR_ROWS = {'Cx': 'FX', 'Cy': 'FY', 'Cz': 'FZ', 'Cl': 'NX', 'Cm': 'NY', 'Cn': 'NZ'}
 #: Joints of the tables that move no mass and turn no force of the ten equations.
 _IDLE = ('wheel', 'tyre')
@@ -68,8 +80,9 @@ class EquationModel(Protocol):
 class CarModel:
     """Signals of the ten equations for recordings of one car."""
 
-    def __init__(self, configuration: CarConfiguration, dof: int = 20,
-                 names: tuple[str, ...] = NAMES) -> None:
+    def __init__(
+        self, configuration: CarConfiguration, dof: int = 20, names: tuple[str, ...] = NAMES
+    ) -> None:
         self.configuration, self.dof, self.names = configuration, dof, names
         self.tree = car_tree(configuration.geometry, dof)
         self._regressor = Regressor(self.tree, enabled=sorted(_BODIES.values()))
@@ -92,8 +105,10 @@ class CarModel:
             bar = 'karf' if corner in ('fl', 'fr') else 'karr'
             kinds = (f'k{j + 1}', f'h{j + 1}', f'fs{j + 1}', bar, f'off{j + 1}')
             places = [start + 4 * j + i for i in range(4)] + [start + 16]
-            result += [Entry(6 + j, self.names.index(kind), place)
-                       for kind, place in zip(kinds, places, strict=True)]
+            result += [
+                Entry(6 + j, self.names.index(kind), place)
+                for kind, place in zip(kinds, places, strict=True)
+            ]
         for name, row in _AIR_ROWS.items():
             if name in self.names:
                 result.append(Entry(BASE_ROWS.index(row), self.names.index(name), start + 17))
@@ -114,8 +129,12 @@ class CarModel:
         count, start = len(samples), len(self._inertial)
         out = np.empty((count, self.signal_count))
         motion = floating_base_motion(
-            *self._coordinates(samples), samples.specific_force, samples.angular_velocity,
-            samples.angular_acceleration, air_speed_squared=samples.air_speed_squared)
+            *self._coordinates(samples),
+            samples.specific_force,
+            samples.angular_velocity,
+            samples.angular_acceleration,
+            air_speed_squared=samples.air_speed_squared,
+        )
         for rows, W in self._regressor.blocks(motion, 512):
             chosen = W[:, self._rows, self._columns].reshape(len(W), -1)
             out[rows, :start] = chosen[:, self._inertial]
@@ -148,8 +167,10 @@ class CarModel:
         """x and y (N, 4) of the wheel centres."""
         geometry, shape = self.configuration.geometry, (len(samples), 4)
         if self.dof == 20:
-            return (np.broadcast_to(geometry.wheel_x, shape),
-                    np.broadcast_to(geometry.wheel_y, shape))
+            return (
+                np.broadcast_to(geometry.wheel_x, shape),
+                np.broadcast_to(geometry.wheel_y, shape),
+            )
         side = np.array([1.0, -1.0, 1.0, -1.0])
         return (samples.joints['wheelbase'].position, side * samples.joints['half_track'].position)
 
@@ -162,7 +183,8 @@ class CarModel:
                 continue
             joint, place = samples.joints[kind], CORNERS.index(corner)
             for array, values in zip(
-                    arrays, (joint.position, joint.velocity, joint.acceleration), strict=True):
+                arrays, (joint.position, joint.velocity, joint.acceleration), strict=True
+            ):
                 array[:, index] = values[:, place]
         return arrays[0], arrays[1], arrays[2]
 
@@ -172,8 +194,10 @@ def car_tree(geometry: Geometry, dof: int) -> TreeModel:
     path = share_directory() / 'config' / 'models' / f'car_{dof}_dof.yaml'
     table: dict[str, Any] = yaml.safe_load(path.read_text(encoding='utf-8'))
     if dof == 20:
-        table['constants'] = {'L': geometry.wheelbase, **{
-            f'l{j}': value for j, value in enumerate(geometry.half_track, start=1)}}
+        table['constants'] = {
+            'L': geometry.wheelbase,
+            **{f'l{j}': value for j, value in enumerate(geometry.half_track, start=1)},
+        }
     return parse_mdh(table, str(path))
 
 
@@ -183,5 +207,6 @@ def _structure(tree: TreeModel, regressor: Regressor) -> NDArray[np.bool_]:
     shape, count = (64, tree.dof), 64
     motion = floating_base_motion(
         *(generator.normal(size=shape) for _ in range(3)),
-        *(generator.normal(size=(count, 3)) for _ in range(3)))
+        *(generator.normal(size=(count, 3)) for _ in range(3)),
+    )
     return np.asarray(np.abs(regressor.compute(motion)).max(axis=0) > 1e-9)

@@ -22,8 +22,12 @@ TYPICAL = (3e-3, 4.0, 1.5, 1e-4)
 LARGEST_SCALE = 5.0
 
 
-def equation_offsets(value: Array, names: tuple[str, ...], configuration: CarConfiguration,
-                     sizes: tuple[float, float, float, float] = TYPICAL) -> Array:
+def equation_offsets(
+    value: Array,
+    names: tuple[str, ...],
+    configuration: CarConfiguration,
+    sizes: tuple[float, float, float, float] = TYPICAL,
+) -> Array:
     """Covariance (10, 10) of the constant errors of the equations for offsets of given size."""
     accelerometer, force, moment, travel = sizes
     p = dict(zip(names, np.nan_to_num(value), strict=True))
@@ -55,9 +59,14 @@ def equation_offsets(value: Array, names: tuple[str, ...], configuration: CarCon
     return np.asarray(stacked.T @ stacked)
 
 
-def offset_covariance(problem: CarProblem, fit: Fit, selection: Selection,
-                      configuration: CarConfiguration, inverse: Array,
-                      constant_column: int) -> tuple[Array, float]:
+def offset_covariance(
+    problem: CarProblem,
+    fit: Fit,
+    selection: Selection,
+    configuration: CarConfiguration,
+    inverse: Array,
+    constant_column: int,
+) -> tuple[Array, float]:
     """Covariance of the parameters by constant sensor errors, and the scale of typical ones."""
     names = problem.model.names
     response = problem.constant_response(fit.weights, inverse, constant_column)
@@ -89,12 +98,22 @@ def _given(configuration: CarConfiguration) -> tuple[float, float, float, float]
     def last(sensor: Sensor, place: int) -> float:
         return float(sensor.offset[min(place, len(sensor.offset) - 1)]) if sensor.offset else 0.0
 
-    return (last(sensors.imu, 1), last(sensors.wheel_force, 0), last(sensors.wheel_force, 1),
-            last(sensors.suspension, 0))
+    return (
+        last(sensors.imu, 1),
+        last(sensors.wheel_force, 0),
+        last(sensors.wheel_force, 1),
+        last(sensors.suspension, 0),
+    )
 
 
-def _observed_scale(problem: CarProblem, fit: Fit, selection: Selection, cause: Array,
-                    response: Array, constant_column: int) -> float:
+def _observed_scale(
+    problem: CarProblem,
+    fit: Fit,
+    selection: Selection,
+    cause: Array,
+    response: Array,
+    constant_column: int,
+) -> float:
     """Root mean square size of the offsets that the means of the residuals leave possible."""
     information: SpectralInformation = problem.information
     used = selection.bands[:, 0]

@@ -25,8 +25,13 @@ BAG = 'result'
 OURS = {'parameters.json', 'parameters.csv', 'report.html', BAG}
 
 
-def write_results(folder: Path | str, result: IdentificationResult, model: EquationModel,
-                  pieces: tuple[CarSamples, ...], report: Callable[[Path], str]) -> str:
+def write_results(
+    folder: Path | str,
+    result: IdentificationResult,
+    model: EquationModel,
+    pieces: tuple[CarSamples, ...],
+    report: Callable[[Path], str],
+) -> str:
     """parameters.json, parameters.csv, the bag `result` and the report: all of them or none.
 
     `report` writes into the folder it is given and returns the line to print.
@@ -37,14 +42,17 @@ def write_results(folder: Path | str, result: IdentificationResult, model: Equat
             raise OutputError(f'{folder} is a file, expected a folder for the results.')
         foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in OURS)
         if foreign:
-            raise OutputError(f'{folder} holds {foreign[0]}, which is no result of an '
-                              'identification: give another folder.')
+            raise OutputError(
+                f'{folder} holds {foreign[0]}, which is no result of an '
+                'identification: give another folder.'
+            )
     with atomic_folder(folder, overwrite=True) as partial:
         save(result, partial)
         with BagWriter(partial / BAG) as writer:
             stamp = pieces[0].epoch_ns + int(1e9 * pieces[0].stamps[0])
-            writer.write_message('/car_identification/parameters',
-                                 parameters_message(result, stamp), stamp)
+            writer.write_message(
+                '/car_identification/parameters', parameters_message(result, stamp), stamp
+            )
             for time_ns, message in reconstruction(result, model, pieces):
                 writer.write_message('/car_identification/reconstruction', message, time_ns)
         return report(partial)
@@ -55,20 +63,34 @@ def parameters_message(result: IdentificationResult, stamp_ns: int) -> Any:
     spread = result.deviations
     prior = result.a_priori if result.a_priori is not None else np.full(len(result.names), np.nan)
     return messages.new(
-        'veh_identification/msg/ParameterEstimates', header=messages.header(stamp_ns, 'base_link'),
-        system='car', estimator=result.estimator,
+        'veh_identification/msg/ParameterEstimates',
+        header=messages.header(stamp_ns, 'base_link'),
+        system='car',
+        estimator=result.estimator,
         parameters=[
-            {'name': name, 'unit': result.units[k], 'value': float(result.value[k]),
-             'std': float(spread.std[k]), 'rel_std_percent': float(spread.rel_std_percent[k]),
-             'well_identified': bool(spread.well_identified[k]),
-             'excited': bool(np.isfinite(result.value[k])), 'a_priori': float(prior[k])}
-            for k, name in enumerate(result.names)],
-        condition_number=float(result.condition_number), sample_count=int(result.samples),
-        rejected_count=int(result.excluded_samples), converged=True, advice='')
+            {
+                'name': name,
+                'unit': result.units[k],
+                'value': float(result.value[k]),
+                'std': float(spread.std[k]),
+                'rel_std_percent': float(spread.rel_std_percent[k]),
+                'well_identified': bool(spread.well_identified[k]),
+                'excited': bool(np.isfinite(result.value[k])),
+                'a_priori': float(prior[k]),
+            }
+            for k, name in enumerate(result.names)
+        ],
+        condition_number=float(result.condition_number),
+        sample_count=int(result.samples),
+        rejected_count=int(result.excluded_samples),
+        converged=True,
+        advice='',
+    )
 
 
-def reconstruction(result: IdentificationResult, model: EquationModel,
-                   pieces: tuple[CarSamples, ...]) -> Iterator[tuple[int, Any]]:
+def reconstruction(
+    result: IdentificationResult, model: EquationModel, pieces: tuple[CarSamples, ...]
+) -> Iterator[tuple[int, Any]]:
     """Measured and predicted sides of the ten equations, each equation filtered as identified.
 
     The filters' transients at both ends are left out. An equation that could not be identified
@@ -89,11 +111,18 @@ def reconstruction(result: IdentificationResult, model: EquationModel,
         sides[:, ~np.isfinite(result.residual_rms), 1] = np.nan
         for k in range(margin, len(piece) - margin, step):
             stamp = piece.epoch_ns + round(1e9 * piece.stamps[k])
-            yield stamp, messages.new(
-                'veh_identification/msg/Reconstruction',
-                header=messages.header(stamp, 'base_link'), equations=list(result.equations),
-                units=list(EQUATION_UNITS), measured=sides[k, :, 0], predicted=sides[k, :, 1],
-                sigma=sigma)
+            yield (
+                stamp,
+                messages.new(
+                    'veh_identification/msg/Reconstruction',
+                    header=messages.header(stamp, 'base_link'),
+                    equations=list(result.equations),
+                    units=list(EQUATION_UNITS),
+                    measured=sides[k, :, 0],
+                    predicted=sides[k, :, 1],
+                    sigma=sigma,
+                ),
+            )
 
 
 def both_sides(model: EquationModel, piece: CarSamples, value: Array) -> Array:
@@ -116,12 +145,16 @@ def result_text(result: IdentificationResult) -> str:
         parts.append('validation on another recording:')
         parts.append(f'{"equation":<14} {"rms":>10} {"rms/rms(measured)":>18} {"a priori":>10}')
         for name, row in result.validation.as_dict().items():
-            numbers = [f'{row[key]:.4g}' if row[key] is not None else ''
-                       for key in ('rms', 'rms_relative', 'a_priori_rms')]
+            numbers = [
+                f'{row[key]:.4g}' if row[key] is not None else ''
+                for key in ('rms', 'rms_relative', 'a_priori_rms')
+            ]
             parts.append(f'{name:<14} {numbers[0]:>10} {numbers[1]:>18} {numbers[2]:>10}')
     static = result.extra.get('static_mass')
     if static is not None:
-        parts.append(f'static mass of the chassis from wheel loads {static["chassis_weighed"]:.1f}'
-                     f' kg, identified {static["chassis_identified"]:.1f} kg '
-                     f'({static["difference_percent"]:+.2f} %)')
+        parts.append(
+            f'static mass of the chassis from wheel loads {static["chassis_weighed"]:.1f}'
+            f' kg, identified {static["chassis_identified"]:.1f} kg '
+            f'({static["difference_percent"]:+.2f} %)'
+        )
     return '\n'.join(parts) + '\n'

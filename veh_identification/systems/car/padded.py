@@ -49,11 +49,13 @@ class Padded:
         odd = x - np.linspace(x[0], x[-1], self.count)
         extended = np.zeros(self.length)
         extended[:pad] = -odd[pad:0:-1] * self.fade
-        extended[pad:pad + self.count] = odd
-        extended[pad + self.count:2 * pad + self.count] = -odd[-2:-pad - 2:-1] * self.fade[::-1]
+        extended[pad : pad + self.count] = odd
+        extended[pad + self.count : 2 * pad + self.count] = (
+            -odd[-2 : -pad - 2 : -1] * self.fade[::-1]
+        )
         slope = float(x[-1] - x[0]) * self.rate / (self.count - 1)
         return np.asarray(fft.rfft(extended)), slope
 
     def backward(self, lines: Lines) -> Array:
         """Signal (count,) of lines, without any trend."""
-        return np.asarray(fft.irfft(lines, self.length)[self.pad:self.pad + self.count])
+        return np.asarray(fft.irfft(lines, self.length)[self.pad : self.pad + self.count])

@@ -17,22 +17,54 @@ NAMES: tuple[str, ...] = (*CHASSIS, *UNSPRUNG, *ANTI_ROLL, *SUSPENSION, 'Cx')
 AERODYNAMIC = ('Cy', 'Cz', 'Cl', 'Cm', 'Cn')
 
 _UNITS = {
-    'Mc': 'kg', 'MXc': 'kg m', 'MYc': 'kg m', 'MZc': 'kg m',
-    'karr': 'N/m', 'karf': 'N/m', 'Cx': 'N s^2/m^2',
-    'Cy': 'N s^2/m^2', 'Cz': 'N s^2/m^2', 'Cl': 'N s^2/m', 'Cm': 'N s^2/m', 'Cn': 'N s^2/m',
+    'Mc': 'kg',
+    'MXc': 'kg m',
+    'MYc': 'kg m',
+    'MZc': 'kg m',
+    'karr': 'N/m',
+    'karf': 'N/m',
+    'Cx': 'N s^2/m^2',
+    'Cy': 'N s^2/m^2',
+    'Cz': 'N s^2/m^2',
+    'Cl': 'N s^2/m',
+    'Cm': 'N s^2/m',
+    'Cn': 'N s^2/m',
 }
 _SUSPENSION_UNITS = {'k': 'N/m', 'fs': 'N', 'h': 'N s/m', 'off': 'N', 'M': 'kg'}
 
 #: Size that a parameter of a passenger car has, for statements about values near zero.
 _SCALES = {
-    'Mc': 1500.0, 'MXc': 2000.0, 'MYc': 1500.0, 'MZc': 1500.0, 'XXc': 600.0, 'YYc': 6000.0,
-    'ZZc': 6000.0, 'XZc': 600.0, 'XYc': 600.0, 'YZc': 600.0, 'karr': 2e4, 'karf': 2e4, 'Cx': 0.5,
-    'Cy': 0.5, 'Cz': 0.5, 'Cl': 0.5, 'Cm': 0.5, 'Cn': 0.5,
+    'Mc': 1500.0,
+    'MXc': 2000.0,
+    'MYc': 1500.0,
+    'MZc': 1500.0,
+    'XXc': 600.0,
+    'YYc': 6000.0,
+    'ZZc': 6000.0,
+    'XZc': 600.0,
+    'XYc': 600.0,
+    'YZc': 600.0,
+    'karr': 2e4,
+    'karf': 2e4,
+    'Cx': 0.5,
+    'Cy': 0.5,
+    'Cz': 0.5,
+    'Cl': 0.5,
+    'Cm': 0.5,
+    'Cn': 0.5,
 }
 _SUSPENSION_SCALES = {'k': 2.5e4, 'fs': 50.0, 'h': 3e3, 'off': 4e3, 'M': 25.0}
 #: Parameters that cannot be negative in any car.
-POSITIVE = ('Mc', 'XXc', 'YYc', 'ZZc', 'Cx', *UNSPRUNG, *ANTI_ROLL,
-            *(name for name in SUSPENSION if name.rstrip('1234') in ('k', 'h')))
+POSITIVE = (
+    'Mc',
+    'XXc',
+    'YYc',
+    'ZZc',
+    'Cx',
+    *UNSPRUNG,
+    *ANTI_ROLL,
+    *(name for name in SUSPENSION if name.rstrip('1234') in ('k', 'h')),
+)
 
 
 def unit(name: str) -> str:

@@ -41,9 +41,14 @@ TRAVEL_SHARE = 0.93
 #: Where a suspension's residual is hardly more than the noise of its wheel force (Hz).
 SLOW_HZ = (0.5, 3.0)
 #: Relative deviations up to which parameters serve to reconstruct small terms.
-WORST = {'Mc': 0.05, 'XXc': 0.2, 'YYc': 0.2, 'ZZc': 0.2,
-         **{f'{kind}{j}': 0.2 for kind in 'kh' for j in range(1, 5)},
-         **{f'M{j}': 0.4 for j in range(1, 5)}}
+WORST = {
+    'Mc': 0.05,
+    'XXc': 0.2,
+    'YYc': 0.2,
+    'ZZc': 0.2,
+    **{f'{kind}{j}': 0.2 for kind in 'kh' for j in range(1, 5)},
+    **{f'M{j}': 0.4 for j in range(1, 5)},
+}
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,11 @@ class Look:
 
 def stretch(recording: CarRecording, seconds: float, rank: float) -> CarRecording:
     """A stretch of a long recording: the liveliest (rank 1) or the typical one (rank 0.5)."""
-    travels = [recording.joints[name] for name in sorted(recording.joints)
-               if name.startswith('suspension')]
+    travels = [
+        recording.joints[name]
+        for name in sorted(recording.joints)
+        if name.startswith('suspension')
+    ]
     if not travels or recording.imu is None:
         return recording
     first, last = recording.imu.stamps[0], recording.imu.stamps[-1]
@@ -80,10 +88,13 @@ def stretch(recording: CarRecording, seconds: float, rank: float) -> CarRecordin
     def cut(series: TimeSeries) -> TimeSeries:
         return series.take((series.stamps >= begin) & (series.stamps < begin + seconds))
 
-    return replace(recording, imu=cut(recording.imu),
-                   speed=None if recording.speed is None else cut(recording.speed),
-                   joints={name: cut(one) for name, one in recording.joints.items()},
-                   wrenches={name: cut(one) for name, one in recording.wrenches.items()})
+    return replace(
+        recording,
+        imu=cut(recording.imu),
+        speed=None if recording.speed is None else cut(recording.speed),
+        joints={name: cut(one) for name, one in recording.joints.items()},
+        wrenches={name: cut(one) for name, one in recording.wrenches.items()},
+    )
 
 
 def _movement(series: TimeSeries, begin: float, end: float) -> float:
@@ -107,8 +118,9 @@ def first_look(model: CarModel, prepared: Prepared, cutoffs: Cutoffs) -> Look:
         return nothing
     value = dict(zip(model.names, fit.value.tolist(), strict=True))
     std = dict(zip(model.names, np.sqrt(np.diag(fit.covariance)).tolist(), strict=True))
-    if not all(value[name] > 0.0 and std[name] < share * value[name]
-               for name, share in WORST.items()):
+    if not all(
+        value[name] > 0.0 and std[name] < share * value[name] for name, share in WORST.items()
+    ):
         return nothing
     residual = _slow_residual(problem, fit)[6:]
     return Look(found, value, tuple((2.0 * residual / prepared.rate).tolist()))
@@ -128,13 +140,15 @@ def _bands(problem: CarProblem, fit: Fit, top: float) -> Bands:
     width = round(EDGE_WIDTH_HZ / BAND_HZ)
     agreed, measured, noise = (_ahead(one, width) for one in (agreed, measured, noise))
     # Without signal there is nothing to confirm or to refute.
-    gain = np.divide(agreed, measured - noise, out=np.ones_like(agreed),
-                     where=measured > SIGNAL * noise)
+    gain = np.divide(
+        agreed, measured - noise, out=np.ones_like(agreed), where=measured > SIGNAL * noise
+    )
     imu = [EQUATIONS.index(name) for name in ('FZ', 'NX', 'NY')]
     travel = [EQUATIONS.index(f'suspension_{corner}') for corner in CORNERS]
-    return Bands(_edge(frequency, gain[:, imu].mean(axis=1), top),
-                 TRAVEL_SHARE * _edge(frequency, gain[:, travel].mean(axis=1),
-                                      top / TRAVEL_SHARE))
+    return Bands(
+        _edge(frequency, gain[:, imu].mean(axis=1), top),
+        TRAVEL_SHARE * _edge(frequency, gain[:, travel].mean(axis=1), top / TRAVEL_SHARE),
+    )
 
 
 def _slow_residual(problem: CarProblem, fit: Fit) -> Array:
@@ -163,18 +177,26 @@ def limited(cutoffs: Cutoffs, bands: Bands) -> Cutoffs:
     hertz, reasons = dict(cutoffs.hertz), dict(cutoffs.reasons)
     for place, name in enumerate(EQUATIONS):
         chassis = place < 6
-        kind, edge = ('inertial unit' if chassis else 'travel sensors'), (
-            bands.imu if chassis else bands.travel)
+        kind, edge = (
+            ('inertial unit' if chassis else 'travel sensors'),
+            (bands.imu if chassis else bands.travel),
+        )
         limit = (1.0 - CROSSOVER) * edge
         if hertz[name] > limit:
             hertz[name] = limit
-            reasons[name] = (f'cut-off {limit:.3g} Hz: the wheel forces confirm the {kind} up to '
-                             f'{edge:.3g} Hz.')
+            reasons[name] = (
+                f'cut-off {limit:.3g} Hz: the wheel forces confirm the {kind} up to {edge:.3g} Hz.'
+            )
     return Cutoffs(hertz, cutoffs.stop_bands, reasons)
 
 
-def extension_of(look: Look, cutoffs: Cutoffs, recording: CarRecording,
-                 configuration: CarConfiguration, rate: float) -> Extension | None:
+def extension_of(
+    look: Look,
+    cutoffs: Cutoffs,
+    recording: CarRecording,
+    configuration: CarConfiguration,
+    rate: float,
+) -> Extension | None:
     """Measured motion serves just beyond the cut-offs of the equations, the forces above."""
     if look.parameters is None:
         return None
@@ -187,5 +209,10 @@ def extension_of(look: Look, cutoffs: Cutoffs, recording: CarRecording,
         # Forces reach up to the highest lines: what looks like a floor there may be motion.
         densities.append(min(2.0 * sigma**2 * series.median_period, bound))
     fl, fr, rl, rr = densities
-    return Extension(look.parameters, max(hertz[:6]), (hertz[6], hertz[7], hertz[8], hertz[9]),
-                     min(FLAT_SHARE / max(periods), 0.45 * rate), (fl, fr, rl, rr))
+    return Extension(
+        look.parameters,
+        max(hertz[:6]),
+        (hertz[6], hertz[7], hertz[8], hertz[9]),
+        min(FLAT_SHARE / max(periods), 0.45 * rate),
+        (fl, fr, rl, rr),
+    )

@@ -74,8 +74,13 @@ class Prepared:
 class _Grid:
     """Series of one recording on their common grid; wrenches of `same` are not done again."""
 
-    def __init__(self, recording: CarRecording, configuration: CarConfiguration,
-                 options: Processing, same: Prepared | None = None) -> None:
+    def __init__(
+        self,
+        recording: CarRecording,
+        configuration: CarConfiguration,
+        options: Processing,
+        same: Prepared | None = None,
+    ) -> None:
         self.options, self.same = options, same
         self.columns: list[tuple[str, TimeSeries, Sensor]] = []
         sensors = configuration.sensors
@@ -85,7 +90,8 @@ class _Grid:
         if recording.imu is None:
             raise CarRecordingError(
                 f'{recording.label}: the topic {configuration.topics["imu"]} is missing or empty; '
-                'without the inertial unit none of the ten equations can be formed')
+                'without the inertial unit none of the ten equations can be formed'
+            )
         self._add('imu', recording.imu, self.imu)
         if recording.speed is not None:
             self._add('speed', recording.speed, self.speed)
@@ -96,8 +102,9 @@ class _Grid:
             kind = name.rpartition('_')[0]
             if kind in ('wheel', 'tyre'):
                 continue  # no equation needs them
-            self._add(name, series, sensors.suspension if kind == 'suspension'
-                      else sensors.steering)
+            self._add(
+                name, series, sensors.suspension if kind == 'suspension' else sensors.steering
+            )
         self._resample(recording.label)
 
     def _add(self, name: str, series: TimeSeries, sensor: Sensor) -> None:
@@ -114,8 +121,9 @@ class _Grid:
             self.grid, self.rate = common_grid([series for _, series, _ in self.columns], rate)
         else:
             self.grid, self.rate = self.same.grid, self.same.rate
-        self.cutoff = self.options.cutoff_hz or min(WIDEST_HZ, FLAT_SHARE * slowest,
-                                                    0.4 * self.rate)
+        self.cutoff = self.options.cutoff_hz or min(
+            WIDEST_HZ, FLAT_SHARE * slowest, 0.4 * self.rate
+        )
         self.slowest = slowest
         travels = [series for name, series, _ in self.columns if name.startswith('suspension')]
         self.travel_rate = 1.0 / travels[0].median_period if travels else rate
@@ -127,19 +135,21 @@ class _Grid:
             first = self.columns[group[0]][1]
             merged = np.concatenate([self.columns[i][1].values for i in group], axis=1)
             names = tuple(f'{k}' for k in range(merged.shape[1]))
-            together = TimeSeries(first.stamps, merged, names, ('',) * len(names),
-                                  first.epoch_ns, first.label)
+            together = TimeSeries(
+                first.stamps, merged, names, ('',) * len(names), first.epoch_ns, first.label
+            )
             values, known = on_grid(together, self.grid, self.rate)
             self.valid &= known
             start = 0
             for i in group:
                 name, series, _ = self.columns[i]
                 width = series.values.shape[1]
-                self.values[name] = values[:, start:start + width]
+                self.values[name] = values[:, start : start + width]
                 start += width
         if not contiguous_segments(self.valid, int(MINIMUM_SECONDS * self.rate)):
             raise CarRecordingError(
-                f'{label}: no {MINIMUM_SECONDS:g} s at a stretch in which all sensors have values')
+                f'{label}: no {MINIMUM_SECONDS:g} s at a stretch in which all sensors have values'
+            )
 
 
 def _equal_stamps(columns: Sequence[tuple[str, TimeSeries, Sensor]]) -> list[list[int]]:
@@ -156,9 +166,12 @@ def _equal_stamps(columns: Sequence[tuple[str, TimeSeries, Sensor]]) -> list[lis
     return groups
 
 
-def prepare(recording: CarRecording, configuration: CarConfiguration,
-            options: Processing = Processing(),  # noqa: B008 (frozen)
-            same: Prepared | None = None) -> Prepared:
+def prepare(
+    recording: CarRecording,
+    configuration: CarConfiguration,
+    options: Processing = Processing(),  # noqa: B008 (frozen)
+    same: Prepared | None = None,
+) -> Prepared:
     """Synchronise and filter one recording; `same` lends the wrenches of an equal one."""
     grid = _Grid(recording, configuration, options, same)
     wide = ZeroPhaseFilter(grid.rate, grid.cutoff, options.order, label=recording.label)
@@ -167,18 +180,31 @@ def prepare(recording: CarRecording, configuration: CarConfiguration,
     pieces: list[CarSamples] = []
     beyond: list[HighBand] = []
     for segment in contiguous_segments(grid.valid, wide.minimum_length + 16):
-        values = {name: _equalised(values[segment], grid, name)
-                  for name, values in grid.values.items()}
+        values = {
+            name: _equalised(values[segment], grid, name) for name, values in grid.values.items()
+        }
         piece, travel = _piece(values, grid, configuration, options, wide, segment, notes)
         told = None
         if options.extension is not None:
-            told = same.beyond[len(pieces)] if same is not None else \
-                _told(piece, travel, values, wide, configuration, options, grid.travel_rate)
+            told = (
+                same.beyond[len(pieces)]
+                if same is not None
+                else _told(piece, travel, values, wide, configuration, options, grid.travel_rate)
+            )
             piece = _extended(piece, told, options.extension)
-        piece = replace(piece, friction_sign=friction_sign(
-            travel, options.travel_noise, wide, grid.travel_rate, configuration.geometry,
-            options.extension, told))
-        kept = piece[margin:len(piece) - margin]
+        piece = replace(
+            piece,
+            friction_sign=friction_sign(
+                travel,
+                options.travel_noise,
+                wide,
+                grid.travel_rate,
+                configuration.geometry,
+                options.extension,
+                told,
+            ),
+        )
+        kept = piece[margin : len(piece) - margin]
         if len(kept) < int(0.5 * MINIMUM_SECONDS * grid.rate):
             continue
         if same is not None:
@@ -188,33 +214,68 @@ def prepare(recording: CarRecording, configuration: CarConfiguration,
     if not pieces:
         raise CarRecordingError(
             f'{recording.label}: every stretch is shorter than the filter transients '
-            f'({2 * margin / grid.rate:.3g} s)')
-    extra = tuple(sorted(name for name in grid.values
-                         if name.startswith(('half_track', 'wheelbase', 'camber', 'kingpin'))))
+            f'({2 * margin / grid.rate:.3g} s)'
+        )
+    extra = tuple(
+        sorted(
+            name
+            for name in grid.values
+            if name.startswith(('half_track', 'wheelbase', 'camber', 'kingpin'))
+        )
+    )
     return Prepared(
-        tuple(pieces), grid.cutoff, grid.rate,
+        tuple(pieces),
+        grid.cutoff,
+        grid.rate,
         tuple(corner for corner in CORNERS if f'wrench_{corner}' not in grid.values),
         tuple(corner for corner in CORNERS if f'suspension_{corner}' not in grid.values),
-        'speed' in grid.values, extra, tuple(dict.fromkeys(notes)), grid.grid, grid.valid,
-        {'grid_rate_hz': grid.rate, 'wide_cutoff_hz': grid.cutoff,
-         'slowest_sensor_hz': grid.slowest, 'pose_from': grid.pose_sources}, tuple(beyond),
-        grid.imu)
+        'speed' in grid.values,
+        extra,
+        tuple(dict.fromkeys(notes)),
+        grid.grid,
+        grid.valid,
+        {
+            'grid_rate_hz': grid.rate,
+            'wide_cutoff_hz': grid.cutoff,
+            'slowest_sensor_hz': grid.slowest,
+            'pose_from': grid.pose_sources,
+        },
+        tuple(beyond),
+        grid.imu,
+    )
 
 
-def _told(piece: CarSamples, travel: Array, values: Mapping[str, Array], wide: ZeroPhaseFilter,
-          configuration: CarConfiguration, options: Processing, travel_rate: float) -> HighBand:
+def _told(
+    piece: CarSamples,
+    travel: Array,
+    values: Mapping[str, Array],
+    wide: ZeroPhaseFilter,
+    configuration: CarConfiguration,
+    options: Processing,
+    travel_rate: float,
+) -> HighBand:
     """Motion beyond the sensors' bands from the wheel forces as recorded, not yet filtered."""
     assert options.extension is not None
     wrench = np.stack([values[f'wrench_{corner}'] for corner in CORNERS], axis=1)
     geometry, shape = configuration.geometry, (len(piece), 4)
-    total, vertical = wheel_loads(replace(piece, wrench=wrench),
-                                  np.broadcast_to(geometry.wheel_x, shape),
-                                  np.broadcast_to(geometry.wheel_y, shape))
-    reconstruction = Reconstruction(np.concatenate([total, vertical], axis=1), wide, geometry,
-                                    options.extension)
+    total, vertical = wheel_loads(
+        replace(piece, wrench=wrench),
+        np.broadcast_to(geometry.wheel_x, shape),
+        np.broadcast_to(geometry.wheel_y, shape),
+    )
+    reconstruction = Reconstruction(
+        np.concatenate([total, vertical], axis=1), wide, geometry, options.extension
+    )
     # The friction's jumps stand in the loads as well; a first sign without them takes them out.
-    sign = sign_lines(travel, options.travel_noise, wide, travel_rate, geometry,
-                      options.extension, reconstruction.band())
+    sign = sign_lines(
+        travel,
+        options.travel_noise,
+        wide,
+        travel_rate,
+        geometry,
+        options.extension,
+        reconstruction.band(),
+    )
     return reconstruction.band(sign)
 
 
@@ -232,9 +293,15 @@ def _equalised(values: Array, grid: _Grid, name: str) -> Array:
     return equalise(values, grid.rate, sensor.bandwidth_hz, sensor.order)
 
 
-def _piece(values: dict[str, Array], grid: _Grid, configuration: CarConfiguration,
-           options: Processing, wide: ZeroPhaseFilter, segment: slice,
-           notes: list[str]) -> tuple[CarSamples, Array]:
+def _piece(
+    values: dict[str, Array],
+    grid: _Grid,
+    configuration: CarConfiguration,
+    options: Processing,
+    wide: ZeroPhaseFilter,
+    segment: slice,
+    notes: list[str],
+) -> tuple[CarSamples, Array]:
     """One stretch without its friction sign, and the travel as recorded."""
     slow = wide
     if options.paper_rule:
@@ -261,13 +328,27 @@ def _piece(values: dict[str, Array], grid: _Grid, configuration: CarConfiguratio
     wrench = np.nan_to_num(wrench)
     travel, joints = _joints(values, count, wide, slow, configuration, notes)
     return CarSamples(
-        grid.rate, grid.columns[0][1].epoch_ns, grid.grid[segment], specific, omega, alpha,
-        velocity, np.zeros((count, 4)), joints, wrench), travel
+        grid.rate,
+        grid.columns[0][1].epoch_ns,
+        grid.grid[segment],
+        specific,
+        omega,
+        alpha,
+        velocity,
+        np.zeros((count, 4)),
+        joints,
+        wrench,
+    ), travel
 
 
-def _joints(values: dict[str, Array], count: int, wide: ZeroPhaseFilter, slow: ZeroPhaseFilter,
-            configuration: CarConfiguration, notes: list[str]
-            ) -> tuple[Array, dict[str, JointMotion]]:
+def _joints(
+    values: dict[str, Array],
+    count: int,
+    wide: ZeroPhaseFilter,
+    slow: ZeroPhaseFilter,
+    configuration: CarConfiguration,
+    notes: list[str],
+) -> tuple[Array, dict[str, JointMotion]]:
     """Raw travel and the motion of all joints; tables or nominal values where not measured."""
     travel = np.zeros((count, 4))
     steering = np.zeros((count, 4))

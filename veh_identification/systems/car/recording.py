@@ -17,12 +17,21 @@ from veh_identification.signals import SampleReport, TimeSeries, clean
 from veh_identification.systems.car.configuration import CarConfiguration, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 
-IMU_PATHS = [f'{field}.{axis}' for field in ('angular_velocity', 'linear_acceleration')
-             for axis in 'xyz']
+IMU_PATHS = [
+    f'{field}.{axis}' for field in ('angular_velocity', 'linear_acceleration') for axis in 'xyz'
+]
 WRENCH_PATHS = [f'wrench.{field}.{axis}' for field in ('force', 'torque') for axis in 'xyz']
 WRENCH_CHANNELS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
-JOINT_KINDS = ('suspension', 'steering', 'wheel', 'half_track', 'wheelbase', 'camber', 'kingpin',
-               'tyre')
+JOINT_KINDS = (
+    'suspension',
+    'steering',
+    'wheel',
+    'half_track',
+    'wheelbase',
+    'camber',
+    'kingpin',
+    'tyre',
+)
 
 
 class CarRecordingError(InputError):
@@ -49,7 +58,8 @@ class CarRecording:
 
 
 def read_recording(
-    bag: str | Path, configuration: CarConfiguration,
+    bag: str | Path,
+    configuration: CarConfiguration,
     progress: Callable[[int, int], None] | None = None,
 ) -> CarRecording:
     """Read the car's topics of one bag (with or without a leading slash) and clean them."""
@@ -83,25 +93,29 @@ def read_recording(
     return _build(str(bag), columns, topics, poses)
 
 
-def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str],
-           poses: Mapping[str, Any]) -> CarRecording:
+def _build(
+    label: str, columns: Mapping[str, Columns], topics: Mapping[str, str], poses: Mapping[str, Any]
+) -> CarRecording:
     stamps = [one.stamps_ns[one.stamps_ns > 0] for one in columns.values()]
     epoch = int(min((s.min() for s in stamps if len(s)), default=0))
     reports: list[SampleReport] = []
 
-    def series(key: str, paths: Sequence[str], names: Sequence[str],
-               units: Sequence[str]) -> TimeSeries | None:
+    def series(
+        key: str, paths: Sequence[str], names: Sequence[str], units: Sequence[str]
+    ) -> TimeSeries | None:
         found = columns.get(topics[key])
         if found is None:
             return None
-        raw = TimeSeries.from_nanoseconds(found.stamps_ns, found.matrix(*paths), names, units,
-                                          epoch_ns=epoch, label=found.topic)
+        raw = TimeSeries.from_nanoseconds(
+            found.stamps_ns, found.matrix(*paths), names, units, epoch_ns=epoch, label=found.topic
+        )
         tidy, report = clean(raw)
         reports.append(report)
         return tidy if len(tidy) > 8 else None
 
-    imu = series('imu', IMU_PATHS, ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'),
-                 ('rad/s',) * 3 + ('m/s^2',) * 3)
+    imu = series(
+        'imu', IMU_PATHS, ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'), ('rad/s',) * 3 + ('m/s^2',) * 3
+    )
     speed = series('speed', ['twist.linear.x', 'twist.linear.y'], ('vx', 'vy'), ('m/s',) * 2)
     wrenches, heights = {}, {}
     for corner in CORNERS:
@@ -112,9 +126,16 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
         if height is not None:
             heights[corner] = height
     joints = columns.get(topics['joints'])
-    return CarRecording(label, imu, speed,
-                        {} if joints is None else _joints(joints, epoch, reports),
-                        wrenches, heights, tuple(reports), poses)
+    return CarRecording(
+        label,
+        imu,
+        speed,
+        {} if joints is None else _joints(joints, epoch, reports),
+        wrenches,
+        heights,
+        tuple(reports),
+        poses,
+    )
 
 
 def _joints(columns: Columns, epoch: int, reports: list[SampleReport]) -> dict[str, TimeSeries]:
@@ -130,9 +151,13 @@ def _joints(columns: Columns, epoch: int, reports: list[SampleReport]) -> dict[s
         if np.count_nonzero(named) < 9:
             continue
         raw = TimeSeries.from_nanoseconds(
-            columns.stamps_ns[named], values[named], (name,),
+            columns.stamps_ns[named],
+            values[named],
+            (name,),
             ('m' if name.startswith(('susp', 'half', 'wheelbase', 'tyre')) else 'rad',),
-            epoch_ns=epoch, label=f'{columns.topic} {name}')
+            epoch_ns=epoch,
+            label=f'{columns.topic} {name}',
+        )
         result[name], report = clean(raw)
         reports.append(report)
     return result
@@ -146,19 +171,25 @@ def _static_poses(reader: BagReader, topic: str) -> dict[str, Any]:
             t, r = one.transform.translation, one.transform.rotation
             quaternion = np.array([r.x, r.y, r.z, r.w])
             if not np.linalg.norm(quaternion) > 0.0:
-                raise BagError(f'{reader.named}, topic {topic}: the transform to '
-                               f'{one.child_frame_id} has a zero quaternion')
+                raise BagError(
+                    f'{reader.named}, topic {topic}: the transform to '
+                    f'{one.child_frame_id} has a zero quaternion'
+                )
             edges[one.child_frame_id.lstrip('/')] = (
-                one.header.frame_id.lstrip('/'), np.array([t.x, t.y, t.z]),
-                Rotation.from_quat(quaternion))
+                one.header.frame_id.lstrip('/'),
+                np.array([t.x, t.y, t.z]),
+                Rotation.from_quat(quaternion),
+            )
     poses: dict[str, Any] = {}
     for frame in edges:
         position, rotation, current = np.zeros(3), Rotation.identity(), frame
         for _ in range(len(edges) + 1):
             if current == 'base_link':
                 matrix = rotation.as_matrix()
-                poses[frame] = ((float(position[0]), float(position[1]), float(position[2])),
-                                tuple(tuple(float(v) for v in row) for row in matrix))
+                poses[frame] = (
+                    (float(position[0]), float(position[1]), float(position[2])),
+                    tuple(tuple(float(v) for v in row) for row in matrix),
+                )
                 break
             if current not in edges:
                 break
@@ -180,8 +211,12 @@ def sensor_pose(sensor: Sensor, recording: CarRecording) -> tuple[Sensor, str]:
 class Recordings:
     """Bags read one after the other, so that only one is in memory; `last` stays."""
 
-    def __init__(self, bags: Sequence[str | Path], configuration: CarConfiguration,
-                 progress: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self,
+        bags: Sequence[str | Path],
+        configuration: CarConfiguration,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
         self.bags, self.configuration, self.progress = bags, configuration, progress
         self.last: CarRecording | None = None
 

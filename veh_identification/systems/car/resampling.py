@@ -36,8 +36,9 @@ _TABLE = _kernel_table()
 
 
 @njit(cache=True, nogil=True)
-def _interpolate(x: Array, place: Array, table: Array, half: int, steps: int,
-                 out: Array) -> None:  # pragma: no cover (compiled)
+def _interpolate(
+    x: Array, place: Array, table: Array, half: int, steps: int, out: Array
+) -> None:  # pragma: no cover (compiled)
     """out[i] = x at the fractional index place[i]; the table is interpolated linearly."""
     taps = np.empty(2 * half)
     for i in range(len(place)):
@@ -67,8 +68,12 @@ def on_grid(series: TimeSeries, grid: Array, rate: float) -> tuple[Array, BoolAr
         start, x, step = _regular(t, x, period)
         margin = HALF_WIDTH
         if rate < 0.9 / step:
-            low = ZeroPhaseFilter(1.0 / step, ANTI_ALIAS_SHARE * rate / 2.0, order=6,
-                                  label=f'{series.label} (anti-alias)')
+            low = ZeroPhaseFilter(
+                1.0 / step,
+                ANTI_ALIAS_SHARE * rate / 2.0,
+                order=6,
+                label=f'{series.label} (anti-alias)',
+            )
             if len(x) < low.minimum_length + 2 * margin:
                 continue
             x, margin = low.apply(x)[0], max(margin, low.transient)
@@ -78,8 +83,9 @@ def on_grid(series: TimeSeries, grid: Array, rate: float) -> tuple[Array, BoolAr
         if len(chosen) == 0:
             continue
         values = np.empty((len(chosen), x.shape[1]))
-        _interpolate(np.ascontiguousarray(x), place[chosen], _TABLE, HALF_WIDTH, TABLE_STEPS,
-                     values)
+        _interpolate(
+            np.ascontiguousarray(x), place[chosen], _TABLE, HALF_WIDTH, TABLE_STEPS, values
+        )
         result[chosen], valid[chosen] = values, True
     return result, valid
 

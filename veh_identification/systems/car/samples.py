@@ -50,10 +50,18 @@ class CarSamples:
 
     def __getitem__(self, rows: slice) -> CarSamples:
         return CarSamples(
-            self.rate, self.epoch_ns, self.stamps[rows], self.specific_force[rows],
-            self.angular_velocity[rows], self.angular_acceleration[rows], self.velocity[rows],
-            self.friction_sign[rows], {kind: joint[rows] for kind, joint in self.joints.items()},
-            self.wrench[rows], None if self.attitude is None else self.attitude[rows])
+            self.rate,
+            self.epoch_ns,
+            self.stamps[rows],
+            self.specific_force[rows],
+            self.angular_velocity[rows],
+            self.angular_acceleration[rows],
+            self.velocity[rows],
+            self.friction_sign[rows],
+            {kind: joint[rows] for kind, joint in self.joints.items()},
+            self.wrench[rows],
+            None if self.attitude is None else self.attitude[rows],
+        )
 
 
 def hub_rotation(steering: Array, camber: Array, kingpin: Array) -> Array:
@@ -79,16 +87,33 @@ def wheel_loads(samples: CarSamples, wheel_x: Array, wheel_y: Array) -> tuple[Ar
     total, vertical = np.zeros((len(samples), 6)), np.empty((len(samples), 4))
     # One memory layout: the kernel would be compiled anew for slices and broadcast arrays.
     steering, camber, kingpin, x, y, z, wrench = (
-        np.ascontiguousarray(one, dtype=np.float64) for one in (
-            joints['steering'].position, joints['camber'].position, joints['kingpin'].position,
-            wheel_x, wheel_y, joints['suspension'].position, samples.wrench))
+        np.ascontiguousarray(one, dtype=np.float64)
+        for one in (
+            joints['steering'].position,
+            joints['camber'].position,
+            joints['kingpin'].position,
+            wheel_x,
+            wheel_y,
+            joints['suspension'].position,
+            samples.wrench,
+        )
+    )
     _add_wheels(steering, camber, kingpin, x, y, z, wrench, total, vertical)
     return total, vertical
 
 
 @njit(cache=True, nogil=True)
-def _add_wheels(steering: Array, camber: Array, kingpin: Array, x: Array, y: Array, z: Array,
-                wrench: Array, total: Array, vertical: Array) -> None:  # pragma: no cover
+def _add_wheels(
+    steering: Array,
+    camber: Array,
+    kingpin: Array,
+    x: Array,
+    y: Array,
+    z: Array,
+    wrench: Array,
+    total: Array,
+    vertical: Array,
+) -> None:  # pragma: no cover
     """Compiled sums of `wheel_loads`: Rz(beta) Rx(gamma) Ry(zeta) on every force and moment."""
     turned = np.empty(6)
     for n in range(wrench.shape[0]):

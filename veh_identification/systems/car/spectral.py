@@ -46,12 +46,16 @@ class SpectralInformation:
             raise EstimationError('recordings with different signals cannot be concatenated')
         bands = min(len(self.rows), len(other.rows))
         return SpectralInformation(
-            self.grams[:bands] + other.grams[:bands], self.rows[:bands] + other.rows[:bands],
-            self.samples + other.samples, self.seconds + other.seconds)
+            self.grams[:bands] + other.grams[:bands],
+            self.rows[:bands] + other.rows[:bands],
+            self.samples + other.samples,
+            self.seconds + other.seconds,
+        )
 
 
-def gather(model: EquationModel, pieces: Iterable[CarSamples],
-           top_hz: float) -> SpectralInformation:
+def gather(
+    model: EquationModel, pieces: Iterable[CarSamples], top_hz: float
+) -> SpectralInformation:
     """Transform every stretch in windows of equal length and sum the Gram matrices up to a top."""
     bands = int(np.ceil(top_hz / BAND_HZ))
     count = model.signal_count
@@ -60,7 +64,7 @@ def gather(model: EquationModel, pieces: Iterable[CarSamples],
     for piece in pieces:
         length = fast_length(len(piece) // max(1, round(len(piece) / WINDOW)))
         for begin in range(0, len(piece) - length + 1, length):
-            _add_window(model.signals(piece[begin:begin + length]), piece.rate, grams, rows)
+            _add_window(model.signals(piece[begin : begin + length]), piece.rate, grams, rows)
             samples += length
             seconds += length / piece.rate
     if samples == 0:
@@ -71,11 +75,12 @@ def gather(model: EquationModel, pieces: Iterable[CarSamples],
 def one_band(signals: Array, rate: float, top_hz: float) -> SpectralInformation:
     """All lines up to `top_hz` of one short stretch together: enough to compare hypotheses."""
     lines = fft.rfft(signals, axis=0, workers=1)
-    lines = lines[:int(top_hz * len(signals) / rate) + 1] * np.sqrt(2.0 / len(signals))
+    lines = lines[: int(top_hz * len(signals) / rate) + 1] * np.sqrt(2.0 / len(signals))
     lines[0] *= np.sqrt(0.5)
     real = np.concatenate([lines.real, lines.imag])
-    return SpectralInformation((real.T @ real)[None], np.array([len(real) - 1.0]), len(signals),
-                               len(signals) / rate)
+    return SpectralInformation(
+        (real.T @ real)[None], np.array([len(real) - 1.0]), len(signals), len(signals) / rate
+    )
 
 
 def fast_length(most: int) -> int:
@@ -97,7 +102,7 @@ def _add_window(signals: Array, rate: float, grams: Array, rows: Array) -> None:
     lines *= scale[:, None]
     starts = np.searchsorted(band, np.arange(len(rows) + 1))
     for index in range(len(rows)):
-        chosen = lines[starts[index]:starts[index + 1]]
+        chosen = lines[starts[index] : starts[index + 1]]
         if len(chosen) == 0:
             continue
         real = np.concatenate([chosen.real, chosen.imag])

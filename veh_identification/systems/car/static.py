@@ -31,23 +31,33 @@ class StaticLoads:
         unsprung = float(sum(result.value[result.index(f'M{j}')] for j in range(1, 5)))
         identified = float(result.value[result.index('Mc')])
         weighed = self.mass - unsprung
-        return {'wheel_loads': list(self.loads), 'total': self.mass, 'std': self.std,
-                'seconds': self.seconds, 'chassis_weighed': weighed,
-                'chassis_identified': identified,
-                'difference_percent': 100.0 * (identified - weighed) / weighed}
+        return {
+            'wheel_loads': list(self.loads),
+            'total': self.mass,
+            'std': self.std,
+            'seconds': self.seconds,
+            'chassis_weighed': weighed,
+            'chassis_identified': identified,
+            'difference_percent': 100.0 * (identified - weighed) / weighed,
+        }
 
 
-def static_loads(pieces: Sequence[CarSamples], configuration: CarConfiguration
-                 ) -> StaticLoads | None:
+def static_loads(
+    pieces: Sequence[CarSamples], configuration: CarConfiguration
+) -> StaticLoads | None:
     """Loads over all samples at which the car stands still; None if it never does."""
     sums: list[Array] = []
     for piece in pieces:
         still = (np.sqrt(piece.air_speed_squared) < 0.2) & (
-            np.abs(piece.angular_velocity).max(axis=1) < 0.02)
+            np.abs(piece.angular_velocity).max(axis=1) < 0.02
+        )
         if still.any():
             geometry, shape = configuration.geometry, (len(piece), 4)
-            vertical = wheel_loads(piece, np.broadcast_to(geometry.wheel_x, shape),
-                                   np.broadcast_to(geometry.wheel_y, shape))[1]
+            vertical = wheel_loads(
+                piece,
+                np.broadcast_to(geometry.wheel_x, shape),
+                np.broadcast_to(geometry.wheel_y, shape),
+            )[1]
             sums.append(vertical[still])
     count = sum(len(one) for one in sums)
     if not sums or count < MINIMUM_SECONDS * pieces[0].rate:
@@ -57,5 +67,9 @@ def static_loads(pieces: Sequence[CarSamples], configuration: CarConfiguration
     gravity = configuration.static.gravity
     # One independent value per second: what vibrates is slower than the samples.
     spread = float(loads.sum(axis=1).std() / gravity / np.sqrt(max(count / pieces[0].rate, 1.0)))
-    return StaticLoads((float(mean[0]), float(mean[1]), float(mean[2]), float(mean[3])),
-                       float(mean.sum() / gravity), spread, count / pieces[0].rate)
+    return StaticLoads(
+        (float(mean[0]), float(mean[1]), float(mean[2]), float(mean[3])),
+        float(mean.sum() / gravity),
+        spread,
+        count / pieces[0].rate,
+    )

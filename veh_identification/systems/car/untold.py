@@ -70,8 +70,11 @@ class UntoldModel:
     def entries(self) -> tuple[Entry, ...]:
         """Those of the car, then every further unknown in all ten equations."""
         count, start = len(EQUATIONS), self.model.signal_count - len(EQUATIONS)
-        more = [Entry(equation, len(self.model.names) + extra, start + count * extra + equation)
-                for extra in range(self.added) for equation in range(count)]
+        more = [
+            Entry(equation, len(self.model.names) + extra, start + count * extra + equation)
+            for extra in range(self.added)
+            for equation in range(count)
+        ]
         return (*self.model.entries, *more)
 
     @property
@@ -82,15 +85,17 @@ class UntoldModel:
     def signals(self, samples: CarSamples) -> Array:
         """Signals of the car with the changes of the measured sides before these."""
         plain = self.model.signals(samples)
-        measured = plain[:, -len(EQUATIONS):]
-        added = [(measured - self.model.measured(_cambered(samples, STEP * slope))) / STEP
-                 for slope in _slopes(samples)[:len(self.cambers)]]
+        measured = plain[:, -len(EQUATIONS) :]
+        added = [
+            (measured - self.model.measured(_cambered(samples, STEP * slope))) / STEP
+            for slope in _slopes(samples)[: len(self.cambers)]
+        ]
         rate = np.gradient(samples.wrench, 1.0 / samples.rate, axis=0)
         for j in range(len(CORNERS)):
             alone = np.zeros_like(rate)
             alone[:, j] = rate[:, j]
             added.append(-self.model.measured(replace(samples, wrench=alone)))
-        return np.concatenate([plain[:, :-len(EQUATIONS)], *added, measured], axis=1)
+        return np.concatenate([plain[:, : -len(EQUATIONS)], *added, measured], axis=1)
 
 
 def _slopes(samples: CarSamples) -> list[Array]:
@@ -125,13 +130,15 @@ class Untold:
         with np.errstate(divide='ignore', invalid='ignore'):
             share = (self.value - self.plain) / np.abs(self.plain)
             sure = (np.abs(self.value - self.plain) > SURE * self.std) & (np.abs(share) > SHARE)
-        order = sorted(np.flatnonzero(sure), key=lambda k: -abs(self.value - self.plain)[k]
-                       / self.std[k])
+        order = sorted(
+            np.flatnonzero(sure), key=lambda k: -abs(self.value - self.plain)[k] / self.std[k]
+        )
         return [f'{self.names[k]} {100.0 * share[k]:+.1f} %' for k in order[:SHOWN]]
 
 
-def untold(model: CarModel, piece: CarSamples,
-           stop_bands: tuple[tuple[float, float], ...] = ()) -> Untold | None:
+def untold(
+    model: CarModel, piece: CarSamples, stop_bands: tuple[tuple[float, float], ...] = ()
+) -> Untold | None:
     """Estimate the further unknowns on one stretch of measured motion; None if it is too poor."""
     wide = UntoldModel(model, camber=not np.any(piece.joints['camber'].position))
     cutoffs = fixed_cutoffs(BELIEVED_HZ, BELIEVED_HZ, stop_bands)
@@ -144,8 +151,16 @@ def untold(model: CarModel, piece: CarSamples,
         return None
     std = np.sqrt(np.diag(full.covariance))
     camber, lag = slice(count, count + cambers), slice(count + cambers, None)
-    return Untold(full.value[camber], std[camber], full.value[lag], std[lag], model.names,
-                  full.value[:count], plain.value[:count], std[:count])
+    return Untold(
+        full.value[camber],
+        std[camber],
+        full.value[lag],
+        std[lag],
+        model.names,
+        full.value[:count],
+        plain.value[:count],
+        std[:count],
+    )
 
 
 def _fit(problem: CarProblem, cutoffs: Cutoffs, without: tuple[str, ...]) -> Fit:
@@ -167,25 +182,41 @@ def _check_camber(found: Untold) -> list[Finding]:
     front, rear = np.degrees(found.camber[:2]) * 0.01
     moved = found.moved()
     change = f' With it the estimates change: {", ".join(moved)}.' if moved else ''
-    return [Finding(
-        'untold_camber', 'the wheel forces fit as if the hubs cambered (as much as front '
-        f'{front:+.2f}, rear {rear:+.2f} degrees per 10 mm of compression, tops inwards positive; '
-        f'{found.camber[2]:+.2f} degrees per degree of steering), and nothing tells the camber.'
-        f'{change} Record camber_* in joint_states or give a table of camber under '
-        'axle_kinematics in the configuration (a wrong scale of lateral force or acceleration '
-        'looks alike)')]
+    return [
+        Finding(
+            'untold_camber',
+            'the wheel forces fit as if the hubs cambered (as much as front '
+            f'{front:+.2f}, rear {rear:+.2f} degrees per 10 mm of compression, tops inwards '
+            'positive; '
+            f'{found.camber[2]:+.2f} degrees per degree of steering), and nothing tells the '
+            'camber.'
+            f'{change} Record camber_* in joint_states or give a table of camber under '
+            'axle_kinematics in the configuration (a wrong scale of lateral force or acceleration '
+            'looks alike)',
+        )
+    ]
 
 
 def _check_lag(found: Untold) -> list[Finding]:
     late = np.abs(found.lag) > np.maximum(LAG_SECONDS, DEVIATIONS * found.lag_std)
-    cure = ('give delay, or bandwidth_hz and order of its own low-pass, under sensors in the '
-            'configuration')
+    cure = (
+        'give delay, or bandwidth_hz and order of its own low-pass, under sensors in the '
+        'configuration'
+    )
     mean = float(found.lag.mean())
     if late.all() and float(np.ptp(found.lag)) < LAG_SECONDS:
-        pair = ('all wheel wrenches lag', 'the inertial unit') if mean > 0.0 else \
-            ('imu/data lags', 'all wheel wrenches')
+        pair = (
+            ('all wheel wrenches lag', 'the inertial unit')
+            if mean > 0.0
+            else ('imu/data lags', 'all wheel wrenches')
+        )
         return [Finding('sensor_lag', f'{pair[0]} {pair[1]} by {1e3 * abs(mean):.1f} ms: {cure}')]
-    return [Finding('sensor_lag', f'wheel_{CORNERS[j]}/wrench '
-                    f'{"lags" if found.lag[j] > 0.0 else "leads"} the inertial unit by '
-                    f'{1e3 * abs(found.lag[j]):.1f} ms: {cure}')
-            for j in np.flatnonzero(late)]
+    return [
+        Finding(
+            'sensor_lag',
+            f'wheel_{CORNERS[j]}/wrench '
+            f'{"lags" if found.lag[j] > 0.0 else "leads"} the inertial unit by '
+            f'{1e3 * abs(found.lag[j]):.1f} ms: {cure}',
+        )
+        for j in np.flatnonzero(late)
+    ]

@@ -41,8 +41,10 @@ def only(table: Mapping[str, Any], known: set[str], where: str) -> None:
     """Refuse entries that nobody reads: most of them are misspelt."""
     unknown = sorted(set(table) - known)
     if unknown:
-        raise FieldError(f'{where} has the unknown entry {unknown[0]!r}, expected some of '
-                         f'{", ".join(sorted(known))}')
+        raise FieldError(
+            f'{where} has the unknown entry {unknown[0]!r}, expected some of '
+            f'{", ".join(sorted(known))}'
+        )
 
 
 def number(value: Any, where: str, positive: bool = False) -> float:
@@ -87,8 +89,9 @@ def corners(value: Any, where: str) -> tuple[float, float, float, float]:
         value = [value] * 4
     if len(value) != 4:
         raise FieldError(f'{where} must hold four numbers (fl, fr, rl, rr), found {value!r}')
-    fl, fr, rl, rr = (number(one, f'{where}.{corner}')
-                      for one, corner in zip(value, CORNERS, strict=True))
+    fl, fr, rl, rr = (
+        number(one, f'{where}.{corner}') for one, corner in zip(value, CORNERS, strict=True)
+    )
     return (fl, fr, rl, rr)
 
 

@@ -100,9 +100,10 @@ class PeriodCollector:
         mine = (steps > -0.5) & (steps < self.samples - 0.5)
         self.raw = RawPeriod(steps[mine] * self.step_ns * 1e-9, table[mine], True)
         own = (steps > -0.25) & (steps < self.samples - 0.25)
-        if own.sum() == self.samples and np.abs(
-            steps[own] - np.arange(self.samples)
-        ).max() < 0.005:
+        if (
+            own.sum() == self.samples
+            and np.abs(steps[own] - np.arange(self.samples)).max() < 0.005
+        ):
             self.accepted += 1
             return table[own]
         grid = np.arange(self.samples, dtype=float)
@@ -170,6 +171,10 @@ class RunningPeriods:
             return None
         stamps = [k / fundamental_hz + raw.times for k, raw in enumerate(self._raw)]
         return average_phases(
-            np.concatenate(stamps), np.concatenate([raw.values for raw in self._raw]),
-            fundamental_hz, len(self._mean), np.arange(len(self._raw)), self._mean,
-        )  # fmt: skip
+            np.concatenate(stamps),
+            np.concatenate([raw.values for raw in self._raw]),
+            fundamental_hz,
+            len(self._mean),
+            np.arange(len(self._raw)),
+            self._mean,
+        )

@@ -125,31 +125,55 @@ def identify(
     )
     result, likelihood, doubts = _estimate(configuration, records, harmonics, options)
     chosen, candidates = select_structure(
-        configuration.robot, records, round(result.value[-1] / records[0].fundamental_hz),
+        configuration.robot,
+        records,
+        round(result.value[-1] / records[0].fundamental_hz),
         configuration.structure,
-    )  # fmt: skip
+    )
     if validation is not None:
         result.validation = validate_model(configuration.model(), validation, result.value[:-1])
     result.system = 'parallel'
     result.input = input_facts(
-        configuration, records, harmonics, options.processing, options.topic, result, bags,
-        validation, doubts,
-    )  # fmt: skip
+        configuration,
+        records,
+        harmonics,
+        options.processing,
+        options.topic,
+        result,
+        bags,
+        validation,
+        doubts,
+    )
     result.extra = extra_facts(likelihood, candidates, chosen)
     text = table(result, records, candidates, likelihood, validation)
     report = _write(
-        Path(out), result, configuration, records, harmonics, options, validation,
+        Path(out),
+        result,
+        configuration,
+        records,
+        harmonics,
+        options,
+        validation,
         lambda folder: write_identification_report(
-            folder, result, reconstruction='result', bags=bags, validate=validate,
-            config=config, out=out),
-    )  # fmt: skip
+            folder,
+            result,
+            reconstruction='result',
+            bags=bags,
+            validate=validate,
+            config=config,
+            out=out,
+        ),
+    )
     return f'{text}{report}\n'
 
 
 def _record(
-    bag: str | Path, configuration: Configuration, options: IdentifyOptions, harmonics: int,
+    bag: str | Path,
+    configuration: Configuration,
+    options: IdentifyOptions,
+    harmonics: int,
     progress: Progress | None,
-) -> PeriodicRecord:  # fmt: skip
+) -> PeriodicRecord:
     nominal = options.fundamental_hz or (
         configuration.excitation.fundamental_hz if configuration.excitation else 0.0
     )
@@ -158,9 +182,11 @@ def _record(
 
 
 def _estimate(
-    configuration: Configuration, records: list[PeriodicRecord], harmonics: int,
+    configuration: Configuration,
+    records: list[PeriodicRecord],
+    harmonics: int,
     options: IdentifyOptions,
-) -> tuple[IdentificationResult, Likelihood | None, list[str]]:  # fmt: skip
+) -> tuple[IdentificationResult, Likelihood | None, list[str]]:
     """The result, how its cut-off was found, and doubts."""
     model = configuration.model()
     likelihood: Likelihood | None = None
@@ -198,10 +224,15 @@ def _check_out(out: Path) -> None:
 
 
 def _write(
-    out: Path, result: IdentificationResult, configuration: Configuration,
-    records: list[PeriodicRecord], harmonics: int, options: IdentifyOptions,
-    validation: HeldOut | None, report: Callable[[Path], str],
-) -> str:  # fmt: skip
+    out: Path,
+    result: IdentificationResult,
+    configuration: Configuration,
+    records: list[PeriodicRecord],
+    harmonics: int,
+    options: IdentifyOptions,
+    validation: HeldOut | None,
+    report: Callable[[Path], str],
+) -> str:
     with atomic_folder(out, overwrite=True) as folder:
         (folder / 'parameters.json').write_text(to_json(result), encoding='utf-8')
         (folder / 'parameters.csv').write_text(to_csv(result), encoding='utf-8')
@@ -244,10 +275,17 @@ def design(
     model = configuration.model()
     covariance = None if covariance_from is None else _covariance(Path(covariance_from))
     found = design_trajectory(
-        model, fundamental_hz, criterion=criterion, harmonics=harmonics, samples=samples,
-        force_covariance=covariance, starts=starts, seed=seed, max_iterations=max_iterations,
+        model,
+        fundamental_hz,
+        criterion=criterion,
+        harmonics=harmonics,
+        samples=samples,
+        force_covariance=covariance,
+        starts=starts,
+        seed=seed,
+        max_iterations=max_iterations,
         time_limit=time_limit,
-    )  # fmt: skip
+    )
     target = Path(out)
     data = found.trajectory.to_dict()
     if target.suffix in ('.yaml', '.yml'):

@@ -23,8 +23,19 @@ from veh_identification.systems.hexapod.model import HexapodModel, Structure
 
 DEFAULT = 'hexapod_palida.yaml'
 _T = TypeVar('_T')
-_SECTIONS = {'name', 'gravity', 'home', 'base', 'platform', 'leg', 'limits', 'sensor', 'model',
-             'excitation', 'identify'}  # fmt: skip
+_SECTIONS = {
+    'name',
+    'gravity',
+    'home',
+    'base',
+    'platform',
+    'leg',
+    'limits',
+    'sensor',
+    'model',
+    'excitation',
+    'identify',
+}
 
 
 @dataclass(frozen=True)
@@ -161,6 +172,10 @@ def _limits(section: Mapping[str, Any], where: str) -> Limits:
         return plain
     ranges = _numbers(section['pose_range'], (6,), f'{where}.pose_range')
     return Limits(
-        plain.length_min, plain.length_max, plain.velocity, plain.acceleration, ranges,
+        plain.length_min,
+        plain.length_max,
+        plain.velocity,
+        plain.acceleration,
+        ranges,
         plain.condition,
     )

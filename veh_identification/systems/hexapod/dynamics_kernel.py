@@ -174,9 +174,18 @@ def rigid_regressor(  # type: ignore[no-untyped-def]
         _platform(R, velocity[n], acceleration[n], gravity, work, local, wrench)
         for j in range(6):
             _leg(
-                lever[j], unit[j], length[j], axes[j], velocity[n], acceleration[n], gravity,
-                work, forces, directions, rates,
-            )  # fmt: skip
+                lever[j],
+                unit[j],
+                length[j],
+                axes[j],
+                velocity[n],
+                acceleration[n],
+                gravity,
+                work,
+                forces,
+                directions,
+                rates,
+            )
             for d in range(3):
                 _cross(lever[j], directions[d], moment)
                 for i in range(3):

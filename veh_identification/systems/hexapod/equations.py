@@ -97,15 +97,21 @@ def equations(
             counts = record.phased.counts()
         parts.append((A, record.forces.mean, counts, None))
     return Equations(
-        [W for W, *_ in parts], [Y for _, Y, *_ in parts], [r.periods for r in records],
-        [counts for *_, counts, _ in parts], [scatter for *_, scatter in parts],
-    )  # fmt: skip
+        [W for W, *_ in parts],
+        [Y for _, Y, *_ in parts],
+        [r.periods for r in records],
+        [counts for *_, counts, _ in parts],
+        [scatter for *_, scatter in parts],
+    )
 
 
 def _phased_equations(
-    model: HexapodModel, record: PeriodicRecord, phased: PhasedForces, cutoff: float,
+    model: HexapodModel,
+    record: PeriodicRecord,
+    phased: PhasedForces,
+    cutoff: float,
     pose: FloatArray | None,
-) -> _Part:  # fmt: skip
+) -> _Part:
     """Regressor and forces averaged over the same moments; their scatter about the averages."""
     pose = measured_pose(model.robot, record) if pose is None else pose
 

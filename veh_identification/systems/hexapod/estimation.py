@@ -28,9 +28,15 @@ from veh_identification.systems.hexapod.processing import (
 #: Relative difference of two recordings' fundamentals that is only that of their clocks.
 SAME_FUNDAMENTAL = 1e-3
 __all__ = [
-    'Equations', 'Likelihood', 'equations', 'floored', 'gauss_markov', 'maximum_likelihood',
-    'pooled_force_covariance', 'with_cutoff',
-]  # fmt: skip
+    'Equations',
+    'Likelihood',
+    'equations',
+    'floored',
+    'gauss_markov',
+    'maximum_likelihood',
+    'pooled_force_covariance',
+    'with_cutoff',
+]
 PENALTIES = ('bic', 'aic', 'none')
 
 

@@ -106,13 +106,21 @@ def design(
     """Optimised excitation; `force_covariance` is that of section 3.2 (unit unless given)."""
     lowest = float(np.min(fundamental_hz))
     problem = design_problem(
-        model, lowest, criterion=criterion, harmonics=harmonics, samples=samples,
+        model,
+        lowest,
+        criterion=criterion,
+        harmonics=harmonics,
+        samples=samples,
         force_covariance=force_covariance,
-    )  # fmt: skip
+    )
     return design_excitation(
-        problem, fundamental_hz, starts=starts, seed=seed, max_iterations=max_iterations,
+        problem,
+        fundamental_hz,
+        starts=starts,
+        seed=seed,
+        max_iterations=max_iterations,
         time_limit=time_limit,
-    )  # fmt: skip
+    )
 
 
 def limits_use(model: HexapodModel, trajectory: FourierTrajectory) -> dict[str, float]:

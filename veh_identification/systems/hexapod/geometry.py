@@ -72,12 +72,17 @@ class PlatformInertia:
         return np.array(
             [
                 self.m + m3 * len(joints),
-                self.sx + moment[0], self.sy + moment[1], self.sz + moment[2],
-                self.Ixx + inertia[0, 0], self.Ixy + inertia[0, 1], self.Ixz + inertia[0, 2],
-                self.Iyy + inertia[1, 1], self.Iyz + inertia[1, 2],
+                self.sx + moment[0],
+                self.sy + moment[1],
+                self.sz + moment[2],
+                self.Ixx + inertia[0, 0],
+                self.Ixy + inertia[0, 1],
+                self.Ixz + inertia[0, 2],
+                self.Iyy + inertia[1, 1],
+                self.Iyz + inertia[1, 2],
                 self.Izz + inertia[2, 2],
             ]
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -113,8 +118,13 @@ class Hexapod:
     tolerance: float = 1e-9  # m, where the direct kinematics stops
 
     def __post_init__(self) -> None:
-        shapes = {'base_joints': (6, 3), 'platform_joints': (6, 3), 'alpha_axes': (6, 3),
-                  'home': (6,), 'gravity': (3,)}  # fmt: skip
+        shapes = {
+            'base_joints': (6, 3),
+            'platform_joints': (6, 3),
+            'alpha_axes': (6, 3),
+            'home': (6,),
+            'gravity': (3,),
+        }
         for attribute, shape in shapes.items():
             value = np.ascontiguousarray(getattr(self, attribute), dtype=float)
             if value.shape != shape or not np.isfinite(value).all():

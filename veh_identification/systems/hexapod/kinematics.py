@@ -12,9 +12,7 @@ from veh_identification.systems.hexapod.geometry import LEGS, FloatArray, Hexapo
 def inverse_kinematics(robot: Hexapod, poses: FloatArray) -> FloatArray:
     """Leg lengths (N, 6) of poses (N, 6), closed form."""
     poses = np.ascontiguousarray(np.atleast_2d(poses), dtype=float)
-    return np.asarray(
-        kernel.inverse_kinematics(poses, robot.base_joints, robot.platform_joints)
-    )
+    return np.asarray(kernel.inverse_kinematics(poses, robot.base_joints, robot.platform_joints))
 
 
 def check_reachable(robot: Hexapod, lengths: FloatArray, what: str = 'sample') -> None:
@@ -49,9 +47,14 @@ def direct_kinematics(
     check_reachable(robot, q)
     first = robot.home if start is None else np.asarray(start, dtype=float)
     poses, iterations, _ = kernel.direct_kinematics(
-        q, first.copy(), robot.base_joints, robot.platform_joints, robot.tolerance,
-        robot.characteristic_length, robot.limits.condition,
-    )  # fmt: skip
+        q,
+        first.copy(),
+        robot.base_joints,
+        robot.platform_joints,
+        robot.tolerance,
+        robot.characteristic_length,
+        robot.limits.condition,
+    )
     failed = np.flatnonzero(iterations < 0)
     if len(failed):
         n = int(failed[0])
@@ -84,9 +87,12 @@ def leg_motion(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Lengths, rates and accelerations of the legs (N, 6) from v and a of equation (16)."""
     q, qd, qdd = kernel.leg_rates(
-        np.ascontiguousarray(poses), np.ascontiguousarray(velocity),
-        np.ascontiguousarray(acceleration), robot.base_joints, robot.platform_joints,
-    )  # fmt: skip
+        np.ascontiguousarray(poses),
+        np.ascontiguousarray(velocity),
+        np.ascontiguousarray(acceleration),
+        robot.base_joints,
+        robot.platform_joints,
+    )
     return q, qd, qdd
 
 

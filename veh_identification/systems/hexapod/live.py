@@ -142,7 +142,9 @@ class LiveIdentification:
         # Interpolated forces would smear dry friction: off the grid each stays at its moment.
         own = self._running.phased(self.fundamental_hz)
         lengths, forces, phased = own or (
-            self._running.average(slice(0, 6)), self._running.average(slice(6, 12)), None
+            self._running.average(slice(0, 6)),
+            self._running.average(slice(6, 12)),
+            None,
         )
         return PeriodicRecord(
             lengths,
@@ -227,9 +229,19 @@ class LiveIdentification:
             raise InputError(f'{path}: not a parameters.json of a hexapod ({error})') from error
         nan = np.full(6, np.nan)
         return IdentificationResult(
-            names=wanted, units=[*self.model.units, 'Hz'], value=value, covariance=np.diag(std**2),
-            equations=list(LEGS), estimator='loaded', samples=int(data.get('samples', 0)),
-            excluded_samples=0, condition_number=float(data.get('condition_number') or np.nan),
-            correlation_condition=np.nan, sigma=nan, residual_rms=nan, residual_rms_relative=nan,
-            a_priori=np.append(self.model.a_priori(), np.nan), system='parallel',
-        )  # fmt: skip
+            names=wanted,
+            units=[*self.model.units, 'Hz'],
+            value=value,
+            covariance=np.diag(std**2),
+            equations=list(LEGS),
+            estimator='loaded',
+            samples=int(data.get('samples', 0)),
+            excluded_samples=0,
+            condition_number=float(data.get('condition_number') or np.nan),
+            correlation_condition=np.nan,
+            sigma=nan,
+            residual_rms=nan,
+            residual_rms_relative=nan,
+            a_priori=np.append(self.model.a_priori(), np.nan),
+            system='parallel',
+        )

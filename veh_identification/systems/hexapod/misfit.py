@@ -65,9 +65,13 @@ def misfit(system: Equations, covariance: FloatArray, p: FloatArray) -> Misfit:
 
 
 def judge(
-    model: HexapodModel, records: Sequence[PeriodicRecord], harmonics: int, cutoff_hz: float,
-    system: Equations, p: FloatArray,
-) -> list[str]:  # fmt: skip
+    model: HexapodModel,
+    records: Sequence[PeriodicRecord],
+    harmonics: int,
+    cutoff_hz: float,
+    system: Equations,
+    p: FloatArray,
+) -> list[str]:
     """Refuse a result that does not explain its own data; sentences on lesser doubts."""
     covariance = system.force_covariance(pooled_force_covariance(records), p)
     found = misfit(system, covariance, p)
@@ -103,9 +107,12 @@ def _check_mass(model: HexapodModel, source: str, p: FloatArray) -> None:
 
 
 def _better_structure(
-    model: HexapodModel, records: Sequence[PeriodicRecord], harmonics: int, cutoff_hz: float,
+    model: HexapodModel,
+    records: Sequence[PeriodicRecord],
+    harmonics: int,
+    cutoff_hz: float,
     found: Misfit,
-) -> str:  # fmt: skip
+) -> str:
     """Name a structure that takes away at least half of what is too much."""
     best, what = 1.0 + 0.5 * (found.ratio - 1.0), ''
     now = model.structure
@@ -130,9 +137,12 @@ def _better_structure(
 
 
 def _suspicion(
-    model: HexapodModel, records: Sequence[PeriodicRecord], harmonics: int, cutoff_hz: float,
+    model: HexapodModel,
+    records: Sequence[PeriodicRecord],
+    harmonics: int,
+    cutoff_hz: float,
     found: Misfit,
-) -> str:  # fmt: skip
+) -> str:
     best, what = found.share * CLEARLY_BETTER, ''
     for name, changed in _remedies(records):
         try:

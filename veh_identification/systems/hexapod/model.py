@@ -47,7 +47,8 @@ class Structure:
 
     def __post_init__(self) -> None:
         for value, known, what in (
-            (self.passive, PASSIVE, 'passive friction'), (self.platform, PLATFORM, 'platform'),
+            (self.passive, PASSIVE, 'passive friction'),
+            (self.platform, PLATFORM, 'platform'),
         ):
             if value not in known:
                 raise ModelError(f'hexapod: {what} must be one of {known}, found {value!r}')
@@ -75,6 +76,7 @@ class Structure:
 
     def units(self) -> list[str]:
         """Units of `names`."""
+
         def unit(name: str) -> str:
             if name in _UNITS:
                 return _UNITS[name]
@@ -112,7 +114,10 @@ class HexapodModel:
         return values
 
     def regressor(
-        self, pose: FloatArray, velocity: FloatArray, acceleration: FloatArray,
+        self,
+        pose: FloatArray,
+        velocity: FloatArray,
+        acceleration: FloatArray,
         check: bool = True,
     ) -> FloatArray:
         """A(x, v, a) of (7), (N, 6, parameters), from v and a of equation (16)."""
@@ -121,9 +126,12 @@ class HexapodModel:
             np.ascontiguousarray(pose, dtype=float),
             np.ascontiguousarray(velocity, dtype=float),
             np.ascontiguousarray(acceleration, dtype=float),
-            robot.base_joints, robot.platform_joints, robot.alpha_axes, robot.gravity,
+            robot.base_joints,
+            robot.platform_joints,
+            robot.alpha_axes,
+            robot.gravity,
             robot.characteristic_length,
-        )  # fmt: skip
+        )
         if check:
             check_regular(robot, conditions, pose)
         return self._assemble(rigid, maps, rates)

@@ -83,9 +83,13 @@ class FourierSeries:
 
 
 def average_phases(
-    stamps: FloatArray, values: FloatArray, fundamental_hz: float, samples: int,
-    periods: NDArray[np.intp], rough: FloatArray,
-) -> tuple[PeriodAverage, PeriodAverage, PhasedForces]:  # fmt: skip
+    stamps: FloatArray,
+    values: FloatArray,
+    fundamental_hz: float,
+    samples: int,
+    periods: NDArray[np.intp],
+    rough: FloatArray,
+) -> tuple[PeriodAverage, PeriodAverage, PhasedForces]:
     """Mean period of lengths and forces (K, 12) of the listed periods.
 
     `rough` is a first mean period (N, 12), e.g. of interpolated samples. Lengths are smooth: their

@@ -95,9 +95,7 @@ def periodic_record(
     kept, odd = _even_periods(series.label, cut.table, skip_periods, fundamental)
     if odd and not told:  # they pulled at the fundamental too
         used = ~np.isin((stamps * fundamental).astype(int), [*range(skip_periods), *odd])
-        fundamental = _check(
-            stamps[used], values[used], step, fundamental, harmonics
-        ).frequency_hz
+        fundamental = _check(stamps[used], values[used], step, fundamental, harmonics).frequency_hz
         cut = _cut(stamps, values, step, fundamental)
         kept = kept[kept < len(cut.table)]
     for k, rms in odd.items():
@@ -108,9 +106,14 @@ def periodic_record(
         # Before the first even period it is the run-in, which is nothing to worry about.
         (notes if k < kept[0] else warnings).append(text)
     record = _averaged(
-        cut, stamps, values, kept, fundamental, series.label,
+        cut,
+        stamps,
+        values,
+        kept,
+        fundamental,
+        series.label,
         int(cleaned.stamps_ns()[0]) + round(kept[0] / fundamental * 1e9),
-    )  # fmt: skip
+    )
     _require_repetition(record)
     return replace(record, warnings=tuple(warnings), notes=tuple(notes))
 
@@ -216,9 +219,14 @@ def _even_periods(
 
 
 def _averaged(
-    cut: _Cut, stamps: FloatArray, values: FloatArray, kept: NDArray[np.intp],
-    fundamental: float, label: str, begin_ns: int,
-) -> PeriodicRecord:  # fmt: skip
+    cut: _Cut,
+    stamps: FloatArray,
+    values: FloatArray,
+    kept: NDArray[np.intp],
+    fundamental: float,
+    label: str,
+    begin_ns: int,
+) -> PeriodicRecord:
     table = cut.table[kept]
     count = table.shape[1]
     if cut.raw:
@@ -230,9 +238,14 @@ def _averaged(
         stamps, values, fundamental, count, kept, table.mean(axis=0)
     )
     return PeriodicRecord(
-        lengths, forces, count * fundamental, fundamental, source=label, start_ns=begin_ns,
+        lengths,
+        forces,
+        count * fundamental,
+        fundamental,
+        source=label,
+        start_ns=begin_ns,
         phased=phased,
-    )  # fmt: skip
+    )
 
 
 def _require_repetition(record: PeriodicRecord) -> None:
@@ -260,9 +273,13 @@ def _require_two_periods(
 
 
 def _judge_gaps(
-    label: str, stamps: FloatArray, step: float, fundamental: float, harmonics: int,
+    label: str,
+    stamps: FloatArray,
+    step: float,
+    fundamental: float,
+    harmonics: int,
     findings: list[str],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Refuse gaps in which the motion is not known; say that there are shorter ones."""
     gaps = np.diff(stamps)
     longest = float(gaps.max())

@@ -23,9 +23,13 @@ VALIDATION = 'parallel_identification/validation'
 
 
 def parameters_message(
-    result: IdentificationResult, stamp_ns: int, *, rejected: int = 0, converged: bool = True,
+    result: IdentificationResult,
+    stamp_ns: int,
+    *,
+    rejected: int = 0,
+    converged: bool = True,
     advice: str = '',
-) -> Any:  # fmt: skip
+) -> Any:
     """veh_identification/msg/ParameterEstimates."""
     spread = result.deviations
     a_priori = result.a_priori if result.a_priori is not None else np.full(len(spread.std), np.nan)
@@ -89,15 +93,23 @@ def write_result_bag(
         if validation is not None and validation_regressor is not None:
             unknown = np.full(6, np.nan)
             _series(
-                writer, VALIDATION, validation.stamps_ns, validation.forces,
-                validation_regressor @ p, unknown,
-            )  # fmt: skip
+                writer,
+                VALIDATION,
+                validation.stamps_ns,
+                validation.forces,
+                validation_regressor @ p,
+                unknown,
+            )
 
 
 def _series(
-    writer: BagWriter, topic: str, stamps: Any, measured: FloatArray, predicted: FloatArray,
+    writer: BagWriter,
+    topic: str,
+    stamps: Any,
+    measured: FloatArray,
+    predicted: FloatArray,
     sigma: FloatArray,
-) -> None:  # fmt: skip
+) -> None:
     known = np.isfinite(measured).all(axis=1)
     rows = zip(stamps[known], measured[known], predicted[known], strict=True)
     for stamp, one, other in rows:

@@ -70,9 +70,8 @@ def select_structure(
         candidates.append(_judge(model, system, covariance, colour))
     lowest = min(c.correlation_condition for c in candidates)
     usable = [
-        c for c in candidates
-        if c.correlation_condition <= rise * lowest and not c.insignificant
-    ]  # fmt: skip
+        c for c in candidates if c.correlation_condition <= rise * lowest and not c.insignificant
+    ]
     if not usable:
         return start, candidates
     return min(usable, key=lambda c: c.information(colour * misfit)).structure, candidates
@@ -108,6 +107,10 @@ def _judge(
     white = whitening(covariance, LEGS)
     chi_square = system.chi_square(result.value, white)
     return Candidate(
-        model.structure, count, result.correlation_condition,
-        float(np.square(result.residual_rms).mean()), chi_square, int(weak),
-    )  # fmt: skip
+        model.structure,
+        count,
+        result.correlation_condition,
+        float(np.square(result.residual_rms).mean()),
+        chi_square,
+        int(weak),
+    )

@@ -19,10 +19,16 @@ from veh_identification.systems.hexapod.validation import HeldOut
 
 
 def input_facts(
-    configuration: Configuration, records: list[PeriodicRecord], harmonics: int,
-    processing: str, topic: str, result: IdentificationResult, bags: Sequence[str | Path],
-    validation: HeldOut | None, doubts: Sequence[str] = (),
-) -> dict[str, Any]:  # fmt: skip
+    configuration: Configuration,
+    records: list[PeriodicRecord],
+    harmonics: int,
+    processing: str,
+    topic: str,
+    result: IdentificationResult,
+    bags: Sequence[str | Path],
+    validation: HeldOut | None,
+    doubts: Sequence[str] = (),
+) -> dict[str, Any]:
     """The `input` entry of parameters.json."""
     covariance = pooled_force_covariance(records)
     return {
@@ -40,9 +46,9 @@ def input_facts(
         'force_covariance': covariance.tolist(),
         # What the noise alone leaves of residuals: means over periods have little of it.
         'residual_noise_rms': [_of_means(r, covariance).tolist() for r in records],
-        'validation_noise_rms': None if validation is None else validation.noise(
-            covariance
-        ).tolist(),
+        'validation_noise_rms': None
+        if validation is None
+        else validation.noise(covariance).tolist(),
         'length_covariance': [r.lengths.covariance.tolist() for r in records],
         'warnings': [*doubts, *(w for r in records for w in r.warnings)],
         'notes': [*(n for r in records for n in r.notes), *_comparison(validation)],
@@ -87,15 +93,19 @@ def extra_facts(
 
 
 def table(
-    result: IdentificationResult, records: list[PeriodicRecord], candidates: list[Candidate],
-    likelihood: Likelihood | None, validation: HeldOut | None,
-) -> str:  # fmt: skip
+    result: IdentificationResult,
+    records: list[PeriodicRecord],
+    candidates: list[Candidate],
+    likelihood: Likelihood | None,
+    validation: HeldOut | None,
+) -> str:
     """All that a user wants to read."""
     lines = [to_table(result).rstrip('\n')]
     lines += [
         f'{r.source}: {r.periods} periods of {1.0 / r.fundamental_hz:.6g} s, {r.samples} samples '
-        f'each' for r in records
-    ]  # fmt: skip
+        f'each'
+        for r in records
+    ]
     if likelihood is not None:
         lines.append(
             f'cut-off {likelihood.cutoff_hz:.6g} Hz by maximum likelihood '

@@ -67,9 +67,14 @@ def held_out(robot: Hexapod, bag: str | Path, topic: str = TOPIC) -> HeldOut:
     # The cut-off follows from this recording alone, not from the parameters to be judged.
     likelihood = maximum_likelihood(HexapodModel(robot), [record], HARMONICS)
     return HeldOut(
-        series.label, record.forces.mean, record.stamps_ns(), record.periods, 'frequency',
-        likelihood.cutoff_hz, record=record,
-    )  # fmt: skip
+        series.label,
+        record.forces.mean,
+        record.stamps_ns(),
+        record.periods,
+        'frequency',
+        likelihood.cutoff_hz,
+        record=record,
+    )
 
 
 def _free(robot: Hexapod, series: TimeSeries) -> HeldOut:
@@ -93,9 +98,14 @@ def _free(robot: Hexapod, series: TimeSeries) -> HeldOut:
     x, x_dot, x_ddot = np.split(CubicSpline(grid.stamps[known], filtered)(stamps[use]), 3, axis=1)
     motion = PlatformMotion(x, *pose_rates(x, x_dot, x_ddot), 'zero-phase', FREE_CUTOFF_HZ)
     return HeldOut(
-        series.label, cleaned.values[use, 6:], cleaned.stamps_ns()[use], 0, 'zero-phase',
-        FREE_CUTOFF_HZ, motion=motion,
-    )  # fmt: skip
+        series.label,
+        cleaned.values[use, 6:],
+        cleaned.stamps_ns()[use],
+        0,
+        'zero-phase',
+        FREE_CUTOFF_HZ,
+        motion=motion,
+    )
 
 
 def _surrounded(stamps: FloatArray, known: FloatArray, width: float) -> NDArray[np.bool_]:

@@ -41,11 +41,23 @@ class Mount:
     pose: Pose | None = None
 
 
-def read_series(columns: Columns, paths: Sequence[str], names: Sequence[str], units: Sequence[str],
-            epoch: int, notes: list[str]) -> TimeSeries:
+def read_series(
+    columns: Columns,
+    paths: Sequence[str],
+    names: Sequence[str],
+    units: Sequence[str],
+    epoch: int,
+    notes: list[str],
+) -> TimeSeries:
     """Some columns of a topic as a clean series; what was wrong goes into the notes."""
-    raw = TimeSeries.from_nanoseconds(columns.stamps_ns, columns.matrix(*paths), names, units,
-                                      epoch_ns=epoch, label=columns.topic.lstrip('/'))
+    raw = TimeSeries.from_nanoseconds(
+        columns.stamps_ns,
+        columns.matrix(*paths),
+        names,
+        units,
+        epoch_ns=epoch,
+        label=columns.topic.lstrip('/'),
+    )
     tidy, report = clean(raw)
     notes.extend(report.sentences())
     if len(tidy) < 16:
@@ -56,8 +68,10 @@ def read_series(columns: Columns, paths: Sequence[str], names: Sequence[str], un
 def _too_few(columns: Columns, count: int, what: str, reasons: Sequence[str]) -> RecordingError:
     unset = int(np.count_nonzero(columns.stamps_ns <= 0))
     why = [f'{unset} messages have no header stamp'] if unset else list(reasons)
-    return RecordingError(f'{columns.topic}: {count} usable {what} are not enough'
-                          f'{": " + "; ".join(why) if why else ""}')
+    return RecordingError(
+        f'{columns.topic}: {count} usable {what} are not enough'
+        f'{": " + "; ".join(why) if why else ""}'
+    )
 
 
 def read_poses(columns: Columns, epoch: int, notes: list[str]) -> TimeSeries:
@@ -67,26 +81,38 @@ def read_poses(columns: Columns, epoch: int, notes: list[str]) -> TimeSeries:
     bad = np.isfinite(norm) & (np.abs(norm - 1.0) > 0.1)
     values[bad] = np.nan
     if bad.any():
-        notes.append(f'{columns.topic.lstrip("/")}: {int(bad.sum())} poses whose quaternion is no '
-                     'rotation taken out')
+        notes.append(
+            f'{columns.topic.lstrip("/")}: {int(bad.sum())} poses whose quaternion is no '
+            'rotation taken out'
+        )
     frozen = _frozen(columns.stamps_ns, values)
     values[frozen] = np.nan
     if frozen.any():
-        notes.append(f'{columns.topic.lstrip("/")}: {int(frozen.sum())} poses taken out that '
-                     'repeat an old value (tracking lost)')
+        notes.append(
+            f'{columns.topic.lstrip("/")}: {int(frozen.sum())} poses taken out that '
+            'repeat an old value (tracking lost)'
+        )
     raw = TimeSeries.from_nanoseconds(
-        columns.stamps_ns, values, ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw'),
-        ('m',) * 3 + ('',) * 4, epoch_ns=epoch, label=columns.topic.lstrip('/'))
+        columns.stamps_ns,
+        values,
+        ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw'),
+        ('m',) * 3 + ('',) * 4,
+        epoch_ns=epoch,
+        label=columns.topic.lstrip('/'),
+    )
     tidy, report = clean(raw)
     notes.extend(report.sentences())
     if len(tidy) < 16:
         raise _too_few(columns, len(tidy), 'poses', report.sentences())
     tidy.values[:, 3:] = unwrap_quaternions(tidy.values[:, 3:])
-    wrong = excursions(tidy.stamps, tidy.values, np.array([SMALLEST_LENGTH] * 3
-                                                          + [0.5 * SMALLEST_ANGLE] * 4))
+    wrong = excursions(
+        tidy.stamps, tidy.values, np.array([SMALLEST_LENGTH] * 3 + [0.5 * SMALLEST_ANGLE] * 4)
+    )
     if wrong.any():
-        notes.append(f'{columns.topic.lstrip("/")}: {int(wrong.sum())} poses taken out that leave '
-                     'the motion for a few frames (markers taken for each other?)')
+        notes.append(
+            f'{columns.topic.lstrip("/")}: {int(wrong.sum())} poses taken out that leave '
+            'the motion for a few frames (markers taken for each other?)'
+        )
     return tidy.take(np.flatnonzero(~wrong))
 
 
@@ -115,6 +141,8 @@ def read_mount(columns: Columns, frames: StaticFrames, notes: list[str]) -> Moun
     for root in ('base_link', 'base', 'pelvis', 'torso'):
         if frame and frame in frames.frames() and frames.connected(root, frame):
             found = frames.lookup(root, frame)
-            return Mount(frame, Pose(np.array(found.translation),
-                                     Rotation.from_quat(found.rotation).as_matrix()))
+            return Mount(
+                frame,
+                Pose(np.array(found.translation), Rotation.from_quat(found.rotation).as_matrix()),
+            )
     return Mount(frame)

@@ -77,15 +77,18 @@ class Configuration:
     check_frames: bool = True
 
     def __post_init__(self) -> None:
-        for value, known, what in ((self.estimator, ESTIMATORS, 'estimator'),
-                                   (self.contacts, CONTACTS, 'contacts'),
-                                   (self.wrench_offset, OFFSETS, 'wrench_offset'),
-                                   (self.base, BASES, 'base')):
+        for value, known, what in (
+            (self.estimator, ESTIMATORS, 'estimator'),
+            (self.contacts, CONTACTS, 'contacts'),
+            (self.wrench_offset, OFFSETS, 'wrench_offset'),
+            (self.base, BASES, 'base'),
+        ):
             if value not in known:
                 raise UsageError(f'{what} must be one of {", ".join(known)}, found {value!r}')
         if self.sigma and len(self.sigma) != 6:
-            raise UsageError(f'sigma needs six numbers (FX FY FZ NX NY NZ), found '
-                             f'{len(self.sigma)}')
+            raise UsageError(
+                f'sigma needs six numbers (FX FY FZ NX NY NZ), found {len(self.sigma)}'
+            )
         for name in ('gravity', 'prior_percent', 'lock_below', 'support_tolerance'):
             if not getattr(self, name) > 0.0:
                 raise UsageError(f'{name} must be positive, found {getattr(self, name)}')
@@ -113,22 +116,29 @@ def load_configuration(path: str | Path | None, **overrides: Any) -> Configurati
     values: dict[str, Any] = {}
     for name, value in table.items():
         if name not in known:
-            raise ConfigurationError(f'{where} has the unknown entry {name!r}, expected some of '
-                                     f'{", ".join(known)}')
+            raise ConfigurationError(
+                f'{where} has the unknown entry {name!r}, expected some of {", ".join(known)}'
+            )
         values[name] = _checked(name, value, getattr(Configuration(), name), where)
     return Configuration(**values)
 
 
 def _checked(name: str, value: Any, default: Any, where: str) -> Any:
     if name == 'plates':
-        return {str(k): _pose(v, f'{where}: plates.{k}') for k, v in _mapping(
-            value, f'{where}: {name}').items()}
+        return {
+            str(k): _pose(v, f'{where}: plates.{k}')
+            for k, v in _mapping(value, f'{where}: {name}').items()
+        }
     if name == 'sensors':
-        return {str(k).lstrip('/'): _sensor(v, f'{where}: sensors.{k}') for k, v in _mapping(
-            value, f'{where}: {name}').items()}
+        return {
+            str(k).lstrip('/'): _sensor(v, f'{where}: sensors.{k}')
+            for k, v in _mapping(value, f'{where}: {name}').items()
+        }
     if name in ('delays', 'locked_joints'):
-        return {str(k).lstrip('/'): _number(v, f'{where}: {name}.{k}') for k, v in _mapping(
-            value, f'{where}: {name}').items()}
+        return {
+            str(k).lstrip('/'): _number(v, f'{where}: {name}.{k}')
+            for k, v in _mapping(value, f'{where}: {name}').items()
+        }
     if name == 'feet':
         return tuple(str(one) for one in (value or ()))
     if name == 'sigma':

@@ -71,15 +71,21 @@ def kinematic_rate(recordings: Sequence[Recording]) -> float:
     return min(1.0 / one.median_period for r in recordings for one in (r.base, *r.joints))
 
 
-def choose_cutoff(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recording],
-                  selections: Sequence[Selection]) -> CutoffFound:
+def choose_cutoff(
+    problem: Problem,
+    raws: Sequence[Raw],
+    recordings: Sequence[Recording],
+    selections: Sequence[Selection],
+) -> CutoffFound:
     """Try the ladder and take the cut-off of the smallest expected error."""
     if problem.configuration.cutoff_hz:
         return CutoffFound(problem.configuration.cutoff_hz, 'given by the configuration')
     highest = LARGEST_SHARE * kinematic_rate(recordings)
     short, chosen = shortened(raws, selections)
-    noisy = [noisier(raw, recording, problem, k) for k, (raw, recording) in enumerate(
-        zip(short, recordings, strict=True))]
+    noisy = [
+        noisier(raw, recording, problem, k)
+        for k, (raw, recording) in enumerate(zip(short, recordings, strict=True))
+    ]
     trials: list[CutoffTrial] = []
     reason = ''
     for cutoff in LADDER:
@@ -90,8 +96,9 @@ def choose_cutoff(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Re
         except (EstimationError, SignalError) as error:
             reason = str(error)
     if not trials:
-        raise EstimationError(f'no cut-off between {LADDER[0]:g} and {highest:g} Hz leaves enough '
-                              f'samples: {reason}')
+        raise EstimationError(
+            f'no cut-off between {LADDER[0]:g} and {highest:g} Hz leaves enough samples: {reason}'
+        )
     return _best(trials)
 
 
@@ -100,49 +107,73 @@ def _best(trials: Sequence[CutoffTrial]) -> CutoffFound:
     # A low cut-off leaves few rows of a short recording, which then say little of their noise.
     most = max(trial.rows_per_unknown for trial in trials)
     trials = [t for t in trials if t.rows_per_unknown >= min(FEWEST_ROWS, SHORT_SHARE * most)]
-    plateau = float(np.median([t.total_mass for t in trials if t.cutoff_hz <= 6.0]
-                              or [trials[0].total_mass]))
-    honest = [t for t in trials if t.total_mass >= (1.0 - MASS_DROP) * plateau
-              and abs(t.mass_bias) <= MASS_BIAS]
+    plateau = float(
+        np.median([t.total_mass for t in trials if t.cutoff_hz <= 6.0] or [trials[0].total_mass])
+    )
+    honest = [
+        t
+        for t in trials
+        if t.total_mass >= (1.0 - MASS_DROP) * plateau and abs(t.mass_bias) <= MASS_BIAS
+    ]
     allowed = honest or [min(trials, key=lambda trial: abs(trial.mass_bias))]
     least = min(trial.expected_error for trial in allowed)
     # Where hardly anything can be learnt, what higher cut-offs seem to tell is doubtful.
     enough = NEARLY * least + LITTLE * max(least - MOSTLY_PRIOR, 0.0)
     best = next(trial for trial in allowed if trial.expected_error <= enough)
-    text = (f'the lowest of {len(trials)} cut-offs with nearly the smallest expected error; noise '
-            f'in pose and joints changes the total mass by {100 * best.mass_bias:.2g} %')
+    text = (
+        f'the lowest of {len(trials)} cut-offs with nearly the smallest expected error; noise '
+        f'in pose and joints changes the total mass by {100 * best.mass_bias:.2g} %'
+    )
     if abs(best.mass_bias) > MASS_BIAS:
         text += ', taken off as far as it is known: the recording is short or noisy'
     worst = min(trials, key=lambda trial: trial.total_mass)
     if worst not in honest:
-        text += (f' (at {worst.cutoff_hz:g} Hz it would drop to {worst.total_mass:.4g} kg: noise '
-                 'in the regressor)')
+        text += (
+            f' (at {worst.cutoff_hz:g} Hz it would drop to {worst.total_mass:.4g} kg: noise '
+            'in the regressor)'
+        )
     return CutoffFound(best.cutoff_hz, text, tuple(trials))
 
 
-def _trial(problem: Problem, raws: Sequence[Raw], noisy: Sequence[Raw],
-           selections: Sequence[Selection], cutoff: float) -> CutoffTrial:
+def _trial(
+    problem: Problem,
+    raws: Sequence[Raw],
+    noisy: Sequence[Raw],
+    selections: Sequence[Selection],
+    cutoff: float,
+) -> CutoffTrial:
     found: list[Evidence] = []
     for group in (raws, noisy):
-        rows = source_of([prepare(problem, raw, cutoff, one) for raw, one in zip(
-            group, selections, strict=True)])
+        rows = source_of(
+            [
+                prepare(problem, raw, cutoff, one)
+                for raw, one in zip(group, selections, strict=True)
+            ]
+        )
         information, _ = accumulate_fast(rows)
         if information.samples < FEWEST_SAMPLES:
-            raise EstimationError(f'at {cutoff:g} Hz only {information.samples} rows are left, '
-                                  f'at least {FEWEST_SAMPLES} are needed')
+            raise EstimationError(
+                f'at {cutoff:g} Hz only {information.samples} rows are left, '
+                f'at least {FEWEST_SAMPLES} are needed'
+            )
         # The noise of the first estimate serves the second one: only its regressor is to differ.
         sigma = found[0].sigma if found else None
-        found.append(weigh(information, problem.full_prior, problem.base.rank, CORRELATION,
-                           sigma))
+        found.append(weigh(information, problem.full_prior, problem.base.rank, CORRELATION, sigma))
     values = [one.value for one in found]
     bias = values[1] - values[0]
-    shares = (_variance_shares(found, problem.full_prior)
-              + bias**2 / np.diag(problem.full_prior.covariance))
+    shares = _variance_shares(found, problem.full_prior) + bias**2 / np.diag(
+        problem.full_prior.covariance
+    )
     weights = problem.mass_weights
     mass = float(weights @ values[0][: len(weights)])
     rows_per_unknown = information.samples * information.equations / information.columns
-    return CutoffTrial(cutoff, mass, float(weights @ bias[: len(weights)]) / mass,
-                       float(np.mean(np.minimum(shares, 1.0))), rows_per_unknown)
+    return CutoffTrial(
+        cutoff,
+        mass,
+        float(weights @ bias[: len(weights)]) / mass,
+        float(np.mean(np.minimum(shares, 1.0))),
+        rows_per_unknown,
+    )
 
 
 def _variance_shares(found: Sequence[Evidence], prior: Prior) -> Array:
@@ -151,8 +182,7 @@ def _variance_shares(found: Sequence[Evidence], prior: Prior) -> Array:
     Noise looks like excitation. What the second helping of it adds to the information, the first
     one has added already, so that much is taken off.
     """
-    once, twice = (one.factor.R.T @ np.column_stack([one.factor.R, one.factor.z])
-                   for one in found)
+    once, twice = (one.factor.R.T @ np.column_stack([one.factor.R, one.factor.z]) for one in found)
     seen = without_excess(once, twice - once, prior).R / np.sqrt(CORRELATION)
     covariance = np.linalg.inv(seen.T @ seen + np.linalg.inv(prior.covariance))
     return np.asarray(np.diag(covariance) / np.diag(prior.covariance))

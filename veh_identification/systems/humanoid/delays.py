@@ -60,8 +60,9 @@ class Delay:
     std: float
 
 
-def corrected(problem: Problem, recordings: Sequence[Recording], raws: Sequence[Raw]
-              ) -> tuple[list[Recording], list[Raw], list[str]]:
+def corrected(
+    problem: Problem, recordings: Sequence[Recording], raws: Sequence[Raw]
+) -> tuple[list[Recording], list[Raw], list[str]]:
     """Recordings with significant delays taken off, each for itself, and notes about them."""
     notes: list[str] = []
     new_recordings, new_raws = list(recordings), list(raws)
@@ -88,7 +89,9 @@ def corrected(problem: Problem, recordings: Sequence[Recording], raws: Sequence[
         notes.extend(
             f'{recording.label}: the stamps of {group} are {1e3 * abs(value):.3g} ms '
             f'{"late" if value > 0.0 else "early"} against the wrenches, corrected'
-            for group, value in total.items() if value)
+            for group, value in total.items()
+            if value
+        )
     return new_recordings, new_raws, notes
 
 
@@ -99,22 +102,34 @@ def clock_offset(problem: Problem, raw: Raw) -> float:
     if samples.valid.mean() < 0.5:
         return 0.0
     predicted = inverse_dynamics(problem.model, samples.motion)[:, :6].reshape(-1, 2, 3)
-    force, moment = (np.einsum('nij,nj->ni', samples.rotation, predicted[:, part])
-                     for part in (0, 1))
+    force, moment = (
+        np.einsum('nij,nj->ni', samples.rotation, predicted[:, part]) for part in (0, 1)
+    )
     moment = moment + np.cross(samples.position - raw.centre, force)
     known = samples.valid.astype(float)
     longest = min(round(LARGEST_OFFSET * raw.rate), round((1.0 - SHORTEST_OVERLAP) * count))
-    scores = np.mean([_correlation(np.nan_to_num(raw.world[:, k]), raw.valid.astype(float),
-                                   np.nan_to_num(one), known, longest)
-                      for k, one in enumerate(np.hstack([force, moment]).T)], axis=0)
+    scores = np.mean(
+        [
+            _correlation(
+                np.nan_to_num(raw.world[:, k]),
+                raw.valid.astype(float),
+                np.nan_to_num(one),
+                known,
+                longest,
+            )
+            for k, one in enumerate(np.hstack([force, moment]).T)
+        ],
+        axis=0,
+    )
     best = int(np.argmax(scores)) - longest
     if scores[best + longest] < max(LIKELY, scores[longest] + BETTER):
         return 0.0
     return -best / raw.rate
 
 
-def _correlation(measured: Array, there: Array, predicted: Array, known: Array, longest: int
-                 ) -> Array:
+def _correlation(
+    measured: Array, there: Array, predicted: Array, known: Array, longest: int
+) -> Array:
     """Correlation (2 longest + 1,) of measured[n + lag] and predicted[n] over lags."""
     length = fft.next_fast_len(2 * len(measured), real=True)
     zero = there * (measured - np.sum(there * measured) / max(there.sum(), 1.0))
@@ -171,15 +186,21 @@ def measure(problem: Problem, raw: Raw, cutoff: float) -> tuple[list[Delay], Del
     covariance = np.zeros((count + 2, count + 2))
     covariance[:count, :count] = prior.covariance
     covariance[count:, count:] = np.eye(2) * LARGEST**2
-    found = weigh(information, Prior(np.append(prior.value, [0.0, 0.0]), covariance),
-                  problem.base.rank, CORRELATION)
+    found = weigh(
+        information,
+        Prior(np.append(prior.value, [0.0, 0.0]), covariance),
+        problem.base.rank,
+        CORRELATION,
+    )
     value = found.value[count:]
     spread = CORRELATION * found.covariance[count:, count:]
     weights = np.linalg.solve(spread, np.ones(2))
     # Y = W x + r, and a signal moved later by tau changes r by tau times the column: the best
     # shift is minus the unknown, and stamps that are late need a shift to earlier.
-    single = [Delay(group, float(value[k]), float(np.sqrt(spread[k, k])))
-              for k, group in enumerate(GROUPS)]
+    single = [
+        Delay(group, float(value[k]), float(np.sqrt(spread[k, k])))
+        for k, group in enumerate(GROUPS)
+    ]
     total = float(weights.sum())
     return single, Delay('both', float(weights @ value) / total, float(1.0 / np.sqrt(total)))
 
@@ -201,5 +222,8 @@ def _stepped(raw: Raw, group: str, steps: int) -> Raw:
 
 
 def _shifted(recording: Recording, total: dict[str, float]) -> Recording:
-    return replace(recording, base=recording.base.delayed(total['base']),
-                   joints=tuple(one.delayed(total['joints']) for one in recording.joints))
+    return replace(
+        recording,
+        base=recording.base.delayed(total['base']),
+        joints=tuple(one.delayed(total['joints']) for one in recording.joints),
+    )

@@ -44,15 +44,20 @@ class Checked:
 
 def check(model: TreeModel, parts: Sequence[Part], rate_hz: float) -> Checked:
     """Differences of the sampled motion give its accelerations: stages join at rest."""
-    points = zero_moment_points(model, np.concatenate([one.base for one in parts]),
-                                np.concatenate([one.q for one in parts]), rate_hz)
+    points = zero_moment_points(
+        model,
+        np.concatenate([one.base for one in parts]),
+        np.concatenate([one.q for one in parts]),
+        rate_hz,
+    )
     margins, found, first = [], [], 0
     for one in parts:
         mine = slice(first, first + len(one.q))
         margins.append(inside(one.corners, points[mine]))
         if one.between:
-            found.append({'name': f'{one.between}: {one.label}',
-                          'zmp_margin': float(margins[-1].min())})
+            found.append(
+                {'name': f'{one.between}: {one.label}', 'zmp_margin': float(margins[-1].min())}
+            )
         first = mine.stop
     return Checked(points, np.concatenate(margins), found)
 
@@ -65,8 +70,10 @@ def zero_moment_points(model: TreeModel, base: Array, q: Array, rate_hz: float) 
     seconds[1:-1] = (both[2:] - 2.0 * both[1:-1] + both[:-2]) * rate_hz**2
     velocity, acceleration = pose_rates(base, rates[:, :6], seconds[:, :6])
     rotation = base_rotation(base)
-    linear, omega, alpha = (np.einsum('nji,nj->ni', rotation, one) for one in (
-        acceleration[:, :3], velocity[:, 3:], acceleration[:, 3:]))
+    linear, omega, alpha = (
+        np.einsum('nji,nj->ni', rotation, one)
+        for one in (acceleration[:, :3], velocity[:, 3:], acceleration[:, 3:])
+    )
     motion = floating_base_motion(q, rates[:, 6:], seconds[:, 6:], linear, omega, alpha, rotation)
     made = StanceMotion(motion, base[:, :3], rotation, np.zeros((0, len(q), 3)))
     return made.zero_moment_point(model)[0]

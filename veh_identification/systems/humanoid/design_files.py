@@ -28,8 +28,13 @@ SLOWER = (1.0, 1.5, 2.0, 3.0)  # tried on the length of transitions
 ZMP_NAMES = ('zmp.x', 'zmp.y', 'zmp.margin')
 
 
-def write_design(out: Path, stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory],
-                 summary: dict[str, Any], options: DesignOptions) -> dict[str, Any]:
+def write_design(
+    out: Path,
+    stages: Sequence[Stage],
+    trajectories: Sequence[FourierTrajectory],
+    summary: dict[str, Any],
+    options: DesignOptions,
+) -> dict[str, Any]:
     """Write the folder whole or not at all; returns the summary with its transitions."""
     if out.is_dir() and not any(out.iterdir()):
         out.rmdir()
@@ -40,20 +45,30 @@ def write_design(out: Path, stages: Sequence[Stage], trajectories: Sequence[Four
     times = np.arange(len(q)) / options.rate_hz
     rates = np.gradient(q, times, axis=0)
     with atomic_folder(out) as folder:
-        (folder / 'trajectory.csv').write_text(_csv(times, parts, found, names),
-                                               encoding='utf-8')
-        (folder / 'joint_trajectory.json').write_text(_joint_trajectory(times, q, rates, names),
-                                                      encoding='utf-8')
-        (folder / 'fourier.json').write_text(json.dumps(
-            {stage.label: one.to_dict() for stage, one in zip(stages, trajectories, strict=True)},
-            indent=1) + '\n', encoding='utf-8')
+        (folder / 'trajectory.csv').write_text(_csv(times, parts, found, names), encoding='utf-8')
+        (folder / 'joint_trajectory.json').write_text(
+            _joint_trajectory(times, q, rates, names), encoding='utf-8'
+        )
+        (folder / 'fourier.json').write_text(
+            json.dumps(
+                {
+                    stage.label: one.to_dict()
+                    for stage, one in zip(stages, trajectories, strict=True)
+                },
+                indent=1,
+            )
+            + '\n',
+            encoding='utf-8',
+        )
         (folder / 'summary.json').write_text(
-            json.dumps(json_safe(summary), indent=2, allow_nan=False) + '\n', encoding='utf-8')
+            json.dumps(json_safe(summary), indent=2, allow_nan=False) + '\n', encoding='utf-8'
+        )
     return summary
 
 
-def balanced(stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory],
-             options: DesignOptions) -> tuple[list[Part], Checked, DesignOptions]:
+def balanced(
+    stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory], options: DesignOptions
+) -> tuple[list[Part], Checked, DesignOptions]:
     """The whole motion with transitions slow enough to keep the zero moment point inside."""
     wanted, checked = stages[0].limits.zmp_margin, None
     for slower in SLOWER:
@@ -64,13 +79,16 @@ def balanced(stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory],
             return parts, checked, used
     assert checked is not None
     worst = min(checked.parts, key=lambda part: float(str(part['zmp_margin'])))
-    raise UsageError(f'the transition {worst["name"]} brings the zero moment point to '
-                     f'{1e3 * checked.worst_transition:.3g} mm inside the soles, '
-                     f'{1e3 * wanted:.3g} mm are needed; lower zmp_margin or leave a stage out')
+    raise UsageError(
+        f'the transition {worst["name"]} brings the zero moment point to '
+        f'{1e3 * checked.worst_transition:.3g} mm inside the soles, '
+        f'{1e3 * wanted:.3g} mm are needed; lower zmp_margin or leave a stage out'
+    )
 
 
-def sequence(stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory],
-             options: DesignOptions) -> list[Part]:
+def sequence(
+    stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory], options: DesignOptions
+) -> list[Part]:
     """The whole motion, stages joined."""
     parts: list[Part] = []
     previous: Stage | None = None
@@ -79,8 +97,9 @@ def sequence(stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory],
             parts += _between(previous, stage, options)
         count = round(options.periods * trajectory.period * options.rate_hz)
         free = trajectory.evaluate(np.arange(count) / options.rate_hz)[0]
-        parts.append(Part(stage.label, free[:, :6], stage.stance.joints(free, stage.start),
-                          stage.corners))
+        parts.append(
+            Part(stage.label, free[:, :6], stage.stance.joints(free, stage.start), stage.corners)
+        )
         previous = stage
     return parts
 
@@ -94,16 +113,31 @@ def _between(a: Stage, b: Stage, options: DesignOptions) -> list[Part]:
     name, soles = f'{a.label} to {b.label}', np.concatenate([a.corners, b.corners])
     parts = []
     if len(a.stance.supports) == 1:
-        parts.append(Part('foot down', np.tile(a.home[:6], (count, 1)),
-                          a.start + blend * (down_a - a.start), a.corners, name))
+        parts.append(
+            Part(
+                'foot down',
+                np.tile(a.home[:6], (count, 1)),
+                a.start + blend * (down_a - a.start),
+                a.corners,
+                name,
+            )
+        )
     both = Stance(a.model, a.stance.feet, (0, 1), a.stance.places)
     base = a.home[:6] + blend * (b.home[:6] - a.home[:6])
     arms = down_a[both.free] + blend * (down_b[both.free] - down_a[both.free])
-    parts.append(Part('transition', base, both.joints(np.hstack([base, arms]), down_a), soles,
-                      name))
+    parts.append(
+        Part('transition', base, both.joints(np.hstack([base, arms]), down_a), soles, name)
+    )
     if len(b.stance.supports) == 1:
-        parts.append(Part('foot up', np.tile(b.home[:6], (count, 1)),
-                          down_b + blend * (b.start - down_b), b.corners, name))
+        parts.append(
+            Part(
+                'foot up',
+                np.tile(b.home[:6], (count, 1)),
+                down_b + blend * (b.start - down_b),
+                b.corners,
+                name,
+            )
+        )
     return parts
 
 
@@ -119,8 +153,14 @@ def _csv(times: Array, parts: Sequence[Part], found: Checked, names: list[str]) 
     writer = csv.writer(text, lineterminator='\n')
     writer.writerow(['time', 'stage', *BASE_NAMES, *ZMP_NAMES, *names])
     labels = [one.label for one in parts for _ in range(len(one.q))]
-    numbers = np.hstack([np.concatenate([one.base for one in parts]), found.points,
-                         found.margin[:, None], np.concatenate([one.q for one in parts])])
+    numbers = np.hstack(
+        [
+            np.concatenate([one.base for one in parts]),
+            found.points,
+            found.margin[:, None],
+            np.concatenate([one.q for one in parts]),
+        ]
+    )
     for t, label, row in zip(times, labels, numbers, strict=True):
         writer.writerow([f'{t:.4f}', label, *(f'{v:.6g}' for v in row)])
     return text.getvalue()
@@ -131,8 +171,11 @@ def _joint_trajectory(times: Array, q: Array, rates: Array, names: list[str]) ->
     points = []
     for t, position, rate in zip(times, q, rates, strict=True):
         nanoseconds = round(float(t) * 1e9)
-        points.append({
-            'positions': [round(float(v), 6) for v in position],
-            'velocities': [round(float(v), 6) for v in rate],
-            'time_from_start': {'sec': nanoseconds // 10**9, 'nanosec': nanoseconds % 10**9}})
+        points.append(
+            {
+                'positions': [round(float(v), 6) for v in position],
+                'velocities': [round(float(v), 6) for v in rate],
+                'time_from_start': {'sec': nanoseconds // 10**9, 'nanosec': nanoseconds % 10**9},
+            }
+        )
     return json.dumps({'joint_names': names, 'points': points}) + '\n'

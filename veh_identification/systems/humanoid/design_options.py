@@ -52,10 +52,20 @@ class DesignOptions:
         if self.sole and len(self.sole) != 2:
             raise UsageError(f'sole needs length and width, found {len(self.sole)} numbers')
         if self.harmonics < 3 or self.samples < 8 * self.harmonics:
-            raise UsageError('at least three harmonics and eight samples for each are needed, '
-                             f'found {self.harmonics} and {self.samples}')
-        for name in ('base_turn', 'acceleration', 'fundamental_hz', 'evaluations', 'periods',
-                     'transition', 'rate_hz', 'row_rate'):
+            raise UsageError(
+                'at least three harmonics and eight samples for each are needed, '
+                f'found {self.harmonics} and {self.samples}'
+            )
+        for name in (
+            'base_turn',
+            'acceleration',
+            'fundamental_hz',
+            'evaluations',
+            'periods',
+            'transition',
+            'rate_hz',
+            'row_rate',
+        ):
             if not getattr(self, name) > 0:
                 raise UsageError(f'{name} must be positive, found {getattr(self, name)}')
 
@@ -74,8 +84,9 @@ def load_options(path: str | Path | None) -> DesignOptions:
     except OSError as error:
         raise ConfigurationError(f'{path} cannot be read: {error.strerror}') from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f'{path} is no YAML file: {" ".join(str(error).split())}'
-                                 ) from None
+        raise ConfigurationError(
+            f'{path} is no YAML file: {" ".join(str(error).split())}'
+        ) from None
     if isinstance(content, Mapping) and set(content) == {'design'}:
         content = content['design']
     if content is not None and not isinstance(content, Mapping):
@@ -84,8 +95,10 @@ def load_options(path: str | Path | None) -> DesignOptions:
     values: dict[str, Any] = {}
     for name, value in (content or {}).items():
         if name not in known:
-            raise ConfigurationError(f'{path} has the unknown entry {name!r}, expected some of '
-                                     f'{", ".join(sorted(known))}')
+            raise ConfigurationError(
+                f'{path} has the unknown entry {name!r}, expected some of '
+                f'{", ".join(sorted(known))}'
+            )
         values[name] = _checked(f'{path}: {name}', value, getattr(DesignOptions(), name))
     return DesignOptions(**values)
 

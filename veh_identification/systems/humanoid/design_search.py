@@ -67,8 +67,15 @@ class Search:
         """A feasible trajectory, from rest to rest at home, that is not small."""
         o, sizes = self.options, stage.sizes()
         k = np.arange(1, o.harmonics + 1)[:, None]
-        mu, nu = (self.rng.standard_normal((2, o.harmonics, len(sizes)))
-                  * sizes * 2.0 * np.pi * o.fundamental_hz / np.sqrt(o.harmonics) / np.sqrt(k))
+        mu, nu = (
+            self.rng.standard_normal((2, o.harmonics, len(sizes)))
+            * sizes
+            * 2.0
+            * np.pi
+            * o.fundamental_hz
+            / np.sqrt(o.harmonics)
+            / np.sqrt(k)
+        )
         raw = FourierTrajectory(stage.home, mu, nu, o.fundamental_hz, stage.stance.names)
         scale = 1.0
         for _ in range(40):
@@ -77,8 +84,10 @@ class Search:
             if made is not None:
                 return _home(found, stage), made
             scale *= 0.8
-        raise UsageError(f'no motion of stage {stage.label} keeps all limits; check zmp_margin, '
-                         'clearance and the sole in the configuration')
+        raise UsageError(
+            f'no motion of stage {stage.label} keeps all limits; check zmp_margin, '
+            'clearance and the sole in the configuration'
+        )
 
     def start(self) -> Candidate:
         """Random motions of all stages."""
@@ -86,8 +95,9 @@ class Search:
         rows = [self.rows_of(made) for _, made in pairs]
         return Candidate([one for one, _ in pairs], rows, self.cost(rows))
 
-    def improve(self, best: Candidate, evaluations: int, deadline: float,
-                progress: Progress | None = None) -> Candidate:
+    def improve(
+        self, best: Candidate, evaluations: int, deadline: float, progress: Progress | None = None
+    ) -> Candidate:
         """Evolution strategy with one parent; the step adapts to its success."""
         step = [0.3] * len(self.stages)
         for k in range(evaluations):
@@ -112,9 +122,13 @@ class Search:
         some = self.rng.uniform(size=len(size)) < 0.4
         change = [step * size * some * self.rng.standard_normal(old.mu.shape) for _ in range(2)]
         for shrink in SHRINK:
-            made_from = FourierTrajectory(old.offset, old.mu + shrink * change[0],
-                                          old.nu + shrink * change[1], old.fundamental_hz,
-                                          old.names)
+            made_from = FourierTrajectory(
+                old.offset,
+                old.mu + shrink * change[0],
+                old.nu + shrink * change[1],
+                old.fundamental_hz,
+                old.names,
+            )
             trajectory = _home(made_from.at_rest(), stage)
             made = stage.checked(trajectory, self.options.samples)
             if made is None:
@@ -130,5 +144,10 @@ class Search:
 def _home(trajectory: FourierTrajectory, stage: Stage) -> FourierTrajectory:
     """Moved so that it begins and ends at home."""
     first = trajectory.evaluate([0.0])[0][0]
-    return FourierTrajectory(trajectory.offset + stage.home - first, trajectory.mu, trajectory.nu,
-                             trajectory.fundamental_hz, trajectory.names)
+    return FourierTrajectory(
+        trajectory.offset + stage.home - first,
+        trajectory.mu,
+        trajectory.nu,
+        trajectory.fundamental_hz,
+        trajectory.names,
+    )

@@ -44,8 +44,16 @@ class StageLimits:
 class Stage:
     """Free coordinates, home, and the check of a trajectory."""
 
-    def __init__(self, label: str, stance: Stance, home: Array, start: Array, corners: Array,
-                 joints: JointLimits, limits: StageLimits) -> None:
+    def __init__(
+        self,
+        label: str,
+        stance: Stance,
+        home: Array,
+        start: Array,
+        corners: Array,
+        joints: JointLimits,
+        limits: StageLimits,
+    ) -> None:
         """`corners` (n, 2): the supporting soles; `start` (dof,): joints at home."""
         self.label, self.stance, self.home, self.start = label, stance, home, start
         self.joints, self.limits = joints, limits

@@ -38,8 +38,11 @@ def make_stages(robot: Robot, options: DesignOptions) -> list[Stage]:
     sole = options.sole or sole_size(robot, feet)
     start, places, height = _standing(model, feet, joints)
     limits = StageLimits(
-        options.zmp_margin or 0.15 * min(sole), options.clearance or 0.02 * height,
-        options.base_shift or 0.1 * height, options.base_turn)
+        options.zmp_margin or 0.15 * min(sole),
+        options.clearance or 0.02 * height,
+        options.base_shift or 0.1 * height,
+        options.base_turn,
+    )
     stages = []
     for name in options.stages:
         supports = {'both': (0, 1), 'left': (0,), 'right': (1,)}[name]
@@ -48,8 +51,17 @@ def make_stages(robot: Robot, options: DesignOptions) -> list[Stage]:
             raised[k, 2] += 0.0 if k in supports else LIFT * height
         home, posture = _balanced(model, feet, supports, raised, start, height)
         size = (float(sole[0]), float(sole[1]))
-        stages.append(Stage(name, Stance(model, feet, supports, places), home, posture,
-                            sole_corners(places, size, supports), joints, limits))
+        stages.append(
+            Stage(
+                name,
+                Stance(model, feet, supports, places),
+                home,
+                posture,
+                sole_corners(places, size, supports),
+                joints,
+                limits,
+            )
+        )
     return stages
 
 
@@ -68,8 +80,12 @@ def joint_limits(robot: Robot, model: TreeModel, options: DesignOptions) -> Join
             low[k], high[k] = a, b
         velocity[k] = float(limit.get('velocity', 0.0)) or velocity[k]
     middle, half = 0.5 * (low + high), 0.5 * (high - low) * options.position_share
-    return JointLimits(middle - half, middle + half, velocity * options.velocity_share,
-                       np.full(model.dof, options.acceleration))
+    return JointLimits(
+        middle - half,
+        middle + half,
+        velocity * options.velocity_share,
+        np.full(model.dof, options.acceleration),
+    )
 
 
 def sole_size(robot: Robot, feet: tuple[str, ...]) -> tuple[float, float]:
@@ -81,26 +97,34 @@ def sole_size(robot: Robot, feet: tuple[str, ...]) -> tuple[float, float]:
             size = [float(one) for one in box.get('size', '').split()]
             if len(size) == 3:
                 return size[0], size[1]
-        parent = next((j.parent for j in robot.joints if j.child == name and j.type == 'fixed'),
-                      None)
+        parent = next(
+            (j.parent for j in robot.joints if j.child == name and j.type == 'fixed'), None
+        )
         if parent is None:
             break
         name = parent
-    raise UsageError(f'{robot.path}: no box gives the size of the sole {feet[0]}; give sole: '
-                     '[length, width] in the configuration')
+    raise UsageError(
+        f'{robot.path}: no box gives the size of the sole {feet[0]}; give sole: '
+        '[length, width] in the configuration'
+    )
 
 
-def _standing(model: TreeModel, feet: tuple[str, ...], joints: JointLimits
-              ) -> tuple[Array, Array, float]:
+def _standing(
+    model: TreeModel, feet: tuple[str, ...], joints: JointLimits
+) -> tuple[Array, Array, float]:
     """Bent joints to begin with, places of the soles under the hips, length of the legs."""
     straight = foot_positions(model, np.zeros((1, model.dof)), feet)[:, 0]
     height = float(-straight[:, 2].mean())
     if not height > 0.0:
         raise UsageError(f'{model.name}: the feet are not below the base link')
-    legs = {k for name in feet for k in Stance(model, feet, (0, 1), straight).legs[
-        feet.index(name)]}
-    start = np.clip(0.0, joints.low + 0.15 * (joints.high - joints.low),
-                    joints.high - 0.15 * (joints.high - joints.low))
+    legs = {
+        k for name in feet for k in Stance(model, feet, (0, 1), straight).legs[feet.index(name)]
+    }
+    start = np.clip(
+        0.0,
+        joints.low + 0.15 * (joints.high - joints.low),
+        joints.high - 0.15 * (joints.high - joints.low),
+    )
     for k in legs:
         start[k] = np.clip(0.5 * (joints.low[k] + joints.high[k]), -BENT, BENT)
     places = straight.copy()
@@ -109,8 +133,14 @@ def _standing(model: TreeModel, feet: tuple[str, ...], joints: JointLimits
     return start, places, height
 
 
-def _balanced(model: TreeModel, feet: tuple[str, ...], supports: tuple[int, ...], places: Array,
-              start: Array, height: float) -> tuple[Array, Array]:
+def _balanced(
+    model: TreeModel,
+    feet: tuple[str, ...],
+    supports: tuple[int, ...],
+    places: Array,
+    start: Array,
+    height: float,
+) -> tuple[Array, Array]:
     """Home of the free coordinates and joints, with the weight over the middle of the support."""
     both = Stance(model, feet, (0, 1), places)
     free = np.concatenate([[0.0, 0.0, STRETCH * height, 0.0, 0.0, 0.0], start[both.free]])

@@ -29,16 +29,23 @@ def parse_wants(texts: Sequence[str], names: Sequence[str], a_priori: Array) -> 
         if not separator or not 0.0 < number < math.inf:
             raise UsageError(f'--want {text!r}: expected NAME=SIZE or NAME=PERCENT%')
         if name not in names:
-            raise UsageError(f'--want {text!r}: {name} is no base parameter of this robot; some '
-                             f'are {", ".join(names[:10])}; summary.json of a design lists all')
+            raise UsageError(
+                f'--want {text!r}: {name} is no base parameter of this robot; some '
+                f'are {", ".join(names[:10])}; summary.json of a design lists all'
+            )
         value = float(abs(a_priori[list(names).index(name)]))
         if size.endswith('%'):
             kind = name.split('.')[-1][0]
-            alike = [abs(v) for n, v in zip(names, a_priori, strict=True)
-                     if n.split('.')[-1].startswith(kind)]
+            alike = [
+                abs(v)
+                for n, v in zip(names, a_priori, strict=True)
+                if n.split('.')[-1].startswith(kind)
+            ]
             if value < ABOUT_ZERO * max(alike):
-                raise UsageError(f'--want {text!r}: {name} is about zero in the URDF, a '
-                                 'percentage of it means nothing; give a size in its unit')
+                raise UsageError(
+                    f'--want {text!r}: {name} is about zero in the URDF, a '
+                    'percentage of it means nothing; give a size in its unit'
+                )
             number *= 0.01 * value
         wants[name] = number
     return wants
@@ -51,21 +58,30 @@ def deviations(triangle: Array) -> Array:
     return np.asarray(np.linalg.norm(inverse, axis=1))
 
 
-def reached(wants: dict[str, float], names: Sequence[str], std: Array, periods: int
-            ) -> list[dict[str, Any]]:
+def reached(
+    wants: dict[str, float], names: Sequence[str], std: Array, periods: int
+) -> list[dict[str, Any]]:
     """What is expected of each, and how many periods of every stage would do."""
     found = []
     for name, wanted in wants.items():
         expected = float(std[list(names).index(name)])
-        found.append({'name': name, 'wanted_std': wanted, 'std': expected,
-                      'met': expected <= wanted,
-                      'periods_needed': math.ceil(periods * (expected / wanted) ** 2)})
+        found.append(
+            {
+                'name': name,
+                'wanted_std': wanted,
+                'std': expected,
+                'met': expected <= wanted,
+                'periods_needed': math.ceil(periods * (expected / wanted) ** 2),
+            }
+        )
     return found
 
 
 def sentence(entry: dict[str, Any]) -> str:
     """One line of the table."""
-    text = (f'{entry["name"]}: sigma {entry["std"]:.3g} expected, {entry["wanted_std"]:.3g} '
-            'wanted: ')
-    return text + ('met' if entry['met'] else
-                   f'set periods to {entry["periods_needed"]} in the configuration')
+    text = (
+        f'{entry["name"]}: sigma {entry["std"]:.3g} expected, {entry["wanted_std"]:.3g} wanted: '
+    )
+    return text + (
+        'met' if entry['met'] else f'set periods to {entry["periods_needed"]} in the configuration'
+    )

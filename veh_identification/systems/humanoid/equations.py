@@ -75,8 +75,11 @@ class Unknowns:
     @property
     def _drifts(self) -> list[tuple[str, str]]:
         """Recording and shape of each drift; the constant of the first one is the pose itself."""
-        return [(label, shape) for k, label in enumerate(self.drifting)
-                for shape in (('drift',) if k == 0 else (f'pose{k + 1}', f'drift{k + 1}'))]
+        return [
+            (label, shape)
+            for k, label in enumerate(self.drifting)
+            for shape in (('drift',) if k == 0 else (f'pose{k + 1}', f'drift{k + 1}'))
+        ]
 
     @property
     def names(self) -> list[str]:
@@ -86,12 +89,14 @@ class Unknowns:
             label = source_label(source)
             if self.offset:
                 names += [f'{label}.offset.{row}' for row in BASE_ROWS]
-                names += [f'{label}.offset{k}.{row}' for k, _ in self._own_offsets
-                          for row in BASE_ROWS]
+                names += [
+                    f'{label}.offset{k}.{row}' for k, _ in self._own_offsets for row in BASE_ROWS
+                ]
             if self.pose and source.is_plate:
                 names += [f'{label}.pose.{name}' for name in POSE_NAMES]
-                names += [f'{label}.{shape}.{name}' for _, shape in self._drifts
-                          for name in POSE_NAMES]
+                names += [
+                    f'{label}.{shape}.{name}' for _, shape in self._drifts for name in POSE_NAMES
+                ]
         return names if self.accelerometer is None else names + list(BIAS_NAMES)
 
     @property
@@ -108,8 +113,11 @@ class Unknowns:
     def covariance(self, load: float) -> Array:
         """A-priori covariance of the further columns; `load` [N] is the weight."""
         sensors = np.diag(np.square(self._deviations(load)))
-        return sensors if self.accelerometer is None else np.asarray(
-            block_diag(sensors, self.accelerometer))
+        return (
+            sensors
+            if self.accelerometer is None
+            else np.asarray(block_diag(sensors, self.accelerometer))
+        )
 
     def _deviations(self, load: float) -> Array:
         """How large each may be: 0.3 % of the load, that at 0.1 m for moments; 20 mm, 2 deg."""
@@ -121,13 +129,15 @@ class Unknowns:
                 one = [share * load] * 2 + [held * share * load] + [0.1 * share * load] * 3
                 size += one
                 size += ([OWN_OFFSET * load] * 3 + [0.1 * OWN_OFFSET * load] * 3) * len(
-                    self._own_offsets)
+                    self._own_offsets
+                )
             if self.pose and source.is_plate:
                 size += list(POSE_SIZES) * (1 + len(self._drifts))
         return np.array(size)
 
-    def columns(self, samples: Samples, rows: slice, regressor: Regressor,
-                wrenches: Array | None) -> Array:
+    def columns(
+        self, samples: Samples, rows: slice, regressor: Regressor, wrenches: Array | None
+    ) -> Array:
         """(n, 6, columns) at the base origin in base axes; zero for sensors not in use."""
         count = len(range(*rows.indices(len(samples))))
         topics = [source.topic for source in samples.sources]
@@ -153,7 +163,6 @@ class Unknowns:
             parts.append(-_unit_accelerations(samples.motion[rows], regressor, self.parameters))
         return np.concatenate(parts, axis=2) if parts else np.zeros((count, 6, 0))
 
-
     def _shares(self, samples: Samples) -> list[Array]:
         """Each drift (N,) over time: from -1 to 1 over its recording, a pose is 1; else zero."""
         if not self._drifts:
@@ -161,8 +170,11 @@ class Unknowns:
         seen = samples.stamps_ns[samples.valid]
         first, last = (seen[0], seen[-1]) if len(seen) else (0, 1)
         when = np.clip(2.0 * (samples.stamps_ns - first) / max(last - first, 1) - 1.0, -1.0, 1.0)
-        return [(when if shape.startswith('drift') else np.ones_like(when))
-                * float(label == samples.label) for label, shape in self._drifts]
+        return [
+            (when if shape.startswith('drift') else np.ones_like(when))
+            * float(label == samples.label)
+            for label, shape in self._drifts
+        ]
 
 
 def _to_base(samples: Samples, rows: slice, regressor: Regressor, source: Wrench) -> Array:
@@ -175,8 +187,9 @@ def _to_base(samples: Samples, rows: slice, regressor: Regressor, source: Wrench
         frame = regressor.model.frame(source.frame)
         bodies = body_motion(regressor.model, samples.motion[rows])
         R = bodies.orientation[:, frame.body] @ frame.rotation
-        arm = (bodies.position[:, frame.body]
-               + bodies.orientation[:, frame.body] @ frame.translation)
+        arm = (
+            bodies.position[:, frame.body] + bodies.orientation[:, frame.body] @ frame.translation
+        )
     K = np.zeros((len(R), 6, 6))
     K[:, :3, :3] = K[:, 3:, 3:] = R
     K[:, 3:, :3] = skew(arm) @ R
@@ -231,13 +244,19 @@ class Equations:
                 W, Y = left.push(self._rows(rows)), right.push(self.samples.wrench[rows])
                 if not len(W):
                     continue
-                places = (segment.start + self.low_pass.half_length
-                          + self.low_pass.factor * np.arange(begin, left.outputs))
+                places = (
+                    segment.start
+                    + self.low_pass.half_length
+                    + self.low_pass.factor * np.arange(begin, left.outputs)
+                )
                 bad = ~self._row_usable(places)
                 Y[bad] = np.nan
                 yield W, Y, self.samples.stamps_ns[places]
-            yield (np.zeros((SEPARATOR_ROWS, 6, columns)), np.full((SEPARATOR_ROWS, 6), np.nan),
-                   np.zeros(SEPARATOR_ROWS, dtype=np.int64))
+            yield (
+                np.zeros((SEPARATOR_ROWS, 6, columns)),
+                np.full((SEPARATOR_ROWS, 6), np.nan),
+                np.zeros(SEPARATOR_ROWS, dtype=np.int64),
+            )
 
     def _rows(self, rows: slice) -> Array:
         W = self.regressor.compute(self.samples.motion[rows])
@@ -267,6 +286,7 @@ def row_filter(rate: float, cutoff_hz: float) -> DecimationFilter:
 
 def as_source(equations: Sequence[Equations]) -> BlockSource:
     """All recordings as one source of blocks, in memory when they fit."""
+
     def blocks() -> Iterator[tuple[Array, Array]]:
         for one in equations:
             yield from one.blocks()

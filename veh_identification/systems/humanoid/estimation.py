@@ -87,10 +87,11 @@ def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recordi
         found = choose_cutoff(problem, raws, recordings, selections)
         problem = with_offsets(problem, raws, selections, found.cutoff_hz, notes)
         first = _solve(problem, raws, recordings, selections, found, notes)
-        again = [_second_look(problem, raw, one, first.value) for raw, one in zip(
-            raws, selections, strict=True)]
-        if all(np.array_equal(a.usable, b.usable) for a, b in zip(selections, again,
-                                                                  strict=True)):
+        again = [
+            _second_look(problem, raw, one, first.value)
+            for raw, one in zip(raws, selections, strict=True)
+        ]
+        if all(np.array_equal(a.usable, b.usable) for a, b in zip(selections, again, strict=True)):
             return first
         selections = again
         return _solve(problem, raws, recordings, selections, found, notes)
@@ -100,8 +101,11 @@ def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recordi
 
 def _left_out(raws: Sequence[Raw], selections: Sequence[Selection]) -> str:
     """What is not used and why, in words."""
-    return '; '.join(text for raw, one in zip(raws, selections, strict=True)
-                     for text in one.sentences(raw.label))
+    return '; '.join(
+        text
+        for raw, one in zip(raws, selections, strict=True)
+        for text in one.sentences(raw.label)
+    )
 
 
 def _loaded(problem: Problem, selections: Sequence[Selection]) -> Problem:
@@ -118,43 +122,69 @@ def _loaded(problem: Problem, selections: Sequence[Selection]) -> Problem:
     return replace(problem, prior=replace(problem.prior, load=load), unknowns=unknowns)
 
 
-def _solve(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recording],
-           selections: Sequence[Selection], found: CutoffFound, notes: list[str]) -> Estimate:
+def _solve(
+    problem: Problem,
+    raws: Sequence[Raw],
+    recordings: Sequence[Recording],
+    selections: Sequence[Selection],
+    found: CutoffFound,
+    notes: list[str],
+) -> Estimate:
     c = problem.configuration
-    prepared = [prepare(problem, raw, found.cutoff_hz, one) for raw, one in zip(
-        raws, selections, strict=True)]
+    prepared = [
+        prepare(problem, raw, found.cutoff_hz, one)
+        for raw, one in zip(raws, selections, strict=True)
+    ]
     rows = source_of(prepared)
     information, _ = accumulate_fast(rows)
     if information.samples < FEWEST_SAMPLES:
-        raise EstimationError(f'{information.samples} rows are left for each of the six '
-                              f'equations, at least {FEWEST_SAMPLES} are needed')
+        raise EstimationError(
+            f'{information.samples} rows are left for each of the six '
+            f'equations, at least {FEWEST_SAMPLES} are needed'
+        )
     prior = c.estimator == 'prior'
     excess = find_excess(problem, raws, recordings, selections, found.cutoff_hz) if prior else None
     evidence = _weighed(problem, rows, information, excess)
-    result = identify(rows, problem.names, BASE_ROWS, problem.units, problem.a_priori, Options(
-        # Filtered rows are never white, and a short recording cannot tell.
-        estimator=c.estimator, noise='white' if prior else 'coloured', sigma=evidence.sigma,
-        prior=evidence.prior if prior else None), information if prior else None)
+    result = identify(
+        rows,
+        problem.names,
+        BASE_ROWS,
+        problem.units,
+        problem.a_priori,
+        Options(
+            # Filtered rows are never white, and a short recording cannot tell.
+            estimator=c.estimator,
+            noise='white' if prior else 'coloured',
+            sigma=evidence.sigma,
+            prior=evidence.prior if prior else None,
+        ),
+        information if prior else None,
+    )
     if prior:
         result = _by_evidence(result, evidence, information)
         result = replace(result, covariance=considered(problem, evidence))
     return Estimate(problem, result, tuple(prepared), found, evidence, notes)
 
 
-def _by_evidence(result: IdentificationResult, evidence: Evidence, information: Information
-                 ) -> IdentificationResult:
+def _by_evidence(
+    result: IdentificationResult, evidence: Evidence, information: Information
+) -> IdentificationResult:
     """The result with the evidence's values, which are free of noise in the regressor."""
     rms = np.sqrt(information.residual_squares(evidence.value) / information.samples)
     measured = np.sqrt(information.squares / information.samples)
     return replace(
-        result, value=evidence.value, residual_rms=rms, noise={'model': 'coloured'},
+        result,
+        value=evidence.value,
+        residual_rms=rms,
+        noise={'model': 'coloured'},
         covariance=evidence.covariance,
-        residual_rms_relative=np.where(measured > 0.0, rms / np.maximum(measured, 1e-300),
-                                       np.nan))
+        residual_rms_relative=np.where(measured > 0.0, rms / np.maximum(measured, 1e-300), np.nan),
+    )
 
 
-def _weighed(problem: Problem, rows: BlockSource, information: Information,
-             excess: Excess | None) -> Evidence:
+def _weighed(
+    problem: Problem, rows: BlockSource, information: Information, excess: Excess | None
+) -> Evidence:
     """Noise and trust in the CAD values, by likelihood and by stretches left out."""
     prior, rank = problem.full_prior, problem.base.rank
     sigma = np.array(problem.configuration.sigma) if problem.configuration.sigma else None
@@ -177,15 +207,29 @@ def _second_look(problem: Problem, raw: Raw, selection: Selection, value: Array)
     if not use.any():
         return selection
     spread = 1.4826 * float(np.median(np.abs(loads.measured - loads.predicted)[use]))
-    tolerance = float(np.clip(6.0 * spread / selection.weight, TIGHTEST_SUPPORT,
-                              c.support_tolerance))
-    return select(raw, loads, tolerance, impacts=c.exclude_impacts, identified=True,
-                  unfit=loads.unfit(use, selection.weight))
+    tolerance = float(
+        np.clip(6.0 * spread / selection.weight, TIGHTEST_SUPPORT, c.support_tolerance)
+    )
+    return select(
+        raw,
+        loads,
+        tolerance,
+        impacts=c.exclude_impacts,
+        identified=True,
+        unfit=loads.unfit(use, selection.weight),
+    )
 
 
-def unknowns_table(unknowns: Unknowns, result: IdentificationResult, first: int
-                   ) -> list[dict[str, object]]:
+def unknowns_table(
+    unknowns: Unknowns, result: IdentificationResult, first: int
+) -> list[dict[str, object]]:
     """Further unknowns as plain entries."""
-    return [{'name': name, 'unit': unit, 'value': float(result.value[first + k]),
-             'std': float(result.std[first + k])}
-            for k, (name, unit) in enumerate(zip(unknowns.names, unknowns.units, strict=True))]
+    return [
+        {
+            'name': name,
+            'unit': unit,
+            'value': float(result.value[first + k]),
+            'std': float(result.std[first + k]),
+        }
+        for k, (name, unit) in enumerate(zip(unknowns.names, unknowns.units, strict=True))
+    ]

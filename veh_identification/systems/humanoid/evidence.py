@@ -53,9 +53,15 @@ class Evidence:
         return np.asarray(self.covariance @ self.factor.R.T @ self.gain)
 
 
-def weigh(information: Information, prior: Prior, scaled_unknowns: int, inflation: float = 1.0,
-          sigma: Array | None = None, fixed_scale: float | None = None,
-          excess: Excess | None = None) -> Evidence:
+def weigh(
+    information: Information,
+    prior: Prior,
+    scaled_unknowns: int,
+    inflation: float = 1.0,
+    sigma: Array | None = None,
+    fixed_scale: float | None = None,
+    excess: Excess | None = None,
+) -> Evidence:
     """Find noise and trust, unless they are given; `inflation` is the rows' correlation."""
     given = sigma is not None
     rms = np.sqrt(information.squares / information.samples)
@@ -76,8 +82,7 @@ def weigh(information: Information, prior: Prior, scaled_unknowns: int, inflatio
         solved = factor.extended(*used.rows())
         inverse = solved.inverse()
         covariance, value = inverse @ inverse.T, solved.solve()
-        found = Evidence(level, scale, used, value, covariance, factor, measured, gain,
-                         inflation)
+        found = Evidence(level, scale, used, value, covariance, factor, measured, gain, inflation)
         if given:
             break
         spent = np.tensordot(grams, covariance, axes=2) / level**2
@@ -91,8 +96,13 @@ def weigh(information: Information, prior: Prior, scaled_unknowns: int, inflatio
     return found
 
 
-def whitened(evidence: Evidence, noise: Array, prior: Prior, scaled_unknowns: int,
-             fixed_scale: float | None = None) -> Evidence:
+def whitened(
+    evidence: Evidence,
+    noise: Array,
+    prior: Prior,
+    scaled_unknowns: int,
+    fixed_scale: float | None = None,
+) -> Evidence:
     """The estimate with rows weighed by their coloured noise, `noise` that of W' P^2 e.
 
     Its covariance is that of data and prior together: no further factor is needed.
@@ -110,16 +120,27 @@ def whitened(evidence: Evidence, noise: Array, prior: Prior, scaled_unknowns: in
     if likely > scale:
         # More trust than likelihood gives predicts better; the CAD values are no better for it.
         believed = covariance[:, :scaled_unknowns] @ np.linalg.inv(
-            used.covariance[:scaled_unknowns, :scaled_unknowns])
+            used.covariance[:scaled_unknowns, :scaled_unknowns]
+        )
         further = scaled(prior, likely, scaled_unknowns).covariance - used.covariance
-        covariance = covariance + (believed @ further[:scaled_unknowns, :scaled_unknowns]
-                                   @ believed.T)
-    return Evidence(evidence.sigma, scale, used, solved.solve(), covariance, factor,
-                    evidence.measured, whiten @ evidence.gain)
+        covariance = covariance + (
+            believed @ further[:scaled_unknowns, :scaled_unknowns] @ believed.T
+        )
+    return Evidence(
+        evidence.sigma,
+        scale,
+        used,
+        solved.solve(),
+        covariance,
+        factor,
+        evidence.measured,
+        whiten @ evidence.gain,
+    )
 
 
-def prior_scale(factor: Factor, prior: Prior, scaled_unknowns: int,
-                inflation: float = 1.0) -> float:
+def prior_scale(
+    factor: Factor, prior: Prior, scaled_unknowns: int, inflation: float = 1.0
+) -> float:
     """Most likely factor on the deviations of the first unknowns."""
     free = slice(0, scaled_unknowns)
     deviation = (factor.z - factor.R @ prior.value) / np.sqrt(inflation)

@@ -61,13 +61,16 @@ def check_frames(problem: Problem, raw: Raw) -> None:
         return at_base(world, samples.rotation, samples.position - other.centre)[samples.valid, 3:]
 
     tried = [(cost(wrenches), sentence) for wrenches, sentence in _hypotheses(raw)]
-    tried += [(cost(wrenches), sentence) for wrenches, sentence in _shifts(
-        raw, moments, predicted[samples.valid, 3:])]
+    tried += [
+        (cost(wrenches), sentence)
+        for wrenches, sentence in _shifts(raw, moments, predicted[samples.valid, 3:])
+    ]
     best, sentence = min(tried, default=(np.inf, ''))
     if best < MUCH_BETTER * as_it_is:
         raise FrameFindingError(
             f'{raw.label}: {sentence}; with that the measured wrench fits the motion '
-            f'{np.sqrt(as_it_is / best):.3g} times better (check_frames: false skips this test)')
+            f'{np.sqrt(as_it_is / best):.3g} times better (check_frames: false skips this test)'
+        )
 
 
 def misfit(measured: Array, predicted: Array, weight: float) -> float:
@@ -104,12 +107,15 @@ def _hypotheses(raw: Raw) -> Iterator[tuple[Array, str]]:
             if raw.sources[i].is_plate == raw.sources[j].is_plate:
                 swapped = raw.wrenches.copy()
                 swapped[:, [i, j]] = raw.wrenches[:, [j, i]]
-                yield swapped, (f'{raw.sources[j].topic} and {raw.sources[i].topic} seem to be '
-                                'swapped')
+                yield (
+                    swapped,
+                    (f'{raw.sources[j].topic} and {raw.sources[i].topic} seem to be swapped'),
+                )
 
 
-def _shifts(raw: Raw, moments: Callable[[Array], Array], predicted: Array
-            ) -> Iterator[tuple[Array, str]]:
+def _shifts(
+    raw: Raw, moments: Callable[[Array], Array], predicted: Array
+) -> Iterator[tuple[Array, str]]:
     """Each plate's moments about the point from which they fit the motion best.
 
     Moments that are about a point d from the frame's origin miss d x F.
@@ -124,22 +130,31 @@ def _shifts(raw: Raw, moments: Callable[[Array], Array], predicted: Array
             turned = np.zeros_like(raw.wrenches)
             turned[:, k, 3:] = np.cross(axis, raw.wrenches[:, k, :3])
             effects.append((moments(turned) - nothing).ravel())
-        shift = np.append(np.linalg.lstsq(
-            np.column_stack(effects), (predicted - as_they_are).ravel(), rcond=None)[0], 0.0)
+        shift = np.append(
+            np.linalg.lstsq(
+                np.column_stack(effects), (predicted - as_they_are).ravel(), rcond=None
+            )[0],
+            0.0,
+        )
         if np.linalg.norm(shift) < SMALLEST_SHIFT:
             continue
         moved = raw.wrenches.copy()
         moved[:, k, 3:] += np.cross(shift, raw.wrenches[:, k, :3])
         place = ', '.join(f'{value:.2f}' for value in shift[:2])
-        yield moved, (f'the moments of {source.topic} seem to be about the point ({place}) m '
-                      'of its frame and not about its origin, or the pose of the plate is wrong '
-                      'by that')
+        yield (
+            moved,
+            (
+                f'the moments of {source.topic} seem to be about the point ({place}) m '
+                'of its frame and not about its origin, or the pose of the plate is wrong '
+                'by that'
+            ),
+        )
 
 
 def _turns() -> Iterator[tuple[Array, str]]:
     for axis, angles in (('z', (90, 180, -90)), ('x', (180, 90, -90)), ('y', (180, 90, -90))):
         for angle in angles:
-            yield (Rotation.from_euler(axis, angle, degrees=True).as_matrix(),
-                   f'{angle} degrees about its {axis} axis')
-
-
+            yield (
+                Rotation.from_euler(axis, angle, degrees=True).as_matrix(),
+                f'{angle} degrees about its {axis} axis',
+            )

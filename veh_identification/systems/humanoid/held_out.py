@@ -29,8 +29,13 @@ NEARLY = 0.02
 SHARES = (1.0, 0.8, 0.64, 0.5, 0.4, 0.32, 0.25, 0.2, 0.16)
 
 
-def held_out_scale(rows: BlockSource, evidence: Evidence, prior: Prior, scaled_unknowns: int,
-                   excess: Excess | None = None) -> float:
+def held_out_scale(
+    rows: BlockSource,
+    evidence: Evidence,
+    prior: Prior,
+    scaled_unknowns: int,
+    excess: Excess | None = None,
+) -> float:
     """Scale of the prior, at most that of the evidence, that predicts left-out stretches best."""
     # Recordings too long for the memory leave no doubt about their parameters.
     if not isinstance(rows, ArrayBlocks):
@@ -39,16 +44,21 @@ def held_out_scale(rows: BlockSource, evidence: Evidence, prior: Prior, scaled_u
     if len(good) < FEWEST_ROWS:
         return evidence.scale
     normal, squares, shares = _folds(rows, good, evidence.sigma)
-    noise = (np.zeros(normal.shape[1:]) if excess is None
-             else excess.weighted(1.0 / evidence.sigma))
+    noise = np.zeros(normal.shape[1:]) if excess is None else excess.weighted(1.0 / evidence.sigma)
     # What noise has added does not depend on the scale of the prior.
-    fits = [without_excess(normal.sum(axis=0) - part, (1.0 - share) * noise, prior)
-            for part, share in zip(normal, shares, strict=True)]
+    fits = [
+        without_excess(normal.sum(axis=0) - part, (1.0 - share) * noise, prior)
+        for part, share in zip(normal, shares, strict=True)
+    ]
     left_out = normal - shares[:, None, None] * noise
     candidates = [share * evidence.scale for share in SHARES]
     candidates = [one for one in candidates if one >= SMALLEST] or [evidence.scale]
-    errors = np.array([_errors(fits, left_out, squares, scaled(prior, one, scaled_unknowns))
-                       for one in candidates])
+    errors = np.array(
+        [
+            _errors(fits, left_out, squares, scaled(prior, one, scaled_unknowns))
+            for one in candidates
+        ]
+    )
     return float(candidates[_simplest(errors)])
 
 
@@ -61,8 +71,9 @@ def _simplest(errors: Array) -> int:
     """
     best = int(np.argmin(errors.sum(axis=1)))
     worse = errors - errors[best]
-    margin = np.maximum(np.sqrt(errors.shape[1]) * worse.std(axis=1, ddof=1),
-                        NEARLY * errors[best].sum())
+    margin = np.maximum(
+        np.sqrt(errors.shape[1]) * worse.std(axis=1, ddof=1), NEARLY * errors[best].sum()
+    )
     return int(np.flatnonzero(worse.sum(axis=1) <= margin).max())
 
 

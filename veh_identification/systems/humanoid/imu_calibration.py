@@ -40,8 +40,9 @@ class Calibration:
     rotation: Array  # (N, 3, 3) to a world with z up whose x axis is that of the first sample
 
 
-def calibrate(stamps: Array, rates: Array, forces: Array, gravity: float,
-              velocity: Array | None = None) -> Calibration:
+def calibrate(
+    stamps: Array, rates: Array, forces: Array, gravity: float, velocity: Array | None = None
+) -> Calibration:
     """From angular rates and specific forces (N, 3) of one stretch without gaps.
 
     `velocity` (N, 3), in the same moving axes, is that of the IMU as the legs show it.
@@ -68,8 +69,17 @@ def calibrate(stamps: Array, rates: Array, forces: Array, gravity: float,
     return Calibration(gyroscope, bias, covariance[9:, 9:], level @ R)
 
 
-def _solve(t: Array, knots: NDArray[np.intp], R: Array, F: Array, gyroscope: Array, bias: Array,
-           down: Array, gravity: float, known: Array | None) -> tuple[Array, Array]:
+def _solve(
+    t: Array,
+    knots: NDArray[np.intp],
+    R: Array,
+    F: Array,
+    gyroscope: Array,
+    bias: Array,
+    down: Array,
+    gravity: float,
+    known: Array | None,
+) -> tuple[Array, Array]:
     """Least squares of the velocities at the knots, linear in changes of all unknowns.
 
     With R = (1 + [theta]) R0 and theta = -(int R0) b the acceleration R (f - a) + g is linear in
@@ -91,8 +101,16 @@ def _solve(t: Array, knots: NDArray[np.intp], R: Array, F: Array, gyroscope: Arr
     prior[4:7, 6:9] = np.eye(3) / GYROSCOPE_BIAS
     prior[7:, 9:] = np.eye(3) / ACCELEROMETER_BIAS
     rows.append(prior)
-    right.append(np.concatenate([[gravity / (1e-4 * gravity)], np.zeros(3),
-                                 -gyroscope / GYROSCOPE_BIAS, -bias / ACCELEROMETER_BIAS]))
+    right.append(
+        np.concatenate(
+            [
+                [gravity / (1e-4 * gravity)],
+                np.zeros(3),
+                -gyroscope / GYROSCOPE_BIAS,
+                -bias / ACCELEROMETER_BIAS,
+            ]
+        )
+    )
     A, b = np.vstack(rows), np.concatenate(right)
     information = A.T @ A
     covariance: Array = np.linalg.inv(information).astype(float)

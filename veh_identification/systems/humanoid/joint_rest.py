@@ -15,21 +15,27 @@ Array = NDArray[np.float64]
 DIFFERENCE = 4  # order of the differences that show white noise beside motion
 
 
-def resting_joints(recordings: Sequence[Recording], joints: Sequence[str],
-                   angles: Mapping[str, bool], below: float) -> dict[str, float]:
+def resting_joints(
+    recordings: Sequence[Recording],
+    joints: Sequence[str],
+    angles: Mapping[str, bool],
+    below: float,
+) -> dict[str, float]:
     """Joints that never move in any recording, with the position they rest at."""
     found: dict[str, float] = {}
     for name in joints:
-        pieces = [piece for recording in recordings
-                  if (piece := recording.joint(name)) is not None]
+        pieces = [
+            piece for recording in recordings if (piece := recording.joint(name)) is not None
+        ]
         if not pieces:
             continue
         smooth = np.concatenate([_smoothed(piece) for piece in pieces])
         low, high = np.percentile(smooth, [0.5, 99.5])
         limit = below if angles.get(name, True) else 0.1 * below
         # White noise alone spreads means over so much (99 % of a normal distribution).
-        noise = max(float(white_noise(piece[:, None])[0]) / np.sqrt(_width(piece))
-                    for piece in pieces)
+        noise = max(
+            float(white_noise(piece[:, None])[0]) / np.sqrt(_width(piece)) for piece in pieces
+        )
         if high - low < limit + 5.2 * noise:
             found[name] = float(np.median(smooth))
     return found

@@ -50,11 +50,21 @@ def fit_links(estimate: Estimate) -> LinkFit:
     mass, mass_std = estimate.total_mass
     factor = _held_mass(estimate, to_unknowns, count, mass, mass_std)
     evidence = estimate.evidence
-    std = np.concatenate([evidence.scale * prior.deviations,
-                          np.sqrt(np.diag(evidence.prior.covariance)[problem.base.rank :])])
-    bodies = [Body(name, np.arange(PARAMETERS_PER_BODY * k, PARAMETERS_PER_BODY * (k + 1)),
-                   prior.load * float(prior.mass[k]), float(prior.length[k]))
-              for k, name in enumerate(prior.links)]
+    std = np.concatenate(
+        [
+            evidence.scale * prior.deviations,
+            np.sqrt(np.diag(evidence.prior.covariance)[problem.base.rank :]),
+        ]
+    )
+    bodies = [
+        Body(
+            name,
+            np.arange(PARAMETERS_PER_BODY * k, PARAMETERS_PER_BODY * (k + 1)),
+            prior.load * float(prior.mass[k]),
+            float(prior.length[k]),
+        )
+        for k, name in enumerate(prior.links)
+    ]
     centre = np.concatenate([prior.centre, np.zeros(further)])
     kept = SMALLEST_SHARE * centre
     for body, values in zip(bodies, prior.centre.reshape(-1, PARAMETERS_PER_BODY), strict=True):
@@ -74,8 +84,9 @@ def fit_links(estimate: Estimate) -> LinkFit:
     return LinkFit(prior.links, links, base, float(cost), tuple(fit.active), fit.status)
 
 
-def _held_mass(estimate: Estimate, to_unknowns: Array, count: int, mass: float,
-               mass_std: float) -> Factor:
+def _held_mass(
+    estimate: Estimate, to_unknowns: Array, count: int, mass: float, mass_std: float
+) -> Factor:
     """The data's rows over the links' parameters, and one row that holds the total mass."""
     data = estimate.evidence.factor
     spread = np.sqrt(estimate.evidence.inflation)
@@ -90,4 +101,5 @@ def _held_mass(estimate: Estimate, to_unknowns: Array, count: int, mass: float,
     if len(R) > R.shape[1]:  # more base parameters than link parameters cannot be
         raise EstimationError('the links have fewer parameters than the base parameters need')
     return Factor(stacked, right, data.rss / spread**2, data.rows).extended(
-        row, np.array([mass / sharp]))
+        row, np.array([mass / sharp])
+    )

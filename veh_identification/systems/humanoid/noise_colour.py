@@ -33,4 +33,5 @@ def normal_noise(rows: BlockSource, evidence: Evidence, samples: int) -> Array:
     colour = describe_noise(statistics, weights, used)  # tr(A)
     information = whole.R.T @ whole.R
     return np.asarray(
-        information @ coloured_covariance(rows, whole, weights, colour) @ information)
+        information @ coloured_covariance(rows, whole, weights, colour) @ information
+    )

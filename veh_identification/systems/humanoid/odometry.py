@@ -39,8 +39,13 @@ from veh_identification.systems.humanoid.recording import Recording
 
 Array = NDArray[np.float64]
 
-SOLES = (('l_sole', 'r_sole'), ('l_foot', 'r_foot'), ('left_sole', 'right_sole'),
-         ('left_foot', 'right_foot'), ('l_ankle', 'r_ankle'))
+SOLES = (
+    ('l_sole', 'r_sole'),
+    ('l_foot', 'r_foot'),
+    ('left_sole', 'right_sole'),
+    ('left_foot', 'right_foot'),
+    ('l_ankle', 'r_ankle'),
+)
 SMOOTHED = 0.2  # s, of velocities from the legs
 LOWER = 0.005  # m by which the other foot must be lower to become the one that stands
 JUDGING_HZ = 2.0  # cut-off at which centres of pressure are compared
@@ -67,8 +72,10 @@ def gridded(recording: Recording, model: TreeModel, configuration: Configuration
         return raw
     segments = contiguous_segments(raw.valid, round(SHORTEST * raw.rate) + 16)
     if not segments:
-        raise SignalError(f'{raw.label}: {SHORTEST:g} s with all signals are needed to find the '
-                          'attitude of the IMU')
+        raise SignalError(
+            f'{raw.label}: {SHORTEST:g} s with all signals are needed to find the '
+            'attitude of the IMU'
+        )
     turned = raw.pose.reshape(-1, 2, 3) @ raw.imu.rotation.T  # rates and forces in base axes
     feet = foot_positions(model, raw.joints, foot_frames(model, configuration.feet))
     plates = any(source.is_plate for source in raw.sources)
@@ -77,8 +84,13 @@ def gridded(recording: Recording, model: TreeModel, configuration: Configuration
     longest = max(segments, key=lambda s: s.stop - s.start)
     # One stretch gives the biases; the others need them for their attitudes only.
     for segment in [longest, *(s for s in segments if s is not longest and plates)]:
-        found = _calibrated(raw.stamps[segment], turned[segment], feet[:, segment],
-                            raw.imu.translation, configuration.gravity)
+        found = _calibrated(
+            raw.stamps[segment],
+            turned[segment],
+            feet[:, segment],
+            raw.imu.translation,
+            configuration.gravity,
+        )
         attitude[segment] = found.rotation
         valid[segment] = True
         if segment is longest:
@@ -92,8 +104,9 @@ def gridded(recording: Recording, model: TreeModel, configuration: Configuration
     return _placed(replace(raw, valid=raw.valid & valid), model, attitude, feet, configuration)
 
 
-def _calibrated(stamps: Array, turned: Array, feet: Array, arm: Array, gravity: float
-                ) -> Calibration:
+def _calibrated(
+    stamps: Array, turned: Array, feet: Array, arm: Array, gravity: float
+) -> Calibration:
     """Attitude and biases, first without the legs, then with the velocity that they show."""
     found = calibrate(stamps, turned[:, 0], turned[:, 1], gravity)
     width = max(1, round(SMOOTHED * len(stamps) / (stamps[-1] - stamps[0])))
@@ -136,8 +149,9 @@ def _placed(raw: Raw, model: TreeModel, attitude: Array, feet: Array, c: Configu
         pose[segment] = _moved(pose[segment], found)
         valid[segment] = True
     if not valid.any():
-        raise SignalError(f'{raw.label}: the robot was never on the plates long enough to find '
-                          'its place on them')
+        raise SignalError(
+            f'{raw.label}: the robot was never on the plates long enough to find its place on them'
+        )
     return with_wrenches(replace(moved, pose=pose, valid=raw.valid & valid), model, raw.wrenches)
 
 
@@ -164,8 +178,9 @@ def foot_positions(model: TreeModel, joints: Array, frames: Sequence[str]) -> Ar
     places = []
     for name in frames:
         frame = model.frame(name)
-        places.append(bodies.position[:, frame.body]
-                      + bodies.orientation[:, frame.body] @ frame.translation)
+        places.append(
+            bodies.position[:, frame.body] + bodies.orientation[:, frame.body] @ frame.translation
+        )
     return np.array(places)
 
 
@@ -221,8 +236,10 @@ def placement(predicted: Array, measured: Array) -> Placement | None:
         points.append((-wrench[:, 4] + 1j * wrench[:, 3]) / wrench[:, 2])
         forces.append((wrench[:, 0] + 1j * wrench[:, 1]) / wrench[:, 2])
     around = [one - one.mean() for one in points]
-    total = (np.sum(np.conj(around[0]) * around[1]) / PRESSURE_NOISE**2
-             + np.sum(np.conj(forces[0]) * forces[1]) / FORCE_NOISE**2)
+    total = (
+        np.sum(np.conj(around[0]) * around[1]) / PRESSURE_NOISE**2
+        + np.sum(np.conj(forces[0]) * forces[1]) / FORCE_NOISE**2
+    )
     turn = total / abs(total)
     shift = points[1].mean() - turn * points[0].mean()
     return Placement(float(np.angle(turn)), np.array([shift.real, shift.imag]), int(use.sum()))

@@ -30,8 +30,13 @@ WELL_PLACED = 0.002
 SIGNIFICANCE = 1e-4
 
 
-def with_offsets(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection],
-                 cutoff: float, notes: list[str]) -> Problem:
+def with_offsets(
+    problem: Problem,
+    raws: Sequence[Raw],
+    selections: Sequence[Selection],
+    cutoff: float,
+    notes: list[str],
+) -> Problem:
     """Add the offsets of the wrench sensors as unknowns.
 
     A tared sensor may be off by a little, and the deviations (of the total mass above all) are
@@ -45,35 +50,53 @@ def with_offsets(problem: Problem, raws: Sequence[Raw], selections: Sequence[Sel
     trial, found = _offset_size(trial, _information(trial, raws, selections, cutoff))
     trial = _weighed_only(trial, found)
     allowed = np.sqrt(np.diag(found.prior.covariance)) / trial.unknowns.offset_scale
-    far = [(name, found.value[k]) for k, name in enumerate(trial.names)
-           if '.offset.' in name and abs(found.value[k]) > OFFSET_LIMIT * allowed[k]
-           and not (trial.unknowns.weighed and name.endswith('.FZ'))]
+    far = [
+        (name, found.value[k])
+        for k, name in enumerate(trial.names)
+        if '.offset.' in name
+        and abs(found.value[k]) > OFFSET_LIMIT * allowed[k]
+        and not (trial.unknowns.weighed and name.endswith('.FZ'))
+    ]
     if far:
         what = ', '.join(f'{name} {value:.3g}' for name, value in far)
-        notes.append(f'sensor offsets seem to be large ({what}): was the sensor tared? Errors of '
-                     'the model can look like that as well; the total mass is less certain then')
+        notes.append(
+            f'sensor offsets seem to be large ({what}): was the sensor tared? Errors of '
+            'the model can look like that as well; the total mass is less certain then'
+        )
         # Noise of the accelerations would decide about the mass: rather trust the weight.
         return replace(trial, unknowns=replace(trial.unknowns, offset_scale=1.0))
     return trial
 
 
-def _information(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection],
-                 cutoff: float) -> Information:
-    rows = source_of([prepare(problem, raw, cutoff, one) for raw, one in zip(
-        raws, selections, strict=True)])
+def _information(
+    problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection], cutoff: float
+) -> Information:
+    rows = source_of(
+        [prepare(problem, raw, cutoff, one) for raw, one in zip(raws, selections, strict=True)]
+    )
     return accumulate_fast(rows)[0]
 
 
-def _apart(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection], cutoff: float,
-           notes: list[str]) -> Problem:
+def _apart(
+    problem: Problem,
+    raws: Sequence[Raw],
+    selections: Sequence[Selection],
+    cutoff: float,
+    notes: list[str],
+) -> Problem:
     """Offsets of their own for recordings after the first, where the data insist on them."""
-    labels = tuple(raw.label for raw, one in zip(raws, selections, strict=True)
-                   if one.usable.any())[1:]
+    labels = tuple(
+        raw.label for raw, one in zip(raws, selections, strict=True) if one.usable.any()
+    )[1:]
     if not labels or problem.unknowns.drifting:
         return problem
     trial = replace(problem, unknowns=replace(problem.unknowns, apart=labels))
-    found = weigh(_information(trial, raws, selections, cutoff), trial.full_prior,
-                  trial.base.rank, CORRELATION)
+    found = weigh(
+        _information(trial, raws, selections, cutoff),
+        trial.full_prior,
+        trial.base.rank,
+        CORRELATION,
+    )
     different = []
     for number, label in enumerate(labels, start=2):
         for source in problem.unknowns.sources:
@@ -85,8 +108,10 @@ def _apart(problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection
                 different.append((label, source.topic))
     if not different:
         return problem
-    notes.extend(f'{label}: {topic} has other offsets than in the first recording; estimated apart'
-                 for label, topic in different)
+    notes.extend(
+        f'{label}: {topic} has other offsets than in the first recording; estimated apart'
+        for label, topic in different
+    )
     wanted = {label for label, _ in different}
     chosen = tuple(label if label in wanted else '' for label in labels)
     return replace(problem, unknowns=replace(problem.unknowns, apart=chosen))
@@ -102,7 +127,8 @@ def _weighed_only(problem: Problem, found: Evidence) -> Problem:
     weight = problem.prior.load * float(problem.prior.mass.sum()) * problem.configuration.gravity
     missed = float(np.max(found.sigma[3:5])) / weight
     weighed = problem.configuration.estimator == 'prior' and (
-        bool(problem.unknowns.drifting) or missed > WELL_PLACED)
+        bool(problem.unknowns.drifting) or missed > WELL_PLACED
+    )
     return replace(problem, unknowns=replace(problem.unknowns, weighed=weighed))
 
 
@@ -129,8 +155,14 @@ def _offset_size(problem: Problem, information: Information) -> tuple[Problem, E
     comes from an IMU, horizontal offsets cannot be told from a tilt, and the usual size stays.
     """
     found = weigh(information, problem.full_prior, problem.base.rank, CORRELATION)
-    which = np.array([k for k, name in enumerate(problem.names) if '.offset.' in name
-                      and not _is_tared(problem, name)], dtype=int)
+    which = np.array(
+        [
+            k
+            for k, name in enumerate(problem.names)
+            if '.offset.' in name and not _is_tared(problem, name)
+        ],
+        dtype=int,
+    )
     scale = 1.0
     learnt = len(which) > 0 and not problem.unknowns.drifting
     for _ in range(OFFSET_ITERATIONS if learnt else 0):
@@ -141,11 +173,12 @@ def _offset_size(problem: Problem, information: Information) -> tuple[Problem, E
             break
         scale = new
         problem = replace(problem, unknowns=replace(problem.unknowns, offset_scale=scale))
-        found = weigh(information, problem.full_prior, problem.base.rank, CORRELATION,
-                      found.sigma)
+        found = weigh(information, problem.full_prior, problem.base.rank, CORRELATION, found.sigma)
     return problem, found
 
 
 def _is_tared(problem: Problem, name: str) -> bool:
-    return any(source.tared and name.startswith(f'{source_label(source)}.offset')
-               for source in problem.unknowns.sources)
+    return any(
+        source.tared and name.startswith(f'{source_label(source)}.offset')
+        for source in problem.unknowns.sources
+    )

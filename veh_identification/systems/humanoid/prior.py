@@ -62,8 +62,10 @@ def typical_length(parameters: Array) -> float:
 def links_to_base(robot: Robot, model: TreeModel, base: BaseParameters) -> Array:
     """Matrix (base parameters, 10 links) from the links' standard parameters."""
     to_bodies = robot.standard(model)
-    rows = [PARAMETERS_PER_BODY * model.body_index(column.body) + column.parameter
-            for column in base.columns]
+    rows = [
+        PARAMETERS_PER_BODY * model.body_index(column.body) + column.parameter
+        for column in base.columns
+    ]
     return base.full_to_base @ to_bodies[rows]
 
 

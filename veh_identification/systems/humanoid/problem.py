@@ -80,8 +80,9 @@ class Problem:
     @property
     def a_priori(self) -> Array:
         """CAD values; further unknowns are zero."""
-        return np.concatenate([self.to_base @ self.prior.value,
-                               np.zeros(len(self.unknowns.names))])
+        return np.concatenate(
+            [self.to_base @ self.prior.value, np.zeros(len(self.unknowns.names))]
+        )
 
     @property
     def full_prior(self) -> Prior:
@@ -114,20 +115,31 @@ class Prepared:
     equations: Equations
 
 
-def make_problem(robot: Robot, model: TreeModel, configuration: Configuration,
-                 sources: Sequence[Raw]) -> Problem:
+def make_problem(
+    robot: Robot, model: TreeModel, configuration: Configuration, sources: Sequence[Raw]
+) -> Problem:
     """Base parameters of the structure, CAD values and deviations."""
     base = structural_base_parameters(Regressor(model, rows='base'))
     regressor = Regressor(model, rows='base', enabled=list(base.names))
-    unknowns = Unknowns(common_sources([raw.sources for raw in sources]),
-                        configuration.wrench_offset == 'on',
-                        # Leg odometry knows the place on the plates only about.
-                        configuration.plate_pose or any(r.inertial is not None for r in sources),
-                        accelerometer=_accelerometer(sources), parameters=model.parameters,
-                        drifting=tuple(r.label for r in sources if r.inertial is not None))
-    return Problem(robot, model, base, regressor,
-                   link_prior(robot, configuration.prior_percent),
-                   links_to_base(robot, model, base), unknowns, configuration)
+    unknowns = Unknowns(
+        common_sources([raw.sources for raw in sources]),
+        configuration.wrench_offset == 'on',
+        # Leg odometry knows the place on the plates only about.
+        configuration.plate_pose or any(r.inertial is not None for r in sources),
+        accelerometer=_accelerometer(sources),
+        parameters=model.parameters,
+        drifting=tuple(r.label for r in sources if r.inertial is not None),
+    )
+    return Problem(
+        robot,
+        model,
+        base,
+        regressor,
+        link_prior(robot, configuration.prior_percent),
+        links_to_base(robot, model, base),
+        unknowns,
+        configuration,
+    )
 
 
 def _accelerometer(sources: Sequence[Raw]) -> Array | None:
@@ -165,9 +177,14 @@ def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) ->
 def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None) -> Selection:
     """Usable samples of one recording, judged at a cut-off where noise does not hide loads."""
     c = problem.configuration
-    return select(raw, judged_loads(problem, raw, parameters), c.support_tolerance,
-                  support=c.exclude_support, impacts=c.exclude_impacts,
-                  identified=parameters is not None)
+    return select(
+        raw,
+        judged_loads(problem, raw, parameters),
+        c.support_tolerance,
+        support=c.exclude_support,
+        impacts=c.exclude_impacts,
+        identified=parameters is not None,
+    )
 
 
 def prepare(problem: Problem, raw: Raw, cutoff_hz: float, selection: Selection) -> Prepared:
@@ -177,8 +194,14 @@ def prepare(problem: Problem, raw: Raw, cutoff_hz: float, selection: Selection) 
     if problem.unknowns.pose:
         low_pass: ZeroPhaseFilter = signal_filter(raw, cutoff_hz)
         plates = np.nan_to_num(low_pass.apply(raw.wrenches, raw.valid)[0])
-    equations = Equations(samples, selection.usable, problem.regressor,
-                          row_filter(raw.rate, cutoff_hz), problem.unknowns, plates)
+    equations = Equations(
+        samples,
+        selection.usable,
+        problem.regressor,
+        row_filter(raw.rate, cutoff_hz),
+        problem.unknowns,
+        plates,
+    )
     return Prepared(raw, samples, selection, equations)
 
 

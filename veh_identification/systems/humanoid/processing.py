@@ -112,15 +112,27 @@ def to_grid(recording: Recording, model: TreeModel, rate: float = 0.0) -> Raw:
     for index, names in places:
         for k, name in enumerate(names):
             joints[:, model.coordinate_index(name)] = values[index][:, k]
-    wrenches = np.stack(values[len(kinematic):], axis=1)
-    raw = Raw(recording.label, recording.base.epoch_ns, rate, stamps, joints, values[0],
-              wrenches, np.empty((len(stamps), 6)), np.zeros(3), valid, recording.wrenches,
-              None if recording.mount is None else imu_frame(model, recording.mount))
+    wrenches = np.stack(values[len(kinematic) :], axis=1)
+    raw = Raw(
+        recording.label,
+        recording.base.epoch_ns,
+        rate,
+        stamps,
+        joints,
+        values[0],
+        wrenches,
+        np.empty((len(stamps), 6)),
+        np.zeros(3),
+        valid,
+        recording.wrenches,
+        None if recording.mount is None else imu_frame(model, recording.mount),
+    )
     return with_wrenches(raw, model, wrenches)
 
 
-def _synchronised(recording: Recording, kinematic: Sequence[TimeSeries], rate: float
-                  ) -> tuple[Array, list[Array], BoolArray]:
+def _synchronised(
+    recording: Recording, kinematic: Sequence[TimeSeries], rate: float
+) -> tuple[Array, list[Array], BoolArray]:
     """Stamps, values of base, joints and wrenches, and where all of them are known."""
     forces = [w.series for w in recording.wrenches]
     stamps, _ = common_grid([*kinematic, *forces], rate)
@@ -133,8 +145,9 @@ def _synchronised(recording: Recording, kinematic: Sequence[TimeSeries], rate: f
             values.append(value)
             known &= valid
     if not known.any():
-        raise SignalError(f'{recording.label}: there is no time at which joints, base and '
-                          'wrenches are all known')
+        raise SignalError(
+            f'{recording.label}: there is no time at which joints, base and wrenches are all known'
+        )
     return stamps, values, known
 
 
@@ -154,8 +167,10 @@ def sensor_pose(raw: Raw, model: TreeModel, source: Wrench) -> tuple[Array, Arra
     """Rotation (N, 3, 3) and place (N, 3) of a sensor's frame in the world."""
     count = len(raw.stamps)
     if source.pose is not None:
-        return (np.broadcast_to(source.pose.rotation, (count, 3, 3)),
-                np.broadcast_to(source.pose.position, (count, 3)))
+        return (
+            np.broadcast_to(source.pose.rotation, (count, 3, 3)),
+            np.broadcast_to(source.pose.position, (count, 3)),
+        )
     frame = model.frame(source.frame)
     still = np.zeros_like(raw.joints)
     bodies = body_motion(model, _posture(np.nan_to_num(raw.joints), still))
@@ -165,8 +180,7 @@ def sensor_pose(raw: Raw, model: TreeModel, source: Wrench) -> tuple[Array, Arra
         return local @ frame.rotation, place
     quaternion = np.where(raw.valid[:, None], raw.pose[:, 3:], np.array([0.0, 0.0, 0.0, 1.0]))
     base = rotation_matrix(quaternion)
-    return (base @ local @ frame.rotation,
-            raw.pose[:, :3] + np.einsum('nij,nj->ni', base, place))
+    return (base @ local @ frame.rotation, raw.pose[:, :3] + np.einsum('nij,nj->ni', base, place))
 
 
 def _posture(q: Array, still: Array) -> Motion:
@@ -181,7 +195,8 @@ def filtered(raw: Raw, cutoff_hz: float, gravity: float) -> Samples:
         raise SignalError(
             f'{raw.label}: the longest stretch with all signals lasts {longest / raw.rate:.3g} s, '
             f'too short for a cut-off of {cutoff_hz:g} Hz '
-            f'({low_pass.minimum_length / raw.rate:.3g} s)')
+            f'({low_pass.minimum_length / raw.rate:.3g} s)'
+        )
     joints = low_pass.derivatives(raw.joints, raw.valid)
     if raw.in_base:
         return _inertial(raw, low_pass, joints)
@@ -191,36 +206,65 @@ def filtered(raw: Raw, cutoff_hz: float, gravity: float) -> Samples:
     rotation = np.where(valid[:, None, None], base.rotation, np.eye(3))
     if raw.inertial is None:
         turned = np.einsum('nji,j->ni', rotation, np.array([0.0, 0.0, gravity]))
-        moving = (np.nan_to_num(base.acceleration_body) + turned,
-                  np.nan_to_num(base.angular_velocity), np.nan_to_num(base.angular_acceleration))
+        moving = (
+            np.nan_to_num(base.acceleration_body) + turned,
+            np.nan_to_num(base.angular_velocity),
+            np.nan_to_num(base.angular_acceleration),
+        )
     else:
         moving = _base_from_imu(raw, raw.inertial, low_pass)[:3]
     motion = floating_base_motion(
-        np.nan_to_num(joints.position), np.nan_to_num(joints.velocity),
-        np.nan_to_num(joints.acceleration), *moving)
+        np.nan_to_num(joints.position),
+        np.nan_to_num(joints.velocity),
+        np.nan_to_num(joints.acceleration),
+        *moving,
+    )
     position = np.nan_to_num(base.position)
     wrench = at_base(np.nan_to_num(world), rotation, position - raw.centre)
-    return Samples(raw.label, raw.rate,
-                   raw.epoch_ns + np.rint(raw.stamps * 1e9).astype(np.int64), motion, wrench,
-                   rotation, position, valid, raw.centre, raw.sources)
+    return Samples(
+        raw.label,
+        raw.rate,
+        raw.epoch_ns + np.rint(raw.stamps * 1e9).astype(np.int64),
+        motion,
+        wrench,
+        rotation,
+        position,
+        valid,
+        raw.centre,
+        raw.sources,
+    )
 
 
 def _inertial(raw: Raw, low_pass: ZeroPhaseFilter, joints: Derivatives) -> Samples:
     """Motion of the base from an IMU on it; the base frame takes the place of the world."""
     force, omega, alpha, valid = _base_from_imu(raw, raw.pose, low_pass)
     motion = floating_base_motion(
-        np.nan_to_num(joints.position), np.nan_to_num(joints.velocity),
-        np.nan_to_num(joints.acceleration), force, omega, alpha)
+        np.nan_to_num(joints.position),
+        np.nan_to_num(joints.velocity),
+        np.nan_to_num(joints.acceleration),
+        force,
+        omega,
+        alpha,
+    )
     wrench, _ = low_pass.apply(raw.world, raw.valid)
     count = len(raw.stamps)
-    return Samples(raw.label, raw.rate,
-                   raw.epoch_ns + np.rint(raw.stamps * 1e9).astype(np.int64), motion,
-                   np.nan_to_num(wrench), np.tile(np.eye(3), (count, 1, 1)), np.zeros((count, 3)),
-                   joints.valid & valid, raw.centre, raw.sources)
+    return Samples(
+        raw.label,
+        raw.rate,
+        raw.epoch_ns + np.rint(raw.stamps * 1e9).astype(np.int64),
+        motion,
+        np.nan_to_num(wrench),
+        np.tile(np.eye(3), (count, 1, 1)),
+        np.zeros((count, 3)),
+        joints.valid & valid,
+        raw.centre,
+        raw.sources,
+    )
 
 
-def _base_from_imu(raw: Raw, values: Array, low_pass: ZeroPhaseFilter
-                   ) -> tuple[Array, Array, Array, BoolArray]:
+def _base_from_imu(
+    raw: Raw, values: Array, low_pass: ZeroPhaseFilter
+) -> tuple[Array, Array, Array, BoolArray]:
     """Specific force at the base origin, angular velocity and acceleration in base axes."""
     assert raw.imu is not None
     turned = values.reshape(-1, 2, 3) @ raw.imu.rotation.T
@@ -228,8 +272,7 @@ def _base_from_imu(raw: Raw, values: Array, low_pass: ZeroPhaseFilter
     force, _ = low_pass.apply(turned[:, 1], raw.valid)
     omega, alpha = np.nan_to_num(rates.position), np.nan_to_num(rates.velocity)
     arm = raw.imu.translation
-    specific = (np.nan_to_num(force) - np.cross(alpha, arm)
-                - np.cross(omega, np.cross(omega, arm)))
+    specific = np.nan_to_num(force) - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
     return specific, omega, alpha, rates.valid
 
 
@@ -238,13 +281,17 @@ def imu_frame(model: TreeModel, mount: Mount) -> Frame:
     known = mount.frame in model.frames or mount.frame in model.body_names
     if not known:
         if mount.pose is None:
-            raise ModelError(f'the IMU\'s frame {mount.frame!r} is neither a link of {model.name} '
-                             'nor connected to the base in /tf_static')
+            raise ModelError(
+                f"the IMU's frame {mount.frame!r} is neither a link of {model.name} "
+                'nor connected to the base in /tf_static'
+            )
         return Frame(0, mount.pose.rotation, mount.pose.position)
     frame = model.frame(mount.frame)
     if frame.body != 0:
-        raise ModelError(f'the IMU\'s frame {mount.frame!r} is on {model.body_names[frame.body]}, '
-                         f'expected it on the base link {model.body_names[0]}')
+        raise ModelError(
+            f"the IMU's frame {mount.frame!r} is on {model.body_names[frame.body]}, "
+            f'expected it on the base link {model.body_names[0]}'
+        )
     return frame
 
 
@@ -257,5 +304,6 @@ def signal_filter(raw: Raw, cutoff_hz: float) -> ZeroPhaseFilter:
 def at_base(world: Array, rotation: Array, arm: Array) -> Array:
     """World wrench about a point as a wrench at the base origin, which lies `arm` from it."""
     force, moment = world[:, :3], world[:, 3:] - np.cross(arm, world[:, :3])
-    return np.hstack([np.einsum('nji,nj->ni', rotation, force),
-                      np.einsum('nji,nj->ni', rotation, moment)])
+    return np.hstack(
+        [np.einsum('nji,nj->ni', rotation, force), np.einsum('nji,nj->ni', rotation, moment)]
+    )

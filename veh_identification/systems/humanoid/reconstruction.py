@@ -39,8 +39,14 @@ class Reconstruction:
         size = _rms(self.measured)
         with np.errstate(divide='ignore', invalid='ignore'):
             relative = np.where(size > 0.0, rms / size, np.nan)
-        return Validation(list(BASE_ROWS), rms, relative, _rms(self.measured - self.a_priori),
-                          len(self.measured), 0)
+        return Validation(
+            list(BASE_ROWS),
+            rms,
+            relative,
+            _rms(self.measured - self.a_priori),
+            len(self.measured),
+            0,
+        )
 
 
 def _rms(values: Array) -> Array:
@@ -74,8 +80,16 @@ def reconstruct(estimate: Estimate, prepared: Prepared, urdf_value: Array) -> Re
             chosen, treated = own, 'are large and others than identified: its own are taken off'
         elif costs[1] < costs[0]:
             chosen, treated = predicted[3:], 'are not those identified, which are left out'
-    return Reconstruction(prepared.raw.label, stamps, measured, chosen[0], chosen[1], chosen[2],
-                          treated, _weight_shown(measured, predicted[1]))
+    return Reconstruction(
+        prepared.raw.label,
+        stamps,
+        measured,
+        chosen[0],
+        chosen[1],
+        chosen[2],
+        treated,
+        _weight_shown(measured, predicted[1]),
+    )
 
 
 def _weight_shown(measured: Array, predicted: Array) -> float:
@@ -87,8 +101,9 @@ def _weight_shown(measured: Array, predicted: Array) -> float:
     return float(np.median(along / np.sum(predicted[:, :3] ** 2, axis=1)))
 
 
-def _own_offsets(estimate: Estimate, prepared: Prepared, measured: Array,
-                 predicted: list[Array]) -> list[Array] | None:
+def _own_offsets(
+    estimate: Estimate, prepared: Prepared, measured: Array, predicted: list[Array]
+) -> list[Array] | None:
     """Predictions with offsets fitted to each, if those of the first one are large."""
     problem, sigma = estimate.problem, estimate.evidence.sigma
     which = [k for k, name in enumerate(problem.names) if '.offset.' in name]
@@ -102,15 +117,18 @@ def _own_offsets(estimate: Estimate, prepared: Prepared, measured: Array,
     columns = np.concatenate(blocks)
     rows = (columns / sigma[:, None]).reshape(-1, len(which))
     information = rows.T @ rows + np.diag(1.0 / np.square(OFFSET_SCALES[1] * usual))
-    found = [np.linalg.solve(information, rows.T @ ((measured - one) / sigma).ravel())
-             for one in predicted]
+    found = [
+        np.linalg.solve(information, rows.T @ ((measured - one) / sigma).ravel())
+        for one in predicted
+    ]
     if not np.any(np.abs(found[0]) > LARGE * usual):
         return None
     return [one + columns @ offsets for one, offsets in zip(predicted, found, strict=True)]
 
 
-def _predicted(prepared: Prepared, values: list[Array]
-               ) -> tuple[NDArray[np.int64], Array, list[Array]]:
+def _predicted(
+    prepared: Prepared, values: list[Array]
+) -> tuple[NDArray[np.int64], Array, list[Array]]:
     """Stamps, measured wrenches, and those of every set of values."""
     parts: list[list[Array]] = [[] for _ in range(1 + len(values))]
     stamps: list[NDArray[np.int64]] = []
@@ -121,5 +139,8 @@ def _predicted(prepared: Prepared, values: list[Array]
         for part, rows in zip(parts, (Y[good], *(flat @ x for x in values)), strict=True):
             part.append(rows)
     joined = [np.concatenate(part) if part else np.zeros((0, 6)) for part in parts]
-    return (np.concatenate(stamps) if stamps else np.zeros(0, dtype=np.int64), joined[0],
-            joined[1:])
+    return (
+        np.concatenate(stamps) if stamps else np.zeros(0, dtype=np.int64),
+        joined[0],
+        joined[1:],
+    )

@@ -28,23 +28,37 @@ SAMPLES = 20_000  # per recording, enough to see noise and excitation
 REPLICAS = 6
 
 
-def find_excess(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recording],
-                selections: Sequence[Selection], cutoff: float) -> Excess:
+def find_excess(
+    problem: Problem,
+    raws: Sequence[Raw],
+    recordings: Sequence[Recording],
+    selections: Sequence[Selection],
+    cutoff: float,
+) -> Excess:
     """Mean change of the normal equations by noise added again, for all usable rows."""
     short, chosen = shortened(raws, selections)
     whole = sum(float(one.usable.sum()) for one in selections)
     share = sum(float(one.usable.sum()) for one in chosen) / max(whole, 1.0)
 
     def grams(group: Sequence[Raw]) -> Array:
-        rows = source_of([prepare(problem, raw, cutoff, one) for raw, one in zip(
-            group, chosen, strict=True)])
+        rows = source_of(
+            [prepare(problem, raw, cutoff, one) for raw, one in zip(group, chosen, strict=True)]
+        )
         return _grams(accumulate_fast(rows)[0])
 
     before = grams(short)
-    after = np.mean([grams([noisier(raw, recording, problem, REPLICAS * k + replica)
-                            for k, (raw, recording) in enumerate(
-                                zip(short, recordings, strict=True))])
-                     for replica in range(REPLICAS)], axis=0)
+    after = np.mean(
+        [
+            grams(
+                [
+                    noisier(raw, recording, problem, REPLICAS * k + replica)
+                    for k, (raw, recording) in enumerate(zip(short, recordings, strict=True))
+                ]
+            )
+            for replica in range(REPLICAS)
+        ],
+        axis=0,
+    )
     return Excess((after - before) / max(share, 1e-9))
 
 
@@ -54,13 +68,18 @@ def _grams(information: Information) -> Array:
     return np.asarray(np.swapaxes(factors[:, :, :-1], 1, 2) @ factors)
 
 
-def shortened(raws: Sequence[Raw], selections: Sequence[Selection]
-              ) -> tuple[list[Raw], list[Selection]]:
+def shortened(
+    raws: Sequence[Raw], selections: Sequence[Selection]
+) -> tuple[list[Raw], list[Selection]]:
     """The first usable samples of each recording, so that trials stay quick on long ones."""
     rows = [_first_rows(raw) for raw in raws]
-    return ([_cut(raw, part) for raw, part in zip(raws, rows, strict=True)],
-            [replace(one, usable=one.usable[part]) for one, part in zip(
-                selections, rows, strict=True)])
+    return (
+        [_cut(raw, part) for raw, part in zip(raws, rows, strict=True)],
+        [
+            replace(one, usable=one.usable[part])
+            for one, part in zip(selections, rows, strict=True)
+        ],
+    )
 
 
 def _first_rows(raw: Raw) -> slice:
@@ -69,9 +88,16 @@ def _first_rows(raw: Raw) -> slice:
 
 
 def _cut(raw: Raw, rows: slice) -> Raw:
-    return replace(raw, stamps=raw.stamps[rows], joints=raw.joints[rows], pose=raw.pose[rows],
-                   wrenches=raw.wrenches[rows], world=raw.world[rows], valid=raw.valid[rows],
-                   inertial=None if raw.inertial is None else raw.inertial[rows])
+    return replace(
+        raw,
+        stamps=raw.stamps[rows],
+        joints=raw.joints[rows],
+        pose=raw.pose[rows],
+        wrenches=raw.wrenches[rows],
+        world=raw.world[rows],
+        valid=raw.valid[rows],
+        inertial=None if raw.inertial is None else raw.inertial[rows],
+    )
 
 
 def noisier(raw: Raw, recording: Recording, problem: Problem, seed: int) -> Raw:

@@ -98,8 +98,14 @@ class Robot:
         for name in frames:
             if name not in self.links:
                 raise ModelError(f'{self.path}: there is no link "{name}" for a sensor')
-        return Robot(self.path, self.text, self.links, self.joints, self.parameters,
-                     tuple(dict.fromkeys([*self.cut, *frames])))
+        return Robot(
+            self.path,
+            self.text,
+            self.links,
+            self.joints,
+            self.parameters,
+            tuple(dict.fromkeys([*self.cut, *frames])),
+        )
 
     def model(self, locked: Mapping[str, float] | None = None) -> TreeModel:
         """The floating tree; links beyond sensors are gone, sensor links stay as frames."""
@@ -162,11 +168,19 @@ def link_parameters(link: Any) -> Array:
     origin, inertia = inertial.find('origin'), inertial.find('inertia')
     centre = _triple(None if origin is None else origin.get('xyz'))
     rotation = rotation_from_rpy(_triple(None if origin is None else origin.get('rpy')))
-    entries = {} if inertia is None else {key: float(inertia.get(key, 0.0)) for key in (
-        'ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')}
+    entries = (
+        {}
+        if inertia is None
+        else {
+            key: float(inertia.get(key, 0.0)) for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+        }
+    )
     tensor = np.zeros((3, 3))
-    for (row, column), key in zip(((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), (
-            'ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), strict=True):
+    for (row, column), key in zip(
+        ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)),
+        ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'),
+        strict=True,
+    ):
         tensor[row, column] = tensor[column, row] = entries.get(key, 0.0)
     return from_centre_of_mass(mass, centre, rotation @ tensor @ rotation.T)
 
@@ -178,10 +192,13 @@ def _triple(text: str | None) -> Array:
 def _joint(element: Any) -> UrdfJoint:
     mimic = element.find('mimic')
     parent, child = element.find('parent'), element.find('child')
-    return UrdfJoint(element.get('name', ''), element.get('type', ''),
-                     '' if parent is None else parent.get('link', ''),
-                     '' if child is None else child.get('link', ''),
-                     '' if mimic is None else mimic.get('joint', ''))
+    return UrdfJoint(
+        element.get('name', ''),
+        element.get('type', ''),
+        '' if parent is None else parent.get('link', ''),
+        '' if child is None else child.get('link', ''),
+        '' if mimic is None else mimic.get('joint', ''),
+    )
 
 
 def _pruned(robot: Robot) -> bytes:
@@ -197,13 +214,15 @@ def _pruned(robot: Robot) -> bytes:
             root.remove(element)
     for element in root.findall('joint'):
         joint = _joint(element)
-        if (joint.child in gone and joint.child not in kept) or (joint.child in kept and any(
-                joint.parent == other for other in gone - kept)):
+        if (joint.child in gone and joint.child not in kept) or (
+            joint.child in kept and any(joint.parent == other for other in gone - kept)
+        ):
             root.remove(element)
     for name in kept:
         for element in root.findall('link'):
             if element.get('name') == name and not any(
-                    _joint(e).child == name for e in root.findall('joint')):
+                _joint(e).child == name for e in root.findall('joint')
+            ):
                 root.remove(element)
     text: bytes = etree.tostring(root)
     return text

@@ -41,8 +41,11 @@ class Selection:
 
     def sentences(self, label: str) -> list[str]:
         """One sentence per reason."""
-        return [f'{label}: {seconds:.3g} s left out, {reason}'
-                for reason, seconds in self.seconds.items() if seconds > 0.0]
+        return [
+            f'{label}: {seconds:.3g} s left out, {reason}'
+            for reason, seconds in self.seconds.items()
+            if seconds > 0.0
+        ]
 
 
 def left_out(chosen: Sequence[tuple[str, Selection]]) -> list[str]:
@@ -55,10 +58,13 @@ def left_out(chosen: Sequence[tuple[str, Selection]]) -> list[str]:
         parts = [one.seconds.get(reason, 0.0) for _, one in chosen]
         affected = sum(seconds > 0.0 for seconds in parts)
         if affected:
-            most, worst = max((seconds, label) for seconds, (label, _) in zip(
-                parts, chosen, strict=True))
-            notes.append(f'{affected} of {len(chosen)} recordings: {sum(parts):.3g} s left out, '
-                         f'{reason} (most in {worst}: {most:.3g} s)')
+            most, worst = max(
+                (seconds, label) for seconds, (label, _) in zip(parts, chosen, strict=True)
+            )
+            notes.append(
+                f'{affected} of {len(chosen)} recordings: {sum(parts):.3g} s left out, '
+                f'{reason} (most in {worst}: {most:.3g} s)'
+            )
     return notes
 
 
@@ -87,9 +93,12 @@ def judged(samples: Samples, model: TreeModel, parameters: Array | None = None) 
     """Loads along world z against those of the given (or CAD) parameters, and moments."""
     predicted = inverse_dynamics(model, samples.motion, parameters)
     up = samples.rotation[:, 2, :]  # world z in base axes
-    return Loads(np.einsum('ni,ni->n', samples.wrench[:, :3], up),
-                 np.einsum('ni,ni->n', predicted[:, :3], up), samples.valid,
-                 samples.wrench[:, 3:5] - predicted[:, 3:5])
+    return Loads(
+        np.einsum('ni,ni->n', samples.wrench[:, :3], up),
+        np.einsum('ni,ni->n', predicted[:, :3], up),
+        samples.valid,
+        samples.wrench[:, 3:5] - predicted[:, 3:5],
+    )
 
 
 def scale_of_load(measured: Array, predicted: Array) -> float:
@@ -115,9 +124,16 @@ def scale_of_load(measured: Array, predicted: Array) -> float:
     return float(np.median(loaded))
 
 
-def select(raw: Raw, loads: Loads, tolerance: float, *, support: bool = True,
-           impacts: bool = True, identified: bool = False, unfit: BoolArray | None = None
-           ) -> Selection:
+def select(
+    raw: Raw,
+    loads: Loads,
+    tolerance: float,
+    *,
+    support: bool = True,
+    impacts: bool = True,
+    identified: bool = False,
+    unfit: BoolArray | None = None,
+) -> Selection:
     """Grid points at which the sensors carry the whole robot and nothing hits the ground.
 
     `tolerance` is the share of the load by which the vertical force may miss the model's, whose
@@ -129,9 +145,11 @@ def select(raw: Raw, loads: Loads, tolerance: float, *, support: bool = True,
         scale = 1.0  # identified parameters: then it is not light, but beside the sensors
     weight = scale * float(np.median(predicted[valid]))
     hits = find_impacts(raw, weight) if impacts else np.zeros(len(valid), dtype=bool)
-    left_out = {'a signal is missing': ~raw.valid,
-                'at the ends of stretches, which the filter spoils': raw.valid & ~valid,
-                'around impacts': hits & valid}
+    left_out = {
+        'a signal is missing': ~raw.valid,
+        'at the ends of stretches, which the filter spoils': raw.valid & ~valid,
+        'around impacts': hits & valid,
+    }
     if support:
         expected = scale * predicted
         # Jumps load several times the weight, and errors grow with the load.
@@ -148,7 +166,8 @@ def select(raw: Raw, loads: Loads, tolerance: float, *, support: bool = True,
         if unfit is not None:
             wide = _widened(unfit, round(0.05 * raw.rate)) & valid
             left_out['the moments do not fit (a foot on an edge, a wrong centre of pressure)'] = (
-                wide & ~near & ~hits)
+                wide & ~near & ~hits
+            )
     usable = ~np.any(list(left_out.values()), axis=0)
     seconds = {reason: float(mask.sum()) / raw.rate for reason, mask in left_out.items()}
     return Selection(usable, weight, seconds)

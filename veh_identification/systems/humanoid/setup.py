@@ -46,14 +46,20 @@ class Setup:
     notes: list[str] = field(default_factory=list)
 
 
-def set_up(urdf: str | Path, bags: Sequence[str | Path], validate: str | Path | None,
-           configuration: Configuration, progress: Progress | None = None) -> Setup:
+def set_up(
+    urdf: str | Path,
+    bags: Sequence[str | Path],
+    validate: str | Path | None,
+    configuration: Configuration,
+    progress: Progress | None = None,
+) -> Setup:
     """Read everything, cut the tree at its sensors, lock what rests, bring all to grids."""
     robot = load_robot(urdf)
     notes: list[str] = []
     paths = [*bags, *([validate] if validate is not None else [])]
-    recordings = [read_recording(bag, robot.moving_joints(), configuration, progress)
-                  for bag in paths]
+    recordings = [
+        read_recording(bag, robot.moving_joints(), configuration, progress) for bag in paths
+    ]
     for k, one in enumerate(recordings):
         notes.extend(f'{one.label}: {note}' for note in one.notes)
         if configuration.check_frames:
@@ -65,9 +71,12 @@ def set_up(urdf: str | Path, bags: Sequence[str | Path], validate: str | Path | 
     locked = _locked(robot, recordings, configuration, notes)
     model = robot.model(locked)
     raws = [gridded(one, model, configuration) for one in recordings]
-    notes.extend(f'{raw.label}: the robot\'s place on the plates comes from its IMU and legs; '
-                 'its drift and the plates\' vertical offset are left open'
-                 for raw in raws if raw.inertial is not None)
+    notes.extend(
+        f"{raw.label}: the robot's place on the plates comes from its IMU and legs; "
+        "its drift and the plates' vertical offset are left open"
+        for raw in raws
+        if raw.inertial is not None
+    )
     problem = make_problem(robot, model, configuration, raws[: len(bags)])
     if configuration.check_frames:
         for raw in raws:
@@ -75,12 +84,19 @@ def set_up(urdf: str | Path, bags: Sequence[str | Path], validate: str | Path | 
     if configuration.estimate_delays:
         recordings, raws, found = corrected(problem, recordings, raws)
         notes.extend(found)
-    return Setup(problem, tuple(recordings[: len(bags)]), tuple(raws[: len(bags)]),
-                 raws[-1] if validate is not None else None, locked, notes)
+    return Setup(
+        problem,
+        tuple(recordings[: len(bags)]),
+        tuple(raws[: len(bags)]),
+        raws[-1] if validate is not None else None,
+        locked,
+        notes,
+    )
 
 
-def _cuts(robot: Robot, recordings: Sequence[Recording], c: Configuration,
-          notes: list[str]) -> list[str]:
+def _cuts(
+    robot: Robot, recordings: Sequence[Recording], c: Configuration, notes: list[str]
+) -> list[str]:
     """Links at which sensors on the robot cut the tree."""
     found: dict[str, Wrench] = {}
     for recording in recordings:
@@ -92,31 +108,41 @@ def _cuts(robot: Robot, recordings: Sequence[Recording], c: Configuration,
         if wrench.frame not in robot.links:
             raise InputError(
                 f'{topic}: its frame {wrench.frame or "(no frame_id)"!r} is no link of '
-                f'{robot.path}; name the sensor\'s link as sensors.{topic} in the configuration')
+                f"{robot.path}; name the sensor's link as sensors.{topic} in the configuration"
+            )
         given = c.sensors.get(topic)
         cuts.extend(given.beyond if given is not None and given.beyond else [wrench.frame])
     beyond = robot.cut_at(cuts)
     if cuts and beyond.mass_beyond > 0.0:
-        notes.append(f'left out beyond the sensors ({", ".join(cuts)}): '
-                     f'{beyond.mass_beyond:.4g} kg of CAD mass')
+        notes.append(
+            f'left out beyond the sensors ({", ".join(cuts)}): '
+            f'{beyond.mass_beyond:.4g} kg of CAD mass'
+        )
     return cuts
 
 
-def _locked(robot: Robot, recordings: Sequence[Recording], c: Configuration,
-            notes: list[str]) -> dict[str, float]:
+def _locked(
+    robot: Robot, recordings: Sequence[Recording], c: Configuration, notes: list[str]
+) -> dict[str, float]:
     moving = robot.moving_joints()
     model: TreeModel = robot.model()
     locked = {name: value for name, value in c.locked_joints.items() if name in moving}
     for name in c.locked_joints:
         if name not in moving:
-            raise JointFindingError(f'locked_joints names {name!r}, which is no moving joint of '
-                               f'{robot.path}')
+            raise JointFindingError(
+                f'locked_joints names {name!r}, which is no moving joint of {robot.path}'
+            )
     for one in recordings:
-        unknown = [name for name in one.unknown_joints if name not in {
-            joint.name for joint in robot.joints}]
+        unknown = [
+            name
+            for name in one.unknown_joints
+            if name not in {joint.name for joint in robot.joints}
+        ]
         if unknown:
-            notes.append(f'{one.label}: joint_states names joints that {robot.path} does not '
-                         f'have, ignored: {", ".join(unknown)}')
+            notes.append(
+                f'{one.label}: joint_states names joints that {robot.path} does not '
+                f'have, ignored: {", ".join(unknown)}'
+            )
         for name in one.missing_joints:
             if name in locked or name not in moving:
                 continue
@@ -125,13 +151,15 @@ def _locked(robot: Robot, recordings: Sequence[Recording], c: Configuration,
                 raise JointFindingError(
                     f'{one.label}: joint_states never gives the joint {name} of {robot.path}, '
                     f'which moves {mass:.3g} kg; record it, or lock it with locked_joints in the '
-                    'configuration')
+                    'configuration'
+                )
             locked[name] = 0.0
-            notes.append(f'{one.label}: joint_states never gives the joint {name}, which moves '
-                         f'only {mass:.2g} kg; it is held at 0')
+            notes.append(
+                f'{one.label}: joint_states never gives the joint {name}, which moves '
+                f'only {mass:.2g} kg; it is held at 0'
+            )
     angles = {name: model.coordinate_is_angle(k) for k, name in enumerate(model.coordinate_names)}
-    rest = resting_joints(recordings, [n for n in moving if n not in locked], angles,
-                          c.lock_below)
+    rest = resting_joints(recordings, [n for n in moving if n not in locked], angles, c.lock_below)
     if rest:
         # Thousandths will do; adding zero turns -0.0 into 0.0.
         held = ', '.join(f'{name} {round(value, 3) + 0.0:.3f}' for name, value in rest.items())

@@ -44,13 +44,15 @@ class StanceMotion:
     rotation: Array  # (N, 3, 3)
     feet: Array  # (feet, N, 3) in the world
 
-    def zero_moment_point(self, model: TreeModel, parameters: Array | None = None
-                          ) -> tuple[Array, Array]:
+    def zero_moment_point(
+        self, model: TreeModel, parameters: Array | None = None
+    ) -> tuple[Array, Array]:
         """Point (N, 2) on the ground without horizontal moment, and the vertical force (N,)."""
         total = inverse_dynamics(model, self.motion, parameters)[:, :6]
         force = np.einsum('nij,nj->ni', self.rotation, total[:, :3])
-        moment = (np.einsum('nij,nj->ni', self.rotation, total[:, 3:])
-                  + np.cross(self.position, force))
+        moment = np.einsum('nij,nj->ni', self.rotation, total[:, 3:]) + np.cross(
+            self.position, force
+        )
         point = np.column_stack([-moment[:, 1], moment[:, 0]]) / force[:, 2:3]
         return point, force[:, 2]
 
@@ -58,8 +60,9 @@ class StanceMotion:
 class Stance:
     """A robot on one or more of its feet; the first foot's sole is the origin of the world."""
 
-    def __init__(self, model: TreeModel, feet: Sequence[str], supports: Sequence[int],
-                 places: Array) -> None:
+    def __init__(
+        self, model: TreeModel, feet: Sequence[str], supports: Sequence[int], places: Array
+    ) -> None:
         """`places` (feet, 3) are the soles' positions in the world, level and facing forward."""
         self.model, self.feet, self.supports = model, tuple(feet), tuple(supports)
         self.places = np.asarray(places, float)
@@ -111,20 +114,27 @@ class Stance:
         local = bodies.orientation[:, frame.body]
         return bodies.position[:, frame.body] + local @ frame.translation, local @ frame.rotation
 
-    def motion(self, coordinates: Array, rates: Array, seconds: Array, period: float,
-               start: Array) -> StanceMotion:
+    def motion(
+        self, coordinates: Array, rates: Array, seconds: Array, period: float, start: Array
+    ) -> StanceMotion:
         """One period sampled uniformly without its end; derivatives of the coordinates given."""
         q = self.joints(coordinates, start)
         qd, qdd = periodic_derivatives(q, period)
         qd[:, self.free], qdd[:, self.free] = rates[:, 6:], seconds[:, 6:]
         velocity, acceleration = pose_rates(coordinates[:, :6], rates[:, :6], seconds[:, :6])
         rotation = base_rotation(coordinates)
-        linear, omega, alpha = (np.einsum('nji,nj->ni', rotation, one) for one in (
-            acceleration[:, :3], velocity[:, 3:], acceleration[:, 3:]))
+        linear, omega, alpha = (
+            np.einsum('nji,nj->ni', rotation, one)
+            for one in (acceleration[:, :3], velocity[:, 3:], acceleration[:, 3:])
+        )
         motion = floating_base_motion(q, qd, qdd, linear, omega, alpha, rotation)
         position = coordinates[:, :3]
-        feet = np.array([position + np.einsum('nij,nj->ni', rotation, self._sole(q, k)[0])
-                         for k in range(len(self.feet))])
+        feet = np.array(
+            [
+                position + np.einsum('nij,nj->ni', rotation, self._sole(q, k)[0])
+                for k in range(len(self.feet))
+            ]
+        )
         return StanceMotion(motion, position, rotation, feet)
 
 

@@ -50,8 +50,10 @@ def tared(recording: Recording) -> tuple[Recording, list[str]]:
         wrenches.append(replace(one, series=series, tared=True))
         if np.linalg.norm(found.offset[:3]) > WORTH_SAYING * load:
             shown = ', '.join(f'{value:.3g}' for value in found.offset)
-            notes.append(f'{recording.label}: {one.topic} shows {shown} (N, N m) while it is '
-                         f'empty ({found.seconds:.3g} s); taken off')
+            notes.append(
+                f'{recording.label}: {one.topic} shows {shown} (N, N m) while it is '
+                f'empty ({found.seconds:.3g} s); taken off'
+            )
     return replace(recording, wrenches=tuple(wrenches)), notes
 
 
@@ -82,8 +84,11 @@ def empty_plate(series: TimeSeries, load: float) -> Empty | None:
 def _inner_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Runs of at least FEWEST_BLOCKS without their first and last element."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return [(int(first) + 1, int(last) - 1) for first, last in zip(
-        edges[::2], edges[1::2], strict=True) if last - first >= FEWEST_BLOCKS]
+    return [
+        (int(first) + 1, int(last) - 1)
+        for first, last in zip(edges[::2], edges[1::2], strict=True)
+        if last - first >= FEWEST_BLOCKS
+    ]
 
 
 def _flat(force: Array, load: float) -> bool:

@@ -45,14 +45,18 @@ def check_units(recording: Recording, robot: Robot) -> None:
 def _check_degrees(recording: Recording, robot: Robot) -> None:
     """Revolute joints have stops: hardly one covers a turn, and never many of them."""
     revolute = {joint.name for joint in robot.joints if joint.type == 'revolute'}
-    ranges = {name: float(np.ptp(np.percentile(values, [1.0, 99.0])))
-              for name in revolute if (values := recording.joint(name)) is not None}
+    ranges = {
+        name: float(np.ptp(np.percentile(values, [1.0, 99.0])))
+        for name in revolute
+        if (values := recording.joint(name)) is not None
+    }
     wide = [name for name, value in ranges.items() if value > TURN]
     if len(wide) >= max(2.0, TURNING_SHARE * len(ranges)):
         name = max(wide, key=lambda one: ranges[one])
         raise UnitFindingError(
             f'{recording.label}: joint_states seems to be in degrees, expected rad: {len(wide)} '
-            f'joints cover more than a turn, {name} {ranges[name]:.3g}')
+            f'joints cover more than a turn, {name} {ranges[name]:.3g}'
+        )
 
 
 def _loaded(plate: Wrench) -> Array:
@@ -66,22 +70,28 @@ def _check_moments(label: str, plate: Wrench) -> None:
     rows = _loaded(plate)
     if not len(rows):
         return
-    arm = float(np.median(np.linalg.norm(rows[:, 3:], axis=1)
-                          / np.linalg.norm(rows[:, :3], axis=1)))
+    arm = float(
+        np.median(np.linalg.norm(rows[:, 3:], axis=1) / np.linalg.norm(rows[:, :3], axis=1))
+    )
     if arm > FAR_PRESSURE:
         raise UnitFindingError(
             f'{label}: the moments of {plate.topic} put the force {arm:.3g} m away from the '
-            'origin of its frame: they seem to be in N mm, expected N m')
+            'origin of its frame: they seem to be in N mm, expected N m'
+        )
 
 
 def _check_distance(recording: Recording, plates: Sequence[Wrench]) -> None:
     place = np.median(recording.base.values[:, :3], axis=0)
-    near = min(float(np.linalg.norm(place - plate.pose.position))
-               for plate in plates if plate.pose is not None)
+    near = min(
+        float(np.linalg.norm(place - plate.pose.position))
+        for plate in plates
+        if plate.pose is not None
+    )
     if near > FAR_BASE:
         raise UnitFindingError(
             f'{recording.label}: {recording.base.label} is {near:.3g} m away from the nearest '
-            'plate: is it in mm, or in another frame than the plates\' poses?')
+            "plate: is it in mm, or in another frame than the plates' poses?"
+        )
 
 
 def _check_upright(recording: Recording, plates: Sequence[Wrench], least: float) -> None:
@@ -101,7 +111,8 @@ def _check_upright(recording: Recording, plates: Sequence[Wrench], least: float)
     # Other directions are for the test of signs and frames.
     if axis != 2 and axis == int(np.argmax(np.abs(arm))) and total[axis] * arm[axis] > 0.0:
         raise UnitFindingError(
-            f'{recording.label}: the plates\' mean force points along '
+            f"{recording.label}: the plates' mean force points along "
             f'{"-" if total[axis] < 0 else "+"}{"xyz"[axis]} of the world, where the base is, '
-            'expected +z: gravity is taken along -z, so give base pose and plates\' poses in a '
-            'world with z up')
+            "expected +z: gravity is taken along -z, so give base pose and plates' poses in a "
+            'world with z up'
+        )

@@ -15,8 +15,14 @@ from veh_identification.systems.humanoid.robot import Robot, link_parameters, pa
 
 Array = NDArray[np.float64]
 
-_ENTRIES = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (1, 2),
-            'izz': (2, 2)}
+_ENTRIES = {
+    'ixx': (0, 0),
+    'ixy': (0, 1),
+    'ixz': (0, 2),
+    'iyy': (1, 1),
+    'iyz': (1, 2),
+    'izz': (2, 2),
+}
 
 
 def identified_urdf(robot: Robot, parameters: Mapping[str, Array]) -> bytes:
@@ -29,8 +35,12 @@ def identified_urdf(robot: Robot, parameters: Mapping[str, Array]) -> bytes:
     # Declaration, comments and line ends around the robot element stay byte for byte.
     begin = robot.text.index(b'<robot')
     end = robot.text.rindex(b'</robot>') + len(b'</robot>')
-    body: bytes = etree.tostring(root, encoding=root.getroottree().docinfo.encoding or 'utf-8',
-                                 xml_declaration=False, with_tail=False)
+    body: bytes = etree.tostring(
+        root,
+        encoding=root.getroottree().docinfo.encoding or 'utf-8',
+        xml_declaration=False,
+        with_tail=False,
+    )
     text = robot.text[:begin] + body + robot.text[end:]
     _check(text, parameters)
     return text

@@ -9,5 +9,12 @@ from veh_identification.systems.observing.online import (
 )
 from veh_identification.systems.observing.steps import Stepper
 
-__all__ = ['Arrivals', 'Item', 'ObservedSystem', 'OnlineObserver', 'OnlineOptions', 'Session',
-           'Stepper']
+__all__ = [
+    'Arrivals',
+    'Item',
+    'ObservedSystem',
+    'OnlineObserver',
+    'OnlineOptions',
+    'Session',
+    'Stepper',
+]

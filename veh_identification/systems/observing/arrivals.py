@@ -87,8 +87,12 @@ class Arrivals:
         if record.newest_ns is None or time_ns > record.newest_ns:
             record.newest_ns = time_ns
         watermark, newest = self.merge.watermark, self.merge.newest
-        if watermark is None or newest is None or time_ns > watermark or (
-                newest - time_ns > self.window_ns):
+        if (
+            watermark is None
+            or newest is None
+            or time_ns > watermark
+            or (newest - time_ns > self.window_ns)
+        ):
             self.merge.push(key, time_ns, payload)
         elif self._seen(key, time_ns):
             record.duplicate += 1

@@ -171,8 +171,14 @@ class OnlineObserver:
         if self.arrivals.window_ns > self.arrivals.lag_ns:
             # belated samples may have to wait for their turn to be computed again
             memory = 3 * self.arrivals.window_ns // session.step_ns
-        self.stepper = Stepper(session.filter, session.origin_ns, session.step_ns, session.inputs,
-                               session.pseudo, memory)
+        self.stepper = Stepper(
+            session.filter,
+            session.origin_ns,
+            session.step_ns,
+            session.inputs,
+            session.pseudo,
+            memory,
+        )
         self.starts += 1
         waiting, self._waiting = self._waiting, []
         for item in waiting:
@@ -206,7 +212,8 @@ class OnlineObserver:
         stepper, session = self.stepper, self.session
         assert stepper is not None and session is not None
         try:
-            stepper.run(watermark_ns,
-                        lambda k, found: self._made(session, stepper.end_ns(k), found))
+            stepper.run(
+                watermark_ns, lambda k, found: self._made(session, stepper.end_ns(k), found)
+            )
         except EstimationError as error:
             self.restart(f'the model cannot go on ({error}): the observer starts anew')

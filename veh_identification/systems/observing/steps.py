@@ -42,9 +42,15 @@ class Stepper:
     `memory` is the number of past steps that belated measurements can reach.
     """
 
-    def __init__(self, filter_: ErrorEKF, origin_ns: int, step_ns: int,
-                 inputs: Callable[[int, int], Any],
-                 pseudo: Callable[[int, float], list[Measurement]], memory: int = 0) -> None:
+    def __init__(
+        self,
+        filter_: ErrorEKF,
+        origin_ns: int,
+        step_ns: int,
+        inputs: Callable[[int, int], Any],
+        pseudo: Callable[[int, float], list[Measurement]],
+        memory: int = 0,
+    ) -> None:
         self.filter, self.origin_ns, self.step_ns = filter_, origin_ns, step_ns
         self.dt = step_ns * 1e-9
         self.count = 0  # steps made
@@ -129,8 +135,11 @@ class Stepper:
             if number and step.before is not None:
                 step.before = self.filter.snapshot()
             step.measurements.sort(key=_order)
-            found += [i for i in self.filter.step(self.dt, step.inputs, step.measurements)
-                      if (i.sensor, i.time) in self._belated]
+            found += [
+                i
+                for i in self.filter.step(self.dt, step.inputs, step.measurements)
+                if (i.sensor, i.time) in self._belated
+            ]
         self.repeated += len(steps)
         self._allowed = self.count + int(len(steps) / AGAIN)
         self._belated.clear()
