@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from veh_identification.simulation.car_exact import EXACT_TRUTH, ExactCar
-from veh_identification.simulation.car_exact_sensors import ExactSensors, exact_recording
+from veh_identification.simulation.car.exact.motion import EXACT_TRUTH, ExactCar
+from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
-from veh_identification.systems.car.identify import identify_recordings
+from veh_identification.systems.car.estimation.identify import identify_recordings
 from veh_identification.systems.car.parameters import CORNERS, NAMES
-from veh_identification.systems.car.recording import CarRecording
+from veh_identification.systems.car.recording.reader import CarRecording
 
 PART = 'car'
 RATE = 200.0

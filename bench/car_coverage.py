@@ -11,18 +11,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veh_identification.simulation.car_manoeuvres import KMH, Manoeuvre
-from veh_identification.simulation.car_scenarios import car_recording, default_configuration
-from veh_identification.simulation.car_vehicle import random_vehicle
+from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
+from veh_identification.simulation.car.scenarios import car_recording, default_configuration
+from veh_identification.simulation.car.vehicle import random_vehicle
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording import CarRecording
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.types import Array
 
 PART = 'car-coverage'
-Array = NDArray[np.float64]
 #: Speed [km/h], steering frequency [Hz], lateral acceleration [m/s^2]; the first three alone.
 RUNS = (
     (90.0, 0.45, 4.0),

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.identification import FactoryBlocks, identify
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 EQUATIONS = 6
 BLOCK = 2048
 

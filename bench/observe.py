@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from veh_identification.runtime.bags import BagWriter
-from veh_identification.simulation import buggy_bag, four_bar_bag
-from veh_identification.systems import four_bar_command
-from veh_identification.systems.buggy import command
+from veh_identification.simulation import four_bar as four_bar_bag
+from veh_identification.simulation.vehicle import bag as buggy_bag
+from veh_identification.systems.four_bar import command as four_bar_command
+from veh_identification.systems.vehicle import command
 
 PART = 'observe'
 REPEATS = 3

@@ -16,17 +16,17 @@ from scipy.stats import chi2
 
 from veh_identification.fusion.geodesy import Datum
 from veh_identification.observation.sensors import count_angle
-from veh_identification.simulation.buggy_bag import body_rates, point_motion
-from veh_identification.simulation.buggy_drive import Truth, circle, simulate_truth, true_car
-from veh_identification.systems.buggy.configuration import Configuration
-from veh_identification.systems.buggy.loading import load
-from veh_identification.systems.buggy.metrics import errors
-from veh_identification.systems.buggy.observer import find_start, make_filter
-from veh_identification.systems.buggy.recording import Recording
-from veh_identification.systems.buggy.run import Run, observe
-from veh_identification.systems.buggy.series import Series
+from veh_identification.simulation.vehicle.bag import body_rates, point_motion
+from veh_identification.simulation.vehicle.drive import Truth, circle, simulate_truth, true_car
+from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.observer.observer import find_start, make_filter
+from veh_identification.systems.vehicle.observer.run import Run, observe
+from veh_identification.systems.vehicle.recording.reader import Recording
+from veh_identification.systems.vehicle.recording.series import Series
+from veh_identification.systems.vehicle.results.metrics import errors
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 PART = 'observe_cases'
 THESIS_NOISY = 0.0706  # rms of x in Table 8: 1 m^2 of noise on the fixes
 

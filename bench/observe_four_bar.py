@@ -17,7 +17,8 @@ import numpy as np
 
 from veh_identification.multibody.inertia import from_centre_of_mass
 from veh_identification.multibody.natural import NaturalBuilder, NaturalModel
-from veh_identification.systems import four_bar, four_bar_run
+from veh_identification.systems.four_bar import model as four_bar
+from veh_identification.systems.four_bar import run as four_bar_run
 
 STEP = 0.002
 WANTED = 20.0

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.design.parallel.excitation import design
 from veh_identification.identification.trajectory import FourierTrajectory
-from veh_identification.simulation.hexapod import (
+from veh_identification.simulation.parallel.closed_loop import mean_square, tracking_errors
+from veh_identification.simulation.parallel.scenarios import (
     HexapodSensors,
     PeriodicRun,
     circle,
@@ -19,16 +21,14 @@ from veh_identification.simulation.hexapod import (
     executed,
     true_parameters,
 )
-from veh_identification.simulation.hexapod_control import mean_square, tracking_errors
-from veh_identification.systems.hexapod import load_configuration
-from veh_identification.systems.hexapod.estimation import (
+from veh_identification.systems.parallel import load_configuration
+from veh_identification.systems.parallel.estimation.likelihood import (
     equations,
     gauss_markov,
     maximum_likelihood,
     pooled_force_covariance,
 )
-from veh_identification.systems.hexapod.excitation import design
-from veh_identification.systems.hexapod.processing import PeriodicRecord, average_record
+from veh_identification.systems.parallel.processing import PeriodicRecord, average_record
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -10,11 +10,11 @@ from scipy.optimize import least_squares
 
 from veh_identification.identification.gauss_markov import whitening
 from veh_identification.identification.trajectory import pose_rates
-from veh_identification.systems.hexapod.estimation import pooled_force_covariance
-from veh_identification.systems.hexapod.geometry import LEGS
-from veh_identification.systems.hexapod.kinematics import inverse_kinematics
-from veh_identification.systems.hexapod.model import HexapodModel
-from veh_identification.systems.hexapod.processing import PeriodicRecord, measured_pose
+from veh_identification.systems.parallel.estimation.likelihood import pooled_force_covariance
+from veh_identification.systems.parallel.model.geometry import LEGS
+from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
+from veh_identification.systems.parallel.model.model import HexapodModel
+from veh_identification.systems.parallel.processing import PeriodicRecord, measured_pose
 
 
 def coefficient_likelihood(

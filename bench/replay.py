@@ -20,7 +20,7 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
 from veh_identification.runtime.bags import BagWriter
-from veh_identification.runtime.replay_bag import replay_graph
+from veh_identification.runtime.replay.bag import replay_graph
 from veh_identification.simulation.drive import Drive
 from veh_identification.simulation.sensors import DriveSensors, simulate_drive
 

@@ -8,12 +8,13 @@ lines, which the tests run. Configurations may be given as a path, as the name o
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veh_identification.errors import BagError, UsageError
+from veh_identification.types import Progress
 
 if TYPE_CHECKING:
     from veh_identification.identification import IdentificationResult
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
     from veh_identification.runtime.bags import read_columns as read_columns
     from veh_identification.runtime.convert import convert as convert
     from veh_identification.runtime.convert import read_mapping as read_mapping
-    from veh_identification.runtime.replay_bag import replay_graph as replay_graph
+    from veh_identification.runtime.replay.bag import replay_graph as replay_graph
     from veh_identification.simulation.scenarios import simulate as simulate
-    from veh_identification.systems.buggy.run import Run
     from veh_identification.systems.car.configuration import CarConfiguration
-    from veh_identification.systems.car.recording import CarRecording
-    from veh_identification.systems.hexapod import Configuration as HexapodConfiguration
-    from veh_identification.systems.hexapod import PeriodicRecord
+    from veh_identification.systems.car.recording.reader import CarRecording
     from veh_identification.systems.humanoid.command import Outcome
+    from veh_identification.systems.parallel import Configuration as HexapodConfiguration
+    from veh_identification.systems.parallel import PeriodicRecord
+    from veh_identification.systems.vehicle.observer.run import Run
 
 #: What this module hands on as it is.
 _ELSEWHERE = {
@@ -38,7 +39,7 @@ _ELSEWHERE = {
     'convert': 'veh_identification.runtime.convert',
     'read_columns': 'veh_identification.runtime.bags',
     'read_mapping': 'veh_identification.runtime.convert',
-    'replay_graph': 'veh_identification.runtime.replay_bag',
+    'replay_graph': 'veh_identification.runtime.replay.bag',
     'save': 'veh_identification.identification',
     'simulate': 'veh_identification.simulation.scenarios',
     'to_table': 'veh_identification.identification',
@@ -65,7 +66,6 @@ __all__ = [
     'simulate',
     'to_table',
 ]
-Progress = Callable[[int, int], None]
 
 
 def __getattr__(name: str) -> Any:
@@ -163,7 +163,7 @@ def read_car(
     bag: str | Path, car: CarConfiguration | str | Path, progress: Progress | None = None
 ) -> CarRecording:
     """The signals of a car that `identify_car` needs, from one recording."""
-    from veh_identification.systems.car.recording import read_recording
+    from veh_identification.systems.car.recording.reader import read_recording
 
     return read_recording(bag, load_car(car) if isinstance(car, (str, Path)) else car, progress)
 
@@ -176,7 +176,7 @@ def identify_car(
 ) -> IdentificationResult:
     """The 33 parameters of a car; `options` are those of `systems.car.command.make_options`."""
     from veh_identification.systems.car.command import make_options
-    from veh_identification.systems.car.identify import identify_recordings
+    from veh_identification.systems.car.estimation.identify import identify_recordings
 
     configuration = load_car(car) if isinstance(car, (str, Path)) else car
     return identify_recordings(recordings, configuration, make_options(options), validation)
@@ -211,14 +211,14 @@ def identify_humanoid(
 
 def load_parallel(config: str | Path | None = None) -> HexapodConfiguration:
     """Geometry, model structure, limits and excitation of a six-legged parallel robot."""
-    from veh_identification.systems.hexapod import load_configuration
+    from veh_identification.systems.parallel import load_configuration
 
     return load_configuration(None if config is None else _file(config))
 
 
 def read_parallel(bag: str | Path, robot: HexapodConfiguration | None = None) -> PeriodicRecord:
     """The mean period of a recording, with the scatter of the periods about it."""
-    from veh_identification.systems.hexapod import periodic_record, read_legs
+    from veh_identification.systems.parallel import periodic_record, read_legs
 
     excitation = (robot or load_parallel()).excitation
     if excitation is None:
@@ -235,10 +235,10 @@ def identify_parallel(
 
     A model that does not explain the forces is refused; lesser doubts are in `input['warnings']`.
     """
-    from veh_identification.systems import hexapod
-    from veh_identification.systems.hexapod.estimation import with_cutoff
-    from veh_identification.systems.hexapod.misfit import judge
-    from veh_identification.systems.hexapod.validation import held_out, validate_model
+    from veh_identification.systems import parallel as hexapod
+    from veh_identification.systems.parallel.checks import judge
+    from veh_identification.systems.parallel.estimation.likelihood import with_cutoff
+    from veh_identification.systems.parallel.estimation.validation import held_out, validate_model
 
     robot = robot or load_parallel()
     model, found = robot.model(), list(records)
@@ -276,16 +276,16 @@ def observe_vehicle(
     Where the bag holds a truth, `metrics['coordinates']` compares the observer with it, and beside
     it the uncorrected model.
     """
-    from veh_identification.systems.buggy.command import (
+    from veh_identification.systems.vehicle.command import (
         make_system,
         offline_options,
         uncorrected,
     )
-    from veh_identification.systems.buggy.loading import load
-    from veh_identification.systems.buggy.metrics import summary
-    from veh_identification.systems.buggy.recording import read
-    from veh_identification.systems.buggy.run import observe_arrivals
-    from veh_identification.systems.buggy.vehicle import Vehicle
+    from veh_identification.systems.vehicle.loading import load
+    from veh_identification.systems.vehicle.model.vehicle import Vehicle
+    from veh_identification.systems.vehicle.observer.run import observe_arrivals
+    from veh_identification.systems.vehicle.recording.reader import read
+    from veh_identification.systems.vehicle.results.metrics import summary
 
     file = None if config is None else _file(config)
     car = load(file)

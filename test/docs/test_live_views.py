@@ -11,7 +11,7 @@ import pytest
 import yaml
 from message_paths import NUMBERS, filters, resolve
 
-from veh_identification.node_reference import EXAMPLES, inspect_node
+from veh_identification.nodes.reference import EXAMPLES, inspect_node
 from veh_identification.runtime.graph import GRAPHS
 from veh_identification.systems.car.parameters import NAMES as CAR_NAMES
 

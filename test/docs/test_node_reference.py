@@ -9,8 +9,8 @@ import pytest
 
 from veh_identification.cli.main import main
 from veh_identification.errors import ParameterError
-from veh_identification.node_reference import all_nodes, inspect_graph, inspect_node
-from veh_identification.node_reference_text import markdown
+from veh_identification.nodes.reference import all_nodes, inspect_graph, inspect_node
+from veh_identification.nodes.reference_text import markdown
 from veh_identification.runtime.graph import GRAPHS, find_node
 
 DOCS = Path(__file__).parents[2] / 'docs'

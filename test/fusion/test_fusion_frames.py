@@ -5,8 +5,8 @@ import pytest
 
 from veh_identification.fusion import rotation
 from veh_identification.fusion.frames import FrameError, StaticFrames, Transform
+from veh_identification.fusion.instruments import move_wrench, wrench_in_base
 from veh_identification.fusion.mounts import MountTable
-from veh_identification.fusion.wrenches import move_wrench, wrench_in_base
 
 
 def matrix(t: Transform) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
 from veh_identification.multibody.base_parameters import structural_base_parameters
@@ -13,8 +12,7 @@ from veh_identification.multibody.inertia import from_pseudo_inertia
 from veh_identification.multibody.motion import floating_base_motion
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import REVOLUTE, BodySpec, assemble
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from veh_identification.multibody.base_parameters import (
 from veh_identification.multibody.closed_form import closed_form_base_parameters
 from veh_identification.multibody.mdh import load_mdh
 from veh_identification.multibody.motion import floating_base_motion, random_motion
+from veh_identification.multibody.parameter_relations import tie_parameters
 from veh_identification.multibody.regressor import Regressor
-from veh_identification.multibody.ties import tie_parameters
 from veh_identification.multibody.tree import PRISMATIC, REVOLUTE
 from veh_identification.multibody.urdf import load_urdf, parse_urdf
 

@@ -11,8 +11,8 @@ from veh_identification.errors import EstimationError, ModelError
 from veh_identification.multibody.base_parameters import structural_base_parameters
 from veh_identification.multibody.locking import lock_joints
 from veh_identification.multibody.mdh import load_mdh, parse_mdh
+from veh_identification.multibody.parameter_relations import tie_parameters
 from veh_identification.multibody.regressor import Regressor
-from veh_identification.multibody.ties import tie_parameters
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.multibody.urdf import load_urdf, parse_urdf
 

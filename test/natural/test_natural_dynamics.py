@@ -8,7 +8,7 @@ from scipy.special import ellipk
 from veh_identification.errors import EstimationError
 from veh_identification.multibody.inertia import from_centre_of_mass
 from veh_identification.multibody.natural import NaturalBuilder, NaturalModel
-from veh_identification.systems import four_bar
+from veh_identification.systems.four_bar import model as four_bar
 
 
 def run(model: NaturalModel, dt: float, count: int) -> np.ndarray:

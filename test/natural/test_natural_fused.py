@@ -6,7 +6,7 @@ import pytest
 from veh_identification.errors import EstimationError
 from veh_identification.multibody.natural.fused import shift_independent, step_with_r
 from veh_identification.observation import ObservedModel
-from veh_identification.systems import four_bar
+from veh_identification.systems.four_bar import model as four_bar
 
 
 @pytest.fixture

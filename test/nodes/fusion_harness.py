@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from veh_identification.nodes.sensor_fusion import SensorFusion
+from veh_identification.nodes.sensor_fusion.node import SensorFusion
 from veh_identification.runtime import messages
-from veh_identification.runtime.replay import ReplayEngine
+from veh_identification.runtime.replay.engine import ReplayEngine
 
 START = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000

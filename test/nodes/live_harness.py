@@ -9,11 +9,11 @@ import numpy as np
 
 from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.multibody.inertia import from_centre_of_mass
-from veh_identification.nodes.sensor_fusion import SensorFusion
+from veh_identification.nodes.sensor_fusion.node import SensorFusion
 from veh_identification.runtime import messages
 from veh_identification.runtime.graph import find_config
-from veh_identification.runtime.replay import ReplayEngine
-from veh_identification.simulation.humanoid_motion import HumanoidMotion, Sampled, world_wrench
+from veh_identification.runtime.replay.engine import ReplayEngine
+from veh_identification.simulation.humanoid.motion import HumanoidMotion, Sampled, world_wrench
 
 STATE = 'veh_identification/msg/FusedState'
 

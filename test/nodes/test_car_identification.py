@@ -10,21 +10,21 @@ import pytest
 from live_harness import Item, run
 
 from veh_identification.errors import EstimationError, ParameterError
-from veh_identification.nodes.car_advice import BRAKE, ROUGH, advice
-from veh_identification.nodes.car_chunks import OVERLAP, CarChunks
-from veh_identification.nodes.car_identification import CarIdentification
-from veh_identification.nodes.car_live import CarLive
+from veh_identification.nodes.car_identification.node import CarIdentification
 from veh_identification.runtime import messages
-from veh_identification.simulation.car_messages import readings, static_transforms
-from veh_identification.simulation.car_scenarios import (
+from veh_identification.simulation.car.messages import readings, static_transforms
+from veh_identification.simulation.car.scenarios import (
     car_recording,
     default_configuration,
     run_sensors,
     sine_steer,
 )
-from veh_identification.simulation.car_vehicle import Vehicle
+from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.live.accumulation import CarLive
+from veh_identification.systems.car.live.advice import BRAKE, ROUGH, advice
+from veh_identification.systems.car.live.chunks import OVERLAP, CarChunks
 from veh_identification.systems.car.parameters import NAMES, scales
 
 NAME = 'car_identification'

@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 from live_harness import Item, run
 
-from veh_identification.nodes.car_advice import SINE
-from veh_identification.nodes.car_chunks import OVERLAP
-from veh_identification.nodes.car_identification import CarIdentification
-from veh_identification.nodes.car_live import CarLive
-from veh_identification.simulation.car_manoeuvres import KMH, Manoeuvre
-from veh_identification.simulation.car_messages import readings, static_transforms
-from veh_identification.simulation.car_scenarios import (
+from veh_identification.nodes.car_identification.node import CarIdentification
+from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
+from veh_identification.simulation.car.messages import readings, static_transforms
+from veh_identification.simulation.car.scenarios import (
     car_recording,
     default_configuration,
     run_sensors,
     sine_steer,
 )
-from veh_identification.simulation.car_vehicle import Vehicle
+from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
-from veh_identification.systems.car.identify import CarOptions
+from veh_identification.systems.car.estimation.identify import CarOptions
+from veh_identification.systems.car.live.accumulation import CarLive
+from veh_identification.systems.car.live.advice import SINE
+from veh_identification.systems.car.live.chunks import OVERLAP
 
 NAME = 'car_identification'
 CHUNK = 10.0
@@ -164,13 +164,13 @@ WARM = """
 import sys
 import numba.core.dispatcher as dispatcher
 import numpy as np
-from veh_identification.nodes.live_rows import row_filter
+from veh_identification.identification.rows import row_filter
 from veh_identification.signals import decimate
-from veh_identification.nodes.car_live import CarLive
-from veh_identification.nodes.car_warm_up import warm_up
-from veh_identification.simulation.car_scenarios import car_recording, default_configuration
-from veh_identification.simulation.car_scenarios import sine_steer
-from veh_identification.systems.car.identify import CarOptions
+from veh_identification.systems.car.live.accumulation import CarLive
+from veh_identification.nodes.car_identification.warm_up import warm_up
+from veh_identification.simulation.car.scenarios import car_recording, default_configuration
+from veh_identification.simulation.car.scenarios import sine_steer
+from veh_identification.systems.car.estimation.identify import CarOptions
 
 def compiled():
     return {f'{name}.{key}': len(value.overloads)

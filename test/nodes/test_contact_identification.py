@@ -9,16 +9,16 @@ import pytest
 from live_harness import Item, run
 
 from veh_identification.errors import ParameterError
-from veh_identification.nodes.contact_identification import (
+from veh_identification.nodes.contact_identification.node import (
     PLATE_LEVER,
     START_LEVER,
     ContactIdentification,
 )
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter
-from veh_identification.simulation.humanoid import robot_path, write_walk
+from veh_identification.simulation.humanoid.scenarios import robot_path, write_walk
 from veh_identification.systems.humanoid import command
-from veh_identification.systems.humanoid.prior import link_prior, links_to_base
+from veh_identification.systems.humanoid.estimation.prior import link_prior, links_to_base
 from veh_identification.systems.humanoid.robot import load_robot
 
 NAME = 'contact_identification'

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from live_harness import Item, LoadedMotion, run
 
-from veh_identification.nodes.contact_identification import ContactIdentification
-from veh_identification.simulation.humanoid import robot_path
-from veh_identification.simulation.humanoid_gait import walking
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors, readings
+from veh_identification.nodes.contact_identification.node import ContactIdentification
+from veh_identification.simulation.humanoid.gait import walking
+from veh_identification.simulation.humanoid.scenarios import robot_path
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors, readings
 from veh_identification.systems.humanoid.robot import load_robot
 
 NAME = 'contact_identification'

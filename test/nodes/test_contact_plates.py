@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from veh_identification.nodes.contact_plates import PlatePlaces
 from veh_identification.runtime import messages
+from veh_identification.systems.humanoid.live.plates import PlatePlaces
 
 
 def transforms(*entries) -> object:

@@ -12,14 +12,15 @@ import pytest
 from live_harness import Item, Sink
 
 from veh_identification.errors import ParameterError
-from veh_identification.nodes.error_ekf import ErrorEkf
+from veh_identification.nodes.error_ekf.node import ErrorEkf
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.messages import header, new, stamp_ns
-from veh_identification.runtime.replay import ReplayEngine
-from veh_identification.simulation import buggy_bag, four_bar_bag
-from veh_identification.systems import four_bar_command
-from veh_identification.systems.buggy import command
+from veh_identification.runtime.replay.engine import ReplayEngine
+from veh_identification.simulation import four_bar as four_bar_bag
+from veh_identification.simulation.vehicle import bag as buggy_bag
+from veh_identification.systems.four_bar import command as four_bar_command
+from veh_identification.systems.vehicle import command
 
 SECONDS = 3.0
 START = buggy_bag.EPOCH_NS

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from veh_identification.errors import ParameterError
-from veh_identification.nodes.parallel_identification import ParallelIdentification
+from veh_identification.nodes.parallel_identification.node import ParallelIdentification
 from veh_identification.runtime import messages
-from veh_identification.runtime.replay import ReplayEngine
-from veh_identification.simulation.hexapod import (
+from veh_identification.runtime.replay.engine import ReplayEngine
+from veh_identification.simulation.parallel.scenarios import (
     EPOCH_NS,
     TRUTH,
     HexapodSensors,
     default_excitation,
     exact_run,
 )
-from veh_identification.systems.hexapod.configuration import load_configuration
-from veh_identification.systems.hexapod.geometry import LEGS
-from veh_identification.systems.hexapod.live import LiveIdentification, LiveOptions
+from veh_identification.systems.parallel.configuration import load_configuration
+from veh_identification.systems.parallel.live.accumulation import LiveIdentification, LiveOptions
+from veh_identification.systems.parallel.model.geometry import LEGS
 
 RATE = 100.0
 STEP = 10_000_000

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fusion_harness import SECOND, START, Recorded, Sink, imu, is_counted, joints, odometry
 
-from veh_identification.nodes.sensor_fusion import SensorFusion
-from veh_identification.runtime.replay import ReplayEngine
+from veh_identification.nodes.sensor_fusion.node import SensorFusion
+from veh_identification.runtime.replay.engine import ReplayEngine
 
 MS = 1_000_000
 PARAMETERS = {'rate': 50.0, 'joints.topic': 'joint_states', 'odometry.topic': 'odom'}

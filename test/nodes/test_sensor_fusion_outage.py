@@ -9,7 +9,7 @@ import pytest
 
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.bags.columns import read_columns
-from veh_identification.runtime.replay_bag import replay_graph
+from veh_identification.runtime.replay.bag import replay_graph
 from veh_identification.simulation.scenarios import simulate
 
 SILENCE = (12.0, 22.0)

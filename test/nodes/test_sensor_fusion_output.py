@@ -7,7 +7,7 @@ import pytest
 
 from veh_identification.fusion.joints import JointReading
 from veh_identification.fusion.state import BaseState, FusedState
-from veh_identification.nodes.sensor_fusion_output import (
+from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
     odometry_message,
     odometry_writer,

@@ -18,7 +18,7 @@ from veh_identification.observation import (
     observability,
     observer_poles,
 )
-from veh_identification.systems import four_bar
+from veh_identification.systems.four_bar import model as four_bar
 
 DT = 0.002
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from veh_identification.errors import EstimationError, ParameterError
-from veh_identification.systems import four_bar
-from veh_identification.systems.four_bar_online import FourBarSystem
-from veh_identification.systems.observing import Item, OnlineObserver, OnlineOptions
+from veh_identification.observation.streaming import Item, OnlineObserver, OnlineOptions
+from veh_identification.systems.four_bar import model as four_bar
+from veh_identification.systems.four_bar.online import FourBarSystem
 
 START = 1_700_000_000_000_000_000
 STEP = 5_000_000

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from veh_identification.systems.buggy.samples import part_key
-from veh_identification.systems.observing.collector import set_aside, set_aside_for_good
+from veh_identification.observation.streaming.collector import set_aside, set_aside_for_good
+from veh_identification.systems.vehicle.recording.samples import part_key
 
 
 class Knot:

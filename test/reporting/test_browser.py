@@ -12,8 +12,8 @@ import pytest
 
 from veh_identification.reporting.content import IdentificationContent, ObservationContent
 from veh_identification.reporting.html import write_page
-from veh_identification.reporting.page_identification import identification_page
-from veh_identification.reporting.page_observation import observation_page
+from veh_identification.reporting.pages.identification import identification_page
+from veh_identification.reporting.pages.observation import observation_page
 
 BROWSER = (
     shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')

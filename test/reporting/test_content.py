@@ -16,7 +16,7 @@ from veh_identification.reporting.identification import (
 )
 from veh_identification.reporting.numbers import beside, fewest_inside, listed, number
 from veh_identification.reporting.observation import error_rows, merged
-from veh_identification.reporting.page_parts import extra_section
+from veh_identification.reporting.pages.parts import extra_section
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.messages import header, new
 

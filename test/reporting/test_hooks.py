@@ -9,7 +9,7 @@ import pytest
 from veh_identification.reporting import hooks
 from veh_identification.reporting.provenance import command_line, provenance
 from veh_identification.simulation.scenarios import simulate
-from veh_identification.systems.hexapod.command import identify
+from veh_identification.systems.parallel.command import identify
 
 
 def test_command_is_put_together_from_the_arguments(monkeypatch: pytest.MonkeyPatch) -> None:

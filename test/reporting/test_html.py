@@ -17,9 +17,9 @@ from veh_identification.reporting.content import (
 )
 from veh_identification.reporting.first_screen import Statement
 from veh_identification.reporting.html import Page, render, write_page
-from veh_identification.reporting.page_identification import identification_page
-from veh_identification.reporting.page_observation import observation_page
-from veh_identification.reporting.page_parts import listing
+from veh_identification.reporting.pages.identification import identification_page
+from veh_identification.reporting.pages.observation import observation_page
+from veh_identification.reporting.pages.parts import listing
 from veh_identification.reporting.palette import THEMES
 
 #: Axes that count or name things have no unit.

@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from veh_identification.reporting import summary, summary_observation
 from veh_identification.reporting.content import (
     ErrorRow,
     FitRow,
@@ -13,6 +12,8 @@ from veh_identification.reporting.content import (
     ParameterRow,
 )
 from veh_identification.reporting.first_screen import FIRST_SCREEN, Statement
+from veh_identification.reporting.summaries import identification as summary
+from veh_identification.reporting.summaries import observation as summary_observation
 
 
 def texts(found: object) -> str:

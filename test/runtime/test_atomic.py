@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from veh_identification.runtime.atomic import OutputError, atomic_file, atomic_folder, write_text
+from veh_identification.atomic import OutputError, atomic_file, atomic_folder, write_text
 from veh_identification.runtime.bags import Progress
 from veh_identification.runtime.bags import progress as progress_module
 

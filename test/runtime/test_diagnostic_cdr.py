@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from veh_identification.errors import MessageError
 from veh_identification.runtime import messages
-from veh_identification.runtime.diagnostic_cdr import DIAGNOSTICS, encode_diagnostics
+from veh_identification.runtime.cdr.diagnostics import DIAGNOSTICS, encode_diagnostics
 
 texts = st.text(st.characters(codec='utf-8', exclude_characters='\0'), max_size=80)
 pairs = st.lists(st.tuples(texts, texts), max_size=4)

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from veh_identification.errors import BagError, UsageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter
-from veh_identification.runtime.fields import (
+from veh_identification.runtime.cdr.fields import (
     FieldCallback,
     FieldReader,
     message_reader,
     parse_path,
 )
 from veh_identification.runtime.qos import SENSOR_DATA, SYSTEM_DEFAULT
-from veh_identification.runtime.replay import ReplayEngine
+from veh_identification.runtime.replay.engine import ReplayEngine
 
 JOINTS = 'sensor_msgs/msg/JointState'
 IMU = 'sensor_msgs/msg/Imu'

@@ -14,8 +14,8 @@ from rosbags.interfaces import Nodetype
 
 from veh_identification.errors import MessageError
 from veh_identification.runtime import messages
-from veh_identification.runtime.message_templates import MAXIMUM_MISSES, TypeTemplates
-from veh_identification.runtime.messages_rosbags import create
+from veh_identification.runtime.cdr.templates import MAXIMUM_MISSES, TypeTemplates
+from veh_identification.runtime.messages.without_ros import create
 
 BACKEND = create()
 STORE = BACKEND.store

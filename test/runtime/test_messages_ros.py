@@ -21,7 +21,7 @@ import pytest
 
 from veh_identification.errors import MessageError, UsageError
 from veh_identification.runtime import messages
-from veh_identification.runtime.messages_ros import TYPECODES, spell_type
+from veh_identification.runtime.messages.ros import TYPECODES, spell_type
 
 ROS = importlib.util.find_spec('rclpy') is not None
 ROSIDL_NAMES = {'bool': 'boolean', 'byte': 'octet', 'float32': 'float', 'float64': 'double'}

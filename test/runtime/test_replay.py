@@ -10,7 +10,7 @@ import pytest
 from veh_identification.errors import MessageError, UsageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.qos import LATCHED, SENSOR_DATA, SYSTEM_DEFAULT
-from veh_identification.runtime.replay import ReplayEngine
+from veh_identification.runtime.replay.engine import ReplayEngine
 
 STRING = 'std_msgs/msg/String'
 SECOND = 1_000_000_000

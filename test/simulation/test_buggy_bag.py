@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
-from veh_identification.simulation import buggy_bag, buggy_drive
-from veh_identification.systems.buggy.loading import load
+from veh_identification.simulation.vehicle import bag as buggy_bag
+from veh_identification.simulation.vehicle import drive as buggy_drive
+from veh_identification.systems.vehicle.loading import load
 
 
 def quiet(done: int, total: int) -> None:

@@ -6,29 +6,28 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from veh_identification.simulation.car_integrate import COMMANDS, FIELDS, Driver, integrate
-from veh_identification.simulation.car_manoeuvres import Manoeuvre, Shaking
-from veh_identification.simulation.car_road import flat_road
-from veh_identification.simulation.car_scenarios import default_configuration
-from veh_identification.simulation.car_simulation import (
+from veh_identification.simulation.car.integrate import COMMANDS, FIELDS, Driver, integrate
+from veh_identification.simulation.car.manoeuvres import Manoeuvre, Shaking
+from veh_identification.simulation.car.road import flat_road
+from veh_identification.simulation.car.run import (
     CarRecord,
     Surroundings,
     simulate_car,
     start_state,
 )
-from veh_identification.simulation.car_state import (
+from veh_identification.simulation.car.scenarios import default_configuration
+from veh_identification.simulation.car.state import (
     OMEGA,
     POSITION,
     SPIN_RATE,
     TRAVEL_RATE,
     VELOCITY,
 )
-from veh_identification.simulation.car_vehicle import GRAVITY, Vehicle, pack
+from veh_identification.simulation.car.vehicle import GRAVITY, Vehicle, pack
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 QUIET = Surroundings(shaking=Shaking(0.0, 0.0))
 
 

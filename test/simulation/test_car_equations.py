@@ -17,12 +17,12 @@ from veh_identification.multibody.tree import (
     TreeModel,
     assemble,
 )
-from veh_identification.simulation.car_manoeuvres import Manoeuvre
-from veh_identification.simulation.car_scenarios import default_configuration
-from veh_identification.simulation.car_simulation import CarRecord, Surroundings, simulate_car
-from veh_identification.simulation.car_vehicle import Vehicle, random_vehicle
+from veh_identification.simulation.car.manoeuvres import Manoeuvre
+from veh_identification.simulation.car.run import CarRecord, Surroundings, simulate_car
+from veh_identification.simulation.car.scenarios import default_configuration
+from veh_identification.simulation.car.vehicle import Vehicle, random_vehicle
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 CORNERS = ('fl', 'fr', 'rl', 'rr')
 
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from scipy.signal import coherence, welch
 
-from veh_identification.simulation.car_manoeuvres import DRIVELINE, Manoeuvre
-from veh_identification.simulation.car_road import SPACING, road_height, road_heights, rough_road
-from veh_identification.simulation.car_scenarios import default_configuration
-from veh_identification.simulation.car_simulation import CarRecord, simulate_car
-from veh_identification.simulation.car_tyre import (
+from veh_identification.simulation.car.manoeuvres import DRIVELINE, Manoeuvre
+from veh_identification.simulation.car.road import SPACING, road_height, road_heights, rough_road
+from veh_identification.simulation.car.run import CarRecord, simulate_car
+from veh_identification.simulation.car.scenarios import default_configuration
+from veh_identification.simulation.car.tyre import (
     SLOW,
     Tyre,
     magic_formula,
     slow_share,
     tyre_force,
 )
-from veh_identification.simulation.car_vehicle import Vehicle, random_vehicle
+from veh_identification.simulation.car.vehicle import Vehicle, random_vehicle
 
 
 def test_road_has_the_spectrum_of_its_class() -> None:

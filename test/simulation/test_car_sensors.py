@@ -13,10 +13,11 @@ from scipy.signal import freqz
 from scipy.spatial.transform import Rotation
 
 from veh_identification.runtime.bags import BagReader, BagWriter
-from veh_identification.simulation import car_scenarios
-from veh_identification.simulation.car_manoeuvres import Manoeuvre
-from veh_identification.simulation.car_messages import truth_joints
-from veh_identification.simulation.car_sensors import (
+from veh_identification.simulation.car import scenarios as car_scenarios
+from veh_identification.simulation.car.manoeuvres import Manoeuvre
+from veh_identification.simulation.car.messages import truth_joints
+from veh_identification.simulation.car.run import CarRecord, simulate_car
+from veh_identification.simulation.car.sensors import (
     CarSensors,
     band_limit,
     interpolate,
@@ -25,9 +26,7 @@ from veh_identification.simulation.car_sensors import (
     sensor_streams,
     true_signals,
 )
-from veh_identification.simulation.car_simulation import CarRecord, simulate_car
-from veh_identification.simulation.car_truth import axle_tables
-from veh_identification.systems.car.axle_tables import read_axle_tables
+from veh_identification.simulation.car.truth import axle_tables
 from veh_identification.systems.car.configuration import (
     CarConfiguration,
     Sensor,
@@ -35,7 +34,8 @@ from veh_identification.systems.car.configuration import (
     parse_configuration,
 )
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording import read_recording
+from veh_identification.systems.car.recording.axle_tables import read_axle_tables
+from veh_identification.systems.car.recording.reader import read_recording
 
 DURATION = 4.0
 CUTOFFS = {

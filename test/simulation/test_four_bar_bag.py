@@ -7,8 +7,8 @@ import pytest
 
 from veh_identification.errors import InputError
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
-from veh_identification.simulation import four_bar_bag
-from veh_identification.systems import four_bar_command
+from veh_identification.simulation import four_bar as four_bar_bag
+from veh_identification.systems.four_bar import command as four_bar_command
 
 
 def quiet(done: int, total: int) -> None:

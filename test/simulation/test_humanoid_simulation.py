@@ -8,10 +8,10 @@ import pytest
 from veh_identification.multibody.dynamics import ExternalWrench, external_rows, inverse_dynamics
 from veh_identification.multibody.kinematics import body_motion
 from veh_identification.runtime.bags import BagReader, BagWriter
-from veh_identification.simulation.humanoid import robot_path, write_bend, write_walk
-from veh_identification.simulation.humanoid_gait import Gait, bending, walking
-from veh_identification.simulation.humanoid_motion import HumanoidMotion, world_wrench
-from veh_identification.simulation.humanoid_sensors import (
+from veh_identification.simulation.humanoid.gait import Gait, bending, walking
+from veh_identification.simulation.humanoid.motion import HumanoidMotion, world_wrench
+from veh_identification.simulation.humanoid.scenarios import robot_path, write_bend, write_walk
+from veh_identification.simulation.humanoid.sensors import (
     FootInertia,
     HumanoidSensors,
     plate_wrench,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
-from veh_identification.simulation import buggy_bag
-from veh_identification.systems.buggy import command
+from veh_identification.simulation.vehicle import bag as buggy_bag
+from veh_identification.systems.vehicle import command
 
 SECONDS = 2.0
 Change = Callable[[str, int, Any], Any]

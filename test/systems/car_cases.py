@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from veh_identification.signals import TimeSeries
-from veh_identification.simulation.car_exact import EXACT_TRUTH, ExactCar
-from veh_identification.simulation.car_exact_sensors import ExactSensors, exact_recording
-from veh_identification.simulation.car_scenarios import car_recording, sine_steer
+from veh_identification.simulation.car.exact.motion import EXACT_TRUTH, ExactCar
+from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
+from veh_identification.simulation.car.scenarios import car_recording, sine_steer
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording import CarRecording
+from veh_identification.systems.car.recording.reader import CarRecording
 
 CONFIG = Path(__file__).resolve().parents[2] / 'config' / 'car_peugeot_406.yaml'
 TRUTH = np.array([EXACT_TRUTH[name] for name in NAMES])

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.identification.trajectory import FourierTrajectory, pose_rates
-from veh_identification.systems.hexapod.configuration import load_configuration
-from veh_identification.systems.hexapod.geometry import Hexapod, LegInertia, PlatformInertia
+from veh_identification.systems.parallel.configuration import load_configuration
+from veh_identification.systems.parallel.model.geometry import Hexapod, LegInertia, PlatformInertia
 
 
 def palida() -> Hexapod:

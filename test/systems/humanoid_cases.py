@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from veh_identification.runtime.bags import BagWriter
-from veh_identification.simulation.humanoid import robot_path
-from veh_identification.simulation.humanoid_gait import Gait, bending, walking
-from veh_identification.simulation.humanoid_motion import HumanoidMotion
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors, readings
+from veh_identification.simulation.humanoid.gait import Gait, bending, walking
+from veh_identification.simulation.humanoid.motion import HumanoidMotion
+from veh_identification.simulation.humanoid.scenarios import robot_path
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors, readings
 from veh_identification.simulation.sensors import Reading
 from veh_identification.systems.humanoid.robot import Robot, load_robot
 

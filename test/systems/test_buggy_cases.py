@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veh_identification.simulation.buggy_drive import circle, simulate_truth, true_car
-from veh_identification.systems.buggy.loading import load
+from veh_identification.simulation.vehicle.drive import circle, simulate_truth, true_car
+from veh_identification.systems.vehicle.loading import load
 
 sys.path.insert(0, str(Path(__file__).parents[2] / 'bench'))
 import observe_cases as cases

@@ -7,12 +7,12 @@ import pytest
 
 from veh_identification.errors import EstimationError, InputError, ModelError
 from veh_identification.multibody.natural.views import body_derivatives
-from veh_identification.systems.buggy import assembly, forces
-from veh_identification.systems.buggy.configuration import Configuration, Geometry
-from veh_identification.systems.buggy.loading import load
-from veh_identification.systems.buggy.observed import ObservedVehicle
-from veh_identification.systems.buggy.road import RoadMap, Waves, road_height
-from veh_identification.systems.buggy.vehicle import Inputs, Vehicle
+from veh_identification.systems.vehicle.configuration import Configuration, Geometry
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.model import assembly, forces
+from veh_identification.systems.vehicle.model.road import RoadMap, Waves, road_height
+from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
+from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
 
 
 @pytest.fixture(scope='module')

@@ -10,10 +10,10 @@ import pytest
 
 from veh_identification.errors import InputError, VehIdError
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
-from veh_identification.simulation import buggy_bag
-from veh_identification.systems.buggy import command
-from veh_identification.systems.buggy.metrics import COORDINATES
-from veh_identification.systems.buggy.slip import slip_angle
+from veh_identification.simulation.vehicle import bag as buggy_bag
+from veh_identification.systems.vehicle import command
+from veh_identification.systems.vehicle.observer.pseudo_sensors.slip import slip_angle
+from veh_identification.systems.vehicle.results.metrics import COORDINATES
 
 SECONDS = 4.0
 

@@ -12,8 +12,8 @@ from buggy_cases import SECONDS, changed, observed, odometry, write_circle
 from veh_identification.errors import InputError, ParameterError, VehIdError
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.messages import header, new, stamp_ns, time_from_ns
-from veh_identification.simulation import buggy_bag
-from veh_identification.systems.buggy import command
+from veh_identification.simulation.vehicle import bag as buggy_bag
+from veh_identification.systems.vehicle import command
 
 
 @pytest.fixture(scope='module')

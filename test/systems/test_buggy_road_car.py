@@ -11,14 +11,13 @@ import road_car_cases as cases
 
 from veh_identification.errors import InputError
 from veh_identification.runtime.share import share_directory
-from veh_identification.systems.buggy import command
-from veh_identification.systems.buggy.loading import load
-from veh_identification.systems.buggy.metrics import errors
-from veh_identification.systems.buggy.recording import read
-from veh_identification.systems.buggy.run import observe_arrivals
-from veh_identification.systems.buggy.steering import rack_from_wheel
-from veh_identification.systems.buggy.vehicle import Vehicle
-from veh_identification.systems.buggy.wheel_speeds import WheelSpeeds
+from veh_identification.systems.vehicle import command
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.model.vehicle import Vehicle
+from veh_identification.systems.vehicle.observer.run import observe_arrivals
+from veh_identification.systems.vehicle.recording.reader import rack_from_wheel, read
+from veh_identification.systems.vehicle.recording.wheel_speeds import WheelSpeeds
+from veh_identification.systems.vehicle.results.metrics import errors
 
 TEMPLATE = share_directory() / 'config' / 'road_car.yaml'
 

@@ -13,17 +13,18 @@ import pytest
 from buggy_cases import SECONDS, changed, observed, odometry, write_circle
 
 from veh_identification.observation import Innovation
+from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
 from veh_identification.runtime.messages import stamp_ns
-from veh_identification.simulation import buggy_bag
-from veh_identification.systems.buggy import command, run
-from veh_identification.systems.buggy.loading import load
-from veh_identification.systems.buggy.observer import find_start, make_filter
-from veh_identification.systems.buggy.online import Known
-from veh_identification.systems.buggy.recording import read
-from veh_identification.systems.buggy.samples import arrived
-from veh_identification.systems.buggy.vehicle import Vehicle
-from veh_identification.systems.observing import OnlineObserver, OnlineOptions, Session
+from veh_identification.simulation.vehicle import bag as buggy_bag
+from veh_identification.systems.vehicle import command
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.model.vehicle import Vehicle
+from veh_identification.systems.vehicle.observer import run
+from veh_identification.systems.vehicle.observer.observer import find_start, make_filter
+from veh_identification.systems.vehicle.observer.online import Known
+from veh_identification.systems.vehicle.recording.reader import read
+from veh_identification.systems.vehicle.recording.samples import arrived
 
 
 @pytest.fixture(scope='module')

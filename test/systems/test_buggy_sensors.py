@@ -8,14 +8,14 @@ import pytest
 from veh_identification.errors import ParameterError
 from veh_identification.observation.sensors import read
 from veh_identification.runtime.share import share_directory
-from veh_identification.systems.buggy.loading import load
-from veh_identification.systems.buggy.observed import ObservedVehicle
-from veh_identification.systems.buggy.rolling import RollingWheel
-from veh_identification.systems.buggy.slip import RearSlip
-from veh_identification.systems.buggy.standstill import Standstill
-from veh_identification.systems.buggy.stepper import FORWARD
-from veh_identification.systems.buggy.vehicle import Inputs, Vehicle
-from veh_identification.systems.buggy.vehicle_filter import fade_side_forces
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.model.stepper import FORWARD
+from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
+from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
+from veh_identification.systems.vehicle.observer.pseudo_sensors.rolling import RollingWheel
+from veh_identification.systems.vehicle.observer.pseudo_sensors.slip import RearSlip
+from veh_identification.systems.vehicle.observer.pseudo_sensors.standstill import Standstill
+from veh_identification.systems.vehicle.observer.vehicle_filter import fade_side_forces
 
 
 @pytest.fixture(scope='module')

@@ -13,9 +13,7 @@ import pytest
 from car_cases import CONFIG, configuration
 
 from veh_identification.cli.main import main
-from veh_identification.errors import InputError, UsageError
-from veh_identification.simulation.car_vehicle import Vehicle
-from veh_identification.systems.car.advisor import (
+from veh_identification.design.car.advisor import (
     Advisor,
     Candidate,
     Grid,
@@ -23,10 +21,12 @@ from veh_identification.systems.car.advisor import (
     Want,
     parse_wants,
 )
-from veh_identification.systems.car.advisor_command import check_advice, design
-from veh_identification.systems.car.advisor_predict import repeated
-from veh_identification.systems.car.advisor_runs import Sine, TrialCar, drive
-from veh_identification.systems.car.advisor_vehicle import sensors_of, vehicle_of
+from veh_identification.design.car.command import check_advice, design
+from veh_identification.design.car.predict import repeated
+from veh_identification.design.car.runs import Sine, TrialCar, drive
+from veh_identification.design.car.vehicle import sensors_of, vehicle_of
+from veh_identification.errors import InputError, UsageError
+from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.systems.car.configuration import CarConfiguration, CarConfigurationError
 from veh_identification.systems.car.parameters import NAMES
 

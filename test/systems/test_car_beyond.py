@@ -7,31 +7,34 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from car_cases import TRUTH, configuration, recording
-from numpy.typing import NDArray
 from scipy import signal
 
 from veh_identification.signals import TimeSeries, ZeroPhaseFilter
-from veh_identification.simulation.car_exact import EXACT_TRUTH
-from veh_identification.systems.car import bias
-from veh_identification.systems.car.cutoffs import fixed_cutoffs
-from veh_identification.systems.car.extension import (
+from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
+from veh_identification.systems.car.estimation import bias
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.model import CarModel
+from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.processing.band_extension import (
     Extension,
     Reconstruction,
     crossover,
     linear_response,
     low_band,
 )
-from veh_identification.systems.car.friction import friction_sign
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
-from veh_identification.systems.car.model import CarModel
-from veh_identification.systems.car.padded import Padded
-from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.pilot import Bands, first_look, limited, stretch
-from veh_identification.systems.car.processing import Processing, prepare
-from veh_identification.systems.car.recording import CarRecording
-from veh_identification.systems.car.samples import hub_rotation, wheel_loads
+from veh_identification.systems.car.processing.cutoffs import fixed_cutoffs
+from veh_identification.systems.car.processing.first_look import (
+    Bands,
+    first_look,
+    limited,
+    stretch,
+)
+from veh_identification.systems.car.processing.friction import friction_sign
+from veh_identification.systems.car.processing.padded_fourier import Padded
+from veh_identification.systems.car.processing.signals import Processing, prepare
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.recording.samples import hub_rotation, wheel_loads
 
-Array = NDArray[np.float64]
 RATE = 200.0
 GEOMETRY = configuration().geometry
 EXTENSION = Extension(EXACT_TRUTH, 8.0, (16.0, 16.0, 16.0, 16.0), 80.0)
@@ -230,7 +233,7 @@ def test_a_long_recording_gives_its_liveliest_and_its_typical_stretch() -> None:
 def test_the_bias_of_a_long_recording_comes_from_a_part_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from veh_identification.systems.car import gathering
+    from veh_identification.systems.car.estimation import gathering
 
     run = recording(40.0, 1.0)
     whole = identify_recordings([run], configuration())

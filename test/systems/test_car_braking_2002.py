@@ -14,25 +14,25 @@ from veh_identification.errors import EstimationError, UsageError
 from veh_identification.identification import IdentificationResult
 from veh_identification.reporting.identification import read_traces
 from veh_identification.runtime.bags import BagWriter
-from veh_identification.simulation.car_exact import EXACT_TRUTH
-from veh_identification.simulation.car_exact_bag import write_recording
-from veh_identification.simulation.car_scenarios import braking, car_recording, ramp_steer
-from veh_identification.systems.car.braking_2002 import (
+from veh_identification.simulation.car.exact.bag import write_recording
+from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
+from veh_identification.simulation.car.scenarios import braking, car_recording, ramp_steer
+from veh_identification.systems.car.estimation.identify import identify_recordings
+from veh_identification.systems.car.model_2002.braking import (
     Options2002,
     a_priori_2002,
     identify_car_2002,
     names_of_2006,
 )
-from veh_identification.systems.car.braking_2002_command import (
+from veh_identification.systems.car.model_2002.command import (
     identify_2002_bags,
     text_2002,
     truth_2002,
 )
-from veh_identification.systems.car.identify import identify_recordings
-from veh_identification.systems.car.lagrange_2002 import EQUATIONS_2002
-from veh_identification.systems.car.output import result_text
+from veh_identification.systems.car.model_2002.lagrange import EQUATIONS_2002
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording import CarRecording
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.results import result_text
 
 MOVED = ('x', 'z', 'phi', *(f'suspension_{corner}' for corner in ('fl', 'fr', 'rl', 'rr')))
 

@@ -13,12 +13,12 @@ from car_cases import CONFIG, TRUTH, configuration, recording
 from veh_identification.errors import InputError, UsageError
 from veh_identification.reporting.identification import read_traces
 from veh_identification.runtime.bags import BagReader, BagWriter
-from veh_identification.simulation.car_exact import EXACT_TRUTH
-from veh_identification.simulation.car_exact_bag import write_exact, write_recording
+from veh_identification.simulation.car.exact.bag import write_exact, write_recording
+from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
 from veh_identification.systems.car.command import identify
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording import read_recording
+from veh_identification.systems.car.recording.reader import read_recording
 
 
 @pytest.fixture(scope='module')

@@ -10,14 +10,14 @@ import pytest
 from car_cases import configuration, driven
 
 from veh_identification.identification.result import json_safe
-from veh_identification.systems.car.compare import (
+from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.studies.filters import FilterStudy, filter_study
+from veh_identification.systems.car.studies.models import (
     WELL_IDENTIFIED_IN_TABLE_II,
     ModelComparison,
     compare_models,
 )
-from veh_identification.systems.car.compare_filters import FilterStudy, filter_study
-from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording import CarRecording
 
 
 @pytest.fixture(scope='module')

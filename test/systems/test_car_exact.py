@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from car_cases import TRUTH, configuration, recording, with_noise
 
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.parameters import CORNERS, NAMES, scales
-from veh_identification.systems.car.processing import Processing
+from veh_identification.systems.car.processing.signals import Processing
 
 #: Swapped and turned sensors are another test's matter.
 UNCHECKED = CarOptions(check=False)

@@ -10,15 +10,15 @@ import pytest
 from car_cases import TRUTH, configuration, recording
 
 from veh_identification.errors import EstimationError, InputError
-from veh_identification.simulation.car_exact import ExactCar
-from veh_identification.simulation.car_exact_sensors import ExactSensors, exact_recording
+from veh_identification.simulation.car.exact.motion import ExactCar
+from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
 from veh_identification.systems.car import yaml_fields as fields
+from veh_identification.systems.car.checks.explanations import check_steering
 from veh_identification.systems.car.configuration import Sensor
-from veh_identification.systems.car.findings import check_steering
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.processing import Processing, prepare
-from veh_identification.systems.car.recording import CarRecording
+from veh_identification.systems.car.processing.signals import Processing, prepare
+from veh_identification.systems.car.recording.reader import CarRecording
 
 QUICK = CarOptions(bias_correction=False)
 

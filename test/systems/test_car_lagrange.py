@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from car_cases import configuration, recording
 
-from veh_identification.simulation.car_exact import EXACT_TRUTH
-from veh_identification.systems.car.attitude import with_attitude
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
-from veh_identification.systems.car.lagrange_2002 import identify_2002, validate_2002
-from veh_identification.systems.car.processing import prepare
-from veh_identification.systems.car.static import StaticLoads, static_loads
+from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
+from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.model_2002.attitude import with_attitude
+from veh_identification.systems.car.model_2002.lagrange import identify_2002, validate_2002
+from veh_identification.systems.car.processing.signals import prepare
 
 
 def test_exact_data_in_the_papers_axes() -> None:
@@ -53,7 +53,7 @@ def test_attitude_from_heights_and_gyroscope(heights: bool) -> None:
     run = recording(30.0) if heights else replace(recording(30.0), ride_heights={})
     piece = prepare(run, configuration()).pieces[0]
     found = with_attitude(piece, run, configuration())
-    from veh_identification.simulation.car_exact import ExactCar
+    from veh_identification.simulation.car.exact.motion import ExactCar
 
     drive = ExactCar(configuration()).drive()
     assert found.attitude is not None
@@ -65,8 +65,8 @@ def test_attitude_from_heights_and_gyroscope(heights: bool) -> None:
 
 
 def test_static_mass_from_wheel_loads() -> None:
-    from veh_identification.simulation.car_exact import ExactCar
-    from veh_identification.simulation.car_exact_sensors import exact_recording
+    from veh_identification.simulation.car.exact.motion import ExactCar
+    from veh_identification.simulation.car.exact.sensors import exact_recording
 
     still = exact_recording(ExactCar(configuration(), standstill=True), 8.0)
     loads = static_loads(prepare(still, configuration()).pieces, configuration())

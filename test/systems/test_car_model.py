@@ -11,14 +11,14 @@ from car_cases import TRUTH, configuration, recording
 from veh_identification.multibody.dynamics import ExternalWrench, external_rows
 from veh_identification.multibody.motion import floating_base_motion
 from veh_identification.multibody.tree import TreeModel
-from veh_identification.systems.car.axle_tables import AxleTable
-from veh_identification.systems.car.compare import compare_models
-from veh_identification.systems.car.equalise import equalise, sensor_response
-from veh_identification.systems.car.identify import CarOptions
+from veh_identification.systems.car.estimation.identify import CarOptions
 from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import CORNERS, NAMES
-from veh_identification.systems.car.processing import prepare
-from veh_identification.systems.car.samples import CarSamples, JointMotion
+from veh_identification.systems.car.processing.equalise import equalise, sensor_response
+from veh_identification.systems.car.processing.signals import prepare
+from veh_identification.systems.car.recording.axle_tables import AxleTable
+from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
+from veh_identification.systems.car.studies.models import compare_models
 
 
 def random_samples(count: int = 20, seed: int = 0) -> CarSamples:

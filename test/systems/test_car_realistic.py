@@ -7,7 +7,7 @@ import pytest
 from car_cases import configuration, driven
 
 from veh_identification.identification import IdentificationResult
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
 
 BOUNDS = {

@@ -10,17 +10,17 @@ import pytest
 from car_cases import configuration, driven, recording
 from scipy.signal import lfilter
 
-from veh_identification.simulation.car_truth import axle_tables
-from veh_identification.simulation.car_vehicle import Vehicle
-from veh_identification.systems.car.axle_tables import read_axle_tables
+from veh_identification.simulation.car.truth import axle_tables
+from veh_identification.simulation.car.vehicle import Vehicle
+from veh_identification.systems.car.checks.camber_and_lag import Untold, check_untold, untold
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.processing import prepare
-from veh_identification.systems.car.recording import CarRecording
-from veh_identification.systems.car.samples import CarSamples, JointMotion, hub_rotation
-from veh_identification.systems.car.untold import Untold, check_untold, untold
+from veh_identification.systems.car.processing.signals import prepare
+from veh_identification.systems.car.recording.axle_tables import read_axle_tables
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.recording.samples import CarSamples, JointMotion, hub_rotation
 
 QUICK = CarOptions(bias_correction=False)
 

@@ -17,7 +17,8 @@ from veh_identification.observation import (
     observability,
     observer_poles,
 )
-from veh_identification.systems import four_bar, four_bar_run
+from veh_identification.systems.four_bar import model as four_bar
+from veh_identification.systems.four_bar import run as four_bar_run
 
 SEEDS = range(8)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from veh_identification.errors import VehIdError
-from veh_identification.systems.hexapod.command import identify
+from veh_identification.systems.parallel.command import identify
 
 ROBOT = stewart.Robot()
 GOOD = stewart.record(

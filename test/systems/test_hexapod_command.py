@@ -11,9 +11,9 @@ import yaml
 from veh_identification.errors import BagError, ModelError, SignalError, UsageError, VehIdError
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter
-from veh_identification.simulation.hexapod import TRUTH, write_circle, write_periodic
-from veh_identification.systems.hexapod.command import design, identify
-from veh_identification.systems.hexapod.recording import periodic_record, read_legs
+from veh_identification.simulation.parallel.scenarios import TRUTH, write_circle, write_periodic
+from veh_identification.systems.parallel.command import design, identify
+from veh_identification.systems.parallel.recording.reader import periodic_record, read_legs
 
 
 def quiet(done: int, total: int) -> None:

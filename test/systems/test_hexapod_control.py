@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veh_identification.errors import UsageError
-from veh_identification.identification.trajectory import FourierTrajectory
-from veh_identification.simulation.hexapod import (
-    HexapodSensors,
-    circle,
-    default_excitation,
-    true_parameters,
-)
-from veh_identification.simulation.hexapod_control import mean_square, tracking_errors
-from veh_identification.systems.hexapod.configuration import (
-    load_configuration,
-    parse_configuration,
-)
-from veh_identification.systems.hexapod.excitation import (
+from veh_identification.design.parallel.excitation import (
     actuator_constraint,
     design,
     design_problem,
     limits_use,
     singularity_constraint,
 )
-from veh_identification.systems.hexapod.geometry import POSE_NAMES
+from veh_identification.errors import UsageError
+from veh_identification.identification.trajectory import FourierTrajectory
+from veh_identification.simulation.parallel.closed_loop import mean_square, tracking_errors
+from veh_identification.simulation.parallel.scenarios import (
+    HexapodSensors,
+    circle,
+    default_excitation,
+    true_parameters,
+)
+from veh_identification.systems.parallel.configuration import (
+    load_configuration,
+    parse_configuration,
+)
+from veh_identification.systems.parallel.model.geometry import POSE_NAMES
 
 CONFIGURATION = load_configuration()
 MODEL = CONFIGURATION.model()
@@ -74,7 +74,7 @@ def test_stored_excitation_is_better_than_random_ones() -> None:
         MODEL, 0.4, force_covariance=HexapodSensors().force_covariance(), samples=100
     )
     stored = problem.evaluate(default_excitation(CONFIGURATION))[1]
-    from veh_identification.identification.excitation import random_trajectory
+    from veh_identification.design.excitation import random_trajectory
 
     others = [
         problem.evaluate(random_trajectory(problem, 0.4, np.random.default_rng(k)))[1]

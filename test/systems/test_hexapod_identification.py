@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from veh_identification.errors import EstimationError, SignalError, UsageError
-from veh_identification.simulation.hexapod import (
+from veh_identification.simulation.parallel.scenarios import (
     HexapodSensors,
     PeriodicRun,
     circle,
@@ -18,23 +18,23 @@ from veh_identification.simulation.hexapod import (
     executed,
     true_parameters,
 )
-from veh_identification.systems.hexapod.collector import PeriodCollector, RunningPeriods
-from veh_identification.systems.hexapod.configuration import load_configuration
-from veh_identification.systems.hexapod.estimation import (
+from veh_identification.systems.parallel.configuration import load_configuration
+from veh_identification.systems.parallel.estimation.likelihood import (
     equations,
     gauss_markov,
     maximum_likelihood,
     pooled_force_covariance,
     with_cutoff,
 )
-from veh_identification.systems.hexapod.model import HexapodModel, Structure
-from veh_identification.systems.hexapod.processing import (
+from veh_identification.systems.parallel.estimation.structure_selection import select_structure
+from veh_identification.systems.parallel.live.periods import PeriodCollector, RunningPeriods
+from veh_identification.systems.parallel.model.model import HexapodModel, Structure
+from veh_identification.systems.parallel.processing import (
     METHODS,
     PeriodicRecord,
     average_record,
     platform_motion,
 )
-from veh_identification.systems.hexapod.selection import select_structure
 
 CONFIGURATION = load_configuration()
 MODEL = CONFIGURATION.model()
@@ -178,8 +178,8 @@ def test_model_selection_finds_the_passive_friction_there_is() -> None:
 def test_leakage_of_a_fundamental_that_is_slightly_off() -> None:
     """Section 3.3: acceleration errors of the implicit fit, the plain DFT, the found period."""
     from veh_identification.signals import TimeSeries
-    from veh_identification.systems.hexapod.kinematics import inverse_kinematics
-    from veh_identification.systems.hexapod.recording import periodic_record
+    from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
+    from veh_identification.systems.parallel.recording.reader import periodic_record
 
     true = replace(EXCITATION, fundamental_hz=0.4 * 1.002)
     times = np.arange(5 * 1250) / RATE

@@ -10,18 +10,18 @@ from hexapod_cases import crooked, motion, palida
 
 from veh_identification.errors import ModelError
 from veh_identification.signals import spectral_derivatives
-from veh_identification.systems.hexapod.configuration import (
+from veh_identification.systems.parallel.configuration import (
     load_configuration,
     parse_configuration,
 )
-from veh_identification.systems.hexapod.geometry import Limits
-from veh_identification.systems.hexapod.kinematics import (
+from veh_identification.systems.parallel.model.geometry import Limits
+from veh_identification.systems.parallel.model.kinematics import (
     direct_kinematics,
     inverse_kinematics,
     leg_motion,
     pose_conditions,
 )
-from veh_identification.systems.hexapod.model import HexapodModel
+from veh_identification.systems.parallel.model.model import HexapodModel
 
 RATE = 400 * 0.4
 

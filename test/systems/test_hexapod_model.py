@@ -7,11 +7,11 @@ import pytest
 from hexapod_cases import crooked, motion, palida
 
 from veh_identification.signals import spectral_derivatives
-from veh_identification.systems.hexapod.geometry import Hexapod
-from veh_identification.systems.hexapod.kinematics import (
+from veh_identification.systems.parallel.model.geometry import Hexapod
+from veh_identification.systems.parallel.model.kinematics import (
     leg_motion,
 )
-from veh_identification.systems.hexapod.model import HexapodModel, Structure
+from veh_identification.systems.parallel.model.model import HexapodModel, Structure
 
 FULL = Structure(platform='full')
 RATE = 400 * 0.4

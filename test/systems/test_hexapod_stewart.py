@@ -11,17 +11,17 @@ from scipy.stats import chi2
 
 from veh_identification.identification.trajectory import pose_rates
 from veh_identification.signals import TimeSeries
-from veh_identification.simulation.hexapod import circle
-from veh_identification.simulation.hexapod_control import Gains, mean_square, tracking_errors
-from veh_identification.systems.hexapod import (
-    equations,
+from veh_identification.simulation.parallel.closed_loop import Gains, mean_square, tracking_errors
+from veh_identification.simulation.parallel.scenarios import circle
+from veh_identification.systems.parallel import (
     gauss_markov,
     periodic_record,
     pooled_force_covariance,
 )
-from veh_identification.systems.hexapod.command import design, identify
-from veh_identification.systems.hexapod.configuration import parse_configuration
-from veh_identification.systems.hexapod.live import LiveIdentification, LiveOptions
+from veh_identification.systems.parallel.command import design, identify
+from veh_identification.systems.parallel.configuration import parse_configuration
+from veh_identification.systems.parallel.estimation import equations
+from veh_identification.systems.parallel.live.accumulation import LiveIdentification, LiveOptions
 
 ROBOT = stewart.Robot()
 TRUTH = ROBOT.truth()

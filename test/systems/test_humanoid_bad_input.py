@@ -9,11 +9,11 @@ from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import InputError
 from veh_identification.runtime import messages
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.simulation.sensors import EPOCH_NS, Reading
 from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.configuration import load_configuration
-from veh_identification.systems.humanoid.setup import set_up
+from veh_identification.systems.humanoid.recording.setup import set_up
 
 QUICK = {'cutoff_hz': 6.0}
 

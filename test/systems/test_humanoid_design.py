@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from humanoid_cases import CAD, true_robot
 
+from veh_identification.design.humanoid.command import design
+from veh_identification.design.humanoid.files import balanced, sequence
+from veh_identification.design.humanoid.options import DesignOptions, load_options
+from veh_identification.design.humanoid.stage import sole_corners
+from veh_identification.design.humanoid.stance import chain, periodic_derivatives
+from veh_identification.design.humanoid.start import make_stages, sole_size
+from veh_identification.design.humanoid.wanted import parse_wants, reached
+from veh_identification.design.humanoid.zero_moment_point import check
 from veh_identification.errors import UsageError
 from veh_identification.identification.trajectory import FourierTrajectory
 from veh_identification.systems.humanoid.configuration import ConfigurationError
-from veh_identification.systems.humanoid.design import design
-from veh_identification.systems.humanoid.design_check import check
-from veh_identification.systems.humanoid.design_files import balanced, sequence
-from veh_identification.systems.humanoid.design_options import DesignOptions, load_options
-from veh_identification.systems.humanoid.design_stage import sole_corners
-from veh_identification.systems.humanoid.design_start import make_stages, sole_size
-from veh_identification.systems.humanoid.design_want import parse_wants, reached
 from veh_identification.systems.humanoid.robot import load_robot
-from veh_identification.systems.humanoid.stance import chain, periodic_derivatives
 
 ARMS = {
     f'{side}_{name}_joint': 0.0

@@ -9,16 +9,16 @@ import pytest
 from humanoid_cases import CAD, record, true_robot
 from lxml import etree
 
+from veh_identification.atomic import OutputError
 from veh_identification.errors import UsageError
 from veh_identification.multibody.inertia import is_consistent
 from veh_identification.multibody.urdf import load_urdf
-from veh_identification.runtime.atomic import OutputError
 from veh_identification.runtime.bags import BagReader
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.systems.humanoid import command
 from veh_identification.systems.humanoid.command import identify, run
 from veh_identification.systems.humanoid.configuration import load_configuration
-from veh_identification.systems.humanoid.prior import links_to_base
+from veh_identification.systems.humanoid.estimation.prior import links_to_base
 from veh_identification.systems.humanoid.robot import load_robot
 
 

@@ -7,11 +7,11 @@ import pytest
 from humanoid_cases import CAD, motion, record, true_robot
 
 from veh_identification.runtime import messages
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.simulation.sensors import Reading
 from veh_identification.systems.humanoid.command import run
-from veh_identification.systems.humanoid.imu_calibration import integrated
-from veh_identification.systems.humanoid.odometry import (
+from veh_identification.systems.humanoid.recording.imu_calibration import integrated
+from veh_identification.systems.humanoid.recording.odometry import (
     _calibrated,
     foot_frames,
     foot_positions,

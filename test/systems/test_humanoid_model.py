@@ -12,7 +12,7 @@ from veh_identification.multibody.inertia import is_consistent
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import BASE_ROWS
 from veh_identification.systems.humanoid.command import run
-from veh_identification.systems.humanoid.prior import link_prior, links_to_base
+from veh_identification.systems.humanoid.estimation.prior import link_prior, links_to_base
 from veh_identification.systems.humanoid.robot import load_robot, parse_robot
 
 ARMS = {

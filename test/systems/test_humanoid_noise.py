@@ -8,9 +8,9 @@ from humanoid_cases import CAD, record
 
 from veh_identification.identification import ArrayBlocks, Factor, Prior
 from veh_identification.identification.accumulator import accumulate
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.systems.humanoid.command import run
-from veh_identification.systems.humanoid.evidence import (
+from veh_identification.systems.humanoid.estimation.noise_and_trust import (
     LARGEST,
     SMALLEST,
     USUAL,
@@ -18,9 +18,9 @@ from veh_identification.systems.humanoid.evidence import (
     weigh,
     whitened,
 )
-from veh_identification.systems.humanoid.excess import Excess, without_excess
-from veh_identification.systems.humanoid.held_out import _simplest
-from veh_identification.systems.humanoid.noise_colour import normal_noise
+from veh_identification.systems.humanoid.estimation.noise_colour import normal_noise
+from veh_identification.systems.humanoid.estimation.noise_free_normal import Excess, without_excess
+from veh_identification.systems.humanoid.estimation.prior_trust import _simplest
 
 TRUTH = np.array([1.5, -0.7, 0.4])
 NOISE = 0.5  # of the regressor

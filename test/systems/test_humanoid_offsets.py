@@ -8,9 +8,9 @@ from humanoid_cases import CAD, record
 from test_humanoid_imu import biased
 
 from veh_identification.errors import EstimationError
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors
-from veh_identification.systems.humanoid import offsets
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.systems.humanoid.command import run
+from veh_identification.systems.humanoid.estimation import offsets
 
 OTHER = (-2.0, 1.5, 3.0, 0.15, 0.1, -0.05)  # N, N m: 4 % of the weight
 
@@ -105,6 +105,8 @@ def test_several_recordings_with_imu_and_legs(tmp_path) -> None:
 
 
 def test_too_few_rows_are_refused_with_the_reasons(walk, monkeypatch) -> None:
-    monkeypatch.setattr('veh_identification.systems.humanoid.estimation.FEWEST_SAMPLES', 1000)
+    monkeypatch.setattr(
+        'veh_identification.systems.humanoid.estimation.estimate.FEWEST_SAMPLES', 1000
+    )
     with pytest.raises(EstimationError, match=r'rows are left.*at least 1000.*left out'):
         run([walk], CAD, cutoff_hz=5.0)

@@ -9,15 +9,15 @@ from humanoid_cases import CAD, motion, record, true_robot
 from lxml import etree
 
 from veh_identification.runtime import messages
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.simulation.sensors import EPOCH_NS, Reading
+from veh_identification.systems.humanoid.checks.supports import Selection, left_out
 from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.configuration import Configuration
-from veh_identification.systems.humanoid.joint_rest import white_noise
-from veh_identification.systems.humanoid.prior import links_to_base
-from veh_identification.systems.humanoid.recording import read_recording
+from veh_identification.systems.humanoid.estimation.prior import links_to_base
+from veh_identification.systems.humanoid.recording.joint_rest import white_noise
+from veh_identification.systems.humanoid.recording.reader import read_recording
 from veh_identification.systems.humanoid.robot import load_robot
-from veh_identification.systems.humanoid.selection import Selection, left_out
 
 
 def share_within_two_sigma(outcome) -> float:

@@ -7,13 +7,13 @@ from humanoid_cases import CAD, record
 from veh_identification.identification import ArrayBlocks, Prior
 from veh_identification.identification.accumulator import accumulate
 from veh_identification.signals import TimeSeries
-from veh_identification.simulation.humanoid_sensors import HumanoidSensors
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors
+from veh_identification.systems.humanoid.checks.outliers import excursions, unwrapped
+from veh_identification.systems.humanoid.checks.tare import empty_plate
 from veh_identification.systems.humanoid.command import run
-from veh_identification.systems.humanoid.evidence import weigh
-from veh_identification.systems.humanoid.held_out import held_out_scale
-from veh_identification.systems.humanoid.outliers import excursions, unwrapped
-from veh_identification.systems.humanoid.recording import WRENCH_NAMES, WRENCH_UNITS
-from veh_identification.systems.humanoid.tare import empty_plate
+from veh_identification.systems.humanoid.estimation.noise_and_trust import weigh
+from veh_identification.systems.humanoid.estimation.prior_trust import held_out_scale
+from veh_identification.systems.humanoid.recording.reader import WRENCH_NAMES, WRENCH_UNITS
 
 
 def human(seed: int, rate: float = 100.0) -> tuple[np.ndarray, np.ndarray]:

@@ -25,8 +25,8 @@ def add_parser(verbs: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print."""
-    from veh_identification.node_reference import all_nodes
-    from veh_identification.node_reference_text import markdown, plain
+    from veh_identification.nodes.reference import all_nodes
+    from veh_identification.nodes.reference_text import markdown, plain
     from veh_identification.runtime.graph import GRAPHS
 
     if options.markdown:

@@ -44,7 +44,7 @@ def add_parser(verbs: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Replay."""
     from veh_identification.runtime.bags import Progress
-    from veh_identification.runtime.replay_bag import replay_graph
+    from veh_identification.runtime.replay.bag import replay_graph
 
     begin = time.perf_counter()
     with Progress(f'replaying {options.graph}') as progress:

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from veh_identification.demo.parts import ErrorRow, Part
 from veh_identification.runtime.bags.columns import read_columns
-from veh_identification.runtime.replay_bag import replay_graph
+from veh_identification.runtime.replay.bag import replay_graph
 from veh_identification.simulation.scenarios import simulate
 
 #: Seconds that the estimator gets to settle before errors count.

@@ -10,7 +10,7 @@ import numpy as np
 
 from veh_identification.demo.parts import ErrorRow, Part
 from veh_identification.runtime.bags.columns import read_columns
-from veh_identification.runtime.replay_bag import replay_graph
+from veh_identification.runtime.replay.bag import replay_graph
 from veh_identification.simulation.scenarios import simulate
 from veh_identification.systems.registry import OBSERVE, load
 

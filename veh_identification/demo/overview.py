@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from veh_identification.demo.parts import Part, coverage
-from veh_identification.reporting.figures import Figure, axis, style
+from veh_identification.reporting.figures.style import Figure, axis, style
 from veh_identification.reporting.first_screen import Card, Level, Statement, Summary
 from veh_identification.reporting.html import (
     Cell,
@@ -24,7 +24,7 @@ from veh_identification.reporting.html import (
     write_page,
 )
 from veh_identification.reporting.numbers import beside, fewest_inside, number, unit
-from veh_identification.reporting.page_parts import cell
+from veh_identification.reporting.pages.parts import cell
 from veh_identification.reporting.palette import ERROR, INK, PREDICTED, TRUTH
 
 #: Rows of a table in the overview; the report of the system has all.

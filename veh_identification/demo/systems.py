@@ -10,7 +10,7 @@ from pathlib import Path
 from veh_identification.demo.parts import Compared, Part
 from veh_identification.runtime.bags import BagReader
 from veh_identification.runtime.graph import find_config
-from veh_identification.runtime.replay_bag import replay_graph
+from veh_identification.runtime.replay.bag import replay_graph
 from veh_identification.runtime.share import share_directory
 from veh_identification.simulation.scenarios import simulate
 from veh_identification.systems.registry import IDENTIFY, load
@@ -143,7 +143,7 @@ def true_parameters(plan: Plan, bag: Path) -> dict[str, float]:
         found: dict[str, float] = json.loads((bag / 'truth.json').read_text('utf-8'))['parameters']
         return found
     from veh_identification.systems.humanoid.configuration import load_configuration
-    from veh_identification.systems.humanoid.setup import set_up
+    from veh_identification.systems.humanoid.recording.setup import set_up
 
     # The same equations with the true URDF: its a-priori base parameters are the truth.
     true = share_directory() / 'config' / 'models' / plan.true_urdf

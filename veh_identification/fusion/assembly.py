@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
-
 from veh_identification.fusion.base_motion import BaseMotion, Support
 from veh_identification.fusion.imu_navigation import VELOCITY_SOURCES
 from veh_identification.fusion.instruments import Instruments
@@ -17,8 +14,7 @@ from veh_identification.fusion.pose_track import PoseTrack
 from veh_identification.fusion.state import FusedState
 from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.fusion.track import Track
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 class StateAssembly:
@@ -47,7 +43,7 @@ class StateAssembly:
         self._odometry = records.get('odometry')
         self._velocities = [records[name] for name in VELOCITY_SOURCES if name in records]
 
-    def snapshot(self, time: float) -> tuple[FloatArray | None, Support]:
+    def snapshot(self, time: float) -> tuple[Array | None, Support]:
         """The filter's state at `time`, and what supports it."""
         navigator, mocap, odometry = self._navigator, self._mocap, self._odometry
         snapshot = navigator.snapshot(time)
@@ -67,7 +63,7 @@ class StateAssembly:
         )
 
     def state(
-        self, stamp: int, time: float, snapshot: FloatArray | None, support: Support
+        self, stamp: int, time: float, snapshot: Array | None, support: Support
     ) -> FusedState:
         """The whole state at a stamp of which a snapshot was taken."""
         instruments = self._instruments

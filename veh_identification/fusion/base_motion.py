@@ -6,13 +6,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veh_identification.fusion import output_kernels, rotation
+from veh_identification.fusion import rotation
+from veh_identification.fusion.kernels import output as output_kernels
 from veh_identification.fusion.pose_track import BodyMotion
 from veh_identification.fusion.state import BaseState
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 NO_FIT = np.zeros((3, 6))
 NO_RATE = np.zeros(3)
 
@@ -25,7 +25,7 @@ class Support(NamedTuple):
     position: bool
     heading: bool
     gravity_removed: bool
-    turn_rate: FloatArray | None
+    turn_rate: Array | None
 
 
 class BaseMotion:
@@ -48,10 +48,10 @@ class BaseMotion:
 
     def at(
         self,
-        snapshot: FloatArray | None,
+        snapshot: Array | None,
         support: Support,
-        imu: FloatArray | None,
-        point: FloatArray,
+        imu: Array | None,
+        point: Array,
         captured: BodyMotion | None,
     ) -> BaseState:
         """The state of the base link at the snapshot's instant.
@@ -68,10 +68,10 @@ class BaseMotion:
     def _from_filter(
         self,
         base: BaseState,
-        snapshot: FloatArray,
+        snapshot: Array,
         support: Support,
-        imu: FloatArray | None,
-        point: FloatArray,
+        imu: Array | None,
+        point: Array,
     ) -> None:
         fit = imu if support.imu and imu is not None else None
         turn_rate = support.turn_rate
@@ -98,9 +98,7 @@ class BaseMotion:
         )
         base.acceleration_valid = accelerated and base.orientation_valid
 
-    def _from_capture(
-        self, base: BaseState, captured: BodyMotion, snapshot: FloatArray | None
-    ) -> None:
+    def _from_capture(self, base: BaseState, captured: BodyMotion, snapshot: Array | None) -> None:
         """Motion capture gives the pose; an IMU that it aids gives the better rates."""
         row = base.row
         row[0:3] = captured.position

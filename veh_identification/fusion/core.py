@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.fusion import rotation
 from veh_identification.fusion.assembly import StateAssembly
@@ -32,8 +31,8 @@ from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptio
 from veh_identification.fusion.state import FusedState
 from veh_identification.fusion.track import Track
 from veh_identification.signals.local_polynomial import half_width_for_cutoff
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 #: Core time counts from a multiple of this, so that float seconds keep their digits.
 TIME_BASE = 1000 * NANOSECONDS
 
@@ -150,7 +149,7 @@ class FusionCore:
         self._restart()
 
     def _restart(self) -> None:
-        self._snapshots: deque[tuple[int, FloatArray | None, Support]] = deque()
+        self._snapshots: deque[tuple[int, Array | None, Support]] = deque()
         self._next_stamp: int | None = None
         #: The first stamp at which a snapshot is taken or a state can leave.
         self._next_event = self.merge.due = LONG_AGO

@@ -9,7 +9,6 @@ from veh_identification.errors import InputError
 from veh_identification.fusion.rotation import (
     IDENTITY,
     Quaternion,
-    Vector,
     conjugate,
     from_rpy,
     is_unit,
@@ -17,6 +16,7 @@ from veh_identification.fusion.rotation import (
     normalise,
     rotate,
 )
+from veh_identification.types import Vector
 
 
 class FrameError(InputError):

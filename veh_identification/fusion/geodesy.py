@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from veh_identification.types import Vector
+
 #: Defining constants of WGS84 (semi-major axis [m], flattening) and the squared eccentricity.
 SEMI_MAJOR_AXIS = 6378137.0
 FLATTENING = 1.0 / 298.257223563
 ECCENTRICITY_SQUARED = FLATTENING * (2.0 - FLATTENING)
 SEMI_MINOR_AXIS = SEMI_MAJOR_AXIS * (1.0 - FLATTENING)
 
-Point = tuple[float, float, float]
 
-
-def geodetic_to_ecef(latitude: float, longitude: float, altitude: float) -> Point:
+def geodetic_to_ecef(latitude: float, longitude: float, altitude: float) -> Vector:
     """Earth-centred earth-fixed x, y, z [m] of degrees and metres above the ellipsoid."""
     lat, lon = math.radians(latitude), math.radians(longitude)
     sin_lat, cos_lat = math.sin(lat), math.cos(lat)
@@ -27,7 +27,7 @@ def geodetic_to_ecef(latitude: float, longitude: float, altitude: float) -> Poin
     )
 
 
-def ecef_to_geodetic(x: float, y: float, z: float) -> Point:
+def ecef_to_geodetic(x: float, y: float, z: float) -> Vector:
     """Degrees and metres above the ellipsoid of an earth-centred point.
 
     Fixed-point iteration on the latitude; it contracts by about the eccentricity squared (1/150)
@@ -73,7 +73,7 @@ class LocalFrame:
         self._sin_lat, self._cos_lat = math.sin(lat), math.cos(lat)
         self._sin_lon, self._cos_lon = math.sin(lon), math.cos(lon)
 
-    def from_geodetic(self, latitude: float, longitude: float, altitude: float) -> Point:
+    def from_geodetic(self, latitude: float, longitude: float, altitude: float) -> Vector:
         """East, north, up [m]."""
         x, y, z = geodetic_to_ecef(latitude, longitude, altitude)
         dx, dy, dz = x - self._origin[0], y - self._origin[1], z - self._origin[2]
@@ -84,7 +84,7 @@ class LocalFrame:
             self._cos_lat * outward + self._sin_lat * dz,
         )
 
-    def to_geodetic(self, east: float, north: float, up: float) -> Point:
+    def to_geodetic(self, east: float, north: float, up: float) -> Vector:
         """Degrees and metres of a local point."""
         outward = -self._sin_lat * north + self._cos_lat * up
         dz = self._cos_lat * north + self._sin_lat * up

@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.frames import Transform
@@ -20,8 +19,8 @@ from veh_identification.fusion.rotation import Quaternion
 from veh_identification.fusion.start import AttitudeStarter, turned_imu_warning
 from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.fusion.track import Track
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 AXES = {
     'x': slice(0, 1),
     'xy': slice(0, 2),
@@ -69,7 +68,7 @@ class ImuNavigation:
         self._mount_matrix = np.eye(3)
         self._mount_is_straight = True
         self._imu_point = np.zeros(3)
-        self._levers: dict[str, FloatArray] = {}
+        self._levers: dict[str, Array] = {}
         #: Biases while the IMU was last heard.
         self._biases = np.zeros(6)
         self._velocity_records = [records[n] for n in VELOCITY_SOURCES if n in records]
@@ -93,7 +92,7 @@ class ImuNavigation:
         self._level_count = 0
         self._next_level = -math.inf
         self._next_constraint = -math.inf
-        self.turn_rate: FloatArray | None = None
+        self.turn_rate: Array | None = None
         self._still_since = math.inf
         self._settled_at = -math.inf
         self._surrenders: list[float] = []
@@ -108,7 +107,7 @@ class ImuNavigation:
         self._imu_point = np.array(mount.translation)
         self._levers.clear()
 
-    def _lever(self, name: str, position: list[float]) -> FloatArray:
+    def _lever(self, name: str, position: list[float]) -> Array:
         """A sensor's position relative to the IMU, base-link axes."""
         lever = self._levers.get(name)
         if lever is None:
@@ -121,13 +120,13 @@ class ImuNavigation:
 
     # IMU ----------------------------------------------------------------------------------------
 
-    def to_base(self, values: tuple[float, ...]) -> FloatArray:
+    def to_base(self, values: tuple[float, ...]) -> Array:
         """Rate and force of the IMU in base-link axes."""
         if self._mount_is_straight:
             return np.array(values if len(values) == 6 else values[:6])
         return (np.array(values[:6]).reshape(2, 3) @ self._mount_matrix.T).ravel()
 
-    def imu(self, time: float, sample: FloatArray, measured: Quaternion | None) -> None:
+    def imu(self, time: float, sample: Array, measured: Quaternion | None) -> None:
         """One IMU sample (rate, force; base-link axes), with its orientation field if known."""
         if measured is not None:
             measured = rotation.multiply(measured, rotation.conjugate(self.imu_mount.rotation))
@@ -175,7 +174,7 @@ class ImuNavigation:
             self._constrain(time)
 
     def _first_attitude(
-        self, time: float, rate: FloatArray, force: FloatArray, measured: Quaternion | None
+        self, time: float, rate: Array, force: Array, measured: Quaternion | None
     ) -> None:
         options = self.options
         yaw = options.gnss.heading if options.gnss.heading_given else 0.0
@@ -256,7 +255,7 @@ class ImuNavigation:
                     return True
         return False
 
-    def snapshot(self, time: float) -> FloatArray | None:
+    def snapshot(self, time: float) -> Array | None:
         """State at an output instant; None without an attitude."""
         if not self.filter.ready or time < self.filter.time:
             return None
@@ -266,7 +265,7 @@ class ImuNavigation:
         return self.filter.snapshot(time, gap)
 
     @property
-    def imu_point(self) -> FloatArray:
+    def imu_point(self) -> Array:
         """Position of the IMU in the base link."""
         return self._imu_point
 

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veh_identification.fusion import inertial_kernels as kernels
-from veh_identification.fusion import measurement_kernels, output_kernels, rotation
+from veh_identification.fusion import rotation
+from veh_identification.fusion.kernels import inertial as kernels
+from veh_identification.fusion.kernels import measurements as measurement_kernels
+from veh_identification.fusion.kernels import output as output_kernels
 from veh_identification.fusion.rotation import Quaternion
 from veh_identification.signals.causal import CausalDerivativeFilter
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 POSITION, VELOCITY, ROTATION = slice(0, 3), slice(3, 6), slice(6, 9)
 GYRO_BIAS, ACCEL_BIAS = slice(9, 12), slice(12, 15)
 
@@ -45,7 +46,7 @@ class Update(NamedTuple):
 
     accepted: bool
     nis: float
-    whitened: FloatArray
+    whitened: Array
 
 
 class InertialFilter:
@@ -135,7 +136,7 @@ class InertialFilter:
         self.position[:] = 0.0
         self.velocity[:] = 0.0
 
-    def renew_attitude(self, sigma: float, biases: FloatArray) -> None:
+    def renew_attitude(self, sigma: float, biases: Array) -> None:
         """Take the attitude as uncertain by `sigma` and the biases as given, not well known."""
         self.x[10:16] = biases
         self.P[6:15, :] = 0.0
@@ -151,7 +152,7 @@ class InertialFilter:
         self.P[9:15, 9:15] = 0.0
 
     def start_navigation(
-        self, position: FloatArray, position_sigma: float, velocity: FloatArray, sigma: float
+        self, position: Array, position_sigma: float, velocity: Array, sigma: float
     ) -> None:
         """Begin to integrate position and velocity."""
         self.navigating = True
@@ -188,7 +189,7 @@ class InertialFilter:
 
     # Prediction ---------------------------------------------------------------------------------
 
-    def imu(self, time: float, sample: FloatArray, max_gap: float) -> None:
+    def imu(self, time: float, sample: Array, max_gap: float) -> None:
         """An IMU sample (rate, force; base-link axes): integrate up to it by the trapezoid."""
         dt = time - self._last_imu
         if 0.0 < dt <= max_gap and time > self.time:
@@ -244,7 +245,7 @@ class InertialFilter:
         """Gravity that the accelerometer shows."""
         return 0.0 if self.gravity_removed else self.gravity
 
-    def advance(self, time: float, max_gap: float, rate: FloatArray | None = None) -> None:
+    def advance(self, time: float, max_gap: float, rate: Array | None = None) -> None:
         """Go on to `time` without a new IMU sample.
 
         Within `max_gap` of the last one its values are held, and what has been integrated is
@@ -267,14 +268,12 @@ class InertialFilter:
                 self._propagate(dt * rate, speed, dt, self._turning)
         self.time = time
 
-    def _propagate(
-        self, angle: FloatArray, speed: FloatArray, dt: float, variances: FloatArray
-    ) -> None:
+    def _propagate(self, angle: Array, speed: Array, dt: float, variances: Array) -> None:
         kernels.propagate(
             self.x, self.R, self.P, angle, speed, dt, self._fall(), self.navigating, variances
         )
 
-    def snapshot(self, time: float, max_gap: float) -> FloatArray:
+    def snapshot(self, time: float, max_gap: float) -> Array:
         """The state at `time`, at or shortly after the filter's own, without changing it.
 
         The row is described in `fusion.output_kernels`.
@@ -292,9 +291,7 @@ class InertialFilter:
 
     # Correction ---------------------------------------------------------------------------------
 
-    def correct(
-        self, residual: FloatArray, H: FloatArray, R: FloatArray, threshold: float
-    ) -> Update:
+    def correct(self, residual: Array, H: Array, R: Array, threshold: float) -> Update:
         """One Kalman update with a chi-square gate on the innovation."""
         whitened = np.empty(len(residual))
         nis = measurement_kernels.correct(self.memory, residual, H, R, threshold, whitened)
@@ -303,7 +300,7 @@ class InertialFilter:
     def correct_body_velocity(
         self,
         measured: tuple[float, float, float],
-        lever: FloatArray,
+        lever: Array,
         axes: slice,
         variance: float,
         threshold: float,
@@ -316,6 +313,6 @@ class InertialFilter:
         return Update(nis <= threshold, nis, whitened)
 
     @property
-    def rate(self) -> FloatArray:
+    def rate(self) -> Array:
         """Angular velocity of the last IMU sample without its bias, base-link axes."""
         return self.sample[:3] - self.gyro_bias

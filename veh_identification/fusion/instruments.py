@@ -6,18 +6,50 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.fusion.frames import Transform
 from veh_identification.fusion.mounts import MountTable
 from veh_identification.fusion.options import FilterOptions
-from veh_identification.fusion.rotation import Vector
+from veh_identification.fusion.rotation import cross, rotate
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.fusion.state import BaseState
 from veh_identification.fusion.track import Track
-from veh_identification.fusion.wrenches import wrench_in_base
+from veh_identification.types import Array, Vector
 
-FloatArray = NDArray[np.float64]
+
+def move_wrench(pose: Transform, force: Vector, torque: Vector) -> tuple[Vector, Vector]:
+    """A wrench given in a sensor frame, at the origin and in the axes of the frame that `pose`
+    (of the sensor) is given in: F' = R F, N' = R N + t x R F.
+    """
+    moved_force = rotate(pose.rotation, force)
+    moved_torque = rotate(pose.rotation, torque)
+    arm = cross(pose.translation, moved_force)
+    return moved_force, (
+        moved_torque[0] + arm[0],
+        moved_torque[1] + arm[1],
+        moved_torque[2] + arm[2],
+    )
+
+
+def wrench_in_base(
+    values: Array, attached: str, sensor_pose: Transform, base_pose: Transform | None
+) -> tuple[Vector, Vector] | None:
+    """Force and torque at the base-link origin; None where the base pose is needed but unknown.
+
+    `attached`: 'world' (the sensor pose is in the world), 'base' (in the base link) or 'link'
+    (on a moving link whose pose is not known here: passed on as it is).
+    """
+    fx, fy, fz, tx, ty, tz = values.tolist()
+    force, torque = (fx, fy, fz), (tx, ty, tz)
+    if attached == 'link':
+        return force, torque
+    if attached == 'world':
+        if base_pose is None:
+            return None
+        sensor_pose = base_pose.inverse() @ sensor_pose
+    return move_wrench(sensor_pose, force, torque)
+
+
 NO_WRENCH: tuple[Vector, Vector] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
@@ -27,7 +59,7 @@ class InstrumentReading:
 
     wrenches: list[tuple[Vector, Vector]]
     wrench_valid: list[bool]
-    channels: FloatArray
+    channels: Array
     channel_valid: list[bool]
 
 
@@ -93,7 +125,7 @@ class Instruments:
         )
 
 
-def _value(track: Track, time: float, smooth: bool) -> FloatArray | None:
+def _value(track: Track, time: float, smooth: bool) -> Array | None:
     if not smooth:
         return track.value_at(time)
     found = track.at(time)

@@ -10,13 +10,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from veh_identification.fusion.track import Track
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 TURN = 2.0 * math.pi
 
 
 @njit(cache=True, nogil=True)
-def _finite_columns(values: FloatArray, flags: NDArray[np.bool_]) -> None:
+def _finite_columns(values: Array, flags: NDArray[np.bool_]) -> None:
     for column in range(values.shape[1]):
         finite = True
         for row in range(values.shape[0]):
@@ -29,7 +29,7 @@ class JointReading:
 
     __slots__ = ('flags', 'names', 'values')
 
-    def __init__(self, names: list[str], values: FloatArray) -> None:
+    def __init__(self, names: list[str], values: Array) -> None:
         """Joints whose three values are all finite are valid."""
         self.names = names
         self.values = values
@@ -37,17 +37,17 @@ class JointReading:
         _finite_columns(values, self.flags)
 
     @property
-    def positions(self) -> FloatArray:
+    def positions(self) -> Array:
         """Angles or lengths."""
         return self.values[0]
 
     @property
-    def velocities(self) -> FloatArray:
+    def velocities(self) -> Array:
         """First derivatives."""
         return self.values[1]
 
     @property
-    def accelerations(self) -> FloatArray:
+    def accelerations(self) -> Array:
         """Second derivatives."""
         return self.values[2]
 
@@ -90,7 +90,7 @@ class JointGroup:
             values = tuple(changed)
         self.track.add(time, values)
 
-    def at(self, time: float) -> FloatArray | None:
+    def at(self, time: float) -> Array | None:
         """Positions, velocities, accelerations of this group in rows."""
         found = self.track.at(time)
         if found is None or (self.has_position and not self.has_velocity):

@@ -10,9 +10,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from veh_identification.fusion import measurement_kernels as kernels
 from veh_identification.fusion import rotation
 from veh_identification.fusion.inertial import (
     ACCEL_BIAS,
@@ -22,19 +20,20 @@ from veh_identification.fusion.inertial import (
     VELOCITY,
     InertialFilter,
 )
+from veh_identification.fusion.kernels import measurements as kernels
 from veh_identification.fusion.rotation import Quaternion, skew
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
-Model = tuple[FloatArray, FloatArray]
+Model = tuple[Array, Array]
 
 
 @lru_cache(maxsize=256)
-def noise(variance: float, size: int) -> FloatArray:
+def noise(variance: float, size: int) -> Array:
     """Covariance of `size` equal and independent errors; shared, so leave it as it is."""
     return np.asarray(variance * np.eye(size))
 
 
-def position(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> Model:
+def position(state: InertialFilter, measured: Array, lever: Array) -> Model:
     """A point of the vehicle in the world: p + R l."""
     H = np.zeros((3, 15))
     H[:, POSITION] = np.eye(3)
@@ -42,7 +41,7 @@ def position(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> 
     return measured - state.position - state.R @ lever, H
 
 
-def world_velocity(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> Model:
+def world_velocity(state: InertialFilter, measured: Array, lever: Array) -> Model:
     """Velocity of a point in world axes: v + R (w x l)."""
     arm = rotation.cross_array(state.rate, lever)
     H = np.zeros((3, 15))
@@ -52,14 +51,14 @@ def world_velocity(state: InertialFilter, measured: FloatArray, lever: FloatArra
     return measured - state.velocity - state.R @ arm, H
 
 
-def body_velocity(state: InertialFilter, measured: FloatArray, lever: FloatArray) -> Model:
+def body_velocity(state: InertialFilter, measured: Array, lever: Array) -> Model:
     """Velocity of a point in base-link axes: R^T v + w x l."""
     residual, H = np.empty(3), np.empty((3, 15))
     kernels.body_velocity_model(state.memory, measured, lever, residual, H)
     return residual, H
 
 
-def gravity(state: InertialFilter, force: FloatArray) -> Model:
+def gravity(state: InertialFilter, force: Array) -> Model:
     """Specific force while the mean acceleration is small: R^T g up + bias."""
     expected = state.gravity * state.R[2]
     H = np.zeros((3, 15))

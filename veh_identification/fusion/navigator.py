@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.imu_navigation import AXES, DISTRUST, ImuNavigation
@@ -22,8 +21,8 @@ from veh_identification.fusion.inertial import (
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.rotation import Quaternion
 from veh_identification.fusion.statistics import SensorRecord, gate_threshold
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 #: So many surrenders to sensors within so many seconds mean that the attitude itself is wrong.
 SURRENDERS, SURRENDER_SPAN = 3, 10.0
 
@@ -99,7 +98,7 @@ class Navigator(ImuNavigation):
         ):
             self._correct_quietly(measurements.standstill_rate(self.filter), 0.02)
 
-    def mocap(self, time: float, position: FloatArray, measured: Quaternion) -> None:
+    def mocap(self, time: float, position: Array, measured: Quaternion) -> None:
         """Pose of the base link; only useful here when an IMU is to be aided by it."""
         if not self.advance('mocap', time):
             return
@@ -120,7 +119,7 @@ class Navigator(ImuNavigation):
         name: str,
         time: float,
         model: Model,
-        covariance: FloatArray,
+        covariance: Array,
         gate: float,
         block: slice,
         part: str = '',

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.fusion import rotation
-from veh_identification.fusion.rotation import Quaternion, Vector
+from veh_identification.fusion.rotation import Quaternion
 from veh_identification.fusion.track import Track
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array, Vector
 
 
 @dataclass(frozen=True)
@@ -20,20 +18,18 @@ class BodyMotion:
 
     position: Vector
     orientation: Quaternion
-    velocity: FloatArray
-    angular_velocity: FloatArray
-    acceleration: FloatArray
-    angular_acceleration: FloatArray
+    velocity: Array
+    angular_velocity: Array
+    acceleration: Array
+    angular_acceleration: Array
 
 
-def _product(a: FloatArray, b: FloatArray) -> FloatArray:
+def _product(a: Array, b: Array) -> Array:
     """Quaternion product of arrays."""
     return np.array(rotation.multiply(tuple(a.tolist()), tuple(b.tolist())))
 
 
-def angular_motion(
-    q: FloatArray, q1: FloatArray, q2: FloatArray
-) -> tuple[Quaternion, FloatArray, FloatArray]:
+def angular_motion(q: Array, q1: Array, q2: Array) -> tuple[Quaternion, Array, Array]:
     """Orientation, angular velocity and acceleration (body axes) of a smoothed quaternion.
 
     Smoothing leaves |q| slightly off one. With q = n u, u a unit quaternion:

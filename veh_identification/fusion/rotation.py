@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array, Vector
+
 Quaternion = tuple[float, float, float, float]
-Vector = tuple[float, float, float]
 
 IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
@@ -59,7 +58,7 @@ def cross(a: Vector, b: Vector) -> Vector:
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
-def cross_array(a: FloatArray, b: FloatArray) -> FloatArray:
+def cross_array(a: Array, b: Array) -> Array:
     """a x b of arrays; np.cross costs 20 times as much for single vectors."""
     return np.array(cross(tuple(a.tolist()), tuple(b.tolist())))
 
@@ -112,7 +111,7 @@ def yaw_of(q: Quaternion) -> float:
     return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
-def matrix(q: Quaternion) -> FloatArray:
+def matrix(q: Quaternion) -> Array:
     """Rotation matrix (3, 3)."""
     x, y, z, w = q
     return np.array(
@@ -132,7 +131,7 @@ def level_from_specific_force(force: Vector, yaw: float = 0.0) -> Quaternion:
     return from_rpy(roll, pitch, yaw)
 
 
-def skew(v: FloatArray | Vector) -> FloatArray:
+def skew(v: Array | Vector) -> Array:
     """Matrix of the cross product v x."""
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 

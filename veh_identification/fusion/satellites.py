@@ -4,19 +4,72 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ParameterError
 from veh_identification.fusion import measurements, rotation
-from veh_identification.fusion.alignment import TrackAligner
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.fusion.imu_navigation import AXES
 from veh_identification.fusion.inertial import POSITION, VELOCITY
 from veh_identification.fusion.navigator import Navigator
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
+
+@dataclass(frozen=True)
+class Alignment:
+    """Turn about the vertical that lays the local track on the measured one."""
+
+    angle: float
+    sigma: float
+    local_centre: tuple[float, float]
+    world_centre: tuple[float, float]
+
+
+class TrackAligner:
+    """Collects pairs of dead-reckoned and measured positions until the heading is known."""
+
+    def __init__(self, distance: float) -> None:
+        self._distance = distance
+        self._pairs: list[tuple[float, float, float, float]] = []
+
+    def reset(self) -> None:
+        """Forget all pairs."""
+        self._pairs.clear()
+
+    def add(
+        self, local: tuple[float, float], world: tuple[float, float], sigma: float
+    ) -> Alignment | None:
+        """Take one pair; returns the alignment as soon as the way is long enough.
+
+        Both tracks must have the wanted length, and it must stand out from the noise.
+        """
+        self._pairs.append((local[0], local[1], world[0], world[1]))
+        first = self._pairs[0]
+        local_way = math.hypot(local[0] - first[0], local[1] - first[1])
+        world_way = math.hypot(world[0] - first[2], world[1] - first[3])
+        needed = max(self._distance, 4.0 * sigma)
+        if min(local_way, world_way) < needed:
+            return None
+        return self._solve(sigma)
+
+    def _solve(self, sigma: float) -> Alignment:
+        pairs = np.array(self._pairs)
+        centre = pairs.mean(axis=0)
+        a, b = (pairs - centre)[:, :2], (pairs - centre)[:, 2:]
+        # Least squares rotation in the plane: maximise sum b . R a.
+        sine = float(np.sum(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
+        cosine = float(np.sum(a[:, 0] * b[:, 0] + a[:, 1] * b[:, 1]))
+        spread = math.sqrt(float(np.sum(a**2)))
+        # Neighbouring fixes share their error: do not let many of them pretend precision.
+        yaw_sigma = math.hypot(sigma * math.sqrt(min(len(pairs), 5)) / spread, 0.02)
+        return Alignment(
+            math.atan2(sine, cosine),
+            min(yaw_sigma, 0.5),
+            (float(centre[0]), float(centre[1])),
+            (float(centre[2]), float(centre[3])),
+        )
 
 
 def checked_datum(values: Sequence[float]) -> Datum:
@@ -99,14 +152,14 @@ class SatelliteAiding:
             noise = fix[4] * np.eye(1)
             self.navigator.update('gnss', time, height, noise, gate, POSITION, 'height')
 
-    def _place(self, position: FloatArray, sigma: float) -> None:
+    def _place(self, position: Array, sigma: float) -> None:
         state = self.navigator.filter
         velocity = state.velocity.copy()
         covariance = state.P.copy()
         state.start_navigation(position, sigma, velocity, 1.0)
         state.P[3:, 3:] = covariance[3:, 3:]
 
-    def _align(self, time: float, measured: FloatArray, lever: FloatArray, sigma: float) -> None:
+    def _align(self, time: float, measured: Array, lever: Array, sigma: float) -> None:
         """Find the heading: by the dead-reckoned track (course: see `velocity`)."""
         state = self.navigator.filter
         record = self.navigator.records['gnss']
@@ -152,7 +205,7 @@ class SatelliteAiding:
         covariance = measurements.noise(options.std**2, len(model[0]))
         self.navigator.update('gnss_velocity', time, model, covariance, options.gate, VELOCITY)
 
-    def _course(self, time: float, measured: FloatArray, std: float) -> None:
+    def _course(self, time: float, measured: Array, std: float) -> None:
         """Take the course over ground as heading: the vehicle drives forward and starts so.
 
         The base link does not slide; an antenna ahead of it does, by turn rate times distance.

@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.fusion import rotation
 from veh_identification.fusion.rotation import Quaternion
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,7 @@ class FirstAttitude:
     tilt_sigma: float
     gravity_removed: bool
     heading_measured: bool
-    mean_force: FloatArray
+    mean_force: Array
 
 
 class AttitudeStarter:
@@ -43,8 +41,8 @@ class AttitudeStarter:
     def add(
         self,
         time: float,
-        rate: FloatArray,
-        force: FloatArray,
+        rate: Array,
+        force: Array,
         measured: Quaternion | None,
         use_heading: bool,
         default_yaw: float,
@@ -86,7 +84,7 @@ class AttitudeStarter:
         )
 
 
-def turned_imu_warning(cosine: float, mean_force: FloatArray) -> str:
+def turned_imu_warning(cosine: float, mean_force: Array) -> str:
     """A sentence when the base link seems to lie on its side; `cosine` of z to the vertical."""
     if cosine > 0.5:
         return ''

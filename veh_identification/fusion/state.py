@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.fusion.joints import JointReading
-from veh_identification.fusion.output_kernels import MOTION_SIZE
-from veh_identification.fusion.rotation import Quaternion, Vector
-
-FloatArray = NDArray[np.float64]
+from veh_identification.fusion.kernels.output import MOTION_SIZE
+from veh_identification.fusion.rotation import Quaternion
+from veh_identification.types import Array, Vector
 
 
 class BaseState:
@@ -28,7 +26,7 @@ class BaseState:
         self.orientation_valid = False
         self.twist_valid = False
         self.acceleration_valid = False
-        self.row: FloatArray = np.zeros(MOTION_SIZE)
+        self.row: Array = np.zeros(MOTION_SIZE)
         self.row[6] = 1.0
 
     @property
@@ -44,22 +42,22 @@ class BaseState:
         return x, y, z, w
 
     @property
-    def velocity(self) -> FloatArray:
+    def velocity(self) -> Array:
         """Of the base-link origin."""
         return self.row[7:10]
 
     @property
-    def angular_velocity(self) -> FloatArray:
+    def angular_velocity(self) -> Array:
         """Of the base link."""
         return self.row[10:13]
 
     @property
-    def acceleration(self) -> FloatArray:
+    def acceleration(self) -> Array:
         """Of the base-link origin, gravity not included."""
         return self.row[13:16]
 
     @property
-    def angular_acceleration(self) -> FloatArray:
+    def angular_acceleration(self) -> Array:
         """Of the base link."""
         return self.row[16:19]
 
@@ -81,5 +79,5 @@ class FusedState:
     wrenches: list[tuple[Vector, Vector]]
     wrench_valid: list[bool]
     channel_names: list[str]
-    channel_values: FloatArray
+    channel_values: Array
     channel_valid: list[bool]

@@ -9,10 +9,10 @@ from functools import lru_cache
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2
 
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array
+
 WINDOW = 200
 
 
@@ -39,7 +39,7 @@ class InnovationStatistics:
     def __init__(self) -> None:
         self._whitened: deque[tuple[float, ...]] = deque(maxlen=WINDOW)
 
-    def add(self, whitened: FloatArray) -> None:
+    def add(self, whitened: Array) -> None:
         """Take one innovation, already in units of its standard deviation."""
         self._whitened.append(tuple(whitened.tolist()))
 

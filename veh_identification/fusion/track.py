@@ -6,11 +6,9 @@ import math
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.signals.causal import CausalDerivativeFilter
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 class Track:
@@ -31,7 +29,7 @@ class Track:
         self._margin = 0.5 * half_width
         self._timeout = timeout
         self._memory = 2.0 * half_width + timeout
-        self._recent: deque[tuple[float, tuple[float, ...] | FloatArray]] = deque()
+        self._recent: deque[tuple[float, tuple[float, ...] | Array]] = deque()
         self._unbroken_since = math.inf
         self._wide_gaps = 0
         #: Stamp of the newest sample, minus infinity before the first.
@@ -42,7 +40,7 @@ class Track:
         """Whether sample after sample comes further apart than half a window."""
         return self._wide_gaps >= 3
 
-    def add(self, time: float, values: tuple[float, ...] | FloatArray) -> None:
+    def add(self, time: float, values: tuple[float, ...] | Array) -> None:
         """Take one sample, all of it finite; stamps increase. It is kept, not copied."""
         self.smoother.append(time, values)
         self._note(time, values)
@@ -60,7 +58,7 @@ class Track:
         while len(recent) > 2 and recent[1][0] < horizon:
             recent.popleft()
 
-    def _note(self, time: float, values: tuple[float, ...] | FloatArray) -> None:
+    def _note(self, time: float, values: tuple[float, ...] | Array) -> None:
         if time - self.newest > self.half_width:
             self._unbroken_since = time
             self._wide_gaps += 1
@@ -74,7 +72,7 @@ class Track:
         while len(recent) > 2 and recent[1][0] < horizon:
             recent.popleft()
 
-    def at(self, time: float) -> FloatArray | None:
+    def at(self, time: float) -> Array | None:
         """Values and first two derivatives (3, channels), or None where nothing supports it."""
         margin = self._margin
         if self._unbroken_since + margin <= time <= self.newest - margin:
@@ -83,12 +81,12 @@ class Track:
                 return result
         return self._interpolated(time)
 
-    def value_at(self, time: float) -> FloatArray | None:
+    def value_at(self, time: float) -> Array | None:
         """Linear interpolation of the raw samples, no smoothing."""
         found = self._interpolated(time)
         return None if found is None else found[0]
 
-    def _interpolated(self, time: float) -> FloatArray | None:
+    def _interpolated(self, time: float) -> Array | None:
         recent = self._recent
         if not recent or not recent[0][0] <= time <= recent[-1][0]:
             return None

@@ -12,13 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.blocks import (
-    Array,
-    BlockSource,
-    Selection,
-    clean_blocks,
-)
+from veh_identification.identification.blocks import BlockSource, Selection, clean_blocks
 from veh_identification.identification.factor import Factor, triangular_factor
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

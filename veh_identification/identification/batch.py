@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Information, accumulate
-from veh_identification.identification.blocks import Array, BlockSource, require_reiterable
+from veh_identification.identification.blocks import BlockSource, require_reiterable
 from veh_identification.identification.essential import Removal, essential_parameters
 from veh_identification.identification.factor import Factor, deficient_columns, scaled_condition
 from veh_identification.identification.gauss_markov import gauss_markov_fit, whitened, whitening
@@ -36,6 +36,7 @@ from veh_identification.identification.result import IdentificationResult
 from veh_identification.identification.robust import Loss, robust_fit
 from veh_identification.identification.sandwich import coloured_covariance
 from veh_identification.identification.statistics import correlation_condition, noise_variance
+from veh_identification.types import Array
 
 EstimatorName = Literal['ordinary', 'weighted', 'gauss-markov', 'robust', 'prior']
 NoiseModel = Literal['auto', 'white', 'coloured']

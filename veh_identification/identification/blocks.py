@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.parallel import for_each
+from veh_identification.identification.worker_threads import for_each
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 Selection = NDArray[np.intp] | NDArray[np.bool_]  # indices or mask
 Block = tuple[Array, Array]
 BlockSource = Iterable[Block]

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.stats import chi2, f, norm, t
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.blocks import Array, Selection
+from veh_identification.identification.blocks import Selection
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

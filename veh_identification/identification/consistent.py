@@ -17,13 +17,13 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.blocks import Array
 from veh_identification.identification.factor import Factor, deficient_columns, triangular_factor
 from veh_identification.multibody.inertia import (
     consistency_violation,
     from_pseudo_inertia,
     pseudo_inertia,
 )
+from veh_identification.types import Array
 
 Indices = NDArray[np.intp]
 #: A stated mass or inertia that is off by more than this factor gives way to what the fit shows:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
-from veh_identification.identification.blocks import Array
 from veh_identification.identification.factor import Factor
 from veh_identification.identification.statistics import require_determined
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr, solve_triangular
 
-from veh_identification.identification.blocks import Array, Selection
+from veh_identification.identification.blocks import Selection
+from veh_identification.types import Array
 
 # Relative to the largest singular value of the column-scaled factor. Rounding leaves about 1e-15
 # times the root of the sizes; measured regressors that are merely ill-excited stay far above.

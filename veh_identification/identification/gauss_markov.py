@@ -9,7 +9,6 @@ import numpy as np
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import accumulate
 from veh_identification.identification.blocks import (
-    Array,
     Block,
     BlockSource,
     FactoryBlocks,
@@ -19,6 +18,7 @@ from veh_identification.identification.blocks import (
 from veh_identification.identification.least_squares import Estimate
 from veh_identification.identification.residuals import residual_statistics
 from veh_identification.identification.statistics import noise_variance, require_determined
+from veh_identification.types import Array
 
 
 def whitening(covariance: Array, equation_names: Sequence[str]) -> Array:

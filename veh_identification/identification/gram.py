@@ -14,19 +14,14 @@ from scipy.linalg import lapack
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Information, accumulate
-from veh_identification.identification.blocks import (
-    LARGE,
-    Array,
-    BlockSource,
-    CleanBlock,
-    clean_blocks,
-)
+from veh_identification.identification.blocks import LARGE, BlockSource, CleanBlock, clean_blocks
 from veh_identification.identification.factor import (
     column_norms,
     scaled_condition,
     triangular_factor,
 )
-from veh_identification.identification.parallel import for_each
+from veh_identification.identification.worker_threads import for_each
+from veh_identification.types import Array
 
 # Squared, times the rounding of a double and the size of the problem: 1e-6. One refinement step
 # multiplies the error of the solution by that.

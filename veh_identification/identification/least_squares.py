@@ -9,7 +9,6 @@ import numpy as np
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Information
-from veh_identification.identification.blocks import Array
 from veh_identification.identification.factor import Factor
 from veh_identification.identification.statistics import (
     equation_sigma,
@@ -17,6 +16,7 @@ from veh_identification.identification.statistics import (
     require_determined,
     require_rows,
 )
+from veh_identification.types import Array
 
 PRIOR = 'prior-regularised'
 

@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Information
-from veh_identification.identification.blocks import Array
 from veh_identification.identification.change import ChangeTest, change_test
 from veh_identification.identification.factor import triangular_factor
+from veh_identification.types import Array
 
-Integers = NDArray[np.int64]
 STATE_VERSION = 1
 #: Rows older than this many times the memory become long-term knowledge.
 HOLD = 3.0

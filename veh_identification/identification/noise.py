@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import lfilter
 
-from veh_identification.identification.blocks import Array
 from veh_identification.identification.factor import Factor
 from veh_identification.identification.residuals import ResidualStatistics, positive
+from veh_identification.types import Array
 
 MAXIMUM_ORDER = 32
 

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.blocks import Array, clean_blocks
+from veh_identification.identification.blocks import clean_blocks
 from veh_identification.identification.factor import (
     NULL_PARTICIPATION,
     column_norms,
     triangular_factor,
 )
 from veh_identification.identification.least_squares import Prior, checked_sigma
+from veh_identification.types import Array
 
 _STATE_VERSION = 1
 # Live decisions want a margin over rounding: a direction counts as excited when its singular

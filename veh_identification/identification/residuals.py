@@ -11,13 +11,13 @@ from scipy.fft import irfft, next_fast_len, rfft
 from veh_identification.errors import EstimationError
 from veh_identification.identification.blocks import (
     LARGE,
-    Array,
     BlockSource,
     CleanBlock,
     checked_blocks,
     clean,
 )
-from veh_identification.identification.parallel import for_each
+from veh_identification.identification.worker_threads import for_each
+from veh_identification.types import Array
 
 MAXIMUM_LAG = 2000
 _CHUNK = 4096

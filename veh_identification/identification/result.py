@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from veh_identification._version import __version__
-from veh_identification.identification.blocks import Array
 from veh_identification.identification.essential import Removal
 from veh_identification.identification.statistics import Deviations, correlation, deviations
 from veh_identification.identification.validation import Validation, finite
+from veh_identification.types import Array
 
 
 @dataclass

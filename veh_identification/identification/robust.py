@@ -15,10 +15,11 @@ import numpy as np
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Accumulator, Information
-from veh_identification.identification.blocks import Array, BlockSource, require_reiterable
+from veh_identification.identification.blocks import BlockSource, require_reiterable
 from veh_identification.identification.least_squares import Estimate
 from veh_identification.identification.residuals import residual_blocks
 from veh_identification.identification.statistics import require_determined
+from veh_identification.types import Array
 
 Loss = Literal['huber', 'tukey']
 # Tuning constants for 95 % efficiency under Gaussian noise.

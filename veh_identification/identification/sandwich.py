@@ -11,9 +11,10 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from veh_identification.identification.blocks import Array, BlockSource, clean_blocks
+from veh_identification.identification.blocks import BlockSource, clean_blocks
 from veh_identification.identification.factor import Factor, column_norms
 from veh_identification.identification.noise import NoiseColour
+from veh_identification.types import Array
 
 
 @numba.njit(cache=True, nogil=True)

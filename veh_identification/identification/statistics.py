@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.blocks import Array
 from veh_identification.identification.factor import Factor, deficient_columns
+from veh_identification.types import Array
 
 WELL_IDENTIFIED_PERCENT = 10.0
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veh_identification.errors import InputError, SignalError, UsageError
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class FourierTrajectory:
         names: one per coordinate.
     """
 
-    offset: FloatArray
-    mu: FloatArray
-    nu: FloatArray
+    offset: Array
+    mu: Array
+    nu: Array
     fundamental_hz: float
     names: tuple[str, ...] = ()
 
@@ -71,11 +70,11 @@ class FourierTrajectory:
         """Seconds per period."""
         return 1.0 / self.fundamental_hz
 
-    def sample_times(self, count: int) -> FloatArray:
+    def sample_times(self, count: int) -> Array:
         """`count` uniform times of one period, the end left out."""
         return np.arange(count, dtype=np.float64) * (self.period / count)
 
-    def evaluate(self, times: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def evaluate(self, times: ArrayLike) -> tuple[Array, Array, Array]:
         """Position (12), velocity (14) and acceleration (15), each (N, C)."""
         t = np.atleast_1d(np.asarray(times, dtype=float))
         k_omega = 2.0 * np.pi * self.fundamental_hz * np.arange(1, self.harmonics + 1)
@@ -85,7 +84,7 @@ class FourierTrajectory:
         acceleration = -(sine * k_omega) @ self.mu + (cosine * k_omega) @ self.nu
         return position, velocity, acceleration
 
-    def vector(self) -> FloatArray:
+    def vector(self) -> Array:
         """Xi of (13), coordinate after coordinate."""
         return np.concatenate([self.offset[None], self.mu, self.nu]).T.ravel()
 
@@ -199,7 +198,7 @@ class MotionLimits:
     velocity_max: ArrayLike
     acceleration_max: ArrayLike
 
-    def arrays(self, channels: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def arrays(self, channels: int) -> tuple[Array, Array, Array, Array]:
         """The four limits as (C,) arrays, checked."""
         low, high, velocity, acceleration = (
             np.broadcast_to(np.asarray(x, dtype=float), (channels,))
@@ -232,7 +231,7 @@ class MotionLimits:
             )
         )
 
-    def largest_scale(self, trajectory: FourierTrajectory, home: FloatArray, points: int) -> float:
+    def largest_scale(self, trajectory: FourierTrajectory, home: Array, points: int) -> float:
         """Largest factor (at most 1) by which `trajectory.scaled(factor, home)` keeps limits."""
         low, high, velocity, acceleration = self.arrays(trajectory.channels)
         q, qd, qdd = trajectory.evaluate(trajectory.sample_times(points))
@@ -250,8 +249,8 @@ class MotionLimits:
         )
 
     def matrix(
-        self, make: Callable[[FloatArray], FourierTrajectory], size: int, points: int
-    ) -> tuple[FloatArray, FloatArray]:
+        self, make: Callable[[Array], FourierTrajectory], size: int, points: int
+    ) -> tuple[Array, Array]:
         """(A, b) with A z <= b for all limits on a grid, rows in shares of the limits.
 
         `make` turns the `size` unknowns z linearly into a trajectory.
@@ -272,9 +271,7 @@ class MotionLimits:
         return np.concatenate([a, -a]), np.concatenate([1.0 + shift, 1.0 - shift])
 
 
-def pose_rates(
-    pose: FloatArray, pose_dot: FloatArray, pose_ddot: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def pose_rates(pose: Array, pose_dot: Array, pose_ddot: Array) -> tuple[Array, Array]:
     """Equation (16): velocity v = H x' and acceleration a = H x'' + H' x' (N, 6).
 
     The pose is (x, y, z, phi, theta, psi) with the rotation Rx(phi) Ry(theta) Rz(psi); v and a
@@ -303,5 +300,5 @@ def pose_rates(
     )
 
 
-def _rows(rows: list[list[FloatArray]]) -> FloatArray:
+def _rows(rows: list[list[Array]]) -> Array:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.blocks import Array, BlockSource, clean_blocks
+from veh_identification.identification.blocks import BlockSource, clean_blocks
 from veh_identification.identification.residuals import predicted
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

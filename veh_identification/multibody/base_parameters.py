@@ -10,17 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from veh_identification.errors import EstimationError
 from veh_identification.multibody.columns import Columns
 from veh_identification.multibody.motion import Motion, random_motion
+from veh_identification.multibody.parameter_relations import ParameterMap
 from veh_identification.multibody.regressor import Regressor
-from veh_identification.multibody.ties import ParameterMap
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from veh_identification.types import Array, IntArray
 
 # A column this much shorter than the longest one has no effect (rounding of exact zeros).
 NO_EFFECT = 1e-11
@@ -38,9 +35,9 @@ class BaseParameters:
     """
 
     columns: Columns
-    base: Integers
+    base: IntArray
     full_to_base: Array
-    no_effect: Integers
+    no_effect: IntArray
     spectrum: Array
     tolerance: float
     gap: float
@@ -182,7 +179,7 @@ def _rank(spectrum: Array, tolerance: float | None) -> tuple[int, float, float]:
     return rank, float(np.sqrt(padded[rank - 1] * padded[rank])), float(ratios[rank - 1])
 
 
-def _first_independent(scaled: Array, border: float) -> Integers:
+def _first_independent(scaled: Array, border: float) -> IntArray:
     """Columns that lie further than `border` from the span of the columns kept before them."""
     basis = np.zeros(scaled.shape[::-1])  # vectors in rows; the first len(kept) are filled
     kept: list[int] = []
@@ -198,7 +195,7 @@ def _first_independent(scaled: Array, border: float) -> Integers:
     return np.array(kept, dtype=np.int64)
 
 
-def _regrouping(factor: Array, lengths: Array, kept: Integers, used: Integers) -> Array:
+def _regrouping(factor: Array, lengths: Array, kept: IntArray, used: IntArray) -> Array:
     """full_to_base: identity on the kept columns, least-squares weights for the others."""
     result = np.zeros((kept.size, factor.shape[1]))
     result[np.arange(kept.size), kept] = 1.0

@@ -23,8 +23,7 @@ from veh_identification.multibody.inertia import (
     transport_matrix,
 )
 from veh_identification.multibody.tree import PRISMATIC, REVOLUTE, TreeModel
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 _DIAGONAL = np.array([4, 7, 9])
 

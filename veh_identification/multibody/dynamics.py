@@ -42,8 +42,7 @@ from veh_identification.multibody.kinematics import (
 from veh_identification.multibody.motion import Motion, check_motion
 from veh_identification.multibody.regressor_kernel import add_wrench, to_root
 from veh_identification.multibody.tree import BASE_ROWS, Frame, TreeModel
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.motion import Motion, check_motion
 from veh_identification.multibody.tree import PRISMATIC, REVOLUTE, TreeModel
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from veh_identification.types import Array, IntArray
 
 # LLVM leaves loops of fewer than 16 turns scalar when it must check for overlapping arrays.
 LANES = 16
@@ -44,9 +41,9 @@ JOINT = LANES * 7
 class KernelModel(NamedTuple):
     """The arrays of a TreeModel that kernels need."""
 
-    parent: Integers
-    joint_type: Integers
-    coordinate: Integers
+    parent: IntArray
+    joint_type: IntArray
+    coordinate: IntArray
     multiplier: Array
     offset: Array
     constant: Array

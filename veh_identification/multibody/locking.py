@@ -13,11 +13,11 @@ from veh_identification.multibody.tree import (
     LOCKED,
     PRISMATIC,
     ROOT,
-    Array,
     Frame,
     TreeModel,
     axis_rotation,
 )
+from veh_identification.types import Array
 
 
 def lock_joints(model: TreeModel, positions: Mapping[str, float], merge: bool = True) -> TreeModel:

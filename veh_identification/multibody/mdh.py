@@ -35,12 +35,12 @@ from veh_identification.multibody.tree import (
     LOCKED,
     PRISMATIC,
     REVOLUTE,
-    Array,
     BodySpec,
     TreeModel,
     assemble,
     axis_rotation,
 )
+from veh_identification.types import Array
 
 _GEOMETRY = ('gamma', 'b', 'alpha', 'd', 'theta', 'r')
 _TABLE_KEYS = ('name', 'base', 'constants', 'bodies', 'ties')

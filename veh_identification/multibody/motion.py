@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veh_identification.errors import ModelError
 from veh_identification.multibody.tree import TreeModel
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 

@@ -22,8 +22,7 @@ from veh_identification.multibody.kinematics import kernel_model
 from veh_identification.multibody.motion import Motion, check_motion
 from veh_identification.multibody.regressor_kernel import Layout, regressor_kernel
 from veh_identification.multibody.tree import BASE_ROWS, TreeModel
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 DEFAULT_BLOCK = 1024
 #: Threads that fill a block together, and the least that is worth a thread.

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.kinematics import (
     AX,
@@ -39,9 +38,7 @@ from veh_identification.multibody.kinematics import (
     make_state,
     slot,
 )
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from veh_identification.types import Array, IntArray
 
 # Values of columns.Kind; numba wants plain globals.
 STIFFNESS, OFFSET, VISCOUS, COULOMB, MOTOR_INERTIA, COUPLING_SPRING, AERODYNAMIC = range(7)
@@ -51,13 +48,13 @@ class Layout(NamedTuple):
     """Where rows and columns go; -1 means not wanted."""
 
     base_row: int
-    joint_row: Integers
-    column: Integers
-    start: Integers
-    extra_kind: Integers
-    extra_first: Integers
-    extra_second: Integers
-    extra_column: Integers
+    joint_row: IntArray
+    column: IntArray
+    start: IntArray
+    extra_kind: IntArray
+    extra_first: IntArray
+    extra_second: IntArray
+    extra_column: IntArray
     extra_smoothing: Array
 
 
@@ -163,7 +160,7 @@ def _add_joints(
 @njit(cache=True, nogil=True)
 def add_wrench(
     m: KernelModel,
-    joint_row: Integers,
+    joint_row: IntArray,
     base_row: int,
     state: Array,
     body: int,

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from veh_identification.errors import ModelError
 from veh_identification.multibody.inertia import PARAMETERS_PER_BODY
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 # Joint types carry Khalil's sigma.
 REVOLUTE, PRISMATIC, LOCKED = 0, 1, 2

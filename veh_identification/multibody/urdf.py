@@ -34,12 +34,12 @@ from veh_identification.multibody.tree import (
     LOCKED,
     PRISMATIC,
     REVOLUTE,
-    Array,
     BodySpec,
     TreeModel,
     assemble,
 )
 from veh_identification.multibody.urdf_text import kinematic_elements, unreadable
+from veh_identification.types import Array
 
 # As a share of the largest principal moment: files print six digits or more.
 ZERO_MOMENT = 1e-6

@@ -12,11 +12,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ParameterError
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 # Relative speed of the density: innovations that are mostly sensor noise say little about the
 # plant, so a slower approach would not arrive within a few time constants.
 STEERING = 8.0

@@ -17,8 +17,7 @@ from veh_identification.observation.protocols import (
     Sensor,
     reading_views,
 )
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import chi2
 
 from veh_identification.errors import EstimationError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from veh_identification.errors import EstimationError
@@ -24,8 +23,7 @@ from veh_identification.observation.protocols import (
 )
 from veh_identification.observation.sequential import predict_covariance, update_groups
 from veh_identification.observation.settings import ErrorEKFSettings
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

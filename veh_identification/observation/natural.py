@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ModelError
 from veh_identification.multibody.natural.fused import shift_independent, step_with_r
@@ -16,8 +15,8 @@ from veh_identification.multibody.natural.model_state import State
 from veh_identification.multibody.natural.views import body_motion
 from veh_identification.observation.noise import integrator_transition
 from veh_identification.observation.protocols import BodyView
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 ApplyInputs = Callable[[NaturalModel, Any], None]
 
 

@@ -6,10 +6,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import expm
 
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 def van_loan(F: Array, noise: Array, dt: float) -> tuple[Array, Array]:

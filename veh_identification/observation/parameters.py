@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import Parameter
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 class ParameterProcess:

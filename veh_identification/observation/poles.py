@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from veh_identification.multibody.natural.model import NaturalModel
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 def linearised(model: NaturalModel, step: float = 1e-6) -> Array:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import kstwobign
 
 from veh_identification.errors import EstimationError
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

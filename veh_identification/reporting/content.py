@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.reporting.first_screen import Card, Statement
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import VehIdError
-from veh_identification.reporting.content import Array, HealthRow
+from veh_identification.reporting.content import HealthRow
 from veh_identification.runtime.bags import BagReader, columns_of
+from veh_identification.types import Array
 
 #: A distance between stamps above this many usual ones is a gap.
 GAP = 5.0

@@ -65,7 +65,7 @@ def write_identification_report(
             identification_content,
             simulated_truth,
         )
-        from veh_identification.reporting.page_identification import identification_page
+        from veh_identification.reporting.pages.identification import identification_page
         from veh_identification.reporting.provenance import provenance
 
         origin = provenance(
@@ -171,7 +171,7 @@ def _write_observation(
 ) -> None:
     from veh_identification.reporting.html import write_page
     from veh_identification.reporting.observation import observation_content
-    from veh_identification.reporting.page_observation import observation_page
+    from veh_identification.reporting.pages.observation import observation_page
     from veh_identification.reporting.provenance import provenance
 
     origin = provenance(

@@ -15,10 +15,10 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from veh_identification._version import __version__
-from veh_identification.reporting.figures import Figure
+from veh_identification.atomic import write_text
+from veh_identification.reporting.figures.style import Figure
 from veh_identification.reporting.first_screen import Level, Summary
 from veh_identification.reporting.palette import THEMES
-from veh_identification.runtime.atomic import write_text
 
 
 @dataclass(frozen=True)

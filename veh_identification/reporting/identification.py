@@ -13,7 +13,6 @@ from veh_identification.identification import IdentificationResult
 from veh_identification.identification.statistics import correlation
 from veh_identification.reporting import extras
 from veh_identification.reporting.content import (
-    Array,
     Colour,
     FitRow,
     HealthRow,
@@ -28,6 +27,7 @@ from veh_identification.reporting.health import sensor_health
 from veh_identification.reporting.numbers import number, sentence
 from veh_identification.reporting.series import colour_of, with_breaks
 from veh_identification.runtime.bags import BagReader, columns_of
+from veh_identification.types import Array
 
 #: sigma below this share of the largest value with the same unit: a small value, not a weak one.
 SMALL_SHARE = 0.01

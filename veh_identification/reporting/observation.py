@@ -11,7 +11,6 @@ import numpy as np
 
 from veh_identification.observation import Innovation
 from veh_identification.reporting.content import (
-    Array,
     Colour,
     ErrorRow,
     InnovationSeries,
@@ -24,6 +23,7 @@ from veh_identification.reporting.content import (
 from veh_identification.reporting.extras import streams
 from veh_identification.reporting.health import sensor_health
 from veh_identification.reporting.series import colour_of, outages
+from veh_identification.types import Array
 
 TITLES = {'buggy': 'Vehicle observer', 'four-bar': 'Four-bar observer'}
 #: Constraints of the model that enter as measurements: they have no outages and no noise.

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.reporting.content import Array, StateSeries
+from veh_identification.reporting.content import StateSeries
 from veh_identification.reporting.observation import at
+from veh_identification.types import Array
 
 UNITS = {'x': 'm', 'y': 'm', 'z': 'm', 'vx': 'm/s', 'vy': 'm/s', 'yaw': 'rad', 'yaw_rate': 'rad/s'}
 
@@ -22,7 +23,7 @@ def unit_of(name: str) -> str:
 
 def buggy_states(run: Any, model: Any, truth: Mapping[str, Array]) -> list[StateSeries]:
     """The judged states with their deviations, then the others; `model` may be None."""
-    from veh_identification.systems.buggy.metrics import JUDGED, columns
+    from veh_identification.systems.vehicle.results.metrics import JUDGED, columns
 
     estimate = columns(run)
     alone = None if model is None else columns(model)
@@ -80,7 +81,7 @@ def four_bar_states(
     alone: tuple[Array, Array] | None,
 ) -> list[StateSeries]:
     """Crank angle and rate with their deviations, then the two pins."""
-    from veh_identification.systems.four_bar import COORDINATES
+    from veh_identification.systems.four_bar.model import COORDINATES
 
     spread = (
         None if covariance is None else np.sqrt(np.maximum(np.einsum('nii->ni', covariance), 0.0))

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy.signal import welch
 from scipy.stats import kstwobign
 
-from veh_identification.reporting.content import Array, Colour, Outage
+from veh_identification.reporting.content import Colour, Outage
+from veh_identification.types import Array
 
 #: Points that a line may have; more are drawn by the extremes of intervals.
 LIMIT = 4000

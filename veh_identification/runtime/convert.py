@@ -22,9 +22,9 @@ from typing import Any
 
 import yaml
 
+from veh_identification.atomic import refuse_inputs
 from veh_identification.errors import BagError, InputError, MessageError, one_line
 from veh_identification.runtime import messages
-from veh_identification.runtime.atomic import refuse_inputs
 from veh_identification.runtime.bags import BagReader, BagWriter, RawMessage
 from veh_identification.runtime.bags.definitions import Decoder
 

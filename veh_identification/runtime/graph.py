@@ -64,20 +64,20 @@ class Engine(Protocol):
 
 
 SENSOR_FUSION = NodeDescription(
-    'sensor_fusion', 'veh_identification.nodes.sensor_fusion:SensorFusion'
+    'sensor_fusion', 'veh_identification.nodes.sensor_fusion.node:SensorFusion'
 )
 PARALLEL_IDENTIFICATION = NodeDescription(
     'parallel_identification',
-    'veh_identification.nodes.parallel_identification:ParallelIdentification',
+    'veh_identification.nodes.parallel_identification.node:ParallelIdentification',
 )
 CONTACT_IDENTIFICATION = NodeDescription(
     'contact_identification',
-    'veh_identification.nodes.contact_identification:ContactIdentification',
+    'veh_identification.nodes.contact_identification.node:ContactIdentification',
 )
 CAR_IDENTIFICATION = NodeDescription(
-    'car_identification', 'veh_identification.nodes.car_identification:CarIdentification'
+    'car_identification', 'veh_identification.nodes.car_identification.node:CarIdentification'
 )
-ERROR_EKF = NodeDescription('error_ekf', 'veh_identification.nodes.error_ekf:ErrorEkf')
+ERROR_EKF = NodeDescription('error_ekf', 'veh_identification.nodes.error_ekf.node:ErrorEkf')
 
 GRAPHS = {
     graph.name: graph

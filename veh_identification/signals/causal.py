@@ -28,22 +28,22 @@ from veh_identification.signals.local_polynomial import (
     local_polynomial_response,
 )
 from veh_identification.signals.sample_gate import SampleGate
+from veh_identification.types import Array
 
 __all__ = ['CausalDerivativeFilter', 'KalmanDerivativeFilter']
 
-FloatArray = NDArray[np.float64]
-Derivatives = tuple[FloatArray, FloatArray, FloatArray]
+Derivatives = tuple[Array, Array, Array]
 
 
 @njit(cache=True, nogil=True)
 def _evaluate(
-    times: FloatArray,
-    values: FloatArray,
+    times: Array,
+    values: Array,
     ring: NDArray[np.int64],
     centre: float,
     half_width: float,
     order: int,
-    result: FloatArray,
+    result: Array,
 ) -> int:
     """Fit at `centre` and turn the coefficients into derivatives, result (3, channels)."""
     coefficients = np.empty((order + 1, values.shape[1]))
@@ -60,7 +60,7 @@ def _evaluate(
 
 
 @njit(cache=True, nogil=True)
-def ring_slot(times: FloatArray, ring: NDArray[np.int64], stamp: float, keep: float) -> int:
+def ring_slot(times: Array, ring: NDArray[np.int64], stamp: float, keep: float) -> int:
     """Make room for a sample in a ring buffer (`ring`: first entry, count), dropping what is older
     than `keep`; returns its place, or -1 when the buffer must grow first.
     """
@@ -160,7 +160,7 @@ class CausalDerivativeFilter:
         result = self._result.copy()
         return result[0], result[1], result[2]
 
-    def push(self, stamp: float, sample: FloatArray) -> bool:
+    def push(self, stamp: float, sample: Array) -> bool:
         """Take one sample without a result, for those who `evaluate` at stamps of their own.
 
         False for an unusable sample, which is counted as by `update`.
@@ -173,7 +173,7 @@ class CausalDerivativeFilter:
             self._push(stamp, sample)
         return use
 
-    def append(self, stamp: float, values: FloatArray | tuple[float, ...]) -> None:
+    def append(self, stamp: float, values: Array | tuple[float, ...]) -> None:
         """`push` for samples that are known to be finite and newer than the one before."""
         gate = self.gate
         pause = stamp - gate.last_stamp
@@ -195,7 +195,7 @@ class CausalDerivativeFilter:
         result = self.evaluate_rows(stamp)
         return result[0], result[1], result[2]
 
-    def evaluate_rows(self, stamp: float) -> FloatArray:
+    def evaluate_rows(self, stamp: float) -> Array:
         """The same as one array (3, channels)."""
         result = np.empty(self._result.shape)
         if self._start <= stamp <= self.gate.last_stamp:
@@ -204,13 +204,13 @@ class CausalDerivativeFilter:
             result[:] = np.nan
         return result
 
-    def response(self, frequency_hz: ArrayLike) -> FloatArray:
+    def response(self, frequency_hz: ArrayLike) -> Array:
         """Gains (F, 3) of position, velocity, acceleration relative to the ideal, at no phase."""
         return local_polynomial_response(
             np.asarray(frequency_hz, dtype=float), self.delay, self.order
         )
 
-    def _push(self, stamp: float, sample: FloatArray | tuple[float, ...]) -> None:
+    def _push(self, stamp: float, sample: Array | tuple[float, ...]) -> None:
         index = ring_slot(self._times, self.ring, stamp, self.keep)
         if index < 0:
             self.grow()

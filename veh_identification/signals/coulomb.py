@@ -8,17 +8,16 @@ a smooth step whose width is the noise: erf(v / (sqrt(2) sigma)).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import erf
 
 from veh_identification.errors import SignalError
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 def smoothed_sign(
     velocity: ArrayLike, noise_sigma: ArrayLike, signal_sigma: ArrayLike | None = None
-) -> FloatArray:
+) -> Array:
     """E[sign(true) | measured] for Gaussian velocity noise.
 
     Without `signal_sigma` every true speed is taken as equally likely. With it the true velocity
@@ -42,10 +41,10 @@ def smoothed_sign(
 
 def filtered_noise_sigma(
     density: ArrayLike,
-    frequency_hz: FloatArray,
-    gain: FloatArray,
+    frequency_hz: Array,
+    gain: Array,
     derivative: int = 1,
-) -> FloatArray:
+) -> Array:
     """Sigma of the `derivative`-th derivative of white noise after a filter.
 
     `density` is the one-sided spectral density of the raw signal's noise (unit^2 / Hz, one per

@@ -18,12 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import SignalError
 from veh_identification.signals.spectra import Spectrum, noise_floor
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 # A mode is kept when the two-pass filter of order 4 leaves it 98 %: cut-off at 1.65 times it.
 KEEP_MARGIN = 1.65
 # The same filter takes a disturbance to 5 % at 1.45 times the cut-off.
@@ -56,9 +55,7 @@ class CutoffChoice:
     reason: str
 
 
-def noise_share(
-    spectrum: Spectrum, derivative: int, floor: FloatArray | None = None
-) -> FloatArray:
+def noise_share(spectrum: Spectrum, derivative: int, floor: Array | None = None) -> Array:
     """Share (F, C) of noise power in the `derivative`-th derivative, for each cut-off."""
     white = noise_floor(spectrum) if floor is None else np.asarray(floor, dtype=float)
     omega = (2.0 * np.pi * spectrum.frequency_hz[:, None]) ** (2 * derivative)
@@ -77,7 +74,7 @@ def choose_cutoff(
     bias_bound: float = 0.002,
     keep: Sequence[NamedBand] = (),
     remove: Sequence[NamedBand] = (),
-    floor: FloatArray | None = None,
+    floor: Array | None = None,
     minimum_hz: float | None = None,
     signal_to_noise: float = 2.0,
 ) -> CutoffChoice:
@@ -119,7 +116,7 @@ def choose_cutoff(
 
 
 def _noise_limit(
-    spectrum: Spectrum, share: FloatArray, white: FloatArray, bound: float, ratio: float
+    spectrum: Spectrum, share: Array, white: Array, bound: float, ratio: float
 ) -> tuple[float, str, str]:
     """Highest cut-off allowed by the noise, the channel that sets it and the reason."""
     f = spectrum.frequency_hz

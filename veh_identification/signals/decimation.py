@@ -13,17 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy import signal
 
 from veh_identification.errors import SignalError
 from veh_identification.signals.filtering import check_cutoff
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @njit(cache=True, nogil=True)
-def _decimate(x: FloatArray, taps: FloatArray, factor: int, first: int, out: FloatArray) -> None:
+def _decimate(x: Array, taps: Array, factor: int, first: int, out: Array) -> None:
     """out[m] = sum_j taps[j] x[first + m factor + j] for symmetric taps; x is (n, K)."""
     length = taps.shape[0]
     half = length // 2
@@ -52,11 +50,11 @@ class DecimationFilter:
             (two short stages cost a fraction of one long one).
     """
 
-    taps: FloatArray
+    taps: Array
     factor: int
     rate: float
     cutoff_hz: float
-    stages: tuple[tuple[FloatArray, int], ...]
+    stages: tuple[tuple[Array, int], ...]
 
     @property
     def half_length(self) -> int:
@@ -73,12 +71,12 @@ class DecimationFilter:
         """Variance of filtered white noise over that of the white noise."""
         return float(self.taps @ self.taps)
 
-    def noise_correlation(self) -> FloatArray:
+    def noise_correlation(self) -> Array:
         """Correlation of filtered white noise between outputs 0, 1, 2 ... steps apart."""
         full = np.correlate(self.taps, self.taps, 'full')[len(self.taps) - 1 :]
         return full[:: self.factor] / full[0]
 
-    def response(self, frequency_hz: FloatArray | float) -> FloatArray:
+    def response(self, frequency_hz: Array | float) -> Array:
         """Real gain at the given frequencies."""
         f = np.atleast_1d(np.asarray(frequency_hz, dtype=float))
         n = np.arange(1, self.half_length + 1)
@@ -143,9 +141,9 @@ def _stages(
     attenuation_db: float,
     total: int,
     first: int,
-) -> tuple[tuple[FloatArray, int], ...]:
+) -> tuple[tuple[Array, int], ...]:
     """One stage (first = 1), or a wide first stage that only keeps [0, stop] free of aliases."""
-    made: list[tuple[FloatArray, int]] = []
+    made: list[tuple[Array, int]] = []
     if first > 1:
         width = rate / first - 2.0 * stop
         made.append((_kaiser(rate, 0.5 * rate / first, width, attenuation_db + 6.0), first))
@@ -153,12 +151,12 @@ def _stages(
     return tuple(made)
 
 
-def _kaiser(rate: float, cutoff: float, width: float, attenuation_db: float) -> FloatArray:
+def _kaiser(rate: float, cutoff: float, width: float, attenuation_db: float) -> Array:
     length, beta = signal.kaiserord(attenuation_db, width / (rate / 2.0))
     return signal.firwin(length | 1, cutoff, window=('kaiser', beta), fs=rate)
 
 
-def _multiplications(stages: tuple[tuple[FloatArray, int], ...]) -> float:
+def _multiplications(stages: tuple[tuple[Array, int], ...]) -> float:
     cost, reduction = 0.0, 1
     for taps, factor in stages:
         reduction *= factor
@@ -169,12 +167,12 @@ def _multiplications(stages: tuple[tuple[FloatArray, int], ...]) -> float:
 class _Stage:
     """One FIR stage over a stream of (n, K) blocks."""
 
-    def __init__(self, taps: FloatArray, factor: int) -> None:
+    def __init__(self, taps: Array, factor: int) -> None:
         self.taps, self.factor = np.ascontiguousarray(taps), factor
-        self._tail: FloatArray | None = None
+        self._tail: Array | None = None
         self._skip = 0
 
-    def push(self, block: FloatArray) -> FloatArray:
+    def push(self, block: Array) -> Array:
         flat = block
         if self._tail is not None:
             if self._tail.shape[1] != block.shape[1]:
@@ -209,7 +207,7 @@ class BlockDecimator:
         self._stages = [_Stage(taps, factor) for taps, factor in self.filter.stages]
         self.outputs = 0
 
-    def push(self, block: FloatArray) -> FloatArray:
+    def push(self, block: Array) -> Array:
         """Take (n, ...) samples and return (m, ...) decimated ones (m may be zero)."""
         x = np.asarray(block, dtype=np.float64)
         flat = np.ascontiguousarray(x.reshape(len(x), -1))
@@ -219,7 +217,7 @@ class BlockDecimator:
         return flat.reshape((len(flat), *x.shape[1:]))
 
 
-def decimate(values: FloatArray, filter_: DecimationFilter) -> FloatArray:
+def decimate(values: Array, filter_: DecimationFilter) -> Array:
     """One whole segment (N, ...) at once."""
     if len(values) < len(filter_.taps):
         raise SignalError(
@@ -229,15 +227,15 @@ def decimate(values: FloatArray, filter_: DecimationFilter) -> FloatArray:
     return BlockDecimator(filter_).push(values)
 
 
-def decimated_stamps(stamps: FloatArray, filter_: DecimationFilter) -> FloatArray:
+def decimated_stamps(stamps: Array, filter_: DecimationFilter) -> Array:
     """Stamps of the outputs of `decimate` for uniform input stamps."""
     last = len(stamps) - filter_.half_length
     return stamps[filter_.half_length : last : filter_.factor]
 
 
 def decimate_equations(
-    blocks: Iterable[tuple[FloatArray, FloatArray]], filter_: DecimationFilter
-) -> Iterator[tuple[FloatArray, FloatArray]]:
+    blocks: Iterable[tuple[Array, Array]], filter_: DecimationFilter
+) -> Iterator[tuple[Array, Array]]:
     """(W, Y) blocks of one segment, each filtered and decimated alike; memory stays flat."""
     left, right = BlockDecimator(filter_), BlockDecimator(filter_)
     for w, y in blocks:

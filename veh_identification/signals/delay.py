@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 from scipy.optimize import minimize_scalar
 
 from veh_identification.errors import SignalError
 from veh_identification.signals.time_series import require_finite
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class DelayEstimate:
 
 
 def estimate_delay(
-    reference: FloatArray, delayed: FloatArray, rate: float, *, max_delay: float = 1.0
+    reference: Array, delayed: Array, rate: float, *, max_delay: float = 1.0
 ) -> DelayEstimate:
     """Delay of `delayed` (N,) behind `reference` (N,) on one uniform grid.
 
@@ -77,7 +75,7 @@ def estimate_delay(
     return DelayEstimate(float(best.x), float(spread), float(sign * correlation))
 
 
-def _tapered(reference: FloatArray, delayed: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _tapered(reference: Array, delayed: Array) -> tuple[Array, Array]:
     """Both signals without mean, faded out so that the record's ends make no steps."""
     x, y = np.asarray(reference, dtype=float), np.asarray(delayed, dtype=float)
     if x.shape != y.shape or x.ndim != 1:

@@ -22,19 +22,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft, signal
 
 from veh_identification.errors import SignalError
-from veh_identification.signals.segments import (
-    BoolArray,
-    apply_per_segment,
-    contiguous_segments,
-    erode,
-)
+from veh_identification.signals.segments import apply_per_segment, contiguous_segments, erode
 from veh_identification.signals.time_series import require_finite
+from veh_identification.types import Array, BoolArray
 
-FloatArray = NDArray[np.float64]
 TRANSIENT_TOLERANCE = 1e-3
 
 
@@ -53,9 +47,9 @@ def check_cutoff(cutoff_hz: float, rate: float, label: str = 'filter') -> None:
 class Derivatives:
     """Filtered signal and its first two derivatives (N, C); use only the `valid` samples."""
 
-    position: FloatArray
-    velocity: FloatArray
-    acceleration: FloatArray
+    position: Array
+    velocity: Array
+    acceleration: Array
     valid: BoolArray
 
 
@@ -99,7 +93,7 @@ class ZeroPhaseFilter:
                 )
 
     @cached_property
-    def sections(self) -> list[FloatArray]:
+    def sections(self) -> list[Array]:
         """Second-order sections of one pass, main filter first, then the stop bands."""
         kind: Literal['lowpass', 'highpass'] = 'lowpass' if self.kind == 'low' else 'highpass'
         made = [signal.butter(self.order, self.cutoff_hz, kind, fs=self.rate, output='sos')]
@@ -109,7 +103,7 @@ class ZeroPhaseFilter:
         ]
         return made
 
-    def response(self, frequency_hz: FloatArray | float) -> FloatArray:
+    def response(self, frequency_hz: Array | float) -> Array:
         """Real gain at the given frequencies (of the filter alone, without derivatives)."""
         f = np.atleast_1d(np.asarray(frequency_hz, dtype=float))
         if self.method == 'butterworth':
@@ -141,21 +135,19 @@ class ZeroPhaseFilter:
         """Shortest segment that leaves one valid sample."""
         return 2 * self.transient + 1
 
-    def apply(
-        self, values: FloatArray, valid: BoolArray | None = None
-    ) -> tuple[FloatArray, BoolArray]:
+    def apply(self, values: Array, valid: BoolArray | None = None) -> tuple[Array, BoolArray]:
         """Filtered values (N, ...) and the mask of samples free of transients."""
         (position,), kept = self._run(values, valid, (0,))
         return position, kept
 
-    def derivatives(self, values: FloatArray, valid: BoolArray | None = None) -> Derivatives:
+    def derivatives(self, values: Array, valid: BoolArray | None = None) -> Derivatives:
         """Filtered values with their first and second derivative."""
         (position, velocity, acceleration), kept = self._run(values, valid, (0, 1, 2))
         return Derivatives(position, velocity, acceleration, kept)
 
     def _run(
-        self, values: FloatArray, valid: BoolArray | None, orders: tuple[int, ...]
-    ) -> tuple[list[FloatArray], BoolArray]:
+        self, values: Array, valid: BoolArray | None, orders: tuple[int, ...]
+    ) -> tuple[list[Array], BoolArray]:
         x = np.asarray(values, dtype=np.float64)
         mask = np.ones(len(x), dtype=bool) if valid is None else np.asarray(valid, dtype=bool)
         require_finite(x[mask], self.label)
@@ -177,7 +169,7 @@ class ZeroPhaseFilter:
                     result[segment, column] = one
         return [result.reshape(x.shape) for result in results], erode(mask, self.transient)
 
-    def _spectral(self, x: FloatArray, orders: tuple[int, ...]) -> list[FloatArray]:
+    def _spectral(self, x: Array, orders: tuple[int, ...]) -> list[Array]:
         count = len(x)
         slope = (x[-1] - x[0]) * self.rate / (count - 1)
         line = np.linspace(x[0], x[-1], count)
@@ -204,7 +196,7 @@ class ZeroPhaseFilter:
             results.append(out)
         return results
 
-    def _butterworth(self, x: FloatArray, orders: tuple[int, ...]) -> list[FloatArray]:
+    def _butterworth(self, x: Array, orders: tuple[int, ...]) -> list[Array]:
         smooth = x
         for sos in self.sections:
             pad = min(len(x) - 1, max(self.transient, 3 * (2 * len(sos) + 1)))
@@ -218,7 +210,7 @@ class ZeroPhaseFilter:
         return results
 
 
-def central_difference(values: FloatArray, rate: float) -> FloatArray:
+def central_difference(values: Array, rate: float) -> Array:
     """Equation (29): (f(k+1) - f(k-1)) / (2 Te); second-order one-sided at the two ends."""
     x = np.asarray(values, dtype=np.float64)
     if len(x) < 3:
@@ -230,7 +222,7 @@ def central_difference(values: FloatArray, rate: float) -> FloatArray:
     return out
 
 
-def trapezoid(values: FloatArray, rate: float) -> FloatArray:
+def trapezoid(values: Array, rate: float) -> Array:
     """Equation (30): running trapezoidal integral that starts at zero."""
     x = np.asarray(values, dtype=np.float64)
     out = np.zeros_like(x)
@@ -239,14 +231,14 @@ def trapezoid(values: FloatArray, rate: float) -> FloatArray:
 
 
 def integrate_high_passed(
-    values: FloatArray,
+    values: Array,
     rate: float,
     cutoff_hz: float,
     *,
     order: int = 2,
     valid: BoolArray | None = None,
     label: str = 'integral',
-) -> tuple[FloatArray, BoolArray]:
+) -> tuple[Array, BoolArray]:
     """Zero-phase integral: trapezoids (30) times a two-pass high-pass Butterworth filter.
 
     The mean goes first: it integrates to a ramp that the high-pass would have to remove, with a

@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veh_identification.errors import SignalError
 from veh_identification.signals.sample_gate import SampleGate
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
-Derivatives = tuple[FloatArray, FloatArray, FloatArray]
+Derivatives = tuple[Array, Array, Array]
 
 
 @njit(cache=True, nogil=True)
 def _kalman_step(
-    state: FloatArray, covariance: FloatArray, sample: FloatArray, dt: float, density: float
+    state: Array, covariance: Array, sample: Array, dt: float, density: float
 ) -> None:
     """One predict and update of [position, velocity, acceleration] for every channel at once.
 
@@ -116,7 +116,7 @@ class KalmanDerivativeFilter:
         state = self._state.copy()
         return state[0], state[1], state[2]
 
-    def _start(self, stamp: float, sample: FloatArray) -> None:
+    def _start(self, stamp: float, sample: Array) -> None:
         w = self._omega
         self._state[:] = 0.0
         self._state[0] = sample

@@ -12,17 +12,16 @@ from functools import lru_cache
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from veh_identification.errors import SignalError
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 MAXIMUM_ORDER = 6
 
 
 @njit(cache=True, nogil=True)
-def _solve_moments(moments: FloatArray, coefficients: FloatArray) -> bool:
+def _solve_moments(moments: Array, coefficients: Array) -> bool:
     """Solve the normal equations in place; False when the stamps leave them singular."""
     size = coefficients.shape[0]
     # Cholesky of the Hankel moment matrix, done in place: at most 7 x 7, no LAPACK call needed.
@@ -57,14 +56,14 @@ def _solve_moments(moments: FloatArray, coefficients: FloatArray) -> bool:
 
 @njit(cache=True, nogil=True)
 def fit_local_polynomial(
-    times: FloatArray,
-    values: FloatArray,
+    times: Array,
+    values: Array,
     first: int,
     count: int,
     centre: float,
     half_width: float,
     order: int,
-    coefficients: FloatArray,
+    coefficients: Array,
 ) -> int:
     """Weighted polynomial fit on a ring buffer; returns how many samples took part.
 
@@ -103,7 +102,7 @@ def fit_local_polynomial(
 
 
 @lru_cache(maxsize=32)
-def _equivalent_kernels(order: int) -> tuple[FloatArray, FloatArray]:
+def _equivalent_kernels(order: int) -> tuple[Array, Array]:
     """Nodes u and the kernels (3, nodes) that give the 0th, 1st, 2nd Taylor coefficient."""
     nodes, node_weights = np.polynomial.legendre.leggauss(200)
     weight = (1.0 - nodes**2) ** 3 * node_weights
@@ -115,9 +114,7 @@ def _equivalent_kernels(order: int) -> tuple[FloatArray, FloatArray]:
     return nodes, padded
 
 
-def local_polynomial_response(
-    frequency_hz: FloatArray | float, half_width: float, order: int
-) -> FloatArray:
+def local_polynomial_response(frequency_hz: Array | float, half_width: float, order: int) -> Array:
     """Real gains (F, 3) of position, velocity and acceleration against the ideal 1, j w, -w^2.
 
     The response is that of dense sampling. Gains of derivatives that the order does not reach are

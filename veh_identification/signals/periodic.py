@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
@@ -15,8 +14,8 @@ from scipy.optimize import minimize_scalar
 from veh_identification.errors import SignalError
 from veh_identification.signals.filtering import check_cutoff
 from veh_identification.signals.time_series import require_finite, require_increasing
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 # Phase drift over the record, in cycles of the fundamental, above which leakage is announced:
 # 1 % of a cycle puts about 3 % of a line's amplitude beside it.
 LEAKAGE_CYCLES = 0.01
@@ -29,17 +28,17 @@ SEAM_STEPS = 3.0
 class PeriodAverage:
     """Mean period (N, C) and the full noise covariance (C, C) of one raw sample."""
 
-    mean: FloatArray
-    covariance: FloatArray
+    mean: Array
+    covariance: Array
     periods: int
 
     @property
-    def covariance_of_mean(self) -> FloatArray:
+    def covariance_of_mean(self) -> Array:
         """Noise covariance of a sample of the averaged period."""
         return self.covariance / self.periods
 
 
-def split_periods(values: FloatArray, samples_per_period: int) -> FloatArray:
+def split_periods(values: Array, samples_per_period: int) -> Array:
     """(N_m N, C) -> (N_m, N, C); the record must hold whole periods, at least two."""
     x = np.asarray(values, dtype=float)
     x = x[:, None] if x.ndim == 1 else x
@@ -58,7 +57,7 @@ def split_periods(values: FloatArray, samples_per_period: int) -> FloatArray:
     return x.reshape(-1, samples_per_period, x.shape[1])
 
 
-def stack_periods(periods: Sequence[FloatArray]) -> FloatArray:
+def stack_periods(periods: Sequence[Array]) -> Array:
     """Separately recorded periods into one record, refusing unequal lengths."""
     if len(periods) < 2:
         raise SignalError(f'averaging needs at least two periods, found {len(periods)}')
@@ -71,7 +70,7 @@ def stack_periods(periods: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate(periods)
 
 
-def average_periods(values: FloatArray, samples_per_period: int) -> PeriodAverage:
+def average_periods(values: Array, samples_per_period: int) -> PeriodAverage:
     """Section 3.2: mean over N_m periods and covariance between the channels.
 
     Normalised by 1 / (N (N_m - 1)) for positions and forces alike (the paper prints two forms).
@@ -84,11 +83,11 @@ def average_periods(values: FloatArray, samples_per_period: int) -> PeriodAverag
 
 
 def spectral_derivatives(
-    values: FloatArray,
+    values: Array,
     rate: float,
     cutoff_hz: float | None = None,
     fundamental_hz: float | None = None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[Array, Array, Array]:
     """Section 3.3: DFT, rectangular window up to f_c, times (j w)^k, back.
 
     `values` (N, C) must hold a whole number of periods: with `fundamental_hz` anything else is
@@ -121,7 +120,7 @@ def _require_positive(frequency: float, what: str) -> None:
         raise SignalError(f'periodic data: the {what} must be positive, found {frequency} Hz')
 
 
-def _check_whole_periods(x: FloatArray, rate: float, fundamental_hz: float | None) -> None:
+def _check_whole_periods(x: Array, rate: float, fundamental_hz: float | None) -> None:
     """Refuse a broken number of periods; without a fundamental look at the seam."""
     if fundamental_hz is not None:
         _require_positive(fundamental_hz, 'fundamental')
@@ -144,15 +143,15 @@ def _check_whole_periods(x: FloatArray, rate: float, fundamental_hz: float | Non
         )
 
 
-def harmonic_basis(stamps: FloatArray, fundamental_hz: float, harmonics: int) -> FloatArray:
+def harmonic_basis(stamps: Array, fundamental_hz: float, harmonics: int) -> Array:
     """Matrix B of equation (17), sine columns first (the 1 / (k w_f) left out)."""
     phase = 2.0 * np.pi * fundamental_hz * np.outer(stamps, np.arange(1, harmonics + 1))
     return np.concatenate([np.ones((len(stamps), 1)), np.sin(phase), np.cos(phase)], axis=1)
 
 
 def harmonic_fit_derivatives(
-    stamps: FloatArray, values: FloatArray, fundamental_hz: float, harmonics: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+    stamps: Array, values: Array, fundamental_hz: float, harmonics: int
+) -> tuple[Array, Array, Array]:
     """Equations (17), (18): the implicit filter, for irregular stamps and for comparison.
 
     Leaks when the fundamental is not exactly known; see `check_fundamental`.
@@ -206,7 +205,7 @@ class Fundamental:
 
 
 def check_fundamental(
-    stamps: FloatArray, values: FloatArray, nominal_hz: float, harmonics: int
+    stamps: Array, values: Array, nominal_hz: float, harmonics: int
 ) -> Fundamental:
     """Find the fundamental near the nominal one by the best harmonic fit."""
     require_increasing(stamps, 'periodic data')
@@ -252,7 +251,7 @@ def check_fundamental(
     return Fundamental(frequency, nominal_hz, drift, float(found.fun))
 
 
-def guess_fundamental(values: FloatArray, rate: float) -> float:
+def guess_fundamental(values: Array, rate: float) -> float:
     """Frequency of the strongest repetition in the autocorrelation, for unknown periods."""
     _require_positive(rate, 'sample rate')
     x = np.asarray(values, dtype=float).reshape(len(values), -1)
@@ -284,8 +283,8 @@ def guess_fundamental(values: FloatArray, rate: float) -> float:
 
 
 def resample_periods(
-    stamps: FloatArray, values: FloatArray, fundamental_hz: float, samples_per_period: int
-) -> FloatArray:
+    stamps: Array, values: Array, fundamental_hz: float, samples_per_period: int
+) -> Array:
     """Whole periods with a whole number of samples each, by cubic splines: (N_m N, C)."""
     require_increasing(stamps, 'periodic data')
     step = 1.0 / (fundamental_hz * samples_per_period)

@@ -15,16 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veh_identification.errors import SignalError
 from veh_identification.signals.filtering import ZeroPhaseFilter
-from veh_identification.signals.segments import BoolArray
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array, BoolArray
 
 
-def multiply(p: FloatArray, q: FloatArray) -> FloatArray:
+def multiply(p: Array, q: Array) -> Array:
     """Quaternion product p q of (..., 4) arrays (x, y, z, w)."""
     pv, qv = p[..., :3], q[..., :3]
     pw, qw = p[..., 3:], q[..., 3:]
@@ -33,12 +31,12 @@ def multiply(p: FloatArray, q: FloatArray) -> FloatArray:
     return np.concatenate([vector, scalar], axis=-1)
 
 
-def conjugate(q: FloatArray) -> FloatArray:
+def conjugate(q: Array) -> Array:
     """Quaternion with its vector part reversed."""
     return q * np.array([-1.0, -1.0, -1.0, 1.0])
 
 
-def rotation_matrix(q: FloatArray) -> FloatArray:
+def rotation_matrix(q: Array) -> Array:
     """Rotation matrices (..., 3, 3) of quaternions of any non-zero length."""
     unit = q / np.linalg.norm(q, axis=-1, keepdims=True)
     x, y, z, w = np.moveaxis(unit, -1, 0)
@@ -50,13 +48,13 @@ def rotation_matrix(q: FloatArray) -> FloatArray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def align_sign(previous: ArrayLike, quaternion: ArrayLike) -> FloatArray:
+def align_sign(previous: ArrayLike, quaternion: ArrayLike) -> Array:
     """The quaternion, or its opposite, whichever is nearer to `previous` (for live use)."""
     q = np.asarray(quaternion, dtype=float)
     return -q if float(np.asarray(previous) @ q) < 0.0 else q
 
 
-def unwrap_quaternions(quaternions: FloatArray, valid: BoolArray | None = None) -> FloatArray:
+def unwrap_quaternions(quaternions: Array, valid: BoolArray | None = None) -> Array:
     """Unit quaternions (N, 4) whose sign does not flip; the rows that are not valid are NaN.
 
     Needed before any interpolation (`synchronise`) of quaternion components, too.
@@ -79,8 +77,8 @@ def unwrap_quaternions(quaternions: FloatArray, valid: BoolArray | None = None) 
 
 
 def angular_rates(
-    q: FloatArray, q_dot: FloatArray, q_ddot: FloatArray, *, frame: str = 'world'
-) -> tuple[FloatArray, FloatArray]:
+    q: Array, q_dot: Array, q_ddot: Array, *, frame: str = 'world'
+) -> tuple[Array, Array]:
     """Angular velocity and acceleration (..., 3) from a quaternion and its two derivatives.
 
     `q` turns body into world coordinates and need not have unit length; `frame` names the axes
@@ -106,21 +104,21 @@ class BaseMotion:
     world coordinates; `velocity_body` and `acceleration_body` are the same vectors in body axes.
     """
 
-    position: FloatArray
-    quaternion: FloatArray
-    rotation: FloatArray
-    velocity: FloatArray
-    acceleration: FloatArray
-    velocity_body: FloatArray
-    acceleration_body: FloatArray
-    angular_velocity: FloatArray
-    angular_acceleration: FloatArray
+    position: Array
+    quaternion: Array
+    rotation: Array
+    velocity: Array
+    acceleration: Array
+    velocity_body: Array
+    acceleration_body: Array
+    angular_velocity: Array
+    angular_acceleration: Array
     valid: BoolArray
 
 
 def filter_orientation(
-    quaternions: FloatArray, filter_: ZeroPhaseFilter, valid: BoolArray | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
+    quaternions: Array, filter_: ZeroPhaseFilter, valid: BoolArray | None = None
+) -> tuple[Array, Array, Array, BoolArray]:
     """Smooth unit quaternions, angular velocity and acceleration (body axes), and the mask."""
     unit = unwrap_quaternions(quaternions, valid)
     smooth = filter_.derivatives(unit, valid)
@@ -132,8 +130,8 @@ def filter_orientation(
 
 
 def base_motion(
-    position: FloatArray,
-    quaternions: FloatArray,
+    position: Array,
+    quaternions: Array,
     filter_: ZeroPhaseFilter,
     valid: BoolArray | None = None,
 ) -> BaseMotion:

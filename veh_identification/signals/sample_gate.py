@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import SignalError
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 # So many samples in a row far behind the newest stamp are a clock set back (or one wild stamp
 # ahead), not late messages: one alone must not empty the window.
 CLOCK_JUMP_SAMPLES = 5
@@ -33,7 +32,7 @@ class SampleGate:
         self.last_stamp = -math.inf
         self._late_in_a_row = 0
 
-    def admit(self, stamp: float, sample: FloatArray) -> tuple[bool, bool]:
+    def admit(self, stamp: float, sample: Array) -> tuple[bool, bool]:
         """(use this sample, start anew before it)."""
         if sample.shape != (self.channels,):
             raise SignalError(

@@ -6,10 +6,8 @@ import itertools
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from veh_identification.types import Array, BoolArray
 
 
 def contiguous_segments(valid: BoolArray, minimum_length: int = 1) -> list[slice]:
@@ -22,7 +20,7 @@ def contiguous_segments(valid: BoolArray, minimum_length: int = 1) -> list[slice
     ]
 
 
-def gap_segments(stamps: FloatArray, max_gap: float) -> list[slice]:
+def gap_segments(stamps: Array, max_gap: float) -> list[slice]:
     """Runs of increasing stamps without a pause longer than `max_gap` seconds."""
     if len(stamps) == 0:
         return []
@@ -40,11 +38,11 @@ def erode(valid: BoolArray, count: int) -> BoolArray:
 
 
 def apply_per_segment(
-    values: FloatArray,
+    values: Array,
     valid: BoolArray,
-    function: Callable[[FloatArray], FloatArray],
+    function: Callable[[Array], Array],
     minimum_length: int,
-) -> FloatArray:
+) -> Array:
     """Apply `function` to every long enough valid run; NaN elsewhere."""
     result = np.full(values.shape, np.nan)
     for segment in contiguous_segments(valid, minimum_length):

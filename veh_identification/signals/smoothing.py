@@ -9,19 +9,17 @@ from math import factorial
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy import signal
 
 from veh_identification.errors import SignalError
 from veh_identification.signals.filtering import Derivatives
 from veh_identification.signals.local_polynomial import fit_local_polynomial
-from veh_identification.signals.segments import BoolArray, apply_per_segment, erode
+from veh_identification.signals.segments import apply_per_segment, erode
 from veh_identification.signals.time_series import require_finite, require_increasing
+from veh_identification.types import Array, BoolArray
 
-FloatArray = NDArray[np.float64]
 
-
-def savitzky_golay_coefficients(half_window: int, order: int, rate: float) -> FloatArray:
+def savitzky_golay_coefficients(half_window: int, order: int, rate: float) -> Array:
     """Weights (3, 2 half_window + 1) of position, velocity, acceleration at the middle."""
     if not 2 <= order <= 2 * half_window:
         raise SignalError(
@@ -35,13 +33,13 @@ def savitzky_golay_coefficients(half_window: int, order: int, rate: float) -> Fl
     return rows * np.array(scale)[:, None]
 
 
-def noise_gain(coefficients: FloatArray) -> FloatArray:
+def noise_gain(coefficients: Array) -> Array:
     """Sigma of each output per unit sigma of white input noise."""
     return np.sqrt((coefficients**2).sum(axis=-1))
 
 
 def savitzky_golay(
-    values: FloatArray,
+    values: Array,
     rate: float,
     half_window: int,
     order: int = 4,
@@ -57,10 +55,10 @@ def savitzky_golay(
     if not kept.any():
         raise SignalError(f'no segment holds the {length} samples of the window')
 
-    def filtered(k: int) -> FloatArray:
+    def filtered(k: int) -> Array:
         kernel = weights[k, ::-1]
 
-        def run(segment: FloatArray) -> FloatArray:
+        def run(segment: Array) -> Array:
             flat = segment.reshape(len(segment), -1)
             out = np.full(flat.shape, np.nan)
             inner = signal.oaconvolve(flat, kernel[:, None], mode='valid', axes=0)
@@ -74,13 +72,13 @@ def savitzky_golay(
 
 @njit(cache=True, nogil=True)
 def _local_batch(
-    stamps: FloatArray,
-    values: FloatArray,
-    at: FloatArray,
+    stamps: Array,
+    values: Array,
+    at: Array,
     half_width: float,
     order: int,
     max_gap: float,
-    out: FloatArray,
+    out: Array,
 ) -> None:
     count = stamps.shape[0]
     low = 0
@@ -114,9 +112,9 @@ def _local_batch(
 
 
 def local_polynomial_derivatives(
-    stamps: FloatArray,
-    values: FloatArray,
-    at: FloatArray,
+    stamps: Array,
+    values: Array,
+    at: Array,
     half_width: float,
     *,
     order: int = 4,

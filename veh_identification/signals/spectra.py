@@ -6,23 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft, signal
 from scipy.stats import chi2
 
 from veh_identification.errors import SignalError
-from veh_identification.signals.segments import BoolArray, contiguous_segments
+from veh_identification.signals.segments import contiguous_segments
 from veh_identification.signals.time_series import require_finite
-
-FloatArray = NDArray[np.float64]
+from veh_identification.types import Array, BoolArray
 
 
 @dataclass(frozen=True)
 class Spectrum:
     """One-sided power spectral density (F, C) in unit^2 / Hz."""
 
-    frequency_hz: FloatArray
-    density: FloatArray
+    frequency_hz: Array
+    density: Array
     names: tuple[str, ...]
     averages: float
     rate: float
@@ -41,7 +39,7 @@ class Spectrum:
 
 
 def welch_spectrum(
-    values: FloatArray,
+    values: Array,
     rate: float,
     *,
     names: Sequence[str] | None = None,
@@ -87,7 +85,7 @@ def welch_spectrum(
     return Spectrum(fft.rfftfreq(length, 1.0 / rate), density, labels, float(count), rate)
 
 
-def noise_floor(spectrum: Spectrum, band: tuple[float, float] | None = None) -> FloatArray:
+def noise_floor(spectrum: Spectrum, band: tuple[float, float] | None = None) -> Array:
     """White noise density (C,) from a band where the signal has died out.
 
     Without a band: the lowest of the medians over eight bands in the upper three quarters of the

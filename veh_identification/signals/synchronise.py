@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 from veh_identification.errors import SignalError
 from veh_identification.signals.filtering import ZeroPhaseFilter
 from veh_identification.signals.hygiene import GAP_FACTOR
-from veh_identification.signals.segments import BoolArray, contiguous_segments, gap_segments
+from veh_identification.signals.segments import contiguous_segments, gap_segments
 from veh_identification.signals.time_series import (
     TimeSeries,
     require_finite,
     require_increasing,
 )
+from veh_identification.types import Array, BoolArray
 
-FloatArray = NDArray[np.float64]
 METHODS = ('linear', 'pchip', 'cubic', 'band_limited')
 # Anti-alias filter: half gain at 80 % of the new Nyquist frequency.
 ANTI_ALIAS_SHARE = 0.8
@@ -40,8 +39,8 @@ class SynchronisedSeries:
 
     epoch_ns: int
     rate: float
-    stamps: FloatArray
-    values: tuple[FloatArray, ...]
+    stamps: Array
+    values: tuple[Array, ...]
     valid: BoolArray
     labels: tuple[str, ...]
 
@@ -55,9 +54,7 @@ class SynchronisedSeries:
         return contiguous_segments(self.all_valid, minimum_length)
 
 
-def common_grid(
-    series: Sequence[TimeSeries], rate: float | None = None
-) -> tuple[FloatArray, float]:
+def common_grid(series: Sequence[TimeSeries], rate: float | None = None) -> tuple[Array, float]:
     """Uniform stamps over the time that all series share (one epoch), and their rate.
 
     The rate is by default that of the fastest series, so no information is lost; the grid stands
@@ -92,13 +89,13 @@ def common_grid(
 
 def resample(
     series: TimeSeries,
-    grid: FloatArray,
+    grid: Array,
     *,
     method: str = 'cubic',
     max_gap: float | None = None,
     delay: float = 0.0,
     anti_alias: bool = True,
-) -> tuple[FloatArray, BoolArray]:
+) -> tuple[Array, BoolArray]:
     """Values (M, C) at the increasing stamps `grid` and the mask of those that are known.
 
     Args:
@@ -183,9 +180,7 @@ def uniform(series: TimeSeries, rate: float | None = None) -> SynchronisedSeries
     return synchronise([series], rate=rate)
 
 
-def _interpolate(
-    t: FloatArray, x: FloatArray, at: FloatArray, method: str
-) -> tuple[FloatArray, BoolArray]:
+def _interpolate(t: Array, x: Array, at: Array, method: str) -> tuple[Array, BoolArray]:
     known = np.ones(len(at), dtype=bool)
     if method == 'linear' or len(t) < 4:
         columns = [np.interp(at, t, x[:, c]) for c in range(x.shape[1])]
@@ -197,7 +192,7 @@ def _interpolate(
     return _band_limited(t, x, at)
 
 
-def _band_limited(t: FloatArray, x: FloatArray, at: FloatArray) -> tuple[FloatArray, BoolArray]:
+def _band_limited(t: Array, x: Array, at: Array) -> tuple[Array, BoolArray]:
     """Kaiser-windowed sinc; the outermost half width, where the kernel is cut, is not known."""
     period = (t[-1] - t[0]) / (len(t) - 1)
     regular = t[0] + period * np.arange(len(t))
@@ -223,8 +218,8 @@ def _band_limited(t: FloatArray, x: FloatArray, at: FloatArray) -> tuple[FloatAr
 
 
 def _anti_aliased(
-    t: FloatArray, x: FloatArray, rate: float, grid_rate: float, label: str
-) -> tuple[FloatArray, FloatArray]:
+    t: Array, x: Array, rate: float, grid_rate: float, label: str
+) -> tuple[Array, Array]:
     """Low-pass one piece on its own uniform stamps; transients at its ends are cut off."""
     count = int(np.floor((t[-1] - t[0]) * rate * (1.0 + 1e-9))) + 1
     low_pass = ZeroPhaseFilter(

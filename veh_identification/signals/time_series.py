@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veh_identification.errors import SignalError
+from veh_identification.types import Array
 
-FloatArray = NDArray[np.float64]
 NANOSECONDS = 1_000_000_000
 
 
@@ -23,8 +23,8 @@ class TimeSeries:
     need better say so, and `hygiene.clean` provides it.
     """
 
-    stamps: FloatArray
-    values: FloatArray
+    stamps: Array
+    values: Array
     names: tuple[str, ...]
     units: tuple[str, ...]
     epoch_ns: int = 0
@@ -122,7 +122,7 @@ class TimeSeries:
         return replace(self, stamps=self.stamps[rows], values=self.values[rows])
 
 
-def require_increasing(stamps: FloatArray, label: str) -> None:
+def require_increasing(stamps: Array, label: str) -> None:
     """Raise unless the stamps are finite and strictly increasing."""
     bad = ~(np.diff(stamps) > 0.0)
     if bad.any() or not np.isfinite(stamps).all():
@@ -133,7 +133,7 @@ def require_increasing(stamps: FloatArray, label: str) -> None:
         )
 
 
-def require_finite(values: FloatArray, label: str) -> None:
+def require_finite(values: Array, label: str) -> None:
     """Raise when any value is NaN or infinite."""
     finite = np.isfinite(values)
     if not finite.all():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ from veh_identification.errors import UsageError
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.simulation.drive import Drive
 from veh_identification.simulation.sensors import DriveSensors, simulate_drive
+from veh_identification.types import Progress
 
 #: Called with the seconds done and the seconds in all.
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -73,67 +72,67 @@ SCENARIOS = {
             'car-sine-steer',
             'sine steering at 90, 110, 130 or 160 km/h (by the seed)',
             60.0,
-            'veh_identification.simulation.car_scenarios:write_sine_steer',
+            'veh_identification.simulation.car.scenarios:write_sine_steer',
         ),
         Scenario(
             'car-ramp-steer',
             'ramp to the left at 90 or to the right at 110 km/h (by the seed)',
             30.0,
-            'veh_identification.simulation.car_scenarios:write_ramp_steer',
+            'veh_identification.simulation.car.scenarios:write_ramp_steer',
         ),
         Scenario(
             'car-braking',
             'standstill, acceleration, straight braking, standstill',
             30.0,
-            'veh_identification.simulation.car_scenarios:write_braking',
+            'veh_identification.simulation.car.scenarios:write_braking',
         ),
         Scenario(
             'humanoid-walk',
             'small humanoid walking on a force plate',
             10.0,
-            'veh_identification.simulation.humanoid:write_walk',
+            'veh_identification.simulation.humanoid.scenarios:write_walk',
         ),
         Scenario(
             'humanoid-bend',
             'small humanoid bending its trunk about three axes',
             12.0,
-            'veh_identification.simulation.humanoid:write_bend',
+            'veh_identification.simulation.humanoid.scenarios:write_bend',
         ),
         Scenario(
             'four-bar',
             'four-bar linkage with the errors of Table 1 of document 003',
             10.0,
-            'veh_identification.simulation.four_bar_bag:write',
+            'veh_identification.simulation.four_bar:write',
         ),
         Scenario(
             'buggy-straight',
             'buggy that rolls straight',
             20.0,
-            'veh_identification.simulation.buggy_bag:write_straight',
+            'veh_identification.simulation.vehicle.bag:write_straight',
         ),
         Scenario(
             'buggy-circle',
             'buggy on a circle',
             20.0,
-            'veh_identification.simulation.buggy_bag:write_circle',
+            'veh_identification.simulation.vehicle.bag:write_circle',
         ),
         Scenario(
             'buggy-parking',
             'buggy with three turns on uneven ground (observe with config buggy_parking)',
             60.0,
-            'veh_identification.simulation.buggy_bag:write_parking',
+            'veh_identification.simulation.vehicle.bag:write_parking',
         ),
         Scenario(
             'hexapod-periodic',
             'hexapod on its D-optimal excitation',
             25.0,
-            'veh_identification.simulation.hexapod:write_periodic',
+            'veh_identification.simulation.parallel.scenarios:write_periodic',
         ),
         Scenario(
             'hexapod-circle',
             'hexapod on the benchmark circle',
             10.0,
-            'veh_identification.simulation.hexapod:write_circle',
+            'veh_identification.simulation.parallel.scenarios:write_circle',
         ),
     )
 }

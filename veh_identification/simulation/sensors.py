@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.runtime import messages
 from veh_identification.simulation.drive import BodyMotion, Drive
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 #: Simulated recordings start here (November 2023), so that stamps look like real ones.
 EPOCH_NS = 1_700_000_000_000_000_000
 CORNERS = ('fl', 'fr', 'rl', 'rr')

@@ -15,16 +15,16 @@ from veh_identification.errors import UsageError
 IDENTIFY: dict[str, str] = {
     'car': 'veh_identification.systems.car.command:identify',
     'humanoid': 'veh_identification.systems.humanoid.command:identify',
-    'parallel': 'veh_identification.systems.hexapod.command:identify',
+    'parallel': 'veh_identification.systems.parallel.command:identify',
 }
 DESIGN: dict[str, str] = {
-    'humanoid': 'veh_identification.systems.humanoid.design:design',
-    'car': 'veh_identification.systems.car.advisor_command:design',
-    'parallel': 'veh_identification.systems.hexapod.command:design',
+    'humanoid': 'veh_identification.design.humanoid.command:design',
+    'car': 'veh_identification.design.car.command:design',
+    'parallel': 'veh_identification.systems.parallel.command:design',
 }
 OBSERVE: dict[str, str] = {
-    'buggy': 'veh_identification.systems.buggy.command:observe',
-    'four-bar': 'veh_identification.systems.four_bar_command:observe',
+    'buggy': 'veh_identification.systems.vehicle.command:observe',
+    'four-bar': 'veh_identification.systems.four_bar.command:observe',
 }
 
 

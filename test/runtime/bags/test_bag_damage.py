@@ -10,7 +10,7 @@ from bag_samples import START, cut, flip, imu, storage_file, write_sample
 
 from veh_identification.errors import BagError
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
-from veh_identification.runtime.bags import mcap_writer as writer_module
+from veh_identification.runtime.bags.mcap import writer as writer_module
 
 
 def read_all(path: Path, **options: str) -> tuple[int, BagReader]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veh_identification.runtime.bags import BagReader, BagWriter
-from veh_identification.runtime.bags import mcap_writer as writer_module
+from veh_identification.runtime.bags.mcap import writer as writer_module
 from veh_identification.runtime.bags.source import merge_in_time
 
 

@@ -247,6 +247,6 @@ def test_a_definition_that_cannot_be_parsed(tmp_path: Path):
 
 def test_struct_sizes_agree_with_the_format():
     """The head of a message record, counted by hand from the specification."""
-    from veh_identification.runtime.bags.mcap_source import SEQUENCE_HEAD
+    from veh_identification.runtime.bags.mcap.source import SEQUENCE_HEAD
 
     assert SEQUENCE_HEAD.size == 1 + 8 + 2 + 4 + 8 + 8 == struct.calcsize('<BQHIQQ')

@@ -13,7 +13,7 @@ from bag_samples import imu, write_sample
 
 from veh_identification.errors import BagError
 from veh_identification.runtime.bags import BagReader, BagWriter
-from veh_identification.runtime.bags import mcap_writer as writer_module
+from veh_identification.runtime.bags.mcap import writer as writer_module
 
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])

@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter
-from veh_identification.simulation.humanoid import robot_path
-
-Array = NDArray[np.float64]
+from veh_identification.simulation.humanoid.scenarios import robot_path
+from veh_identification.types import Array
 
 TRUE, CAD = robot_path(), robot_path(cad=True)
 EPOCH_NS = 1_700_000_000_000_000_000

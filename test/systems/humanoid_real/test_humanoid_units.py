@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import InputError
 from veh_identification.systems.humanoid.configuration import load_configuration
-from veh_identification.systems.humanoid.setup import set_up
+from veh_identification.systems.humanoid.recording.setup import set_up
 
 Y_UP = Rotation.from_euler('x', -90.0, degrees=True).as_matrix()
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ModelError
 from veh_identification.multibody.natural.records import Description
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 RANK_TOLERANCE = 1e-8
 
 

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.constraints import WIDTH, dot
 from veh_identification.multibody.natural.packing import integers_of, reals_of
 from veh_identification.multibody.natural.records import ANGLE, DISTANCE, LINEAR
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 Memory = tuple[Any, ...]
 
 

@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.packing import integers_of, reals_of
 from veh_identification.multibody.natural.records import ANGLE, DISTANCE, DOT, LINEAR
+from veh_identification.types import Array, IntArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Memory = tuple[Any, ...]
 WIDTH = pk.COLUMNS_PER_CONSTRAINT
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.constraint_rates import velocity_products
@@ -24,9 +23,8 @@ from veh_identification.multibody.natural.forces import (
 )
 from veh_identification.multibody.natural.kinematics import evaluate, factorise, rounding, solve
 from veh_identification.multibody.natural.packing import reals_of
+from veh_identification.types import Array, IntArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Memory = tuple[Any, ...]
 DYNAMIC_PIVOT = 1e-14
 PROJECTION_PASSES = 8

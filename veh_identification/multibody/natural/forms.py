@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from veh_identification.types import Array
+
 Row = Mapping[int, float]
 # Coefficients this small are cancellation, not geometry.
 COEFFICIENT_FLOOR = 1e-14

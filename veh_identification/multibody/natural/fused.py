@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.dynamics import advance
@@ -14,9 +13,8 @@ from veh_identification.multibody.natural.kinematics import set_independent
 from veh_identification.multibody.natural.model import POSITION_TOLERANCE, NaturalModel
 from veh_identification.multibody.natural.packing import integers_of
 from veh_identification.multibody.natural.r_matrix import fresh_r_matrices
+from veh_identification.types import Array, IntArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Memory = tuple[Any, ...]
 
 

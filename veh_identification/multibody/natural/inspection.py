@@ -11,8 +11,7 @@ from veh_identification.multibody.natural import kinematics, views
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.constraints import evaluate_forms
 from veh_identification.multibody.natural.records import Description
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 class Inspection:

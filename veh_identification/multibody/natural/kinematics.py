@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.natural import cholesky
 from veh_identification.multibody.natural import packing as pk
@@ -26,8 +25,8 @@ from veh_identification.multibody.natural.constraints import (
     residuals,
 )
 from veh_identification.multibody.natural.packing import indices_of, integers_of, reals_of
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 Memory = tuple[Any, ...]
 # Pivot below this fraction of the largest diagonal entry: a coordinate hangs on the others by less
 # than 1e-5.

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from veh_identification.errors import ModelError
 from veh_identification.multibody.inertia import pseudo_inertia
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 def basis_matrix(name: str, locals_: Sequence[Sequence[float]], kinds: Sequence[str]) -> Array:

@@ -21,8 +21,8 @@ from veh_identification.multibody.natural.checks import (
 from veh_identification.multibody.natural.forces import MAXIMUM_BODY_COLUMNS
 from veh_identification.multibody.natural.inspection import Inspection
 from veh_identification.multibody.natural.model_state import Loads, Solver, State
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 # Penalty over the largest inertia of a step: high enough that one pass gains five digits, low
 # enough that the matrix keeps eight digits of its own.
 PENALTY_RATIO = 1e5

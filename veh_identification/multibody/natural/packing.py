@@ -24,9 +24,7 @@ from veh_identification.multibody.natural.records import (
     Description,
 )
 from veh_identification.multibody.natural.symbolic import Pattern, analyse
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from veh_identification.types import Array, IntArray
 
 # Sections of the integer array.
 (

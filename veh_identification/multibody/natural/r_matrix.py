@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.natural import cholesky
 from veh_identification.multibody.natural import packing as pk
@@ -22,9 +21,8 @@ from veh_identification.multibody.natural.constraints import (
 )
 from veh_identification.multibody.natural.kinematics import evaluate, factorise_kinematics
 from veh_identification.multibody.natural.packing import indices_of, integers_of, reals_of
+from veh_identification.types import Array, IntArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Memory = tuple[Any, ...]
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.packing import integers_of, reals_of
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 Memory = tuple[Any, ...]
 
 

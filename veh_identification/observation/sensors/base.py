@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import (
@@ -15,9 +14,8 @@ from veh_identification.observation.protocols import (
     Sensor,
     reading_views,
 )
+from veh_identification.types import Array, IntArray
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
 XYZ = ('x', 'y', 'z')
 
 
@@ -49,7 +47,7 @@ def rotation(name: str, mounting: Sequence[Sequence[float]] | Array | None) -> A
     return T
 
 
-def bias_parameters(axes: Index, deviation: float, walk: float) -> tuple[Parameter, ...]:
+def bias_parameters(axes: IntArray, deviation: float, walk: float) -> tuple[Parameter, ...]:
     """One bias per axis as error states; none when the deviation is zero."""
     if deviation <= 0.0:
         return ()

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import Model, Parameter, Reading
@@ -19,8 +18,8 @@ from veh_identification.observation.sensors.kernels import (
     velocity_rows,
     yaw_rows,
 )
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 UNKNOWN_HEIGHT = 1000.0  # of a road above the datum, before the first fix [m]
 
 

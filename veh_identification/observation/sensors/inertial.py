@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import Model, Reading
@@ -16,8 +15,8 @@ from veh_identification.observation.sensors.base import (
     weights,
 )
 from veh_identification.observation.sensors.kernels import accelerometer_rows, gyroscope_rows
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 Receive = Callable[[Array, Array | None], tuple[Array, Array | None]]
 
 

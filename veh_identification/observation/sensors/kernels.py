@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @njit(cache=True, nogil=True)

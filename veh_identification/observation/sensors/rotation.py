@@ -6,14 +6,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import Model, Parameter, Reading
 from veh_identification.observation.sensors.base import variances, weights
 from veh_identification.observation.sensors.kernels import rolling_rows
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 def count_angle(angle: Array, resolution: float) -> Array:

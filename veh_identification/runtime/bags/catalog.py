@@ -10,7 +10,11 @@ from veh_identification.runtime import messages
 from veh_identification.runtime.bags.definitions import Decoder, UnknownType
 from veh_identification.runtime.bags.info import TopicInfo
 from veh_identification.runtime.bags.records import Channel
-from veh_identification.runtime.bags.topics import full_topic
+
+
+def full_topic(topic: str) -> str:
+    """Topic name with exactly one leading slash; recordings and users write it both ways."""
+    return '/' + topic.strip('/')
 
 
 class Catalog:

@@ -18,9 +18,9 @@ from rosbags.typesys import Stores, TypesysError, get_types_from_idl, get_typest
 
 from veh_identification.errors import MessageError
 from veh_identification.runtime.bags.source import Connection, Definition
-from veh_identification.runtime.fields import Field, FieldReader, message_reader
-from veh_identification.runtime.message_templates import TypeTemplates
-from veh_identification.runtime.messages_rosbags import RosbagsBackend, parse_definitions
+from veh_identification.runtime.cdr.fields import Field, FieldReader, message_reader
+from veh_identification.runtime.cdr.templates import TypeTemplates
+from veh_identification.runtime.messages.without_ros import RosbagsBackend, parse_definitions
 
 DECODING_ERRORS = (SerdeError, struct.error, ValueError, OverflowError, MemoryError)
 HEADER = 'std_msgs/msg/Header'

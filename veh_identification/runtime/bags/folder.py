@@ -11,11 +11,11 @@ from typing import Any
 
 import yaml
 
+from veh_identification.atomic import reason
 from veh_identification.errors import BagError
-from veh_identification.runtime.atomic import reason
-from veh_identification.runtime.bags.mcap_format import MAGIC as MCAP_MAGIC
-from veh_identification.runtime.bags.mcap_format import zstd
-from veh_identification.runtime.bags.mcap_source import McapSource
+from veh_identification.runtime.bags.mcap.format import MAGIC as MCAP_MAGIC
+from veh_identification.runtime.bags.mcap.format import zstd
+from veh_identification.runtime.bags.mcap.source import McapSource
 from veh_identification.runtime.bags.ros1_source import Ros1Source
 from veh_identification.runtime.bags.source import Item, Problems, Source
 from veh_identification.runtime.bags.sqlite_source import SqliteSource

@@ -15,7 +15,7 @@ from typing import Any
 
 from veh_identification.errors import BagError, MessageError
 from veh_identification.runtime import messages
-from veh_identification.runtime.bags.catalog import Catalog
+from veh_identification.runtime.bags.catalog import Catalog, full_topic
 from veh_identification.runtime.bags.definitions import Decoder, UnknownType, make_decoder
 from veh_identification.runtime.bags.folder import Recording, open_recording
 from veh_identification.runtime.bags.info import BagInfo, TopicInfo
@@ -28,7 +28,6 @@ from veh_identification.runtime.bags.records import (
     sort_ties,
 )
 from veh_identification.runtime.bags.source import Problems, Selection, Source, merge_in_time
-from veh_identification.runtime.bags.topics import full_topic
 
 #: Messages in a block; progress is reported as often.
 BLOCK = 8192

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from veh_identification.errors import BagError, MessageError
 from veh_identification.runtime.bags.definitions import Decoder, UnknownType
-from veh_identification.runtime.fields import Field
+from veh_identification.runtime.cdr.fields import Field
 from veh_identification.runtime.qos import QoS
 
 

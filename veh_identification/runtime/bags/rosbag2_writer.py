@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,25 @@ from rosbags.interfaces import (
 )
 from rosbags.rosbag2 import CompressionMode, StoragePlugin, Writer, WriterError
 from rosbags.rosbag2.metadata import dump_qos_v8
+from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
-from veh_identification.runtime.bags.mcap_format import zstd
-from veh_identification.runtime.bags.mcap_writer import McapStorage
+from veh_identification.runtime.bags.mcap.format import zstd
+from veh_identification.runtime.bags.mcap.writer import McapStorage
 from veh_identification.runtime.bags.qos_text import rosbags_qos
-from veh_identification.runtime.bags.sqlite_writer import SqliteStorage
 from veh_identification.runtime.bags.yaml_text import dump_yaml
 from veh_identification.runtime.qos import QoS
+
+
+class SqliteStorage(Sqlite3Writer):
+    """rosbags' storage, opened by its path: rosbags' URI breaks on `#`, `?` and `%` in names."""
+
+    def __init__(self, path: Path, compression: CompressionMode):
+        """Create the file named after the folder `path`."""
+        self.path = path / f'{path.name}.db3'
+        self.conn = sqlite3.connect(self.path)
+        self.conn.executescript(self.SQLITE_SCHEMA)
+        self.cursor = self.conn.cursor()
+
 
 #: Version 9 of metadata.yaml cannot be read by Humble.
 METADATA_VERSION = 8

@@ -12,11 +12,11 @@ from typing import Any
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, WriterError
 
+from veh_identification.atomic import partial_name, prepare_target, publish, reason, remove
 from veh_identification.errors import BagError, MessageError
 from veh_identification.runtime import messages
-from veh_identification.runtime.atomic import partial_name, prepare_target, publish, reason, remove
+from veh_identification.runtime.bags.catalog import full_topic
 from veh_identification.runtime.bags.rosbag2_writer import Rosbag2Writer
-from veh_identification.runtime.bags.topics import full_topic
 from veh_identification.runtime.qos import STATIC_TF, QoS
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}

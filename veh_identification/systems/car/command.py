@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import UsageError
 from veh_identification.reporting.hooks import write_identification_report
-from veh_identification.systems.car.braking_2002_command import identify_2002_bags
-from veh_identification.systems.car.compare import compare_models
-from veh_identification.systems.car.compare_filters import filter_study
+from veh_identification.systems.car.checks.explanations import Finding
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
-from veh_identification.systems.car.findings import Finding
-from veh_identification.systems.car.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.model import CarModel
-from veh_identification.systems.car.output import BAG, result_text, write_results
+from veh_identification.systems.car.model_2002.command import identify_2002_bags
 from veh_identification.systems.car.parameters import AERODYNAMIC, NAMES
-from veh_identification.systems.car.processing import Processing, prepare
-from veh_identification.systems.car.recording import Recordings, read_recording
+from veh_identification.systems.car.processing.signals import Processing, prepare
+from veh_identification.systems.car.recording.reader import Recordings, read_recording
+from veh_identification.systems.car.results import BAG, result_text, write_results
+from veh_identification.systems.car.studies.filters import filter_study
+from veh_identification.systems.car.studies.models import compare_models
+from veh_identification.types import Progress
 
-Progress = Callable[[int, int], None]
 OPTIONS = {
     'dof',
     'rate',

@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from veh_identification.errors import InputError
 from veh_identification.systems.car import yaml_fields as fields
-from veh_identification.systems.car.axle_tables import AxleTable, read_axle_tables
 from veh_identification.systems.car.parameters import AERODYNAMIC, CORNERS, NAMES
-
-Array = NDArray[np.float64]
+from veh_identification.systems.car.recording.axle_tables import AxleTable, read_axle_tables
+from veh_identification.types import Array
 
 
 class CarConfigurationError(InputError):

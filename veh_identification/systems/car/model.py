@@ -25,9 +25,9 @@ from veh_identification.multibody.tree import BASE_ROWS, TreeModel
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.car.configuration import CarConfiguration, Geometry
 from veh_identification.systems.car.parameters import CORNERS, NAMES, OPPOSITE
-from veh_identification.systems.car.samples import CarSamples, wheel_loads
+from veh_identification.systems.car.recording.samples import CarSamples, wheel_loads
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 EQUATIONS: tuple[str, ...] = (*BASE_ROWS, *(f'suspension_{corner}' for corner in CORNERS))
 EQUATION_UNITS = ('N', 'N', 'N', 'N m', 'N m', 'N m', 'N', 'N', 'N', 'N')
 _CHASSIS = {

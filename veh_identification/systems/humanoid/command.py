@@ -9,24 +9,28 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.atomic import atomic_folder, prepare_target, refuse_inputs
 from veh_identification.errors import UsageError
 from veh_identification.identification import IdentificationResult, to_csv, to_json, to_table
 from veh_identification.multibody.base_parameters import triangular_factor, unexcited_parameters
 from veh_identification.reporting.hooks import write_identification_report
-from veh_identification.runtime.atomic import atomic_folder, prepare_target, refuse_inputs
+from veh_identification.systems.humanoid.checks.supports import left_out
 from veh_identification.systems.humanoid.configuration import load_configuration
-from veh_identification.systems.humanoid.estimation import Estimate, estimate, unknowns_table
-from veh_identification.systems.humanoid.links import LinkFit, fit_links
-from veh_identification.systems.humanoid.reconstruction import (
+from veh_identification.systems.humanoid.estimation.estimate import (
+    Estimate,
+    estimate,
+    unknowns_table,
+)
+from veh_identification.systems.humanoid.estimation.links import LinkFit, fit_links
+from veh_identification.systems.humanoid.recording.setup import Setup, set_up
+from veh_identification.systems.humanoid.results.bag import write_result_bag
+from veh_identification.systems.humanoid.results.reconstruction import (
     Reconstruction,
     reconstruct,
     validation_rows,
 )
-from veh_identification.systems.humanoid.recording import Progress
-from veh_identification.systems.humanoid.result_bag import write_result_bag
-from veh_identification.systems.humanoid.selection import left_out
-from veh_identification.systems.humanoid.setup import Setup, set_up
-from veh_identification.systems.humanoid.urdf_output import identified_urdf
+from veh_identification.systems.humanoid.results.urdf import identified_urdf
+from veh_identification.types import Progress
 
 # Residuals above this share of the measured rms deserve a word, if they are above this share of
 # the weight as well (moments: at 1 m; about a base above the feet the moment itself is small).

@@ -9,12 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import InputError, UsageError
+from veh_identification.types import Array
 
-Array = NDArray[np.float64]
 ESTIMATORS = ('prior', 'weighted', 'robust')
 BASES = ('auto', 'pose', 'imu')
 OFFSETS = ('auto', 'on', 'off')

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from lxml import etree
-from numpy.typing import NDArray
 
 from veh_identification.errors import ModelError
 from veh_identification.multibody.inertia import (
@@ -24,8 +23,7 @@ from veh_identification.multibody.inertia import (
 )
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.multibody.urdf import parse_urdf
-
-Array = NDArray[np.float64]
+from veh_identification.types import Array
 
 
 @dataclass(frozen=True)

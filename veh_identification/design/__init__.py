@@ -1,0 +1,1 @@
+"""Exciting motions and advice on manoeuvres, for everything that can be identified."""

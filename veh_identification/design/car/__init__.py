@@ -1,0 +1,1 @@
+"""Manoeuvres that bring the deviations of a car below wanted ones."""

@@ -1,0 +1,1 @@
+"""Motions of a humanoid that excite its parameters."""

@@ -1,0 +1,1 @@
+"""Excitation of parallel robots (Abdellatif 2009, section 4)."""

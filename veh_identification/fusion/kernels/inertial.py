@@ -1,0 +1,227 @@
+"""Compiled steps of the inertial filter: 15 x 15 products are too small for numpy's call costs.
+
+All of the filter stands in one array, so that a call hands over one: the state x (0:16), the
+rotation matrix R (16:25), the covariance P (25:250), the last IMU sample (250:256), what has been
+integrated since (256:262) and a sum of specific forces (262:265).
+The state x holds position (0:3), velocity (3:6), quaternion x y z w (6:10), gyroscope bias
+(10:13) and accelerometer bias (13:16); R is the rotation matrix of the quaternion; P is the
+covariance of the 15 errors (position, velocity, body rotation, both biases). All are changed in
+place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from veh_identification.fusion.kernels.covariance import sandwich
+from veh_identification.signals.causal import ring_slot
+from veh_identification.types import Array
+
+MEMORY_SIZE = 265
+
+
+@njit(nogil=True)
+def parts(memory: Array) -> tuple[Array, Array, Array]:
+    """Views of state, rotation matrix and covariance."""
+    return memory[:16], memory[16:25].reshape(3, 3), memory[25:250].reshape(15, 15)
+
+
+@njit(cache=True, nogil=True)
+def set_matrix(x: Array, R: Array) -> None:
+    """Normalise the quaternion of the state and fill its rotation matrix."""
+    norm = np.sqrt(x[6] ** 2 + x[7] ** 2 + x[8] ** 2 + x[9] ** 2)
+    for i in range(6, 10):
+        x[i] /= norm
+    a, b, c, w = x[6], x[7], x[8], x[9]
+    R[0, 0] = 1.0 - 2.0 * (b * b + c * c)
+    R[0, 1] = 2.0 * (a * b - w * c)
+    R[0, 2] = 2.0 * (a * c + w * b)
+    R[1, 0] = 2.0 * (a * b + w * c)
+    R[1, 1] = 1.0 - 2.0 * (a * a + c * c)
+    R[1, 2] = 2.0 * (b * c - w * a)
+    R[2, 0] = 2.0 * (a * c - w * b)
+    R[2, 1] = 2.0 * (b * c + w * a)
+    R[2, 2] = 1.0 - 2.0 * (a * a + b * b)
+
+
+@njit(cache=True, nogil=True)
+def turn_body(x: Array, R: Array, ax: float, ay: float, az: float) -> None:
+    """q <- q exp(a/2): a rotation vector in body axes."""
+    angle2 = ax * ax + ay * ay + az * az
+    if angle2 < 1e-8:
+        s = 0.5 - angle2 / 48.0
+        w = 1.0 - angle2 / 8.0
+    else:
+        angle = np.sqrt(angle2)
+        s = np.sin(0.5 * angle) / angle
+        w = np.cos(0.5 * angle)
+    bx, by, bz = s * ax, s * ay, s * az
+    qx, qy, qz, qw = x[6], x[7], x[8], x[9]
+    x[6] = qw * bx + qx * w + qy * bz - qz * by
+    x[7] = qw * by - qx * bz + qy * w + qz * bx
+    x[8] = qw * bz + qx * by - qy * bx + qz * w
+    x[9] = qw * w - qx * bx - qy * by - qz * bz
+    set_matrix(x, R)
+
+
+@njit(cache=True, nogil=True)
+def _rodrigues(ax: float, ay: float, az: float, M: Array) -> None:
+    """M = exp([a]x)."""
+    angle2 = ax * ax + ay * ay + az * az
+    if angle2 < 1e-8:
+        s, c = 1.0 - angle2 / 6.0, 0.5 - angle2 / 24.0
+    else:
+        angle = np.sqrt(angle2)
+        s, c = np.sin(angle) / angle, (1.0 - np.cos(angle)) / angle2
+    M[0, 0] = 1.0 - c * (ay * ay + az * az)
+    M[0, 1] = c * ax * ay - s * az
+    M[0, 2] = c * ax * az + s * ay
+    M[1, 0] = c * ax * ay + s * az
+    M[1, 1] = 1.0 - c * (ax * ax + az * az)
+    M[1, 2] = c * ay * az - s * ax
+    M[2, 0] = c * ax * az - s * ay
+    M[2, 1] = c * ay * az + s * ax
+    M[2, 2] = 1.0 - c * (ax * ax + ay * ay)
+
+
+@njit(cache=True, nogil=True)
+def propagate(
+    x: Array,
+    R: Array,
+    P: Array,
+    angle: Array,
+    speed: Array,
+    dt: float,
+    gravity: float,
+    navigating: bool,
+    variances: Array,
+) -> None:
+    """One step with a rotation and a speed increment (body axes, biases taken off).
+
+    `variances` are the densities of gyroscope, accelerometer and the two bias walks.
+    """
+    F = np.eye(15)
+    block = np.empty((3, 3))
+    _rodrigues(-angle[0], -angle[1], -angle[2], block)
+    F[6:9, 6:9] = block
+    for i in range(3):
+        F[6 + i, 9 + i] = -dt
+    if navigating:
+        # Half the turn during the step: the mean attitude carries the speed increment.
+        _rodrigues(0.5 * angle[0], 0.5 * angle[1], 0.5 * angle[2], block)
+        turned = np.empty(3)
+        for i in range(3):
+            turned[i] = block[i, 0] * speed[0] + block[i, 1] * speed[1] + block[i, 2] * speed[2]
+        for i in range(3):
+            gain = R[i, 0] * turned[0] + R[i, 1] * turned[1] + R[i, 2] * turned[2]
+            if i == 2:
+                gain -= gravity * dt
+            x[i] += dt * (x[3 + i] + 0.5 * gain)
+            x[3 + i] += gain
+            F[i, 3 + i] = dt
+            # -R [speed]x and -R dt
+            F[3 + i, 6] = -(R[i, 1] * speed[2] - R[i, 2] * speed[1])
+            F[3 + i, 7] = -(R[i, 2] * speed[0] - R[i, 0] * speed[2])
+            F[3 + i, 8] = -(R[i, 0] * speed[1] - R[i, 1] * speed[0])
+            for j in range(3):
+                F[3 + i, 12 + j] = -dt * R[i, j]
+    sandwich(F, P)
+    for i in range(3):
+        if navigating:
+            P[3 + i, 3 + i] += variances[1] * dt
+        P[6 + i, 6 + i] += variances[0] * dt
+        P[9 + i, 9 + i] += variances[2] * dt
+        P[12 + i, 12 + i] += variances[3] * dt
+    turn_body(x, R, angle[0], angle[1], angle[2])
+
+
+@njit(cache=True, nogil=True)
+def complete_trapezoid(
+    x: Array,
+    R: Array,
+    P: Array,
+    before: Array,
+    now: Array,
+    done: Array,
+    dt: float,
+    step: float,
+    gravity: float,
+    navigating: bool,
+    variances: Array,
+) -> None:
+    """From the IMU sample `before` (rate, force) to `now`, `dt` later, of which all but `step`
+    has been integrated already (`done`: angle, speed).
+    """
+    increment = np.empty(6)
+    for i in range(6):
+        increment[i] = dt * (0.5 * (before[i] + now[i]) - x[10 + i]) - done[i]
+    propagate(x, R, P, increment[:3], increment[3:], step, gravity, navigating, variances)
+
+
+@njit(cache=True, nogil=True)
+def imu_step(
+    memory: Array,
+    now: Array,
+    dt: float,
+    step: float,
+    gravity: float,
+    navigating: bool,
+    variances: Array,
+) -> None:
+    """`complete_trapezoid`, then `now` becomes the sample before and its force is summed."""
+    x, R, P = parts(memory)
+    before, done, force_sum = memory[250:256], memory[256:262], memory[262:265]
+    complete_trapezoid(x, R, P, before, now, done, dt, step, gravity, navigating, variances)
+    for i in range(6):
+        before[i] = now[i]
+        done[i] = 0.0
+    for i in range(3):
+        force_sum[i] += now[3 + i]
+
+
+@njit(cache=True, nogil=True)
+def imu_sample(
+    memory: Array,
+    times: Array,
+    values: Array,
+    ring: NDArray[np.int64],
+    keep: float,
+    time: float,
+    sample: tuple[float, ...],
+    dt: float,
+    step: float,
+    gravity: float,
+    navigating: bool,
+    variances: Array,
+) -> bool:
+    """An IMU sample into a ring buffer (see `signals.causal`) and into the filter; False, with
+    nothing done, when the buffer must grow first.
+    """
+    index = ring_slot(times, ring, time, keep)
+    if index < 0:
+        return False
+    now = values[index]
+    for i in range(6):
+        now[i] = sample[i]
+    imu_step(memory, now, dt, step, gravity, navigating, variances)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def hold(
+    memory: Array,
+    dt: float,
+    gravity: float,
+    navigating: bool,
+    variances: Array,
+) -> None:
+    """Integrate the last IMU sample for `dt` and remember what was integrated."""
+    x, R, P = parts(memory)
+    sample, done = memory[250:256], memory[256:262]
+    increment = np.empty(6)
+    for i in range(6):
+        increment[i] = dt * (sample[i] - x[10 + i])
+        done[i] += increment[i]
+    propagate(x, R, P, increment[:3], increment[3:], dt, gravity, navigating, variances)

@@ -1,0 +1,1 @@
+"""Node `contact_identification`."""

@@ -1,0 +1,174 @@
+"""Node `error_ekf`: observes a car (or the four-bar linkage) with its multibody model.
+
+The estimate depends on header stamps and data only (see `systems.observing`): replay, ROS and
+`veh-id observe` give the same numbers from the same messages. The node clock serves the reports.
+
+Output: `odometry/observed` with covariance, /tf, `joint_states/observed`, `~/virtual_sensors`
+(tyre forces, suspension strokes, sideslip, unknown forces), `~/status` and /diagnostics (reasons
+for WARN and ERROR: `error_ekf_report`). Services: ~/reset, ~/enable, ~/save and ~/load (heading
+and sensor parameters, so that a parked car starts knowing them).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veh_identification.errors import EstimationError, ParameterError, VehIdError
+from veh_identification.nodes.error_ekf.four_bar import LinkageFace
+from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
+from veh_identification.nodes.error_ekf.report import ErrorEkfReport
+from veh_identification.nodes.error_ekf.saved_state import load_known, save_known
+from veh_identification.nodes.error_ekf.vehicle import CarFace
+from veh_identification.observation import Innovation
+from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
+from veh_identification.observation.streaming.collector import set_aside_for_good
+from veh_identification.runtime.interface import Node
+from veh_identification.runtime.messages import message_class, service_class
+from veh_identification.runtime.parameters import declare, refuse_unknown
+from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
+from veh_identification.systems.vehicle.observer.online import BuggySession
+
+REPORT_PERIOD = 1.0
+# Sensors at 500 Hz while a belated sample makes the observer compute a stretch again.
+QUEUE = 5000
+
+
+class ErrorEkf:
+    """Hands samples to the online observer and publishes what it makes of them."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.options = options = declare(node, ErrorEkfOptions)
+        refuse_unknown(node)
+        self.enabled = True
+        make = CarFace if options.system == 'buggy' else LinkageFace
+        self.face: Any = make(node, options, self._note)
+        delay = max(self.face.delays_ns.values()) * 1e-9
+        online = OnlineOptions(
+            lag=options.lag,
+            window=max(options.lag, options.window + delay),
+            settle=options.settle,
+            bridge=options.bridge,
+        )
+        self.observer = OnlineObserver(self.face.system, online, self._made)
+        self.report = ErrorEkfReport(self.face, self.observer)
+        self._steps = self._told = 0
+        self._running = False
+        self.face.advertise()
+        create = node.create_publisher
+        self._diagnostics = create(
+            message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
+        )
+        self._status = create(
+            message_class('veh_identification/msg/ObserverStatus'), '~/status', SYSTEM_DEFAULT
+        )
+        # compiling takes seconds: messages would pile up meanwhile
+        self.face.warm_up()
+        set_aside_for_good()
+        self.face.subscribe(
+            self._push, self._refuse, QoS(depth=QUEUE, reliable=options.reliable_sensors)
+        )
+        node.create_timer(REPORT_PERIOD, self._on_report)
+        self._create_services()
+
+    def _note(self, text: str) -> None:
+        """What the system says while it starts or changes."""
+        self.report.notes.append(text)
+        warn = text.startswith(('no ', 'from ')) or 'ignored' in text
+        log = self._node.get_logger()
+        (log.warning if warn else log.info)(text)
+
+    # Samples ------------------------------------------------------------------------------------
+
+    def _push(self, key: str, stamp_ns: int, payload: tuple[float, ...]) -> None:
+        if not self.enabled:
+            return
+        stream = key.partition(':')[0]
+        if self._running and self.observer.session is None:
+            self.report.notes.clear()  # they were said about a start that is over
+        self.observer.push(key, stamp_ns - self.face.delays_ns[stream], payload)
+        if not self.observer.is_due:
+            return
+        try:
+            self.observer.poll()
+        except VehIdError as error:
+            # what cannot be started now may start with what comes later
+            self.observer.restart(str(error))
+        self._running = self.observer.session is not None
+        self._tell_events()
+
+    def _refuse(self, stream: str, reason: str) -> None:
+        if self.enabled:
+            self.observer.arrivals.record(stream).refuse(reason)
+
+    def _tell_events(self) -> None:
+        events = self.observer.events
+        while self._told < len(events):
+            self._node.get_logger().warning(events[self._told])
+            self.report.tell(events[self._told])
+            self._told += 1
+
+    def _made(self, session: Session, end_ns: int, innovations: list[Innovation]) -> None:
+        self.report.totals.watch(session)
+        self.report.totals.add(innovations)
+        self.face.publish(session, end_ns, self._steps)
+        self._steps += 1
+
+    def _on_report(self) -> None:
+        now_ns = self._node.get_clock().now().nanoseconds
+        self.report.update(now_ns, self.enabled)
+        self._diagnostics.publish(self.report.diagnostics(now_ns, self._node.get_name()))
+        self._status.publish(self.report.status(now_ns, self.options.world_frame))
+
+    # Services -----------------------------------------------------------------------------------
+
+    def _create_services(self) -> None:
+        trigger, create = service_class('std_srvs/srv/Trigger'), self._node.create_service
+        create(trigger, '~/reset', self._on_reset)
+        create(trigger, '~/save', self._on_save)
+        create(trigger, '~/load', self._on_load)
+        create(service_class('std_srvs/srv/SetBool'), '~/enable', self._on_enable)
+
+    def _on_reset(self, _request: Any, response: Any) -> Any:
+        self.observer.reset('reset by service: the observer starts anew')
+        response.success = True
+        response.message = 'the observer starts anew; the datum is kept'
+        return response
+
+    def _on_enable(self, request: Any, response: Any) -> Any:
+        if request.data and not self.enabled:
+            self.observer.reset('enabled: the observer starts anew')
+        self.enabled = bool(request.data)
+        response.success = True
+        response.message = 'enabled' if self.enabled else 'disabled'
+        return response
+
+    def _path(self) -> str:
+        if self.options.system != 'buggy':
+            raise ParameterError('a linkage has nothing to keep')
+        if not self.options.file:
+            raise ParameterError('the parameter file is empty')
+        return self.options.file
+
+    def _on_save(self, _request: Any, response: Any) -> Any:
+        response.success = False
+        try:
+            path = self._path()
+            session = self.observer.session
+            if not isinstance(session, BuggySession):
+                raise EstimationError('nothing is observed yet')
+            save_known(path, session, self.face.system)
+            response.success, response.message = True, path
+        except VehIdError as error:
+            response.message = str(error)
+        return response
+
+    def _on_load(self, _request: Any, response: Any) -> Any:
+        response.success = False
+        try:
+            response.message = load_known(self._path(), self.face.system)
+            self.observer.reset('loaded: the observer starts anew')
+            response.success = True
+        except VehIdError as error:
+            response.message = str(error)
+        return response

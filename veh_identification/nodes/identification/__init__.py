@@ -1,0 +1,1 @@
+"""What all identification nodes share."""

@@ -1,0 +1,171 @@
+"""Messages of the live identification nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veh_identification.identification.live import Change, LiveIdentification, Solution
+from veh_identification.runtime.messages import header, new
+from veh_identification.types import Array
+
+OK, WARN, ERROR = 0, 1, 2
+WELL_IDENTIFIED = 10.0  # percent, facts.md
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """The unknowns and equations of the rows, known once the model is."""
+
+    system: str
+    names: list[str]
+    units: list[str]
+    equations: list[str]
+    equation_units: list[str]
+    a_priori: Array
+    watched: list[int]  # mass and first moments that a load changes
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A quantity that follows from the parameters."""
+
+    name: str
+    unit: str
+    value: float
+    std: float
+    a_priori: float = float('nan')
+
+
+def _entry(item: Derived, excited: bool) -> dict[str, Any]:
+    relative = 100.0 * item.std / abs(item.value) if item.value else float('inf')
+    return {
+        'name': item.name,
+        'unit': item.unit,
+        'value': item.value,
+        'std': item.std,
+        'rel_std_percent': relative,
+        'well_identified': relative < WELL_IDENTIFIED,
+        'excited': excited,
+        'a_priori': item.a_priori,
+    }
+
+
+def parameters_message(
+    equations: Equations,
+    solution: Solution,
+    further: list[Derived],
+    *,
+    stamp_ns: int,
+    samples: int,
+    rejected: int,
+    converged: bool,
+    advice: str,
+) -> Any:
+    """veh_identification/msg/ParameterEstimates: parameters, then what follows from them."""
+    std = np.sqrt(np.diag(solution.covariance))
+    entries = [
+        _entry(
+            Derived(
+                name,
+                equations.units[k],
+                float(solution.value[k]),
+                float(std[k]),
+                float(equations.a_priori[k]),
+            ),
+            bool(solution.excited[k]),
+        )
+        for k, name in enumerate(equations.names)
+    ]
+    return new(
+        'veh_identification/msg/ParameterEstimates',
+        header=header(stamp_ns),
+        system=equations.system,
+        estimator='recursive',
+        parameters=entries + [_entry(item, True) for item in further],
+        condition_number=float(solution.condition_number),
+        sample_count=samples,
+        rejected_count=rejected,
+        converged=converged,
+        advice=advice,
+    )
+
+
+def reconstruction_message(
+    stamp_ns: int,
+    equations: list[str],
+    units: list[str],
+    measured: Array,
+    predicted: Array,
+    sigma: Array,
+) -> Any:
+    """veh_identification/msg/Reconstruction of one row."""
+    return new(
+        'veh_identification/msg/Reconstruction',
+        header=header(stamp_ns),
+        equations=equations,
+        units=units,
+        measured=measured,
+        predicted=predicted,
+        sigma=sigma,
+    )
+
+
+def diagnostics_message(
+    stamp_ns: int, name: str, level: int, text: str, facts: dict[str, Any]
+) -> Any:
+    """diagnostic_msgs/msg/DiagnosticArray with one status."""
+    values = [
+        new('diagnostic_msgs/msg/KeyValue', key=key, value=str(value))
+        for key, value in facts.items()
+    ]
+    status = new(
+        'diagnostic_msgs/msg/DiagnosticStatus',
+        level=level,
+        name=name,
+        message=text,
+        hardware_id='',
+        values=values,
+    )
+    return new('diagnostic_msgs/msg/DiagnosticArray', header=header(stamp_ns), status=[status])
+
+
+def change_rows(equations: Equations, change: Change | None) -> list[Derived]:
+    """The watched parameters' change, once it is looked for."""
+    if change is None:
+        return []
+    return [
+        Derived(f'change.{equations.names[k]}', equations.units[k], float(value), float(std), 0.0)
+        for k, value, std in zip(equations.watched, change.value, change.std, strict=True)
+    ]
+
+
+def change_text(live: LiveIdentification | None) -> str:
+    """A load change in words; empty while there is none."""
+    if live is None or not live.changed or live.change is None:
+        return ''
+    return load_text(live.change)
+
+
+def load_text(change: Change) -> str:
+    """Mass and place of a load."""
+    where = ''
+    if abs(change.value[0]) > 3.0 * change.std[0]:
+        place = change.value[1:] / change.value[0]
+        where = f' at x {place[0]:.3g}, y {place[1]:.3g}, z {place[2]:.3g} m'
+    return (
+        f'the load has changed by {change.value[0]:+.3g} +- {change.std[0]:.2g} kg{where}; '
+        'the estimate is held until the change is gone or ~/reset'
+    )
+
+
+def group_by_prefix(names: Sequence[str]) -> dict[str, list[str]]:
+    """`LINK.Jxx` names by link."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        owner, _, entry = name.rpartition('.')
+        groups.setdefault(owner, []).append(entry)
+    return groups

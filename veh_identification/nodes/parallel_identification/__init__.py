@@ -1,0 +1,1 @@
+"""Node `parallel_identification`."""

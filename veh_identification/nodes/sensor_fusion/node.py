@@ -1,0 +1,259 @@
+"""Node `sensor_fusion`: all sensors at their own rates, delays and frames into `fused/state`.
+
+The estimate depends on header stamps and data only (see `fusion.core`); the node clock serves the
+1 Hz diagnostics alone. Topics, parameters and the reasons for WARN and ERROR: docs and the
+descriptors in `fusion.options`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from veh_identification.errors import ParameterError
+from veh_identification.fusion.core import FusionCore
+from veh_identification.fusion.frames import FrameError, Transform, clean
+from veh_identification.fusion.options import FusionOptions
+from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
+from veh_identification.nodes.sensor_fusion import input as inputs
+from veh_identification.nodes.sensor_fusion.output import (
+    FusedStateWriter,
+    odometry_writer,
+    transform_writer,
+)
+from veh_identification.nodes.sensor_fusion.report import FusionReport
+from veh_identification.runtime.cdr.fields import FieldCallback
+from veh_identification.runtime.interface import NANOSECONDS, Node
+from veh_identification.runtime.messages import message_class, service_class
+from veh_identification.runtime.parameters import declare, refuse_unknown
+from veh_identification.runtime.qos import SENSOR_DATA, STATIC_TF, SYSTEM_DEFAULT
+
+REPORT_PERIOD = 1.0
+
+
+class SensorFusion:
+    """Joins IMU, GNSS, odometry, speed sensor, encoders, motion capture and wrenches."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        options = declare(node, FusionOptions)
+        wrenches = {n: declare(node, WrenchOptions, n) for n in options.wrench_sensors if n}
+        ranges = {n: declare(node, ChannelOptions, n) for n in options.range_sensors if n}
+        pressures = {n: declare(node, ChannelOptions, n) for n in options.pressure_sensors if n}
+        refuse_unknown(node)
+        topics = {n: o.topic for group in (wrenches, ranges, pressures) for n, o in group.items()}
+        for name, topic in topics.items():
+            if not topic:
+                raise ParameterError(f'parameter {name}.topic: sensor {name} has no topic')
+        self.options = options
+        self.core = FusionCore(options, wrenches, {**ranges, **pressures})
+        self.enabled = True
+        self._frame_ids: dict[str, str] = {}
+        self._frame_errors: set[str] = set()
+        self._qos = SENSOR_DATA.with_reliability(options.reliable_sensors)
+        self._joint_parser = inputs.JointParser(
+            [n for n in options.joints.names if n], options.joints.use_velocity
+        )
+        self._create_outputs()
+        frames = options.world_frame, options.base_frame
+        self._fill_message = FusedStateWriter(*frames)
+        self._fill_odometry = odometry_writer(*frames)
+        self._fill_transform = transform_writer(*frames)
+        self._create_inputs(wrenches, ranges, pressures)
+        self.report = FusionReport(self.core)
+        node.create_timer(REPORT_PERIOD, self._on_report)
+        self._create_services()
+
+    # Set-up -------------------------------------------------------------------------------------
+
+    def _create_outputs(self) -> None:
+        node, options = self._node, self.options
+        publisher = node.create_publisher
+        self._state_publisher = publisher(
+            message_class('veh_identification/msg/FusedState'), 'fused/state', SYSTEM_DEFAULT
+        )
+        self._odometry_publisher = self._tf_publisher = None
+        if options.publish_odometry:
+            self._odometry_publisher = publisher(
+                message_class('nav_msgs/msg/Odometry'), 'odometry/fused', SYSTEM_DEFAULT
+            )
+        if options.publish_tf:
+            self._tf_publisher = publisher(
+                message_class('tf2_msgs/msg/TFMessage'), '/tf', SYSTEM_DEFAULT
+            )
+        self._diagnostics_publisher = publisher(
+            message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
+        )
+        self._status_publisher = publisher(
+            message_class('veh_identification/msg/ObserverStatus'), '~/status', SYSTEM_DEFAULT
+        )
+
+    def _create_inputs(
+        self,
+        wrenches: dict[str, WrenchOptions],
+        ranges: dict[str, ChannelOptions],
+        pressures: dict[str, ChannelOptions],
+    ) -> None:
+        o = self.options
+        self._subscribe('imu', o.imu.topic, inputs.imu_input(o.imu))
+        self._subscribe('gnss', o.gnss.topic, inputs.gnss_input(o.gnss))
+        self._subscribe('gnss_velocity', o.gnss_velocity.topic, inputs.TWIST)
+        self._subscribe('speed', o.speed.topic, inputs.TWIST)
+        self._subscribe('odometry', o.odometry.topic, inputs.ODOMETRY)
+        self._subscribe('mocap', o.mocap.topic, inputs.POSE)
+        for name, wrench in wrenches.items():
+            self._subscribe(name, wrench.topic, inputs.WRENCH)
+        for name, sensor in ranges.items():
+            self._subscribe(name, sensor.topic, inputs.RANGE)
+        for name, sensor in pressures.items():
+            self._subscribe(name, sensor.topic, inputs.PRESSURE)
+        create = self._node.create_subscription
+        if o.joints.topic:
+            callback = FieldCallback(inputs.JOINT_FIELDS, self._on_joints)
+            create(message_class(inputs.JOINTS), o.joints.topic, callback, self._qos)
+        kind = message_class('tf2_msgs/msg/TFMessage')
+        create(kind, '/tf_static', self._on_static_transforms, STATIC_TF)
+
+    def _subscribe(self, name: str, topic: str, kind: inputs.Input) -> None:
+        if topic:
+            callback = FieldCallback(kind.fields, self._receiver(name, kind.parse))
+            cls = message_class(kind.typename)
+            self._node.create_subscription(cls, topic, callback, self._qos)
+
+    def _create_services(self) -> None:
+        trigger = service_class('std_srvs/srv/Trigger')
+        create = self._node.create_service
+        create(trigger, '~/reset', self._on_reset)
+        create(service_class('std_srvs/srv/SetBool'), '~/enable', self._on_enable)
+        create(trigger, '~/set_datum', self._on_set_datum)
+
+    # Input --------------------------------------------------------------------------------------
+
+    def _receiver(self, name: str, parse: inputs.Parser) -> Callable[[tuple[Any, ...]], None]:
+        core = self.core
+        record = core.records[name]
+        frame_ids = self._frame_ids
+        # Straight to the merge: this runs for every sample of every sensor.
+        push, delay = core.merge.push, core.delays[name]
+
+        def receive(fields: tuple[Any, ...]) -> None:
+            if not self.enabled:
+                return
+            record.received += 1
+            stamp_ns = fields[0] * NANOSECONDS + fields[1]
+            if stamp_ns <= 0:
+                record.refuse('zero stamp')
+                return
+            values = parse(fields)
+            if type(values) is str:
+                record.refuse(values)
+                return
+            if frame_ids.get(name) != fields[2]:
+                self._set_frame(name, fields[2])
+            if push(name, stamp_ns - delay, values):  # type: ignore[arg-type]
+                self._publish_ready()
+
+        return receive
+
+    def _set_frame(self, name: str, frame_id: str) -> None:
+        """The first frame of a sensor tells where it sits; a later other one is only noted."""
+        if name not in self._frame_ids:
+            self._publish_ready()
+            self._frame_ids[name] = frame_id
+            self.core.set_frame_id(name, frame_id)
+        else:
+            self._node.get_logger().warning(
+                f'{name}: frame_id changed from {self._frame_ids[name]!r} to {frame_id!r}; '
+                'the first one is used',
+                once=True,
+            )
+
+    def _on_joints(self, fields: tuple[Any, ...]) -> None:
+        if not self.enabled:
+            return
+        core = self.core
+        record = core.records['joints']
+        record.received += 1
+        sec, nanosec, names, positions, velocities = fields
+        stamp_ns = sec * NANOSECONDS + nanosec
+        if stamp_ns <= 0:
+            record.refuse('zero stamp')
+            return
+        layout = self._joint_parser.layout(names, len(positions), len(velocities))
+        if isinstance(layout, str):
+            record.skip(layout) if layout == 'no wanted joint' else record.refuse(layout)
+            return
+        values = layout.values(positions, velocities)
+        if isinstance(values, str):
+            record.refuse(values)
+            return
+        key = layout.key
+        if key not in core.joints.groups:
+            self._publish_ready()
+            core.add_joint_group(key, layout.names, layout.has_position, layout.has_velocity)
+        if core.push('joints', stamp_ns, values, key):
+            self._publish_ready()
+
+    def _on_static_transforms(self, msg: Any) -> None:
+        self._publish_ready()
+        for item in msg.transforms:
+            t, q = item.transform.translation, item.transform.rotation
+            transform = Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w))
+            try:
+                self.core.frames.set(item.header.frame_id, item.child_frame_id, transform)
+            except FrameError as error:
+                if clean(item.child_frame_id) not in self._frame_errors:
+                    self._frame_errors.add(clean(item.child_frame_id))
+                    self._node.get_logger().error(f'/tf_static: {error}')
+
+    # Output -------------------------------------------------------------------------------------
+
+    def _publish_ready(self) -> None:
+        """Use what has been merged. Samples wait until a state is due: whatever else looks at the
+        estimate, or changes how samples are understood, calls this first.
+        """
+        for state in self.core.poll():
+            self._state_publisher.publish(self._fill_message(state))
+            if state.base.pose_valid:
+                if self._odometry_publisher is not None:
+                    self._odometry_publisher.publish(self._fill_odometry(state))
+                if self._tf_publisher is not None:
+                    self._tf_publisher.publish(self._fill_transform(state))
+
+    def _on_report(self) -> None:
+        self._publish_ready()
+        now_ns = self._node.get_clock().now().nanoseconds
+        self.report.update(now_ns, self.enabled)
+        for sentence in self.report.new_clock_steps():
+            self._node.get_logger().warning(sentence)
+        name = self._node.get_name()
+        self._diagnostics_publisher.publish(self.report.diagnostics(now_ns, name))
+        self._status_publisher.publish(self.report.status(now_ns, self.options.world_frame))
+
+    # Services -----------------------------------------------------------------------------------
+
+    def _on_reset(self, _request: Any, response: Any) -> Any:
+        self._publish_ready()
+        self.core.reset()
+        response.success = True
+        response.message = 'the fusion starts over; biases and datum are kept'
+        return response
+
+    def _on_enable(self, request: Any, response: Any) -> Any:
+        self._publish_ready()
+        if request.data and not self.enabled:
+            self.core.reset()
+        self.enabled = bool(request.data)
+        response.success = True
+        response.message = 'enabled' if self.enabled else 'disabled'
+        return response
+
+    def _on_set_datum(self, _request: Any, response: Any) -> Any:
+        self._publish_ready()
+        response.success = bool(self.options.gnss.topic)
+        if response.success:
+            self.core.satellites.request_datum()
+            response.message = 'the next valid fix becomes the datum'
+        else:
+            response.message = 'no GNSS topic is configured (gnss.topic)'
+        return response

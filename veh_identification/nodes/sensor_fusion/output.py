@@ -1,0 +1,274 @@
+"""From the fused state to messages."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.fusion.kernels.output import MOTION_SIZE
+from veh_identification.fusion.state import FusedState
+from veh_identification.runtime.messages import (
+    NANOSECONDS,
+    backend_name,
+    header,
+    new,
+    rosbags_backend,
+    serialize,
+    type_name,
+)
+from veh_identification.types import Array
+
+TYPE = 'veh_identification/msg/FusedState'
+PACK_STAMP, PACK_FLAGS = struct.Struct('<iI').pack_into, struct.Struct('<4?').pack_into
+
+
+class FusedStateWriter:
+    """From states to what is published: the message under ROS, elsewhere its serialised form.
+
+    Only numbers change from state to state. To fill all the nested messages and to serialise them
+    would cost more than the estimation, so the numbers go straight to their places in the bytes of
+    a message before, as long as the structure (names of the joints) stays.
+    """
+
+    def __init__(self, world_frame: str, base_frame: str) -> None:
+        self._message = new(TYPE, header=header(0, world_frame), child_frame_id=base_frame)
+        # rosidl's setters take lists (and make an array.array of numbers themselves), rosbags'
+        # dataclasses hold numpy arrays.
+        self._plain = backend_name() == 'ros'
+        m = self._message
+        pose, twist, acceleration = m.pose, m.twist, m.acceleration
+        self._vectors = (
+            pose.position,
+            twist.linear,
+            twist.angular,
+            acceleration.linear,
+            acceleration.angular,
+            m.gravity,
+        )
+        self._bytes: StateBytes | None = None
+        self._names: list[str] | None = None
+
+    def __call__(self, state: FusedState) -> Any:
+        """What to publish of a state; a message stays valid until the next call."""
+        if self._bytes is not None and state.joints.names is self._names:
+            return self._bytes.fill(state)
+        message = self._fill(state)
+        if self._plain:
+            return message
+        payload = serialize(message)
+        self._names = state.joints.names
+        self._bytes = StateBytes.of(payload)
+        return payload
+
+    def _fill(self, state: FusedState) -> Any:
+        m, base, joints = self._message, state.base, state.joints
+        stamp = m.header.stamp
+        stamp.sec, stamp.nanosec = divmod(state.stamp_ns, NANOSECONDS)
+        m.pose_valid = base.pose_valid
+        m.orientation_valid = base.orientation_valid
+        m.twist_valid = base.twist_valid
+        m.acceleration_valid = base.acceleration_valid
+        p, v, w, a, b, g = self._vectors
+        q = m.pose.orientation
+        (
+            p.x,
+            p.y,
+            p.z,
+            q.x,
+            q.y,
+            q.z,
+            q.w,
+            v.x,
+            v.y,
+            v.z,
+            w.x,
+            w.y,
+            w.z,
+            a.x,
+            a.y,
+            a.z,
+            b.x,
+            b.y,
+            b.z,
+            g.x,
+            g.y,
+            g.z,
+        ) = base.row.tolist()
+        m.joint_names = joints.names
+        values: Any = joints.values
+        flags: Any = joints.flags
+        if self._plain:
+            values, flags = values.tolist(), flags.tolist()
+        m.joint_positions = values[0]
+        m.joint_velocities = values[1]
+        m.joint_accelerations = values[2]
+        m.joint_valid = flags
+        self._fill_instruments(m, state)
+        return m
+
+    def _fill_instruments(self, m: Any, state: FusedState) -> None:
+        m.wrench_names, m.channel_names = state.wrench_names, state.channel_names
+        if len(m.wrenches) != len(state.wrenches):
+            m.wrenches = [new('geometry_msgs/msg/Wrench') for _ in state.wrenches]
+        for wrench, (force, torque) in zip(m.wrenches, state.wrenches, strict=True):
+            f, t = wrench.force, wrench.torque
+            f.x, f.y, f.z = force
+            t.x, t.y, t.z = torque
+        if self._plain:
+            m.wrench_valid, m.channel_valid = state.wrench_valid, state.channel_valid
+            m.channel_values = state.channel_values.tolist()
+        else:
+            m.wrench_valid = np.array(state.wrench_valid, np.bool_)
+            m.channel_valid = np.array(state.channel_valid, np.bool_)
+            m.channel_values = state.channel_values
+
+
+class StateBytes:
+    """A serialised veh_identification/msg/FusedState and the places of its numbers."""
+
+    def __init__(self, payload: bytes, leaves: Mapping[str, Any]) -> None:
+        self._buffer = buffer = bytearray(payload)
+        self._stamp = leaves['header.stamp.sec'].begin
+        self._flags = leaves['pose_valid'].begin
+
+        def numbers(first: str, count: int) -> Array:
+            return np.frombuffer(buffer, '<f8', count, leaves[first].begin)
+
+        def flags(name: str) -> NDArray[np.bool_]:
+            piece = leaves[name]
+            return np.frombuffer(buffer, np.bool_, piece.length, piece.begin)
+
+        self._base = numbers('pose.position.x', MOTION_SIZE)
+        places = [leaves[f'joint_{name}'] for name in ('positions', 'velocities', 'accelerations')]
+        self._joints = [np.frombuffer(buffer, '<f8', p.length, p.begin) for p in places]
+        self._joint_flags = flags('joint_valid')
+        self._wrench_flags, self._channel_flags = flags('wrench_valid'), flags('channel_valid')
+        self._channels = numbers('channel_values', len(self._channel_flags))
+        count = len(self._wrench_flags)
+        first = 'wrenches[0].force.x' if count else 'channel_values'
+        self._wrenches = numbers(first, 6 * count).reshape(count, 2, 3)
+        # What the bytes hold of the instruments: of those that never spoke it stays the same.
+        self._last_wrenches: Any = None
+        self._last_channels: Any = None
+
+    @classmethod
+    def of(cls, payload: bytes) -> StateBytes | None:
+        """None for a message that is too long for it."""
+        plan = rosbags_backend().templates(TYPE).plan(payload)
+        return None if plan is None else cls(payload, plan.leaves)
+
+    def fill(self, state: FusedState) -> bytes:
+        """The message of a state with the same names."""
+        buffer, base, joints = self._buffer, state.base, state.joints
+        PACK_STAMP(buffer, self._stamp, *divmod(state.stamp_ns, NANOSECONDS))
+        PACK_FLAGS(
+            buffer,
+            self._flags,
+            base.pose_valid,
+            base.orientation_valid,
+            base.twist_valid,
+            base.acceleration_valid,
+        )
+        self._base[:] = base.row
+        positions, velocities, accelerations = self._joints
+        positions[:], velocities[:], accelerations[:] = joints.values
+        self._joint_flags[:] = joints.flags
+        if (
+            state.wrenches is not self._last_wrenches
+            or state.channel_values is not self._last_channels
+        ):
+            self._last_wrenches, self._last_channels = state.wrenches, state.channel_values
+            if state.wrenches:
+                self._wrenches[:] = state.wrenches
+            self._wrench_flags[:] = state.wrench_valid
+            self._channels[:] = state.channel_values
+            self._channel_flags[:] = state.channel_valid
+        return bytes(buffer)
+
+
+def odometry_message(state: FusedState, world_frame: str, base_frame: str) -> Any:
+    """nav_msgs/msg/Odometry with the pose in the world and the twist in the base link."""
+    base = state.base
+    return new(
+        'nav_msgs/msg/Odometry',
+        header=header(state.stamp_ns, world_frame),
+        child_frame_id=base_frame,
+        pose={'pose': (base.position, base.orientation)},
+        twist={'twist': (base.velocity, base.angular_velocity)},
+    )
+
+
+def transform_message(state: FusedState, world_frame: str, base_frame: str) -> Any:
+    """tf2_msgs/msg/TFMessage: the base link in the world."""
+    transform = new(
+        'geometry_msgs/msg/TransformStamped',
+        header=header(state.stamp_ns, world_frame),
+        child_frame_id=base_frame,
+        transform=(state.base.position, state.base.orientation),
+    )
+    return new('tf2_msgs/msg/TFMessage', transforms=[transform])
+
+
+class RowWriter:
+    """From states to a message that holds the stamp and runs of numbers of the state's row.
+
+    As with `FusedStateWriter` the numbers go straight into the serialised message, except under
+    ROS, where `make` gives the message anew each time.
+    """
+
+    def __init__(
+        self, make: Callable[[FusedState], Any], stamp: str, runs: Mapping[str, slice]
+    ) -> None:
+        """`stamp`: path of the stamp; `runs`: path of the first number and its part of the row."""
+        self._make = make
+        self._stamp_path = stamp
+        self._runs = dict(runs)
+        self._plain = backend_name() == 'ros'
+        self._buffer = bytearray()
+        self._stamp = 0
+        self._places: list[tuple[Array, slice]] = []
+
+    def __call__(self, state: FusedState) -> Any:
+        """What to publish of a state."""
+        if self._plain:
+            return self._make(state)
+        if not self._places:
+            self._prepare(self._make(state))
+        PACK_STAMP(self._buffer, self._stamp, *divmod(state.stamp_ns, NANOSECONDS))
+        row = state.base.row
+        for place, part in self._places:
+            place[:] = row[part]
+        return bytes(self._buffer)
+
+    def _prepare(self, message: Any) -> None:
+        payload = serialize(message)
+        plan = rosbags_backend().templates(type_name(message)).plan(payload)
+        assert plan is not None  # these messages are short
+        self._buffer = buffer = bytearray(payload)
+        leaves: Mapping[str, Any] = plan.leaves
+        self._stamp = leaves[f'{self._stamp_path}.sec'].begin
+        for path, part in self._runs.items():
+            count = part.stop - part.start
+            place = np.frombuffer(buffer, '<f8', count, leaves[path].begin)
+            self._places.append((place, part))
+
+
+def odometry_writer(world_frame: str, base_frame: str) -> RowWriter:
+    """nav_msgs/msg/Odometry of states."""
+    runs = {'pose.pose.position.x': slice(0, 7), 'twist.twist.linear.x': slice(7, 13)}
+    return RowWriter(
+        lambda state: odometry_message(state, world_frame, base_frame), 'header.stamp', runs
+    )
+
+
+def transform_writer(world_frame: str, base_frame: str) -> RowWriter:
+    """tf2_msgs/msg/TFMessage of states."""
+    return RowWriter(
+        lambda state: transform_message(state, world_frame, base_frame),
+        'transforms[0].header.stamp',
+        {'transforms[0].transform.translation.x': slice(0, 7)},
+    )

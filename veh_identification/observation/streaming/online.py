@@ -1,0 +1,219 @@
+"""The observer as a stream: push samples as they arrive, estimates come out step by step.
+
+Nothing here knows ROS or clocks. Files, replay and live nodes push the same samples into it and so
+get the same numbers: the estimate at a stamp depends on samples and stamps alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.fusion.merge import EPOCH
+from veh_identification.observation import ErrorEKF, Innovation, Measurement
+from veh_identification.observation.streaming.arrivals import (
+    NANOSECONDS,
+    Arrivals,
+    Item,
+    stream_of,
+)
+from veh_identification.observation.streaming.steps import Stepper
+
+#: Long queues of samples are worked off in pieces [ns of stamps].
+CHUNK_NS = 50_000_000
+
+
+@dataclass(frozen=True)
+class OnlineOptions:
+    """Times [s] of stamp time.
+
+    `lag`: how long samples wait for each other. `window`: how old a sample may be to be used at
+    all; beyond the lag the observer goes back in time for it. `settle`: data that is looked at
+    before the start. `bridge`: longest common silence over which the model goes on alone; a
+    longer one starts anew.
+    """
+
+    lag: float = 1.0
+    window: float = 1.0
+    settle: float = 1.0
+    bridge: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ('lag', 'window', 'settle', 'bridge'):
+            if not getattr(self, name) >= 0.0:
+                raise ParameterError(f'{name} must not be negative, found {getattr(self, name)}')
+
+
+class Session(Protocol):
+    """A system that has started: its filter and how samples become measurements and inputs."""
+
+    filter: ErrorEKF
+    origin_ns: int
+    step_ns: int
+
+    def measurements(self, item: Item) -> list[Measurement]:
+        """Measurements of a sample; times are seconds since the origin."""
+
+    def take_input(self, item: Item) -> None:
+        """Keep a sample of what drives the model."""
+
+    def inputs(self, k: int, end_ns: int) -> Any:
+        """What drives step k."""
+
+    def pseudo(self, k: int, time: float) -> list[Measurement]:
+        """Measurements that the model itself brings."""
+
+
+class ObservedSystem(Protocol):
+    """What can be observed: a car, a linkage."""
+
+    inputs: frozenset[str]  # streams that drive the model
+
+    def start(self, items: list[Item]) -> Session:
+        """Start at the first of these samples."""
+
+
+Made = Callable[[Session, int, list[Innovation]], None]
+
+
+class OnlineObserver:
+    """Starts, steps, goes back for belated samples and starts anew when the clock jumps.
+
+    `made(session, end_ns, innovations)` is called after every step.
+    """
+
+    def __init__(self, system: ObservedSystem, options: OnlineOptions, made: Made) -> None:
+        self.system, self.options = system, options
+        self.arrivals = Arrivals(options.lag, options.window)
+        self.session: Session | None = None
+        self.stepper: Stepper | None = None
+        self.starts = 0
+        self.events: list[str] = []  # what a user should know, in order
+        self._made = made
+        self._waiting: list[Item] = []
+        self._last_ns = self._next_ns = 0
+
+    # -- samples --------------------------------------------------------------------------------
+
+    def push(self, key: str, time_ns: int, payload: tuple[float, ...]) -> None:
+        """Take one sample (taken at `time_ns`); `poll` uses what is due."""
+        self.arrivals.push(key, time_ns, payload)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether `poll` would make a step or has to look at something out of order."""
+        watermark = self.arrivals.watermark_ns
+        if watermark is None or self.arrivals.has_news:
+            return watermark is not None
+        return self.stepper is None or watermark >= self.stepper.due_ns
+
+    def poll(self) -> None:
+        """Use everything that is due."""
+        self.take(self.arrivals.drain(), self.arrivals.belated())
+        watermark = self.arrivals.watermark_ns
+        if self.stepper is not None and watermark is not None:
+            self._run(watermark)
+
+    def take(self, items: Iterable[Item], belated: Iterable[Item] = ()) -> None:
+        """Use samples that are in order, and some that are not."""
+        for item in items:
+            if item.key == EPOCH:
+                self._jump(int(item.payload[0]))
+                continue
+            self._last_ns = item.time_ns
+            if self.session is None:
+                self._wait(item)
+                continue
+            self._use(item)
+            if item.time_ns >= self._next_ns:
+                # whatever follows is not older
+                self._run(item.time_ns - 1)
+                self._next_ns = item.time_ns + CHUNK_NS
+        for item in belated:
+            if self.session is not None:
+                self._use(item)
+            else:
+                self._waiting.append(item)
+                self._waiting.sort(key=lambda i: i[:2])
+
+    def finish(self) -> None:
+        """The recording has ended: use all that still waits."""
+        self.take(self.arrivals.flush(), self.arrivals.belated())
+        if self.session is None and self._waiting:
+            self._start()
+        if self.stepper is not None:
+            self._run(self._last_ns + self.stepper.step_ns)
+
+    def _use(self, item: Item) -> None:
+        assert self.session is not None and self.stepper is not None
+        if stream_of(item.key) in self.system.inputs:
+            self.session.take_input(item)
+            return
+        for measurement in self.session.measurements(item):
+            if not self.stepper.add(measurement, item.time_ns):
+                record = self.arrivals.record(stream_of(item.key))
+                record.belated -= 1
+                record.late += 1
+                break
+
+    # -- start ----------------------------------------------------------------------------------
+
+    def _wait(self, item: Item) -> None:
+        self._waiting.append(item)
+        if item.time_ns - self._waiting[0].time_ns >= self.options.settle * NANOSECONDS:
+            self._start()
+
+    def _start(self) -> None:
+        self.session = session = self.system.start(self._waiting)
+        memory = 0
+        if self.arrivals.window_ns > self.arrivals.lag_ns:
+            # belated samples may have to wait for their turn to be computed again
+            memory = 3 * self.arrivals.window_ns // session.step_ns
+        self.stepper = Stepper(
+            session.filter,
+            session.origin_ns,
+            session.step_ns,
+            session.inputs,
+            session.pseudo,
+            memory,
+        )
+        self.starts += 1
+        waiting, self._waiting = self._waiting, []
+        for item in waiting:
+            self._use(item)
+
+    def restart(self, reason: str) -> None:
+        """Start anew with the samples that come now."""
+        self.events.append(reason)
+        self.session = self.stepper = None
+        self._waiting = []
+        self._next_ns = 0
+
+    def reset(self, reason: str) -> None:
+        """Forget what waits, and start anew."""
+        self.arrivals.reset()
+        self.restart(reason)
+
+    def _jump(self, step_ns: int) -> None:
+        """All sensors moved to another time: bridge a short pause, else start anew."""
+        seconds = step_ns * 1e-9
+        if self.stepper is not None:
+            self._run(self._last_ns)
+        if self.session is not None and 0.0 < seconds <= self.options.bridge:
+            self.events.append(f'no sensor for {seconds:.3g} s: the model goes on alone')
+        else:
+            self.restart(f'the stamps jumped by {seconds:+.6g} s: the observer starts anew')
+
+    # -- steps ----------------------------------------------------------------------------------
+
+    def _run(self, watermark_ns: int) -> None:
+        stepper, session = self.stepper, self.session
+        assert stepper is not None and session is not None
+        try:
+            stepper.run(
+                watermark_ns, lambda k, found: self._made(session, stepper.end_ns(k), found)
+            )
+        except EstimationError as error:
+            self.restart(f'the model cannot go on ({error}): the observer starts anew')

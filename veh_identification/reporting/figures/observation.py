@@ -1,0 +1,159 @@
+"""Figures of an observer run."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+from scipy.stats import chi2
+
+from veh_identification.reporting.content import (
+    InnovationSeries,
+    ObservationContent,
+    Outage,
+    StateSeries,
+)
+from veh_identification.reporting.figures.style import (
+    Figure,
+    axis,
+    band,
+    line,
+    shade,
+    small,
+    style,
+)
+from veh_identification.reporting.palette import (
+    A_PRIORI,
+    BAND,
+    ERROR,
+    INK,
+    MUTED,
+    OUTAGE,
+    PREDICTED,
+    TRUTH,
+    line_style,
+)
+from veh_identification.reporting.series import LIMIT, broken
+
+
+def path(content: ObservationContent) -> Figure | None:
+    """The path from above: observer, truth, model alone."""
+    if content.path is None:
+        return None
+    by_name = {state.name: state for state in content.states}
+    x, y = by_name[content.path[0]], by_name[content.path[1]]
+    figure = go.Figure()
+    step = max(1, len(x.time) // LIMIT)
+
+    def add(a: np.ndarray | None, b: np.ndarray | None, name: str, **look: object) -> None:
+        if a is not None and b is not None:
+            figure.add_scatter(
+                x=small(a[::step]), y=small(b[::step]), name=name, mode='lines', line=look
+            )
+
+    add(x.model, y.model, 'model alone', color=A_PRIORI, dash='dot', width=1.4)
+    add(x.truth, y.truth, 'truth', color=TRUTH, width=4)
+    add(x.value, y.value, 'observer', color=PREDICTED, width=1.6)
+    style(figure, 420)
+    figure.update_layout(
+        hovermode='closest',
+        xaxis=axis(f'{x.name} [{x.unit}]'),
+        yaxis=axis(f'{y.name} [{y.unit}]', scaleanchor='x', scaleratio=1),
+    )
+    caption = f'One of {step} samples is drawn.' if step > 1 else ''
+    return Figure('Path', figure, caption, height=420)
+
+
+def state(one: StateSeries, outages: tuple[Outage, ...]) -> Figure:
+    """A state above its error (or above its deviation where there is no truth)."""
+    figure = make_subplots(
+        rows=2, cols=1, shared_xaxes=True, row_heights=[0.55, 0.45], vertical_spacing=0.06
+    )
+    if one.model is not None:
+        figure.add_trace(line(one.time, one.model, 'model alone', A_PRIORI, dash='dot'), 1, 1)
+    if one.truth is not None:
+        figure.add_trace(line(one.time, one.truth, 'truth', TRUTH, width=3.0), 1, 1)
+    if one.std is not None:
+        spread = 2.0 * one.std
+        figure.add_trace(
+            band(
+                one.time,
+                one.value - spread,
+                one.value + spread,
+                '2 sigma',
+                BAND,
+                legendgroup='band',
+            ),
+            1,
+            1,
+        )
+        figure.add_trace(
+            band(one.time, -spread, spread, '2 sigma', BAND, legendgroup='band', showlegend=False),
+            2,
+            1,
+        )
+    figure.add_trace(line(one.time, one.value, 'observer', PREDICTED), 1, 1)
+    if one.truth is not None:
+        figure.add_trace(line(one.time, one.value - one.truth, 'error', ERROR, width=1.0), 2, 1)
+    shade(figure, outages, row=1, col=1)
+    for outage in outages:
+        figure.add_vrect(
+            x0=outage.begin,
+            x1=outage.end,
+            fillcolor=OUTAGE,
+            line_width=0,
+            layer='below',
+            row=2,
+            col=1,
+        )
+    style(figure, 340)
+    lower = 'error' if one.truth is not None else '± 2 sigma'
+    figure.update_xaxes(axis(''), row=1, col=1)
+    figure.update_xaxes(axis('time [s]'), row=2, col=1)
+    figure.update_yaxes(axis(f'{one.name} [{one.unit}]'), row=1, col=1)
+    figure.update_yaxes(axis(f'{lower} [{one.unit}]'), row=2, col=1)
+    return Figure(one.name, figure, height=340)
+
+
+def innovation(one: InnovationSeries, gate: float | None, outages: tuple[Outage, ...]) -> Figure:
+    """Normalised innovations above their squares with the gate."""
+    figure = make_subplots(
+        rows=2, cols=1, shared_xaxes=True, row_heights=[0.55, 0.45], vertical_spacing=0.06
+    )
+    time, normalised = broken(one.time, one.normalised)
+    for k in range(normalised.shape[1]):
+        look = line_style(k)
+        label = 'innovation' if normalised.shape[1] == 1 else f'component {k + 1}'
+        figure.add_trace(line(time, normalised[:, k], label, str(look['color']), width=0.9), 1, 1)
+    for level in (-2.0, 2.0):
+        figure.add_hline(y=level, line={'color': INK, 'dash': 'dash', 'width': 1}, row=1, col=1)
+    figure.add_trace(line(*broken(one.time, one.nis), 'NIS', MUTED, width=0.9), 2, 1)
+    refused = ~one.accepted
+    if refused.any():
+        figure.add_trace(
+            go.Scatter(
+                x=small(one.time[refused][:LIMIT]),
+                y=small(one.nis[refused][:LIMIT]),
+                name='rejected',
+                mode='markers',
+                marker={'color': ERROR, 'symbol': 'x', 'size': 7},
+            ),
+            2,
+            1,
+        )
+    if gate is not None and len(one.degrees):
+        degrees = float(np.median(one.degrees))
+        figure.add_hline(
+            y=float(chi2.ppf(gate, degrees)) / degrees,
+            row=2,
+            col=1,
+            line={'color': ERROR, 'dash': 'dash', 'width': 1.2},
+        )
+    own = tuple(outage for outage in outages if outage.sensor == one.sensor)
+    shade(figure, own, row=1, col=1)
+    style(figure, 320)
+    figure.update_xaxes(axis(''), row=1, col=1)
+    figure.update_xaxes(axis('time [s]'), row=2, col=1)
+    figure.update_yaxes(axis('ν / σ [-]'), row=1, col=1)
+    figure.update_yaxes(axis('NIS/dof [-]', rangemode='tozero'), row=2, col=1)
+    return Figure(one.sensor, figure, height=320)

@@ -1,0 +1,1 @@
+"""Sentences about identifications, observer runs and recordings, made from their figures."""

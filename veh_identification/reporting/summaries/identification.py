@@ -1,0 +1,263 @@
+"""Sentences about an identification, made from its figures, and the verdict they add up to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.reporting.content import IdentificationContent
+from veh_identification.reporting.first_screen import Card, Level, Statement, Summary
+from veh_identification.reporting.numbers import counted, fewest_inside, listed, number, percent
+from veh_identification.reporting.summaries import fit as summary_fit
+from veh_identification.reporting.summaries.sensors import sensor_statements
+
+#: Rules of thumb for the condition number of the observation matrix with unit columns.
+CONDITION_FAIR, CONDITION_POOR = 100.0, 1000.0
+CORRELATED = 0.95
+#: Below this share of the recorded time the reader is told how much was used.
+USED_SHARE = 0.9
+
+
+def summarise(content: IdentificationContent) -> Summary:
+    """The first screen of the report of an identification."""
+    # Within a level the order stays: what a system found out itself names causes, so it leads.
+    statements = (
+        *content.findings,
+        *sensor_statements(content.health),
+        *_samples(content),
+        *_identified(content),
+        *summary_fit.statements(content),
+        *_truth(content),
+        *_excitation(content),
+        *_colour(content),
+    )
+    levels = [one.level for one in statements]
+    level: Level = 'bad' if 'bad' in levels else 'warn' if 'warn' in levels else 'good'
+    reservations = levels.count('warn')
+    headline = {
+        'good': 'Yes: nothing in the figures speaks against using these values.',
+        'warn': f'With care: {counted(reservations, "reservation")} below.',
+        'bad': 'No: put the findings below right before using these values.',
+    }[level]
+    order = {'bad': 0, 'warn': 1, 'good': 2, 'note': 3}
+    return Summary(
+        level,
+        headline,
+        _cards(content),
+        tuple(sorted(statements, key=lambda one: order[one.level])),
+    )
+
+
+def _cards(content: IdentificationContent) -> tuple[Card, ...]:
+    rows = content.parameters
+    well = sum(row.flag == 'well' for row in rows)
+    small = sum(row.flag == 'small' for row in rows)
+    weak = len(rows) - well - small
+    median = summary_fit.median_unexplained(content)
+    where = 'on another recording' if content.validated else 'on its own data'
+    return (
+        *content.cards,
+        Card(
+            'parameters well identified',
+            f'{well} of {len(rows)}',
+            f'{small} small, {weak} weak or missing',
+            'good' if weak == 0 else 'note',
+        ),
+        Card(
+            'signal left unexplained',
+            percent(median),
+            f'median, {where}',
+            summary_fit.fit_level(median),
+        ),
+        Card(
+            'condition number',
+            number(content.condition_number, 3),
+            f'below {CONDITION_FAIR:.0f} is comfortable',
+            _condition_level(content.condition_number),
+        ),
+        Card(
+            'data',
+            f'{number(content.seconds, 3)} s',
+            f'{content.samples} samples x {len(content.fit)} equations',
+        ),
+    )
+
+
+def _condition_level(value: float) -> Level:
+    if value <= CONDITION_FAIR:
+        return 'good'
+    return 'note' if value <= CONDITION_POOR else 'warn'
+
+
+def _identified(content: IdentificationContent) -> list[Statement]:
+    rows = content.parameters
+    well = [row for row in rows if row.flag == 'well']
+    text = (
+        f'{len(well)} of {len(rows)} parameters have a standard deviation below 10 % of their '
+        'value'
+    )
+    if well:
+        text += f' (median {number(float(np.median([r.percent for r in well])), 2)} %)'
+    fits = summary_fit.median_unexplained(content) < summary_fit.POOR_FIT
+    if not fits:
+        text += ', which counts for little while the equations fit badly'
+    result = [Statement('good' if fits and 2 * len(well) >= len(rows) else 'note', text + '.')]
+    weak = [row.name for row in rows if row.flag == 'weak']
+    if weak:
+        result.append(
+            Statement(
+                'warn',
+                f'{listed(weak)}: the standard deviation is above 10 % of '
+                'the value and not small beside others of the same unit. The '
+                'recording says little about '
+                f'{"it" if len(weak) == 1 else f"these {len(weak)}"}.',
+            )
+        )
+    small = [row.name for row in rows if row.flag == 'small']
+    if small:
+        result.append(
+            Statement(
+                'note',
+                f'{listed(small)}: small '
+                f'{"value" if len(small) == 1 else "values"}. Percentages say '
+                'little here; the standard deviation is small in itself.',
+            )
+        )
+    lost = [row.name for row in rows if row.flag == 'none']
+    if lost:
+        reasons = dict(content.removed)
+        why = reasons.get(lost[0], 'the recording does not excite it')
+        result.append(Statement('warn', f'{listed(lost)}: not identified ({why}).'))
+    if 'prior' in content.estimator:
+        result.append(
+            Statement(
+                'note',
+                'The a-priori values took part in the estimate: where the '
+                'recording says little, the result stays near them.',
+            )
+        )
+    return result
+
+
+def _excitation(content: IdentificationContent) -> list[Statement]:
+    value = content.condition_number
+    level = _condition_level(value)
+    judged = {
+        'good': 'the motion excites the parameters evenly',
+        'note': 'some combinations of parameters are excited far less than others',
+        'warn': 'the motion hardly separates some parameters: add other manoeuvres',
+    }[level]
+    result = (
+        [Statement(level, f'Condition number {number(value, 3)}: {judged}.')]
+        if np.isfinite(value)
+        else []
+    )
+    pairs = correlated_pairs(content)
+    if pairs:
+        text = ', '.join(f'{a} with {b} ({rho:+.3f})' for a, b, rho in pairs[:3])
+        more = f' and {counted(len(pairs) - 3, "more pair")}' if len(pairs) > 3 else ''
+        result.append(
+            Statement(
+                'note',
+                f'Strongly correlated estimates: {text}{more}. Trust '
+                'their combinations more than each value alone.',
+            )
+        )
+    if content.unexcited:
+        result.append(
+            Statement(
+                'warn',
+                f'{listed(content.unexcited)}: the recording does not tell these apart at all.',
+            )
+        )
+    return result
+
+
+def correlated_pairs(content: IdentificationContent) -> list[tuple[str, str, float]]:
+    """Pairs above CORRELATED, the strongest first."""
+    rho = np.nan_to_num(content.correlation)
+    rows, columns = np.nonzero(np.triu(np.abs(rho) > CORRELATED, 1))
+    found = [
+        (content.names[i], content.names[j], float(rho[i, j]))
+        for i, j in zip(rows, columns, strict=True)
+    ]
+    return sorted(found, key=lambda pair: -abs(pair[2]))
+
+
+def _colour(content: IdentificationContent) -> list[Statement]:
+    if not content.colours:
+        return []
+    # Each limit is one of 5 %: with many equations, one that lies beyond it is chance.
+    together = familywise(len(content.colours))
+    coloured = [one.equation for one in content.colours if one.statistic > together * one.limit]
+    if not coloured:
+        return [
+            Statement(
+                'good',
+                'All residuals are white within the band of the equations (5 % '
+                'test of all together): the model explains what moves.',
+            )
+        ]
+    text = (
+        f'Residuals of {listed(coloured)} are not white (5 % test of all together): effects '
+        'that the model does not hold, or filtered noise. '
+    )
+    if content.noise_model == 'white':
+        return [
+            Statement(
+                'note',
+                text + 'The standard deviations assume white noise and may be '
+                'too small for a part of them.',
+            )
+        ]
+    return [Statement('note', text + 'The standard deviations allow for coloured noise.')]
+
+
+def familywise(tests: int) -> float:
+    """Factor on the 5 % limit of one test of a cumulative periodogram for 5 % over all of them.
+
+    Kolmogorov's limit is proportional to sqrt(-log(alpha / 2)); alpha is shared (Bonferroni),
+    which holds for equations with common noise too.
+    """
+    return float(np.sqrt(np.log(0.025 / tests) / np.log(0.025)))
+
+
+def _truth(content: IdentificationContent) -> list[Statement]:
+    known = [row for row in content.parameters if np.isfinite(row.truth) and row.std > 0.0]
+    if not known:
+        return []
+    inside = sum(abs(row.value - row.truth) <= 2.0 * row.std for row in known)
+    level: Level = 'good' if inside >= fewest_inside(len(known)) else 'warn'
+    return [
+        Statement(
+            level,
+            f'This recording is simulated: {inside} of {len(known)} true values '
+            f'lie within two standard deviations ({0.95 * len(known):.0f} expected).',
+        )
+    ]
+
+
+def _samples(content: IdentificationContent) -> list[Statement]:
+    result = []
+    total = content.samples + content.excluded
+    if content.excluded:
+        share = content.excluded / total
+        level: Level = 'warn' if share > 0.1 else 'note'
+        result.append(
+            Statement(
+                level,
+                f'{content.excluded} of {total} samples ({percent(share)}) '
+                'were left out: a signal was missing or not finite, or a filter '
+                'spoils the ends of its stretch.',
+            )
+        )
+    if content.seconds < USED_SHARE * content.recorded:
+        result.append(
+            Statement(
+                'note',
+                f'{number(content.seconds, 3)} of the '
+                f'{number(content.recorded, 3)} s recorded were used: times '
+                'without a sensor are left out, and filters take their '
+                'transients.',
+            )
+        )
+    return result

@@ -1,0 +1,1 @@
+"""Reading and writing of MCAP files."""

@@ -1,0 +1,1 @@
+"""Serialised messages: one walk through them, and what is generated from it."""

@@ -1,0 +1,1 @@
+"""The replay engine: bag in, bag out, one thread, time from the recording."""

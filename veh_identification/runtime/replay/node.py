@@ -1,0 +1,156 @@
+"""The node object of the replay engine: rclpy's methods on top of recorded time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from veh_identification.errors import MessageError
+from veh_identification.runtime import messages
+from veh_identification.runtime.logger import NodeLogger
+from veh_identification.runtime.names import Remapper
+from veh_identification.runtime.node_base import NodeBase, period_ns
+from veh_identification.runtime.parameter_store import ParameterStore
+from veh_identification.runtime.qos import QoS, as_qos
+
+if TYPE_CHECKING:
+    from veh_identification.runtime.replay.engine import ReplayEngine
+
+
+@dataclass
+class Subscription:
+    """A callback on a topic."""
+
+    node_name: str
+    topic: str
+    typename: str
+    callback: Callable[[Any], None]
+    qos: QoS
+
+
+@dataclass
+class ReplayPublisher:
+    """Serialises, records and hands on what a node publishes."""
+
+    engine: ReplayEngine
+    node_name: str
+    topic: str
+    typename: str
+    message_class: type
+    qos: QoS
+    latched: deque[bytes] = field(default_factory=deque)
+    #: Where its messages are recorded, found when the first one comes.
+    store: Callable[[bytes, int], None] | None = None
+
+    def publish(self, msg: Any) -> None:
+        """Send one message, or, as with rclpy, the bytes of a serialised one."""
+        if type(msg) is bytes:
+            self.engine.publish(self, msg)
+            return
+        if not isinstance(msg, self.message_class):
+            raise MessageError(
+                f'node {self.node_name}: {self.topic} takes {self.typename}, '
+                f'got {type(msg).__name__}'
+            )
+        backend = messages.active_backend()
+        self.engine.publish(self, backend.serialize(msg, self.typename))
+
+    def get_subscription_count(self) -> int:
+        """How many subscriptions are matched."""
+        return len(self.engine.matched(self))
+
+
+@dataclass
+class ReplayTimer:
+    """A periodic callback on node time."""
+
+    engine: ReplayEngine
+    period_ns: int
+    callback: Callable[[], None]
+    deadline_ns: int = 0
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Stop firing."""
+        self.cancelled = True
+
+    def reset(self) -> None:
+        """Start a new period now."""
+        self.cancelled = False
+        self.engine.schedule_timer(self, self.engine.now_ns + self.period_ns)
+
+
+@dataclass(frozen=True)
+class ReplayTime:
+    """A point on the node clock."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True)
+class ReplayClock:
+    """The node clock: the bag's time."""
+
+    engine: ReplayEngine
+
+    def now(self) -> ReplayTime:
+        """The present node time."""
+        return ReplayTime(self.engine.now_ns)
+
+
+class ReplayNode(NodeBase[ReplayClock]):
+    """The node object that the replay engine hands to a node class."""
+
+    def __init__(
+        self, engine: ReplayEngine, names: Remapper, parameters: ParameterStore, logger: NodeLogger
+    ) -> None:
+        super().__init__(names, parameters, logger, ReplayClock(engine))
+        self._engine = engine
+
+    def create_subscription(
+        self, msg_type: type, topic: str, callback: Callable[[Any], None], qos_profile: QoS | int
+    ) -> Subscription:
+        """Call `callback(message)` for every message on `topic`."""
+        subscription = Subscription(
+            self.get_name(),
+            self._names(topic),
+            messages.type_name(msg_type),
+            callback,
+            as_qos(qos_profile),
+        )
+        self._engine.add_subscription(subscription)
+        return subscription
+
+    def create_publisher(
+        self, msg_type: type, topic: str, qos_profile: QoS | int
+    ) -> ReplayPublisher:
+        """Make a publisher."""
+        publisher = ReplayPublisher(
+            self._engine,
+            self.get_name(),
+            self._names(topic),
+            messages.type_name(msg_type),
+            msg_type,
+            as_qos(qos_profile),
+        )
+        self._engine.add_publisher(publisher)
+        return publisher
+
+    def create_timer(self, timer_period_sec: float, callback: Callable[[], None]) -> ReplayTimer:
+        """Call `callback()` every `timer_period_sec` of node time."""
+        timer = ReplayTimer(self._engine, period_ns(timer_period_sec), callback)
+        timer.reset()
+        return timer
+
+    def create_service(
+        self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any]
+    ) -> str:
+        """Serve `callback(request, response) -> response`."""
+        name = self._names(srv_name)
+        self._engine.add_service(name, srv_type, callback)
+        return name
+
+    def destroy_node(self) -> None:
+        """Nothing to free: the engine ends with its run."""

@@ -1,0 +1,1 @@
+"""The simulated car of the identification scenarios."""

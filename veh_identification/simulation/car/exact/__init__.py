@@ -1,0 +1,1 @@
+"""A car that the 20-dof model fits perfectly."""

@@ -1,0 +1,1 @@
+"""Is the recording what it says it is? Signs, swaps, camber, lags, weight."""

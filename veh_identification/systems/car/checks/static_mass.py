@@ -1,0 +1,74 @@
+"""Static mass from the wheel loads at standstill (document 001, section 6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veh_identification.identification import IdentificationResult
+from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.recording.samples import CarSamples, wheel_loads
+from veh_identification.types import Array
+
+MINIMUM_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class StaticLoads:
+    """Mean vertical wheel loads while the car stands, and the mass that they carry."""
+
+    loads: tuple[float, float, float, float]
+    mass: float  # chassis and M1..M4; the wheels are outside of the sensors
+    std: float
+    seconds: float
+
+    def compare(self, result: IdentificationResult) -> dict[str, Any]:
+        """The weighed chassis beside the identified one."""
+        unsprung = float(sum(result.value[result.index(f'M{j}')] for j in range(1, 5)))
+        identified = float(result.value[result.index('Mc')])
+        weighed = self.mass - unsprung
+        return {
+            'wheel_loads': list(self.loads),
+            'total': self.mass,
+            'std': self.std,
+            'seconds': self.seconds,
+            'chassis_weighed': weighed,
+            'chassis_identified': identified,
+            'difference_percent': 100.0 * (identified - weighed) / weighed,
+        }
+
+
+def static_loads(
+    pieces: Sequence[CarSamples], configuration: CarConfiguration
+) -> StaticLoads | None:
+    """Loads over all samples at which the car stands still; None if it never does."""
+    sums: list[Array] = []
+    for piece in pieces:
+        still = (np.sqrt(piece.air_speed_squared) < 0.2) & (
+            np.abs(piece.angular_velocity).max(axis=1) < 0.02
+        )
+        if still.any():
+            geometry, shape = configuration.geometry, (len(piece), 4)
+            vertical = wheel_loads(
+                piece,
+                np.broadcast_to(geometry.wheel_x, shape),
+                np.broadcast_to(geometry.wheel_y, shape),
+            )[1]
+            sums.append(vertical[still])
+    count = sum(len(one) for one in sums)
+    if not sums or count < MINIMUM_SECONDS * pieces[0].rate:
+        return None
+    loads = np.concatenate(sums)
+    mean = loads.mean(axis=0)
+    gravity = configuration.static.gravity
+    # One independent value per second: what vibrates is slower than the samples.
+    spread = float(loads.sum(axis=1).std() / gravity / np.sqrt(max(count / pieces[0].rate, 1.0)))
+    return StaticLoads(
+        (float(mean[0]), float(mean[1]), float(mean[2]), float(mean[3])),
+        float(mean.sum() / gravity),
+        spread,
+        count / pieces[0].rate,
+    )

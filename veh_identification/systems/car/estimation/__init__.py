@@ -1,0 +1,1 @@
+"""The 33 parameters from the equations."""

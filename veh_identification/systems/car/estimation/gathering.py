@@ -1,0 +1,265 @@
+"""From recordings of a car to Gram matrices: flat in their length, one recording at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import EstimationError
+from veh_identification.systems.car.checks.explanations import Finding, lost_equations
+from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
+from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.estimation import bias
+from veh_identification.systems.car.model import CarModel
+from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.processing.cutoffs import (
+    Cutoffs,
+    choose_cutoffs,
+    fixed_cutoffs,
+    widest,
+)
+from veh_identification.systems.car.processing.first_look import (
+    PILOT_SECONDS,
+    Bands,
+    extension_of,
+    first_look,
+    limited,
+    stretch,
+)
+from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
+from veh_identification.systems.car.processing.spectral import SpectralInformation, gather
+from veh_identification.systems.car.recording.reader import CarRecording, CarRecordingError
+from veh_identification.systems.car.recording.samples import CarSamples
+
+#: Noise biases alike throughout a recording: this much of it shows by how much.
+BIAS_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class CarOptions:
+    """How to identify; the defaults are for any recording of the contract's format."""
+
+    dof: int | None = None  # 20 or 38; by default 38 where its extra dofs are known
+    names: tuple[str, ...] = NAMES
+    processing: Processing = field(default_factory=Processing)
+    chassis_cutoff_hz: float | None = None
+    suspension_cutoff_hz: float | None = None
+    gauss_markov: bool = False
+    spectral_weights: bool = True
+    bias_correction: bool = True
+    beyond_band: bool = True  # motion beyond the sensors' bands from the wheel forces
+    check: bool = True  # look for swapped, turned and wrongly signed sensors
+
+
+@dataclass
+class Gathered:
+    """What remains of recordings after reading: flat in their length."""
+
+    model: CarModel
+    information: SpectralInformation
+    #: A stretch as recorded and twice with added noise, for the bias; empty without noise.
+    mirrored: list[SpectralInformation]
+    cutoffs: Cutoffs
+    first: CarSamples  # a lively stretch of measured motion
+    usable: NDArray[np.bool_]
+    has_speed: bool
+    findings: list[Finding]
+    static: StaticLoads | None
+    details: dict[str, Any]
+    imu: Sensor = field(default_factory=Sensor)  # with the pose that was used
+
+
+def gather_recordings(
+    recordings: Iterable[CarRecording], configuration: CarConfiguration, options: CarOptions
+) -> Gathered:
+    """Read recordings one by one (never two at a time) and keep their Gram matrices."""
+    total: Gathered | None = None
+    cutoffs: list[Cutoffs] = []
+    for seed, recording in enumerate(recordings):
+        one = _gather_one(recording, configuration, options, seed)
+        cutoffs.append(one.cutoffs)
+        total = one if total is None else _joined(total, one)
+    if total is None:
+        raise EstimationError('no recording was given')
+    total.cutoffs = widest(cutoffs)
+    return total
+
+
+def _gather_one(
+    recording: CarRecording, configuration: CarConfiguration, options: CarOptions, seed: int
+) -> Gathered:
+    noise = bias.sensor_noise(recording, configuration)
+    processing = replace(options.processing, travel_noise=bias.travel_noise(noise))
+    short, looked = _looked(recording, configuration, processing)
+    usable, findings = lost_equations(looked.missing_wrenches, looked.missing_travels)
+    model = CarModel(configuration, _dof(options, looked, configuration), options.names)
+    cutoffs = _cutoffs(looked, recording, noise, configuration, options)
+    bands: Bands | None = None
+    if options.beyond_band and usable.all() and not processing.paper_rule:
+        look = first_look(model, looked, cutoffs)
+        bands = look.bands
+        if not _fixed(options):
+            cutoffs = limited(cutoffs, bands)
+        processing = replace(
+            processing,
+            extension=extension_of(look, cutoffs, recording, configuration, looked.rate),
+        )
+    prepared = looked
+    if short is not recording or processing.extension is not None:
+        prepared = prepare(recording, configuration, processing)
+    findings += [Finding('note', note, serious=False) for note in prepared.notes]
+    findings += [
+        Finding('samples', sentence, serious=False)
+        for report in recording.reports
+        for sentence in report.sentences()
+    ]
+    static = static_loads(prepared.pieces, configuration) if usable[:6].all() else None
+    _require_motion(recording, prepared, static)
+    information = gather(model, prepared.pieces, prepared.cutoff_hz)
+    mirrored: list[SpectralInformation] = []
+    if options.bias_correction and any(np.any(sigma > 0.0) for sigma in noise.values()):
+        mirrored = _mirrored(
+            model, recording, configuration, processing, noise, seed, (prepared, information)
+        )
+    details = {
+        'recordings': [recording.label],
+        **prepared.details,
+        'dof': model.dof,
+        'noise': {name: sigma.tolist() for name, sigma in noise.items()},
+    }
+    if bands is not None:
+        details['sensor_band_hz'] = {'imu': bands.imu, 'travel': bands.travel}
+    return Gathered(
+        model,
+        information,
+        mirrored,
+        cutoffs,
+        max(looked.pieces, key=len),
+        usable,
+        prepared.has_speed,
+        findings,
+        static,
+        details,
+        looked.imu,
+    )
+
+
+def _looked(
+    recording: CarRecording, configuration: CarConfiguration, processing: Processing
+) -> tuple[CarRecording, Prepared]:
+    """A lively stretch of a long recording for the first look, or the whole of a short one."""
+    short = stretch(recording, PILOT_SECONDS, 1.0)
+    if short is not recording:
+        try:
+            return short, prepare(short, configuration, processing)
+        except CarRecordingError:  # gaps: another stretch may do
+            pass
+    return recording, prepare(recording, configuration, processing)
+
+
+def _mirrored(
+    model: CarModel,
+    recording: CarRecording,
+    configuration: CarConfiguration,
+    processing: Processing,
+    noise: bias.Noise,
+    seed: int,
+    whole: tuple[Prepared, SpectralInformation],
+) -> list[SpectralInformation]:
+    """Gram matrices of a typical stretch as recorded and with noise added, plus and minus."""
+    short = stretch(recording, BIAS_SECONDS, 0.5)
+    plain, information = whole
+    top_hz = plain.cutoff_hz
+    if short is not recording:
+        plain = prepare(short, configuration, processing)
+        information = gather(model, plain.pieces, top_hz)
+    louder = replace(
+        processing,
+        travel_noise=bias.travel_noise(
+            {name: np.sqrt(2.0) * sigma for name, sigma in noise.items()}
+        ),
+    )
+    result = [information]
+    for sign in (1.0, -1.0):
+        noisy = prepare(bias.perturbed(short, noise, sign, seed), configuration, louder, plain)
+        result.append(gather(model, noisy.pieces, top_hz))
+    return result
+
+
+def _fixed(options: CarOptions) -> bool:
+    return options.chassis_cutoff_hz is not None or options.suspension_cutoff_hz is not None
+
+
+def _cutoffs(
+    prepared: Prepared,
+    recording: CarRecording,
+    noise: bias.Noise,
+    configuration: CarConfiguration,
+    options: CarOptions,
+) -> Cutoffs:
+    """Cut-offs that the user asks for, or those that the spectra allow."""
+    if not _fixed(options):
+        return choose_cutoffs(prepared, recording, noise, configuration)
+    top = 0.75 * prepared.cutoff_hz
+    return fixed_cutoffs(
+        options.chassis_cutoff_hz or top,
+        options.suspension_cutoff_hz or top,
+        configuration.disturbances,
+    )
+
+
+def _joined(a: Gathered, b: Gathered) -> Gathered:
+    """Two recordings of one car; equations count only where both have them."""
+    mirrored = (
+        [x + y for x, y in zip(a.mirrored, b.mirrored, strict=True)]
+        if a.mirrored and b.mirrored
+        else []
+    )
+    details = {**a.details, 'recordings': a.details['recordings'] + b.details['recordings']}
+    return Gathered(
+        a.model,
+        a.information + b.information,
+        mirrored,
+        a.cutoffs,
+        a.first,
+        a.usable & b.usable,
+        a.has_speed and b.has_speed,
+        a.findings + b.findings,
+        a.static or b.static,
+        details,
+        a.imu,
+    )
+
+
+def _dof(options: CarOptions, prepared: Prepared, configuration: CarConfiguration) -> int:
+    if options.dof is not None:
+        if options.dof not in (20, 38):
+            raise EstimationError(f'there are models with 20 and 38 dof, not {options.dof}')
+        return options.dof
+    return 38 if prepared.measured_extra or configuration.axle_tables else 20
+
+
+def _require_motion(
+    recording: CarRecording, prepared: Prepared, static: StaticLoads | None
+) -> None:
+    """Refuse a recording in which nothing moves, with the little that it says."""
+    turning = max(float(piece.angular_velocity.std(axis=0).max()) for piece in prepared.pieces)
+    travel = max(
+        float(piece.joints['suspension'].position.std(axis=0).max()) for piece in prepared.pieces
+    )
+    speed = max(float(np.sqrt(piece.air_speed_squared).max()) for piece in prepared.pieces)
+    if turning < 0.005 and travel < 0.001 and (speed < 0.5 or not prepared.has_speed):
+        mass = (
+            ''
+            if static is None
+            else f'; the wheel loads say {static.mass:.1f} kg for chassis and M1 to M4 together'
+        )
+        raise EstimationError(
+            f'{recording.label}: the car stands still in the whole recording (turning below '
+            f'{max(turning, 1e-4):.2g} rad/s, travel below {max(1e3 * travel, 0.01):.2g} mm): no '
+            f'parameter of its dynamics can be identified{mass}'
+        )

@@ -1,0 +1,135 @@
+"""Constant errors of sensors: no residual shows them where a parameter takes them up.
+
+A wheel sensor that reads 4 N too much moves `off` and `Mc`, whatever the length of the recording.
+Offsets come from the configuration (`offset` of a sensor, a standard deviation); where it has
+none, typical ones are scaled to what the constant parts of the equations show: lateral force and
+yaw moment have no parameter that could take up a constant error, the others only in part.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.estimation.weighted import CarProblem, Fit, Selection
+from veh_identification.systems.car.model import EQUATIONS
+from veh_identification.systems.car.processing.spectral import SpectralInformation
+from veh_identification.types import Array
+
+#: Accelerometer m/s^2, wheel force N, wheel moment N m, travel m.
+TYPICAL = (3e-3, 4.0, 1.5, 1e-4)
+LARGEST_SCALE = 5.0
+
+
+def equation_offsets(
+    value: Array,
+    names: tuple[str, ...],
+    configuration: CarConfiguration,
+    sizes: tuple[float, float, float, float] = TYPICAL,
+) -> Array:
+    """Covariance (10, 10) of the constant errors of the equations for offsets of given size."""
+    accelerometer, force, moment, travel = sizes
+    p = dict(zip(names, np.nan_to_num(value), strict=True))
+    columns: list[Array] = []
+    x, y = configuration.geometry.wheel_x, configuration.geometry.wheel_y
+    for j in range(4):
+        for axis in range(3):
+            push = np.zeros(3)
+            push[axis] = force
+            column = np.zeros(10)
+            column[:3], column[3:6] = push, np.cross([x[j], y[j], 0.0], push)
+            column[6 + j] = push[2]
+            columns.append(column)
+            turn = np.zeros(10)
+            turn[3 + axis] = moment
+            columns.append(turn)
+        spring = np.zeros(10)
+        spring[6 + j] = travel * p[f'k{j + 1}']
+        columns.append(spring)
+    first = np.array([p['MXc'], p['MYc'], p['MZc']])
+    for axis in range(3):
+        felt = np.zeros(3)
+        felt[axis] = accelerometer
+        column = np.zeros(10)
+        column[:3], column[3:6] = p['Mc'] * felt, np.cross(first, felt)
+        column[6:] = [p[f'M{j}'] * felt[2] for j in range(1, 5)]
+        columns.append(column)
+    stacked = np.stack(columns)
+    return np.asarray(stacked.T @ stacked)
+
+
+def offset_covariance(
+    problem: CarProblem,
+    fit: Fit,
+    selection: Selection,
+    configuration: CarConfiguration,
+    inverse: Array,
+    constant_column: int,
+) -> tuple[Array, float]:
+    """Covariance of the parameters by constant sensor errors, and the scale of typical ones."""
+    names = problem.model.names
+    response = problem.constant_response(fit.weights, inverse, constant_column)
+    given = _given(configuration)
+    if given is not None:
+        cause = equation_offsets(fit.value, names, configuration, given)
+        return response @ cause @ response.T + _height(fit.value, names, given[3]), 1.0
+    cause = equation_offsets(fit.value, names, configuration)
+    scale = _observed_scale(problem, fit, selection, cause, response, constant_column)
+    shared = response @ cause @ response.T + _height(fit.value, names, TYPICAL[3])
+    return scale**2 * shared, scale
+
+
+def _height(value: Array, names: tuple[str, ...], travel: float) -> Array:
+    """Covariance by wheels that stand elsewhere than thought: lateral forces tilt MZc alone."""
+    p = dict(zip(names, np.nan_to_num(value), strict=True))
+    carried = sum(p[name] for name in ('Mc', 'M1', 'M2', 'M3', 'M4'))
+    result = np.zeros((len(names), len(names)))
+    # Four independent offsets, each with about a quarter of the lateral force.
+    result[names.index('MZc'), names.index('MZc')] = (0.5 * travel * carried) ** 2
+    return result
+
+
+def _given(configuration: CarConfiguration) -> tuple[float, float, float, float] | None:
+    sensors = configuration.sensors
+    if not (sensors.imu.offset or sensors.wheel_force.offset or sensors.suspension.offset):
+        return None
+
+    def last(sensor: Sensor, place: int) -> float:
+        return float(sensor.offset[min(place, len(sensor.offset) - 1)]) if sensor.offset else 0.0
+
+    return (
+        last(sensors.imu, 1),
+        last(sensors.wheel_force, 0),
+        last(sensors.wheel_force, 1),
+        last(sensors.suspension, 0),
+    )
+
+
+def _observed_scale(
+    problem: CarProblem,
+    fit: Fit,
+    selection: Selection,
+    cause: Array,
+    response: Array,
+    constant_column: int,
+) -> float:
+    """Root mean square size of the offsets that the means of the residuals leave possible."""
+    information: SpectralInformation = problem.information
+    used = selection.bands[:, 0]
+    means = problem.residual_means(fit.value, constant_column)[used]
+    # What the fit leaves of a constant error: (I - mean of W times response).
+    left = np.eye(len(EQUATIONS)) - problem.mean_regressor(constant_column) @ response
+    shown = (left @ cause @ left.T)[np.ix_(used, used)]
+    noise = fit.power[0][np.ix_(used, used)] / information.samples
+    noise = noise + 1e-12 * np.trace(shown) * np.eye(int(used.sum()))
+
+    def cost(scale: float) -> float:
+        total = noise + scale**2 * shown
+        return float(np.linalg.slogdet(total)[1] + means @ np.linalg.solve(total, means))
+
+    scales = np.linspace(0.0, LARGEST_SCALE, 201)
+    costs = np.array([cost(one) for one in scales])
+    # A few means are all there is to judge by: the mean square over what they leave possible,
+    # with typical offsets as likely to be too small as too large.
+    likely = np.exp(-0.5 * (costs - costs.min())) / (1.0 + scales**2)
+    return float(np.sqrt(likely @ scales**2 / likely.sum()))

@@ -1,0 +1,1 @@
+"""Identification of a car while it drives."""

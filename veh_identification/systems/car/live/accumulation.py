@@ -1,0 +1,299 @@
+"""Identification of a car chunk by chunk: the offline method on what has been driven so far.
+
+Each chunk passes the offline preparation (one zero-phase filter on both sides of all equations)
+and adds its Gram matrices per band to those before: memory stays flat, and the estimate after a
+drive is that of `veh-id identify car` but for the edges of the chunks.
+
+The newest chunk joins the long-term matrices only when the next one comes. Before, it is compared
+with them where a load acts (`car_change`). A chunk that shows a change is held back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from veh_identification.errors import EstimationError, InputError
+from veh_identification.identification.live import Change, Solution
+from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.estimation.identify import (
+    CarOptions,
+    Gathered,
+    fit_gathered,
+    gather_recordings,
+    select,
+)
+from veh_identification.systems.car.estimation.weighted import Fit
+from veh_identification.systems.car.live.change import WATCHED, LoadEstimate
+from veh_identification.systems.car.model import EQUATIONS, CarModel
+from veh_identification.systems.car.parameters import scale
+from veh_identification.systems.car.processing.cutoffs import Cutoffs
+from veh_identification.systems.car.processing.spectral import SpectralInformation
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.recording.samples import CarSamples
+
+STATE_VERSION = 2  # 2: three mirrored matrices
+#: Seconds of driving before changes are looked for.
+CALIBRATION_SECONDS = 30.0
+REMEMBERED = 40
+
+
+@dataclass
+class Knowledge:
+    """Sum of chunks, and the cut-offs that each of them asked for."""
+
+    gathered: Gathered
+    hertz: list[Mapping[str, float]]
+
+    def plus(self, other: Gathered) -> Knowledge:
+        """With one more chunk."""
+        mine = self.gathered
+        pairs = zip(mine.mirrored, other.mirrored, strict=True)
+        total = replace(
+            mine,
+            information=mine.information + other.information,
+            mirrored=[a + b for a, b in pairs],
+            first=other.first,
+        )
+        hertz = [*self.hertz, other.cutoffs.hertz]
+        middle = {name: float(np.median([one[name] for one in hertz])) for name in EQUATIONS}
+        total.cutoffs = Cutoffs(middle, mine.cutoffs.stop_bands, mine.cutoffs.reasons)
+        return Knowledge(total, hertz)
+
+
+class CarLive:
+    """Long-term knowledge, the newest chunk, and whether the two are at odds."""
+
+    def __init__(
+        self, configuration: CarConfiguration, options: CarOptions, significance: float
+    ) -> None:
+        self.configuration, self.options = configuration, options
+        self.significance = significance
+        self.names = list(options.names)
+        self.watched = [self.names.index(name) for name in WATCHED]
+        self.load = LoadEstimate(self.watched, significance)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.known: Knowledge | None = None
+        self.newest: Gathered | None = None
+        self.reference: Solution | None = None
+        self._fit: Fit | None = None
+        self.change: Change | None = None
+        self.changed = False
+        self.latest: CarSamples | None = None  # the longest stretch of the latest chunk
+        self.held_chunks = self.chunks = 0
+        self._statistics: list[float] = []
+        self._joints: frozenset[str] | None = None  # those that every chunk must hold
+        self.load.forget()
+
+    @property
+    def samples(self) -> int:
+        """Samples in use."""
+        long = self.known.gathered.information.samples if self.known else 0
+        return long + (self.newest.information.samples if self.newest is not None else 0)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in use, the newest chunk included."""
+        long = self.known.gathered.information.seconds if self.known else 0.0
+        return long + (self.newest.information.seconds if self.newest is not None else 0.0)
+
+    @property
+    def model(self) -> CarModel | None:
+        """The model, once a chunk has shown which joints are measured."""
+        return None if self.known is None else self.known.gathered.model
+
+    def add(self, recording: CarRecording) -> str:
+        """Take a chunk; the reason in words when it cannot be used."""
+        options = self.options
+        if self.model is not None:
+            options = replace(options, dof=self.model.dof)
+        joints = _used_joints(recording)
+        if self._joints is not None and self._joints - joints:
+            # A wheel wrench would not be turned by its steering, or a track taken as nominal.
+            return f'sensors are missing: {" ".join(sorted(self._joints - joints))}'
+        try:
+            chunk = gather_recordings([recording], self.configuration, options)
+        except InputError as error:
+            return _short(str(error))
+        if self.known is not None:
+            lost = _lost(self.known.gathered, chunk)
+            if lost:
+                return lost
+            late = self._joints is not None and joints - self._joints
+            if late or _lost(chunk, self.known.gathered):
+                self.reset()  # a sensor that was missing has come: start over
+        self._joints = joints
+        self.chunks += 1
+        self.latest = chunk.first
+        self._take(chunk)
+        return ''
+
+    def _take(self, chunk: Gathered) -> None:
+        self._absorb()
+        if self.known is None:
+            self.known = Knowledge(chunk, [chunk.cutoffs.hertz])
+            self._solve_reference()
+            return
+        self._look_for_change(chunk)
+        if self.changed:
+            self.held_chunks += 1
+        else:
+            self.newest = chunk
+
+    def _absorb(self) -> None:
+        if self.newest is not None and self.known is not None:
+            self.known = self.known.plus(self.newest)
+            self.newest = None
+            self._solve_reference()
+
+    def _solve_reference(self) -> None:
+        assert self.known is not None
+        self.reference, self._fit = self._solve(self.known)
+
+    def solve(self) -> Solution:
+        """Estimate of all chunks before a change."""
+        if self.known is None or self.reference is None:
+            raise EstimationError('no chunk so far')
+        if self.newest is None:
+            return self.reference
+        return self._solve(self.known.plus(self.newest))[0]
+
+    def _solve(self, known: Knowledge) -> tuple[Solution, Fit]:
+        gathered = known.gathered
+        selection, _ = select(gathered)
+        fit, _ = fit_gathered(gathered, self.options, selection, self.configuration)
+        value = np.where(selection.parameters, fit.value, np.nan)
+        covariance = fit.covariance.copy()
+        unknown = ~selection.parameters
+        covariance[unknown, :] = covariance[:, unknown] = np.nan
+        sigma = np.sqrt(fit.residual_squares / max(gathered.information.samples, 1))
+        sigma = np.where(gathered.usable, sigma, np.nan)
+        sizes = np.array([scale(name) for name in self.names])
+        excited = selection.parameters & (np.sqrt(np.diag(fit.covariance)) < sizes)
+        return Solution(value, covariance, sigma, excited, fit.condition_number), fit
+
+    # Change -------------------------------------------------------------------------------------
+
+    @property
+    def level(self) -> float:
+        """Mean of the statistic over its expectation as far as nothing changed, at least 1."""
+        if not self._statistics:
+            return 1.0
+        return max(1.0, float(np.mean(self._statistics)) / len(self.watched))
+
+    def _look_for_change(self, chunk: Gathered) -> None:
+        assert self.known is not None and self.reference is not None and self._fit is not None
+        if not self.reference.excited[self.watched].all():
+            return
+        level = self.level
+        change = self.load.compare(chunk, self.reference, self._fit, level)
+        ready = self.known.gathered.information.seconds >= CALIBRATION_SECONDS
+        changed = ready and change.test.changed
+        if changed:
+            change = self.load.add(chunk, change, self.reference, self._fit, level)
+        else:
+            limited = level * min(change.test.statistic, change.test.threshold)
+            self._statistics = [*self._statistics, limited][-REMEMBERED:]
+            self.load.forget()
+        if ready:
+            self.change, self.changed = change, changed
+
+    # Storage ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Plain arrays, fit for np.savez and back through `restore`."""
+        if self.known is None:
+            raise EstimationError('nothing is identified yet')
+        known = self.known if self.newest is None else self.known.plus(self.newest)
+        g = known.gathered
+        parts = [g.information, *g.mirrored]
+        return {
+            'version': STATE_VERSION,
+            'names': np.array(self.names),
+            'dof': g.model.dof,
+            'grams': np.stack([one.grams for one in parts]),
+            'rows': g.information.rows,
+            'samples': g.information.samples,
+            'seconds': g.information.seconds,
+            'usable': g.usable,
+            'has_speed': g.has_speed,
+            'hertz': np.array([[one[name] for name in EQUATIONS] for one in known.hertz]),
+            'statistics': np.array(self._statistics),
+            'joints': np.array(sorted(self._joints or ()), dtype=np.str_),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over stored knowledge; EstimationError if it is other."""
+        try:
+            names, version = [str(name) for name in state['names']], int(state['version'])
+            grams, rows = np.array(state['grams'], float), np.array(state['rows'], float)
+            hertz: list[Mapping[str, float]] = [
+                dict(zip(EQUATIONS, map(float, one), strict=True)) for one in state['hertz']
+            ]
+            samples, seconds = int(state['samples']), float(state['seconds'])
+            usable, has_speed = np.array(state['usable'], bool), bool(state['has_speed'])
+            dof, statistics = int(state['dof']), [float(v) for v in state['statistics']]
+        except (KeyError, ValueError, TypeError) as error:
+            raise EstimationError(f'not a stored estimate of a car ({error})') from None
+        if version != STATE_VERSION or names != self.names:
+            raise EstimationError('the stored estimate has another version or other parameters')
+        model = CarModel(self.configuration, dof, self.options.names)
+        if grams.shape[1:] != (len(rows), model.signal_count, model.signal_count) or not (
+            np.isfinite(grams).all()
+        ):
+            raise EstimationError('the stored estimate does not fit this car')
+        self.reset()
+        parts = [SpectralInformation(one, rows, samples, seconds) for one in grams]
+        cutoffs = Cutoffs(
+            {n: float(np.median([one[n] for one in hertz])) for n in EQUATIONS},
+            self.configuration.disturbances,
+            {},
+        )
+        # `first` serves checks of recordings only.
+        self.known = Knowledge(
+            Gathered(
+                model,
+                parts[0],
+                parts[1:],
+                cutoffs,
+                cast(CarSamples, None),
+                usable,
+                has_speed,
+                [],
+                None,
+                {'recordings': ['stored']},
+            ),
+            hertz,
+        )
+        self._statistics = statistics
+        stored = [str(name) for name in state.get('joints', ())]
+        self._joints = frozenset(stored) if stored else None
+        self._solve_reference()
+
+
+def _used_joints(recording: CarRecording) -> frozenset[str]:
+    """Joints of a recording that the equations use."""
+    return frozenset(name for name in recording.joints if not name.startswith(('wheel_', 'tyre')))
+
+
+def _lost(before: Gathered, now: Gathered) -> str:
+    """What an earlier chunk had and this one lacks."""
+    gone = [
+        name
+        for name, had, has in zip(EQUATIONS, before.usable, now.usable, strict=True)
+        if had and not has
+    ]
+    if gone:
+        return f'sensors are missing: no equations {" ".join(gone)}'
+    return 'the speed is missing' if before.has_speed and not now.has_speed else ''
+
+
+def _short(text: str) -> str:
+    """A reason without the chunk's label, so that equal reasons are counted together."""
+    return text.split(' s: ', 1)[-1].split(' (')[0]

@@ -1,0 +1,1 @@
+"""The Lagrange car of Venture 2002."""

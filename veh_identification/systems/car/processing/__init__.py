@@ -1,0 +1,1 @@
+"""From series to the signals and Gram matrices of the equations."""

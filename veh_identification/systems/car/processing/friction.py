@@ -1,0 +1,112 @@
+"""Sign of the suspension velocity for the Coulomb friction columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import fft
+
+from veh_identification.signals import (
+    ZeroPhaseFilter,
+    choose_cutoff,
+    smoothed_sign,
+    welch_spectrum,
+)
+from veh_identification.systems.car.configuration import Geometry
+from veh_identification.systems.car.processing.band_extension import (
+    Extension,
+    HighBand,
+    crossover,
+    velocity_density,
+)
+from veh_identification.systems.car.processing.padded_fourier import Lines, Padded
+from veh_identification.types import Array
+
+Noise = tuple[float, float, float, float]
+SIGN_STEPS = 4
+#: The sign needs its argument undistorted: the filter ends well above where noise takes over.
+SIGN_MARGIN = 2.0
+#: Spectra need no more than this for a cut-off.
+SPECTRUM_SAMPLES = 20000
+
+
+def friction_sign(
+    travel: Array,
+    noise: Noise,
+    wide: ZeroPhaseFilter,
+    sensor_rate: float,
+    geometry: Geometry,
+    extension: Extension | None = None,
+    beyond: HighBand | None = None,
+) -> Array:
+    """sign(qd) as well as the noise of qd lets it be known, filtered like all other signals."""
+    padded = Padded(wide.rate, len(travel))
+    lines = sign_lines(travel, noise, wide, sensor_rate, geometry, extension, beyond)
+    gain = wide.response(padded.frequency)
+    return np.stack([padded.backward(column * gain) for column in lines.T], axis=1)
+
+
+def sign_lines(
+    travel: Array,
+    noise: Noise,
+    wide: ZeroPhaseFilter,
+    sensor_rate: float,
+    geometry: Geometry,
+    extension: Extension | None = None,
+    beyond: HighBand | None = None,
+) -> Lines:
+    """Lines (lines of `Padded`, 4) of the sign of the suspension velocities.
+
+    Its argument is the measured velocity, above the sensor's band the one that the wheel forces
+    tell; without those it ends where the velocity's spectrum drowns in noise. The sign jumps
+    between samples; it is formed on a finer grid so that the common filter sees the jump where it
+    is and not at the next sample.
+    """
+    padded = Padded(wide.rate, len(travel))
+    result = np.zeros((len(padded.frequency), 4), dtype=np.complex128)
+    for j in range(4):
+        if np.ptp(travel[:, j]) == 0.0:
+            continue
+        # White noise per sample at the sensor's rate has the density 2 sigma^2 / rate.
+        density = 2.0 * noise[j] ** 2 / sensor_rate
+        lines, slope = padded.forward(travel[:, j])
+        if extension is None or beyond is None:
+            narrow = replace(wide, cutoff_hz=_velocity_cutoff(travel[:, [j]], wide, density))
+            velocity = lines * narrow.response(padded.frequency) * (2j * np.pi * padded.frequency)
+            sigma = _sigma(narrow, density)
+        else:
+            keep = 1.0 - crossover(padded.frequency, extension.travel_hz[j])
+            velocity = lines * keep * (2j * np.pi * padded.frequency) + beyond.travel_rate[j]
+            sigma = _extended_sigma(extension, geometry, density, j)
+        if padded.length % 2 == 0:
+            velocity[-1] = 0.0  # an odd derivative of the Nyquist line has no real counterpart
+        fine = fft.irfft(velocity, SIGN_STEPS * padded.length) * SIGN_STEPS + slope
+        result[:, j] = fft.rfft(smoothed_sign(fine, sigma))[: len(velocity)] / SIGN_STEPS
+    return result
+
+
+def _sigma(narrow: ZeroPhaseFilter, density: float) -> float:
+    """Noise of the velocity behind a filter."""
+    frequency = np.linspace(0.0, 0.5 * narrow.rate, 512)
+    gain = narrow.response(frequency) * 2.0 * np.pi * frequency
+    return float(np.sqrt(density * np.trapezoid(gain**2, frequency)))
+
+
+def _extended_sigma(extension: Extension, geometry: Geometry, density: float, j: int) -> float:
+    """Noise of the velocity: of the travel sensor below its band's end, of the force above."""
+    frequency = np.linspace(0.5, extension.top_hz, 256)
+    share = crossover(frequency, extension.travel_hz[j])
+    measured = density * ((1.0 - share) * 2.0 * np.pi * frequency) ** 2
+    told = velocity_density(extension, geometry, frequency, j) * share**2
+    return float(np.sqrt(np.trapezoid(measured + told, frequency)))
+
+
+def _velocity_cutoff(travel: Array, wide: ZeroPhaseFilter, density: float) -> float:
+    if density <= 0.0 or len(travel) < 512:
+        return wide.cutoff_hz
+    spectrum = welch_spectrum(travel[:SPECTRUM_SAMPLES], wide.rate)
+    choice = choose_cutoff(
+        spectrum, derivative=1, bias_bound=0.05, floor=np.array([density]), minimum_hz=3.0
+    )
+    return min(SIGN_MARGIN * choice.cutoff_hz, wide.cutoff_hz)

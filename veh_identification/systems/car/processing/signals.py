@@ -1,0 +1,385 @@
+"""From the sensors' series to synchronised signals of the equations (document 000, IV.C and V.B).
+
+All signals pass one and the same wide zero-phase filter, so both sides of an equation are treated
+alike; the cut-offs of the single equations follow later, in the frequency domain. The sensors' own
+low-pass behaviour is taken out first where the configuration tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from veh_identification.signals import (
+    TimeSeries,
+    ZeroPhaseFilter,
+    common_grid,
+    contiguous_segments,
+)
+from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.processing.band_extension import (
+    Extension,
+    HighBand,
+    Reconstruction,
+    low_band,
+)
+from veh_identification.systems.car.processing.equalise import equalise
+from veh_identification.systems.car.processing.friction import friction_sign, sign_lines
+from veh_identification.systems.car.processing.resampling import on_grid
+from veh_identification.systems.car.recording.extra_joints import extra_joints
+from veh_identification.systems.car.recording.reader import (
+    CarRecording,
+    CarRecordingError,
+    sensor_pose,
+)
+from veh_identification.systems.car.recording.samples import CarSamples, JointMotion, wheel_loads
+from veh_identification.types import Array, BoolArray
+
+MAXIMUM_RATE = 250.0
+#: Share of the slowest sensor's rate up to which interpolation is flat.
+FLAT_SHARE = 0.40
+WIDEST_HZ = 35.0
+MINIMUM_SECONDS = 4.0
+
+
+@dataclass(frozen=True)
+class Processing:
+    """How to prepare signals; None means by rule."""
+
+    rate: float | None = None
+    cutoff_hz: float | None = None  # of the wide filter
+    order: int = 4
+    paper_rule: bool = False  # 3.125 Hz on everything but suspension travel (section VI.B)
+    paper_cutoff_hz: float = 3.125
+    travel_noise: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    extension: Extension | None = None  # motion beyond the sensors' bands from the wheel forces
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Stretches of samples and what was done."""
+
+    pieces: tuple[CarSamples, ...]
+    cutoff_hz: float
+    rate: float
+    missing_wrenches: tuple[str, ...] = ()
+    missing_travels: tuple[str, ...] = ()
+    has_speed: bool = True
+    measured_extra: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    grid: Array = field(default_factory=lambda: np.zeros(0))  # all stamps, and which were known
+    valid: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    details: dict[str, Any] = field(default_factory=dict)
+    beyond: tuple[HighBand, ...] = ()  # of every stretch, with an extension
+    imu: Sensor = field(default_factory=Sensor)  # with the pose that was used
+
+
+class _Grid:
+    """Series of one recording on their common grid; wrenches of `same` are not done again."""
+
+    def __init__(
+        self,
+        recording: CarRecording,
+        configuration: CarConfiguration,
+        options: Processing,
+        same: Prepared | None = None,
+    ) -> None:
+        self.options, self.same = options, same
+        self.columns: list[tuple[str, TimeSeries, Sensor]] = []
+        sensors = configuration.sensors
+        self.imu, imu_from = sensor_pose(sensors.imu, recording)
+        self.speed, speed_from = sensor_pose(sensors.speed, recording)
+        self.pose_sources = {'imu': imu_from, 'speed': speed_from}
+        if recording.imu is None:
+            raise CarRecordingError(
+                f'{recording.label}: the topic {configuration.topics["imu"]} is missing or empty; '
+                'without the inertial unit none of the ten equations can be formed'
+            )
+        self._add('imu', recording.imu, self.imu)
+        if recording.speed is not None:
+            self._add('speed', recording.speed, self.speed)
+        for corner in CORNERS:
+            if corner in recording.wrenches and same is None:
+                self._add(f'wrench_{corner}', recording.wrenches[corner], sensors.wheel_force)
+        for name, series in recording.joints.items():
+            kind = name.rpartition('_')[0]
+            if kind in ('wheel', 'tyre'):
+                continue  # no equation needs them
+            self._add(
+                name, series, sensors.suspension if kind == 'suspension' else sensors.steering
+            )
+        self._resample(recording.label)
+
+    def _add(self, name: str, series: TimeSeries, sensor: Sensor) -> None:
+        self.columns.append((name, series.delayed(sensor.delay), sensor))
+
+    def _resample(self, label: str) -> None:
+        fast = [series for name, series, _ in self.columns if name != 'speed']
+        rates = [1.0 / series.median_period for series in fast]
+        if self.same is not None:
+            rates = [self.same.rate, self.same.details['slowest_sensor_hz']]
+        rate = round(self.options.rate or min(max(rates), MAXIMUM_RATE), 3)
+        slowest = min(rates)
+        if self.same is None:
+            self.grid, self.rate = common_grid([series for _, series, _ in self.columns], rate)
+        else:
+            self.grid, self.rate = self.same.grid, self.same.rate
+        self.cutoff = self.options.cutoff_hz or min(
+            WIDEST_HZ, FLAT_SHARE * slowest, 0.4 * self.rate
+        )
+        self.slowest = slowest
+        travels = [series for name, series, _ in self.columns if name.startswith('suspension')]
+        self.travel_rate = 1.0 / travels[0].median_period if travels else rate
+        self.values: dict[str, Array] = {}
+        self.valid = np.ones(len(self.grid), dtype=bool)
+        if self.same is not None:
+            self.valid = self.same.valid.copy()
+        for group in _equal_stamps(self.columns):
+            first = self.columns[group[0]][1]
+            merged = np.concatenate([self.columns[i][1].values for i in group], axis=1)
+            names = tuple(f'{k}' for k in range(merged.shape[1]))
+            together = TimeSeries(
+                first.stamps, merged, names, ('',) * len(names), first.epoch_ns, first.label
+            )
+            values, known = on_grid(together, self.grid, self.rate)
+            self.valid &= known
+            start = 0
+            for i in group:
+                name, series, _ = self.columns[i]
+                width = series.values.shape[1]
+                self.values[name] = values[:, start : start + width]
+                start += width
+        if not contiguous_segments(self.valid, int(MINIMUM_SECONDS * self.rate)):
+            raise CarRecordingError(
+                f'{label}: no {MINIMUM_SECONDS:g} s at a stretch in which all sensors have values'
+            )
+
+
+def _equal_stamps(columns: Sequence[tuple[str, TimeSeries, Sensor]]) -> list[list[int]]:
+    """Indices of series that share their stamps, so that they are interpolated together."""
+    groups: list[list[int]] = []
+    for index, (_, series, _) in enumerate(columns):
+        for group in groups:
+            other = columns[group[0]][1]
+            if len(other) == len(series) and np.array_equal(other.stamps, series.stamps):
+                group.append(index)
+                break
+        else:
+            groups.append([index])
+    return groups
+
+
+def prepare(
+    recording: CarRecording,
+    configuration: CarConfiguration,
+    options: Processing = Processing(),  # noqa: B008 (frozen)
+    same: Prepared | None = None,
+) -> Prepared:
+    """Synchronise and filter one recording; `same` lends the wrenches of an equal one."""
+    grid = _Grid(recording, configuration, options, same)
+    wide = ZeroPhaseFilter(grid.rate, grid.cutoff, options.order, label=recording.label)
+    margin = wide.transient
+    notes: list[str] = []
+    pieces: list[CarSamples] = []
+    beyond: list[HighBand] = []
+    for segment in contiguous_segments(grid.valid, wide.minimum_length + 16):
+        values = {
+            name: _equalised(values[segment], grid, name) for name, values in grid.values.items()
+        }
+        piece, travel = _piece(values, grid, configuration, options, wide, segment, notes)
+        told = None
+        if options.extension is not None:
+            told = (
+                same.beyond[len(pieces)]
+                if same is not None
+                else _told(piece, travel, values, wide, configuration, options, grid.travel_rate)
+            )
+            piece = _extended(piece, told, options.extension)
+        piece = replace(
+            piece,
+            friction_sign=friction_sign(
+                travel,
+                options.travel_noise,
+                wide,
+                grid.travel_rate,
+                configuration.geometry,
+                options.extension,
+                told,
+            ),
+        )
+        kept = piece[margin : len(piece) - margin]
+        if len(kept) < int(0.5 * MINIMUM_SECONDS * grid.rate):
+            continue
+        if same is not None:
+            kept = replace(kept, wrench=same.pieces[len(pieces)].wrench)
+        pieces.append(kept)
+        beyond += [] if told is None else [told]
+    if not pieces:
+        raise CarRecordingError(
+            f'{recording.label}: every stretch is shorter than the filter transients '
+            f'({2 * margin / grid.rate:.3g} s)'
+        )
+    extra = tuple(
+        sorted(
+            name
+            for name in grid.values
+            if name.startswith(('half_track', 'wheelbase', 'camber', 'kingpin'))
+        )
+    )
+    return Prepared(
+        tuple(pieces),
+        grid.cutoff,
+        grid.rate,
+        tuple(corner for corner in CORNERS if f'wrench_{corner}' not in grid.values),
+        tuple(corner for corner in CORNERS if f'suspension_{corner}' not in grid.values),
+        'speed' in grid.values,
+        extra,
+        tuple(dict.fromkeys(notes)),
+        grid.grid,
+        grid.valid,
+        {
+            'grid_rate_hz': grid.rate,
+            'wide_cutoff_hz': grid.cutoff,
+            'slowest_sensor_hz': grid.slowest,
+            'pose_from': grid.pose_sources,
+        },
+        tuple(beyond),
+        grid.imu,
+    )
+
+
+def _told(
+    piece: CarSamples,
+    travel: Array,
+    values: Mapping[str, Array],
+    wide: ZeroPhaseFilter,
+    configuration: CarConfiguration,
+    options: Processing,
+    travel_rate: float,
+) -> HighBand:
+    """Motion beyond the sensors' bands from the wheel forces as recorded, not yet filtered."""
+    assert options.extension is not None
+    wrench = np.stack([values[f'wrench_{corner}'] for corner in CORNERS], axis=1)
+    geometry, shape = configuration.geometry, (len(piece), 4)
+    total, vertical = wheel_loads(
+        replace(piece, wrench=wrench),
+        np.broadcast_to(geometry.wheel_x, shape),
+        np.broadcast_to(geometry.wheel_y, shape),
+    )
+    reconstruction = Reconstruction(
+        np.concatenate([total, vertical], axis=1), wide, geometry, options.extension
+    )
+    # The friction's jumps stand in the loads as well; a first sign without them takes them out.
+    sign = sign_lines(
+        travel,
+        options.travel_noise,
+        wide,
+        travel_rate,
+        geometry,
+        options.extension,
+        reconstruction.band(),
+    )
+    return reconstruction.band(sign)
+
+
+def _extended(piece: CarSamples, told: HighBand, extension: Extension) -> CarSamples:
+    """The chassis' motion measured below the inertial unit's band end, told above it."""
+    measured = np.concatenate([piece.specific_force, piece.angular_acceleration], axis=1)
+    motion = low_band(measured, piece.rate, extension.imu_hz) + told.motion
+    return replace(piece, specific_force=motion[:, :3], angular_acceleration=motion[:, 3:])
+
+
+def _equalised(values: Array, grid: _Grid, name: str) -> Array:
+    sensor = next(sensor for label, _, sensor in grid.columns if label == name)
+    if sensor.bandwidth_hz <= 0.0:
+        return values
+    return equalise(values, grid.rate, sensor.bandwidth_hz, sensor.order)
+
+
+def _piece(
+    values: dict[str, Array],
+    grid: _Grid,
+    configuration: CarConfiguration,
+    options: Processing,
+    wide: ZeroPhaseFilter,
+    segment: slice,
+    notes: list[str],
+) -> tuple[CarSamples, Array]:
+    """One stretch without its friction sign, and the travel as recorded."""
+    slow = wide
+    if options.paper_rule:
+        slow = replace(wide, cutoff_hz=min(options.paper_cutoff_hz, wide.cutoff_hz))
+        wide = replace(wide, cutoff_hz=0.95 * 0.5 * wide.rate)
+    turn = grid.imu.matrix
+    rates = values['imu'][:, :3] @ turn.T
+    gyro = slow.derivatives(rates)
+    specific = slow.apply(values['imu'][:, 3:] @ turn.T)[0]
+    omega, alpha = gyro.position, gyro.velocity
+    arm = np.array(grid.imu.position)
+    # From the sensor to the origin of base_link; gravity stays in: it is the Euler variable.
+    specific = specific - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
+    count = len(rates)
+    velocity = np.zeros((count, 2))
+    if 'speed' in values:
+        seen = slow.apply(values['speed'])[0]
+        carried = np.cross(omega, np.array(grid.speed.position))[:, :2]
+        velocity = seen - carried
+    wrench = np.full((count, 4, 6), np.nan)
+    for j, corner in enumerate(CORNERS):
+        if f'wrench_{corner}' in values:
+            wrench[:, j] = slow.apply(values[f'wrench_{corner}'])[0]
+    wrench = np.nan_to_num(wrench)
+    travel, joints = _joints(values, count, wide, slow, configuration, notes)
+    return CarSamples(
+        grid.rate,
+        grid.columns[0][1].epoch_ns,
+        grid.grid[segment],
+        specific,
+        omega,
+        alpha,
+        velocity,
+        np.zeros((count, 4)),
+        joints,
+        wrench,
+    ), travel
+
+
+def _joints(
+    values: dict[str, Array],
+    count: int,
+    wide: ZeroPhaseFilter,
+    slow: ZeroPhaseFilter,
+    configuration: CarConfiguration,
+    notes: list[str],
+) -> tuple[Array, dict[str, JointMotion]]:
+    """Raw travel and the motion of all joints; tables or nominal values where not measured."""
+    travel = np.zeros((count, 4))
+    steering = np.zeros((count, 4))
+    for j, corner in enumerate(CORNERS):
+        if f'suspension_{corner}' in values:
+            zero = configuration.geometry.suspension_zero[j]
+            travel[:, j] = values[f'suspension_{corner}'][:, 0] + zero
+        else:
+            notes.append(f'suspension_{corner} is not recorded: taken as zero')
+        if f'steering_{corner}' in values:
+            steering[:, j] = values[f'steering_{corner}'][:, 0]
+        elif corner.startswith('f'):
+            notes.append(f'steering_{corner} is not recorded: its wheel wrench is not turned')
+    extra, used = extra_joints(values, travel, steering, configuration)
+    notes.extend(used)
+    result = {'suspension': _motion(travel, wide)}
+    for kind, positions in extra.items():
+        result[kind] = _motion(positions, slow)
+    return travel, result
+
+
+def _motion(positions: Array, zero_phase: ZeroPhaseFilter) -> JointMotion:
+    if np.ptp(positions, axis=0).max() == 0.0:
+        still = np.zeros_like(positions)
+        return JointMotion(positions, still, still)
+    found = zero_phase.derivatives(positions)
+    return JointMotion(found.position, found.velocity, found.acceleration)

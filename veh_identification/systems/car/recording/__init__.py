@@ -1,0 +1,1 @@
+"""From bags to the series of a car."""

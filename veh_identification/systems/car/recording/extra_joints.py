@@ -1,0 +1,66 @@
+"""The dofs that only the 38-dof model has: measured, from axle tables, or nominal (V.B)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.types import Array
+
+#: A half track or wheelbase below this mean is a variation about the nominal value.
+VARIATION_BELOW = 0.3
+
+
+def extra_joints(
+    values: Mapping[str, Array], travel: Array, steering: Array, configuration: CarConfiguration
+) -> tuple[dict[str, Array], list[str]]:
+    """Positions (N, 4) of steering, half_track, wheelbase, camber and kingpin, and notes.
+
+    half_track is positive outwards on both sides, wheelbase is x of the wheel centre.
+    """
+    geometry = configuration.geometry
+    nominal = {
+        'half_track': geometry.half_track,
+        'wheelbase': geometry.wheel_x,
+        'camber': (0.0,) * 4,
+        'kingpin': (0.0,) * 4,
+    }
+    notes: list[str] = []
+    turned = steering.copy()
+    result: dict[str, Array] = {}
+    for kind, values_at_rest in nominal.items():
+        columns = np.empty_like(travel)
+        for j, corner in enumerate(CORNERS):
+            measured = values.get(f'{kind}_{corner}')
+            if measured is not None:
+                columns[:, j] = _absolute(measured[:, 0], values_at_rest[j], kind, corner, notes)
+                continue
+            table = configuration.axle_tables.get((kind, corner))
+            columns[:, j] = values_at_rest[j]
+            if table is not None:
+                columns[:, j] += table(travel[:, j], steering[:, j])
+        result[kind] = columns
+    for j, corner in enumerate(CORNERS):
+        table = configuration.axle_tables.get(('steering', corner))
+        if table is not None and f'steering_{corner}' not in values:
+            turned[:, j] = table(travel[:, j], steering[:, j])
+    result['steering'] = turned
+    return result, notes
+
+
+def _absolute(measured: Array, nominal: float, kind: str, corner: str, notes: list[str]) -> Array:
+    """The full distance, whether the sensor shows it or only its variation."""
+    if kind in ('camber', 'kingpin'):
+        return measured
+    mean = float(np.nanmean(measured))
+    if abs(mean) > VARIATION_BELOW:
+        if kind == 'half_track' and mean < 0.0:
+            notes.append(f'half_track_{corner} is negative: taken as y of the wheel centre')
+            return -measured
+        return measured
+    if abs(nominal) > VARIATION_BELOW:
+        notes.append(f'{kind}_{corner} holds the variation about {nominal:g} m')
+    return measured + nominal

@@ -1,0 +1,1 @@
+"""Side studies of Venture 2006: models and filters compared."""

@@ -1,0 +1,1 @@
+"""The four-bar linkage of Sinigaglia 2016."""

@@ -1,0 +1,83 @@
+"""The four-bar linkage as a stream: crank angles and torques in, steps out."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from veh_identification.observation import ErrorEKF, Measurement, ObservedModel
+from veh_identification.observation.streaming.arrivals import Item
+from veh_identification.systems.four_bar.model import Setup
+from veh_identification.systems.four_bar.run import make_filter
+
+STREAMS = ('crank', 'torque')
+
+
+class FourBarSession:
+    """The started linkage: steps as long as the encoder's period, at most those of the setup."""
+
+    def __init__(self, setup: Setup, filter_: ErrorEKF, start_ns: int, step_ns: int) -> None:
+        self.setup, self.filter, self.step_ns = setup, filter_, step_ns
+        self.origin_ns = start_ns - step_ns
+        model = filter_.model
+        assert isinstance(model, ObservedModel)
+        self.model = model.model
+        self._torque: float | None = None
+        self._pending: deque[Item] = deque()
+        self._watched = 'encoder' in filter_.sensors
+
+    def measurements(self, item: Item) -> list[Measurement]:
+        """The crank angle."""
+        if not self._watched:
+            return []
+        return [
+            Measurement('encoder', (item.time_ns - self.origin_ns) * 1e-9, np.array(item.payload))
+        ]
+
+    def take_input(self, item: Item) -> None:
+        """Keep a torque."""
+        self._pending.append(item)
+
+    def inputs(self, k: int, end_ns: int) -> Any:
+        """Torque on the crank; None: that of the configuration."""
+        while self._pending and self._pending[0].time_ns <= end_ns + 1:
+            self._torque = self._pending.popleft().payload[0]
+        return self._torque
+
+    def pseudo(self, k: int, time: float) -> list[Measurement]:
+        """None."""
+        return []
+
+
+class FourBarSystem:
+    """The linkage of a configuration; `sensors` empty gives the uncorrected model."""
+
+    inputs = frozenset({'torque'})
+
+    def __init__(
+        self,
+        setup: Setup,
+        sensors: tuple[str, ...] = ('encoder',),
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self.setup, self.sensors, self.say = setup, list(sensors), say
+
+    def start(self, items: list[Item]) -> FourBarSession:
+        """Start at the first sample."""
+        stamps = [item.time_ns for item in items if item.key == 'crank']
+        longest = round(self.setup.step * 1e9)
+        step_ns = longest
+        if len(stamps) > 1:
+            period = int(np.median(np.diff(stamps)))
+            # a slow encoder is bridged by steps of the model's own
+            step_ns = period if 0 < period <= longest else longest
+        else:
+            self.say('no crank angle: the model goes on alone')
+        if len(items) == len(stamps):
+            self.say('no torque on the crank: that of the configuration is used')
+        return FourBarSession(
+            self.setup, make_filter(self.setup, self.sensors), items[0].time_ns, step_ns
+        )

@@ -1,0 +1,192 @@
+"""Which samples may be used: all support measured, no impacts; with the reasons in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from veh_identification.multibody.dynamics import inverse_dynamics
+from veh_identification.multibody.tree import TreeModel
+from veh_identification.signals.segments import contiguous_segments
+from veh_identification.systems.humanoid.processing.signals import Raw, Samples
+from veh_identification.types import Array, BoolArray
+
+UNLOADED = 0.1  # share of the weight below which the sensors count as unloaded
+WELL_LOADED = 0.7  # share of the mean load above which ratios of loads say something
+IMPACT_FACTOR = 8.0  # over the usual high-frequency content
+IMPACT_SHARE = 0.05  # of the weight, at least
+# Below this share of what identified parameters predict, it is not the robot that is light.
+OTHER_ROBOT = 0.5
+SMEARED_SECONDS = 0.1
+MANY_RECORDINGS = 4  # from here on they share their sentences
+# Horizontal moments: how many times the usual error, and metres of the centre of pressure.
+MOMENT_FACTOR, MOMENT_SHARE = 6.0, 0.02
+RAYLEIGH_MEDIAN = 1.177  # median length of two normal errors
+MOST_UNFIT = 0.3
+MOST_IMPACTS = 0.3  # if more than this looks like impacts, it is simply how the recording is
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Usable grid points of one recording and what was left out."""
+
+    usable: BoolArray
+    weight: float  # N, as the sensors show it when they carry the whole robot
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def sentences(self, label: str) -> list[str]:
+        """One sentence per reason."""
+        return [
+            f'{label}: {seconds:.3g} s left out, {reason}'
+            for reason, seconds in self.seconds.items()
+            if seconds > 0.0
+        ]
+
+
+def left_out(chosen: Sequence[tuple[str, Selection]]) -> list[str]:
+    """Sentences on all recordings; one for all of them where many have the same to say."""
+    if len(chosen) < MANY_RECORDINGS:
+        return [text for label, one in chosen for text in one.sentences(label)]
+    reasons = dict.fromkeys(reason for _, one in chosen for reason in one.seconds)
+    notes = []
+    for reason in reasons:
+        parts = [one.seconds.get(reason, 0.0) for _, one in chosen]
+        affected = sum(seconds > 0.0 for seconds in parts)
+        if affected:
+            most, worst = max(
+                (seconds, label) for seconds, (label, _) in zip(parts, chosen, strict=True)
+            )
+            notes.append(
+                f'{affected} of {len(chosen)} recordings: {sum(parts):.3g} s left out, '
+                f'{reason} (most in {worst}: {most:.3g} s)'
+            )
+    return notes
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """Vertical force (N,) measured and predicted; use only the `valid` samples."""
+
+    measured: Array
+    predicted: Array
+    valid: BoolArray
+    moments: Array  # (N, 2) measured minus predicted NX, NY
+
+    def unfit(self, use: BoolArray, weight: float) -> BoolArray:
+        """Samples whose moments miss those of the others by far while the force may fit.
+
+        That is a foot on the edge of a plate, or a plate that knows its load but not its place.
+        """
+        error = np.linalg.norm(self.moments - np.median(self.moments[use], axis=0), axis=1)
+        usual = float(np.median(error[use])) / RAYLEIGH_MEDIAN
+        found = self.valid & (error > max(MOMENT_FACTOR * usual, MOMENT_SHARE * weight))
+        # If so much does not fit, it is the model that is wrong, not the sensors.
+        return found if found[use].mean() < MOST_UNFIT else np.zeros_like(found)
+
+
+def judged(samples: Samples, model: TreeModel, parameters: Array | None = None) -> Loads:
+    """Loads along world z against those of the given (or CAD) parameters, and moments."""
+    predicted = inverse_dynamics(model, samples.motion, parameters)
+    up = samples.rotation[:, 2, :]  # world z in base axes
+    return Loads(
+        np.einsum('ni,ni->n', samples.wrench[:, :3], up),
+        np.einsum('ni,ni->n', predicted[:, :3], up),
+        samples.valid,
+        samples.wrench[:, 3:5] - predicted[:, 3:5],
+    )
+
+
+def scale_of_load(measured: Array, predicted: Array) -> float:
+    """Measured over predicted when everything is carried: the highest well-populated level.
+
+    Other supports can only take load away from the sensors, so of several levels (standing on
+    the plates, one foot beside them, not on them) the highest one is the whole robot's.
+    """
+    # Where little load is expected, a lag of some ms makes any ratio.
+    use = predicted > WELL_LOADED * np.mean(np.abs(predicted))
+    ratio = np.sort(measured[use] / predicted[use])
+    if not len(ratio):
+        return 1.0
+    loaded = ratio[ratio > UNLOADED * np.percentile(ratio, 98)]
+    if not len(loaded):
+        return 1.0
+    share = max(int(0.1 * len(loaded)), 1)
+    for level in loaded[::-1][:: max(1, len(loaded) // 400)]:
+        inside = (loaded >= 0.9 * level) & (loaded <= level)
+        if inside.sum() >= share:
+            near = loaded[(loaded >= 0.85 * level) & (loaded <= 1.1 * level)]
+            return float(np.median(near))
+    return float(np.median(loaded))
+
+
+def select(
+    raw: Raw,
+    loads: Loads,
+    tolerance: float,
+    *,
+    support: bool = True,
+    impacts: bool = True,
+    identified: bool = False,
+    unfit: BoolArray | None = None,
+) -> Selection:
+    """Grid points at which the sensors carry the whole robot and nothing hits the ground.
+
+    `tolerance` is the share of the load by which the vertical force may miss the model's, whose
+    parameters are `identified` or those of the CAD; samples that are `unfit` are left out too.
+    """
+    measured, predicted, valid = loads.measured, loads.predicted, loads.valid
+    scale = scale_of_load(measured[valid], predicted[valid])
+    if identified and scale < OTHER_ROBOT:
+        scale = 1.0  # identified parameters: then it is not light, but beside the sensors
+    weight = scale * float(np.median(predicted[valid]))
+    hits = find_impacts(raw, weight) if impacts else np.zeros(len(valid), dtype=bool)
+    left_out = {
+        'a signal is missing': ~raw.valid,
+        'at the ends of stretches, which the filter spoils': raw.valid & ~valid,
+        'around impacts': hits & valid,
+    }
+    if support:
+        expected = scale * predicted
+        # Jumps load several times the weight, and errors grow with the load.
+        allowed = tolerance * np.maximum(np.abs(expected), weight)
+        wrong = valid & (np.abs(measured - expected) > allowed)
+        # Load is taken over within a step: what lies next to a wrong stretch is not trusted.
+        near = _widened(wrong, round(0.05 * raw.rate)) & valid
+        # Filtering smears a hit over its neighbours, which then look as if load were missing.
+        smeared = near & _widened(hits, round(SMEARED_SECONDS * raw.rate))
+        left_out['around impacts'] = left_out['around impacts'] | smeared
+        off = wrong & ~smeared & (measured < UNLOADED * weight)
+        left_out['the robot was not on the sensors'] = off
+        left_out['another support carried a part of the robot'] = near & ~smeared & ~off & ~hits
+        if unfit is not None:
+            wide = _widened(unfit, round(0.05 * raw.rate)) & valid
+            left_out['the moments do not fit (a foot on an edge, a wrong centre of pressure)'] = (
+                wide & ~near & ~hits
+            )
+    usable = ~np.any(list(left_out.values()), axis=0)
+    seconds = {reason: float(mask.sum()) / raw.rate for reason, mask in left_out.items()}
+    return Selection(usable, weight, seconds)
+
+
+def find_impacts(raw: Raw, weight: float) -> BoolArray:
+    """Grid points within 30 ms of a force that changes much faster than usual."""
+    none = np.zeros(len(raw.stamps), dtype=bool)
+    jump = np.zeros(len(raw.stamps))
+    for segment in contiguous_segments(raw.valid, 16):
+        force = raw.world[segment, :3]
+        change = np.zeros(len(force))
+        # The second difference leaves smooth loading alone and shows hits.
+        change[1:-1] = np.linalg.norm(force[2:] - 2.0 * force[1:-1] + force[:-2], axis=1)
+        jump[segment] = change
+    usual = float(np.median(jump[raw.valid])) if raw.valid.any() else 0.0
+    hits = jump > max(IMPACT_FACTOR * usual, IMPACT_SHARE * weight)
+    wide = _widened(hits, max(1, round(0.03 * raw.rate)))
+    return wide if wide[raw.valid].mean() < MOST_IMPACTS else none
+
+
+def _widened(mask: BoolArray, count: int) -> BoolArray:
+    if not mask.any() or count < 1:
+        return mask
+    return np.asarray(np.convolve(mask, np.ones(2 * count + 1), mode='same') > 0.5)

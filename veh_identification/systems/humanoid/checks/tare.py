@@ -1,0 +1,118 @@
+"""Offsets of force plates, read off while nobody stands on them.
+
+A walkway is empty before and after every pass, and a plate under one foot is empty during that
+foot's swing. What it shows then is its offset, far better known than any estimate could make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.signals import TimeSeries
+from veh_identification.systems.humanoid.recording.reader import Recording, Wrench
+from veh_identification.types import Array
+
+BLOCK_SECONDS = 0.05
+EMPTY_SHARE = 0.05  # of the heaviest load on any plate
+QUIET = 3.0  # times the usual change from block to block of an empty plate
+FEWEST_BLOCKS = 4  # in a row, of which the outermost are left out
+# Load that passes through zero, as when weight is shifted slowly, bends; an empty plate does not.
+SHORT_SECONDS = 0.6  # of a stretch that may be such a pass
+BEND = 0.001  # of the load
+# An offset smaller than this share of the load is not worth a word.
+WORTH_SAYING = 0.002
+
+
+@dataclass(frozen=True, eq=False)
+class Empty:
+    """What a plate shows while it is empty."""
+
+    offset: Array  # (6,)
+    seconds: float
+
+
+def tared(recording: Recording) -> tuple[Recording, list[str]]:
+    """The recording with the offsets of plates taken off that are empty at times, and notes."""
+    plates = [w for w in recording.wrenches if w.is_plate]
+    load = max((float(np.percentile(_force(w.series), 98)) for w in plates), default=0.0)
+    wrenches, notes = [], []
+    for one in recording.wrenches:
+        found = empty_plate(one.series, load) if one.is_plate else None
+        if found is None:
+            wrenches.append(one)
+            continue
+        series = replace(one.series, values=one.series.values - found.offset)
+        wrenches.append(replace(one, series=series, tared=True))
+        if np.linalg.norm(found.offset[:3]) > WORTH_SAYING * load:
+            shown = ', '.join(f'{value:.3g}' for value in found.offset)
+            notes.append(
+                f'{recording.label}: {one.topic} shows {shown} (N, N m) while it is '
+                f'empty ({found.seconds:.3g} s); taken off'
+            )
+    return replace(recording, wrenches=tuple(wrenches)), notes
+
+
+def empty_plate(series: TimeSeries, load: float) -> Empty | None:
+    """Mean of the stretches in which the plate is empty; None if there is none."""
+    size = max(1, round(BLOCK_SECONDS / series.median_period))
+    count = len(series) // size
+    if count < FEWEST_BLOCKS or not load > 0.0:
+        return None
+    blocks = series.values[: count * size].reshape(count, size, 6).mean(axis=1)
+    force = np.linalg.norm(blocks[:, :3], axis=1)
+    low = force < EMPTY_SHARE * load
+    if low.sum() < FEWEST_BLOCKS:
+        return None
+    centre = np.median(blocks[low, :3], axis=0)
+    away = np.linalg.norm(blocks[:, :3] - centre, axis=1)
+    # Loading and unloading pass through small forces as well, but not in the same place.
+    usual = max(1.4826 * float(np.median(away[low])), 1e-4 * load)
+    kept = np.zeros(count, dtype=bool)
+    for first, last in _inner_runs(low & (away < QUIET * usual)):
+        inside = series.values[first * size : last * size, :3]
+        kept[first:last] = (last - first) * BLOCK_SECONDS > SHORT_SECONDS or _flat(inside, load)
+    if kept.sum() < 2:
+        return None
+    return Empty(np.median(blocks[kept], axis=0), float(kept.sum()) * BLOCK_SECONDS)
+
+
+def _inner_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Runs of at least FEWEST_BLOCKS without their first and last element."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    return [
+        (int(first) + 1, int(last) - 1)
+        for first, last in zip(edges[::2], edges[1::2], strict=True)
+        if last - first >= FEWEST_BLOCKS
+    ]
+
+
+def _flat(force: Array, load: float) -> bool:
+    """Whether forces (n, 3) neither lean nor bend, but for noise."""
+    count = len(force)
+    if count < 8:
+        return True
+    quarter, half = count // 4, count // 2
+    outside = np.concatenate([force[:quarter], force[-quarter:]]).mean(axis=0)
+    bend = outside - force[quarter:-quarter].mean(axis=0)
+    lean = force[:half].mean(axis=0) - force[half:].mean(axis=0)
+    noise = np.std(np.diff(force, axis=0)) / np.sqrt(2.0) * 2.0 / np.sqrt(count)
+    return bool(max(np.abs(bend).max(), np.abs(lean).max()) < max(4.0 * noise, BEND * load))
+
+
+def common_sources(groups: Sequence[Sequence[Wrench]]) -> tuple[Wrench, ...]:
+    """Each wrench topic once; tared only if it is in every recording that holds it."""
+    found: dict[str, Wrench] = {}
+    for sources in groups:
+        for one in sources:
+            before = found.get(one.topic)
+            both = one.tared and (before is None or before.tared)
+            found[one.topic] = replace(before or one, tared=both)
+    return tuple(found.values())
+
+
+def _force(series: TimeSeries) -> Array:
+    return np.asarray(np.linalg.norm(series.values[:, :3], axis=1))

@@ -1,0 +1,116 @@
+"""Units and axes that contradict what a recording must be: degrees, millimetres, y up.
+
+Motion capture and laboratory software often writes degrees, millimetres and worlds with y up. Such
+a recording fits no motion at all, and what fails first says nothing of the reason: these questions
+are asked before any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from veh_identification.errors import InputError
+from veh_identification.systems.humanoid.recording.reader import Recording, Wrench
+from veh_identification.systems.humanoid.robot import Robot
+from veh_identification.types import Array
+
+TURN = 2.0 * np.pi
+TURNING_SHARE = 0.2  # of the revolute joints, beyond which it is not one that winds up
+FAR_PRESSURE = 20.0  # m from a plate's origin at which no foot stands
+FAR_BASE = 50.0  # m from every plate
+LOADED = 0.3  # share of a plate's largest load
+CARRIED = 0.1  # share of the CAD weight that plates must carry on average to tell where up is
+GRAVITY = 9.81
+
+
+class UnitFindingError(InputError):
+    """A recording seems to be in other units or axes than SI with z up."""
+
+
+def check_units(recording: Recording, robot: Robot) -> None:
+    """Refuse a recording in degrees, millimetres or a world that is not upright."""
+    _check_degrees(recording, robot)
+    plates = [wrench for wrench in recording.wrenches if wrench.is_plate]
+    for plate in plates:
+        _check_moments(recording.label, plate)
+    if plates and recording.mount is None:
+        _check_distance(recording, plates)
+        _check_upright(recording, plates, CARRIED * robot.total_mass * GRAVITY)
+
+
+def _check_degrees(recording: Recording, robot: Robot) -> None:
+    """Revolute joints have stops: hardly one covers a turn, and never many of them."""
+    revolute = {joint.name for joint in robot.joints if joint.type == 'revolute'}
+    ranges = {
+        name: float(np.ptp(np.percentile(values, [1.0, 99.0])))
+        for name in revolute
+        if (values := recording.joint(name)) is not None
+    }
+    wide = [name for name, value in ranges.items() if value > TURN]
+    if len(wide) >= max(2.0, TURNING_SHARE * len(ranges)):
+        name = max(wide, key=lambda one: ranges[one])
+        raise UnitFindingError(
+            f'{recording.label}: joint_states seems to be in degrees, expected rad: {len(wide)} '
+            f'joints cover more than a turn, {name} {ranges[name]:.3g}'
+        )
+
+
+def _loaded(plate: Wrench) -> Array:
+    """Rows (n, 6) with a load on the plate."""
+    values = plate.series.values
+    size = np.linalg.norm(values[:, :3], axis=1)
+    return values[size > max(LOADED * float(np.percentile(size, 98.0)), 1e-9)]
+
+
+def _check_moments(label: str, plate: Wrench) -> None:
+    rows = _loaded(plate)
+    if not len(rows):
+        return
+    arm = float(
+        np.median(np.linalg.norm(rows[:, 3:], axis=1) / np.linalg.norm(rows[:, :3], axis=1))
+    )
+    if arm > FAR_PRESSURE:
+        raise UnitFindingError(
+            f'{label}: the moments of {plate.topic} put the force {arm:.3g} m away from the '
+            'origin of its frame: they seem to be in N mm, expected N m'
+        )
+
+
+def _check_distance(recording: Recording, plates: Sequence[Wrench]) -> None:
+    place = np.median(recording.base.values[:, :3], axis=0)
+    near = min(
+        float(np.linalg.norm(place - plate.pose.position))
+        for plate in plates
+        if plate.pose is not None
+    )
+    if near > FAR_BASE:
+        raise UnitFindingError(
+            f'{recording.label}: {recording.base.label} is {near:.3g} m away from the nearest '
+            "plate: is it in mm, or in another frame than the plates' poses?"
+        )
+
+
+def _check_upright(recording: Recording, plates: Sequence[Wrench], least: float) -> None:
+    """The mean of all forces carries the weight, so it points upwards, from plates to base.
+
+    Below `least` [N] it carries nobody and points anywhere.
+    """
+    total, places = np.zeros(3), []
+    for plate in plates:
+        if plate.pose is not None:
+            total += plate.pose.rotation @ plate.series.values[:, :3].mean(axis=0)
+            places.append(plate.pose.position)
+    arm = np.median(recording.base.values[:, :3], axis=0) - np.mean(places, axis=0)
+    if np.linalg.norm(total) < least:
+        return
+    axis = int(np.argmax(np.abs(total)))
+    # Other directions are for the test of signs and frames.
+    if axis != 2 and axis == int(np.argmax(np.abs(arm))) and total[axis] * arm[axis] > 0.0:
+        raise UnitFindingError(
+            f"{recording.label}: the plates' mean force points along "
+            f'{"-" if total[axis] < 0 else "+"}{"xyz"[axis]} of the world, where the base is, '
+            "expected +z: gravity is taken along -z, so give base pose and plates' poses in a "
+            'world with z up'
+        )

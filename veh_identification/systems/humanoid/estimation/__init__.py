@@ -1,0 +1,1 @@
+"""Base parameters and links from the rows."""

@@ -1,0 +1,103 @@
+"""Physically consistent standard parameters of every URDF link, nearest to the CAD values.
+
+The semidefinite program works on the links of the file, merged or not: the data see combinations
+of them, the prior decides the rest, and every link stays a body that can exist. A tenth of its
+a-priori mass stays where it was, so that no link of a person ends as a point mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veh_identification.errors import EstimationError
+from veh_identification.identification import Factor
+from veh_identification.identification.consistent import Body, consistent_fit
+from veh_identification.multibody.inertia import PARAMETERS_PER_BODY, consistency_violation
+from veh_identification.systems.humanoid.estimation.estimate import Estimate
+from veh_identification.types import Array
+
+SMALLEST_SHARE = 0.1  # of the a-priori pseudo-inertia, which every link keeps
+
+
+@dataclass(frozen=True, eq=False)
+class LinkFit:
+    """Parameters (links, 10) of the links with mass, and what consistency cost."""
+
+    links: tuple[str, ...]
+    parameters: Array
+    base_value: Array  # base parameters that they amount to, then further unknowns
+    relative_cost: float
+    active: tuple[str, ...]  # links on the border of what can exist
+    status: str
+
+    def as_dict(self) -> dict[str, Array]:
+        """Parameters by link."""
+        return dict(zip(self.links, self.parameters, strict=True))
+
+
+def fit_links(estimate: Estimate) -> LinkFit:
+    """Solve the semidefinite program with the total mass held at its estimate."""
+    problem, prior = estimate.problem, estimate.problem.prior
+    further = len(problem.unknowns.names)
+    count = PARAMETERS_PER_BODY * len(prior.links)
+    to_unknowns = np.zeros((problem.base.rank + further, count + further))
+    to_unknowns[: problem.base.rank, :count] = problem.to_base
+    to_unknowns[problem.base.rank :, count:] = np.eye(further)
+    mass, mass_std = estimate.total_mass
+    factor = _held_mass(estimate, to_unknowns, count, mass, mass_std)
+    evidence = estimate.evidence
+    std = np.concatenate(
+        [
+            evidence.scale * prior.deviations,
+            np.sqrt(np.diag(evidence.prior.covariance)[problem.base.rank :]),
+        ]
+    )
+    bodies = [
+        Body(
+            name,
+            np.arange(PARAMETERS_PER_BODY * k, PARAMETERS_PER_BODY * (k + 1)),
+            prior.load * float(prior.mass[k]),
+            float(prior.length[k]),
+        )
+        for k, name in enumerate(prior.links)
+    ]
+    centre = np.concatenate([prior.centre, np.zeros(further)])
+    kept = SMALLEST_SHARE * centre
+    for body, values in zip(bodies, prior.centre.reshape(-1, PARAMETERS_PER_BODY), strict=True):
+        if consistency_violation(values):  # a link that cannot exist has nothing to keep
+            kept[body.columns] = 0.0
+    fit = consistent_fit(replace(factor, z=factor.z - factor.R @ kept), bodies, centre - kept, std)
+    found = fit.value + kept
+    links = found[:count].reshape(-1, PARAMETERS_PER_BODY)
+    # The solver meets the total mass to its tolerance; scaling whole links keeps them consistent.
+    links = links * (mass / links[:, 0].sum())
+    for name, values in zip(prior.links, links, strict=True):
+        reason = consistency_violation(values)
+        if reason:
+            raise EstimationError(f'link {name}: the consistent fit failed, {reason}')
+    base = np.concatenate([problem.to_base @ links.ravel(), found[count:]])
+    cost = evidence.factor.cost(base) / evidence.factor.cost(estimate.value)
+    return LinkFit(prior.links, links, base, float(cost), tuple(fit.active), fit.status)
+
+
+def _held_mass(
+    estimate: Estimate, to_unknowns: Array, count: int, mass: float, mass_std: float
+) -> Factor:
+    """The data's rows over the links' parameters, and one row that holds the total mass."""
+    data = estimate.evidence.factor
+    spread = np.sqrt(estimate.evidence.inflation)
+    R, z = data.R @ to_unknowns / spread, data.z / spread
+    sharp = max(0.01 * mass_std, 1e-6 * mass)
+    row = np.zeros((1, R.shape[1]))
+    row[0, 0:count:PARAMETERS_PER_BODY] = 1.0 / sharp
+    stacked = np.zeros((R.shape[1], R.shape[1]))
+    stacked[: len(R)] = R
+    right = np.zeros(R.shape[1])
+    right[: len(z)] = z
+    if len(R) > R.shape[1]:  # more base parameters than link parameters cannot be
+        raise EstimationError('the links have fewer parameters than the base parameters need')
+    return Factor(stacked, right, data.rss / spread**2, data.rows).extended(
+        row, np.array([mass / sharp])
+    )

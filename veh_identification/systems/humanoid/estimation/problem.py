@@ -1,0 +1,207 @@
+"""The identification problem of one robot over several recordings, for any cut-off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veh_identification.errors import SignalError
+from veh_identification.identification import BlockSource, Prior
+from veh_identification.multibody.base_parameters import (
+    BaseParameters,
+    structural_base_parameters,
+)
+from veh_identification.multibody.regressor import Regressor
+from veh_identification.multibody.tree import TreeModel
+from veh_identification.signals import ZeroPhaseFilter
+from veh_identification.systems.humanoid.checks.supports import (
+    Loads,
+    Selection,
+    judged,
+    select,
+)
+from veh_identification.systems.humanoid.checks.tare import common_sources
+from veh_identification.systems.humanoid.configuration import Configuration
+from veh_identification.systems.humanoid.estimation.prior import (
+    LinkPrior,
+    base_prior,
+    link_prior,
+    links_to_base,
+)
+from veh_identification.systems.humanoid.processing.equations import (
+    Equations,
+    Unknowns,
+    as_source,
+    row_filter,
+)
+from veh_identification.systems.humanoid.processing.signals import (
+    SIGNAL_CUTOFF,
+    Raw,
+    Samples,
+    filtered,
+    signal_filter,
+)
+from veh_identification.systems.humanoid.robot import Robot
+from veh_identification.types import Array
+
+JUDGING_CUTOFF = 6.0
+# Ends of stretches, which the filter spoils, are judged at higher cut-offs.
+JUDGING_LADDER = (JUDGING_CUTOFF, 10.0, 16.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Robot, model, base parameters, prior and the further unknowns."""
+
+    robot: Robot
+    model: TreeModel
+    base: BaseParameters
+    regressor: Regressor  # of the base parameters' columns
+    prior: LinkPrior
+    to_base: Array  # (base parameters, 10 links)
+    unknowns: Unknowns
+    configuration: Configuration
+
+    @property
+    def names(self) -> list[str]:
+        """Base parameters, then further unknowns."""
+        return [*self.base.names, *self.unknowns.names]
+
+    @property
+    def units(self) -> list[str]:
+        """Units in the same order."""
+        return [*self.regressor.columns.units, *self.unknowns.units]
+
+    @property
+    def a_priori(self) -> Array:
+        """CAD values; further unknowns are zero."""
+        return np.concatenate(
+            [self.to_base @ self.prior.value, np.zeros(len(self.unknowns.names))]
+        )
+
+    @property
+    def full_prior(self) -> Prior:
+        """Prior of all unknowns."""
+        weight = self.prior.load * float(self.prior.mass.sum()) * self.configuration.gravity
+        return base_prior(self.prior, self.to_base, self.unknowns.covariance(weight))
+
+    @property
+    def mass_weights(self) -> Array:
+        """Weights (base parameters,) with which they add up to the total mass."""
+        masses = np.array([float(column.parameter == 0) for column in self.base.columns])
+        return np.asarray(np.linalg.lstsq(self.base.full_to_base.T, masses, rcond=None)[0])
+
+    def body_parameters(self, value: Array) -> Array:
+        """Standard parameters (bodies, 10) that predict the same as base parameters do."""
+        full = self.base.base_to_full @ value[: self.base.rank]
+        result = np.zeros_like(self.model.parameters)
+        for entry, number in zip(self.base.columns, full, strict=True):
+            result[self.model.body_index(entry.body), entry.parameter] = number
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """One recording filtered for a cut-off, with its usable samples."""
+
+    raw: Raw
+    samples: Samples
+    selection: Selection
+    equations: Equations
+
+
+def make_problem(
+    robot: Robot, model: TreeModel, configuration: Configuration, sources: Sequence[Raw]
+) -> Problem:
+    """Base parameters of the structure, CAD values and deviations."""
+    base = structural_base_parameters(Regressor(model, rows='base'))
+    regressor = Regressor(model, rows='base', enabled=list(base.names))
+    unknowns = Unknowns(
+        common_sources([raw.sources for raw in sources]),
+        configuration.wrench_offset == 'on',
+        # Leg odometry knows the place on the plates only about.
+        configuration.plate_pose or any(r.inertial is not None for r in sources),
+        accelerometer=_accelerometer(sources),
+        parameters=model.parameters,
+        drifting=tuple(r.label for r in sources if r.inertial is not None),
+    )
+    return Problem(
+        robot,
+        model,
+        base,
+        regressor,
+        link_prior(robot, configuration.prior_percent),
+        links_to_base(robot, model, base),
+        unknowns,
+        configuration,
+    )
+
+
+def _accelerometer(sources: Sequence[Raw]) -> Array | None:
+    """Covariance of what is left of an accelerometer's bias, the mean of all recordings."""
+    found = [raw.accelerometer for raw in sources if raw.accelerometer is not None]
+    return np.mean(found, axis=0) if found else None
+
+
+def judging_samples(problem: Problem, raw: Raw) -> Samples:
+    """Signals below the cut-off at which loads are compared."""
+    return filtered(raw, JUDGING_CUTOFF / SIGNAL_CUTOFF, problem.configuration.gravity)
+
+
+def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) -> Loads:
+    """Loads, each sample at the lowest cut-off whose filter does not spoil it."""
+    count = len(raw.stamps)
+    measured, predicted, moments = np.zeros(count), np.zeros(count), np.zeros((count, 2))
+    valid = np.zeros(count, dtype=bool)
+    for cutoff in JUDGING_LADDER:
+        try:
+            samples = filtered(raw, cutoff / SIGNAL_CUTOFF, problem.configuration.gravity)
+        except SignalError:
+            if cutoff == JUDGING_LADDER[-1] and not valid.any():
+                raise
+            continue
+        new = samples.valid & ~valid
+        if new.any():
+            found = judged(samples, problem.model, parameters)
+            measured[new], predicted[new] = found.measured[new], found.predicted[new]
+            moments[new] = found.moments[new]
+            valid |= new
+    return Loads(measured, predicted, valid, moments)
+
+
+def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None) -> Selection:
+    """Usable samples of one recording, judged at a cut-off where noise does not hide loads."""
+    c = problem.configuration
+    return select(
+        raw,
+        judged_loads(problem, raw, parameters),
+        c.support_tolerance,
+        support=c.exclude_support,
+        impacts=c.exclude_impacts,
+        identified=parameters is not None,
+    )
+
+
+def prepare(problem: Problem, raw: Raw, cutoff_hz: float, selection: Selection) -> Prepared:
+    """Filter one recording and form the equations of its usable samples."""
+    samples = filtered(raw, cutoff_hz, problem.configuration.gravity)
+    plates = None
+    if problem.unknowns.pose:
+        low_pass: ZeroPhaseFilter = signal_filter(raw, cutoff_hz)
+        plates = np.nan_to_num(low_pass.apply(raw.wrenches, raw.valid)[0])
+    equations = Equations(
+        samples,
+        selection.usable,
+        problem.regressor,
+        row_filter(raw.rate, cutoff_hz),
+        problem.unknowns,
+        plates,
+    )
+    return Prepared(raw, samples, selection, equations)
+
+
+def source_of(prepared: Sequence[Prepared]) -> BlockSource:
+    """Rows of all recordings."""
+    return as_source([one.equations for one in prepared])

@@ -1,0 +1,1 @@
+"""The base-link equation while the robot moves."""

@@ -1,0 +1,229 @@
+"""Equation (4) of a humanoid for live use: rows, solver, total mass and centre of mass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from veh_identification.errors import EstimationError
+from veh_identification.identification import ArrayBlocks, Information, Prior
+from veh_identification.identification.accumulator import accumulate
+from veh_identification.identification.live import Solution
+from veh_identification.multibody.kinematics import body_motion
+from veh_identification.multibody.motion import Motion, floating_base_motion
+from veh_identification.multibody.tree import BASE_ROWS, skew
+from veh_identification.signals import rotation_matrix
+from veh_identification.systems.humanoid.configuration import Configuration
+from veh_identification.systems.humanoid.estimation.noise_and_trust import weigh
+from veh_identification.systems.humanoid.estimation.prior import base_prior
+from veh_identification.systems.humanoid.estimation.problem import Problem, make_problem
+from veh_identification.systems.humanoid.live.states import BASE
+from veh_identification.systems.humanoid.processing.cutoff import CORRELATION
+from veh_identification.systems.humanoid.robot import Robot
+from veh_identification.types import Array
+
+#: Fewer rows say nothing about their own noise.
+FEWEST_ROWS = 30
+#: A parameter counts as excited when the data reduce its a-priori deviation to this share.
+EXCITED_SHARE = 0.5
+#: Smallest eigenvalue, columns scaled, that the correction for noise must leave.
+SMALLEST_SHARE = 1e-12
+#: Bounds of the factor on how large offsets may be, which the estimate itself shows.
+OFFSET_SCALES = (0.5, 3.0)
+#: The same for the weight of the robot over that of its CAD values.
+LOADS = (0.2, 5.0)
+
+
+class ContactModel:
+    """Unknowns: base parameters, then the offsets of plates (one constant wrench in world axes at
+    `centre`) and of each sensor on a link (in its own frame).
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        joints: Sequence[str],
+        locked: Mapping[str, float],
+        link_frames: Sequence[str],
+        plates: bool,
+        offset: float,
+        configuration: Configuration,
+        centre: Array,
+        lever: float,
+    ) -> None:
+        """`offset` [N]: how large the offsets of forces may be (0: there are none), `lever` [m]:
+        those of moments over it.
+        """
+        self.robot, self.locked = robot, dict(locked)
+        self.centre, self.lever = centre, lever
+        model = robot.model(self.locked)
+        self.problem: Problem = make_problem(robot, model, configuration, [])
+        self._order = [list(joints).index(name) for name in model.coordinate_names]
+        self._joints = len(joints)
+        self.frames = list(link_frames)
+        self.plates, self.offsets = plates, offset > 0.0
+        labels = (['plates'] if plates else []) + self.frames
+        extra = [f'{label}.offset.{row}' for label in labels for row in BASE_ROWS]
+        self.names = [*self.problem.names, *(extra if self.offsets else [])]
+        self.units = [
+            *self.problem.units,
+            *((['N'] * 3 + ['N m'] * 3) * len(labels) if self.offsets else []),
+        ]
+        size = [offset] * 3 + [lever * offset] * 3
+        further = np.array(size * len(labels) if self.offsets else [])
+        self.prior: Prior = base_prior(
+            self.problem.prior, self.problem.to_base, np.diag(further**2)
+        )
+        self.offset_scale = self.load = 1.0
+        self.watched = self._load_columns()
+        self.mass_weights = self.mass_and_moments(np.zeros(self._joints))[0]
+
+    def _load_columns(self) -> list[int]:
+        """Mass and first moments of the base link: what a load changes."""
+        root = self.problem.model.body_names[0]
+        wanted = [f'{root}.{entry}' for entry in ('M', 'MSx', 'MSy', 'MSz')]
+        return [self.names.index(name) for name in wanted]
+
+    # Rows ---------------------------------------------------------------------------------------
+
+    def motion(self, values: Array) -> Motion:
+        """Motion of states (n, width)."""
+        count = self._joints
+        q, qd, qdd = (
+            values[:, BASE + k * count : BASE + (k + 1) * count][:, self._order] for k in range(3)
+        )
+        return floating_base_motion(
+            q, qd, qdd, values[:, 0:3] - values[:, 9:12], values[:, 3:6], values[:, 6:9]
+        )
+
+    def rows(self, values: Array) -> tuple[Array, Array]:
+        """W (n, 6, unknowns) and Y (n, 6)."""
+        motion = self.motion(values)
+        W = self.problem.regressor.compute(motion)
+        Y = values[:, 19:25].copy()
+        columns = [W]
+        if self.plates and self.offsets:
+            columns.append(self._plate_columns(values))
+        for k, frame in enumerate(self.frames):
+            K = self._link_columns(motion, frame)
+            start = BASE + 3 * self._joints + 6 * k
+            Y += np.einsum('nij,nj->ni', K, values[:, start : start + 6])
+            if self.offsets:
+                columns.append(K)
+        return np.concatenate(columns, axis=2), Y
+
+    def _plate_columns(self, values: Array) -> Array:
+        rotation = np.swapaxes(rotation_matrix(values[:, 15:19]), -1, -2)
+        arm = np.einsum('nij,nj->ni', rotation, self.centre - values[:, 12:15])
+        return _wrench_matrix(rotation, arm)
+
+    def _link_columns(self, motion: Motion, name: str) -> Array:
+        frame = self.problem.model.frame(name)
+        bodies = body_motion(self.problem.model, motion)
+        R = bodies.orientation[:, frame.body] @ frame.rotation
+        arm = (
+            bodies.position[:, frame.body] + bodies.orientation[:, frame.body] @ frame.translation
+        )
+        return _wrench_matrix(R, arm)
+
+    # Estimate -----------------------------------------------------------------------------------
+
+    def solve(self, information: Information) -> Solution:
+        """Noise, trust in the CAD values and estimate, as the offline identification does."""
+        if information.samples < FEWEST_ROWS:
+            raise EstimationError(f'{information.samples} rows so far, {FEWEST_ROWS} are needed')
+        rank = self.problem.base.rank
+        found = weigh(information, self._scaled_prior(), rank, CORRELATION)
+        data, (rows, right) = found.factor, found.prior.rows()
+        information_matrix = data.R.T @ data.R / CORRELATION + rows.T @ rows
+        noise = self._acceleration_noise(found.value, information.samples) / CORRELATION
+        scale = np.sqrt(np.diag(information_matrix))
+        values, vectors = np.linalg.eigh((information_matrix - noise) / np.outer(scale, scale))
+        if values[0] < SMALLEST_SHARE:  # noise rules: do not take off more than is there
+            values, vectors = np.linalg.eigh(information_matrix / np.outer(scale, scale))
+            values = np.maximum(values, np.finfo(float).eps)
+        covariance = (vectors / values) @ vectors.T / np.outer(scale, scale)
+        value = covariance @ (data.R.T @ data.z / CORRELATION + rows.T @ right)
+        before = np.sqrt(np.diag(found.prior.covariance))
+        self._learn(value, covariance)
+        return Solution(
+            value,
+            covariance,
+            found.sigma,
+            np.sqrt(np.diag(covariance)) < EXCITED_SHARE * before,
+            float(np.sqrt(values[-1] / values[0])),
+        )
+
+    def _scaled_prior(self) -> Prior:
+        """The CAD values scaled to the weight, and offsets as large as they turned out to be."""
+        rank, covariance = self.problem.base.rank, self.prior.covariance.copy()
+        covariance[:rank, :rank] *= self.load**2
+        covariance[rank:, rank:] *= self.offset_scale**2
+        value = self.prior.value.copy()
+        value[:rank] *= self.load
+        return Prior(value, covariance)
+
+    def _learn(self, value: Array, covariance: Array) -> None:
+        """One step to the weight and to the most likely size of all offsets, for the next time.
+
+        Horizontal offsets show well. Without them a motion that hardly accelerates the robot
+        leaves its weight and the vertical offset to be told apart by noise.
+        """
+        rank, mass = self.problem.base.rank, self.mass_weights
+        self.load = float(np.clip(mass @ value / (mass @ self.prior.value), *LOADS))
+        if len(value) == rank:
+            return
+        second = np.square(value[rank:]) + np.diag(covariance)[rank:]
+        share = np.mean(second / np.diag(self.prior.covariance)[rank:])
+        self.offset_scale = float(np.clip(np.sqrt(share), *OFFSET_SCALES))
+
+    def warm_up(self, width: int) -> None:
+        """Compile and load everything that the first rows would have to wait for."""
+        values = np.random.default_rng(0).normal(size=(2 * FEWEST_ROWS, width))
+        values[:, 15:19] = (0.0, 0.0, 0.0, 1.0)
+        self.solve(accumulate(ArrayBlocks(*self.rows(values))))
+        self.offset_scale = self.load = 1.0
+
+    def _acceleration_noise(self, value: Array, samples: int) -> Array:
+        """What noise of the base's acceleration adds to the weighted W'W of the forces.
+
+        Noise in W shrinks the mass wherever an offset can take its place. The force residuals are
+        mostly such noise (M times that of the acceleration), so that its variance over sigma_j^2
+        is 1 / M^2 for each of the three forces, and the column that it fills is that of M.
+        """
+        mass = self.mass_weights
+        total = max(float(mass @ value), 1e-9)
+        return np.asarray(3.0 * samples / total**2 * np.outer(mass, mass))
+
+    def mass_and_moments(self, q: Array) -> Array:
+        """Rows (4, unknowns): total mass, and first moments at the base origin for a posture."""
+        dof, still = self.problem.model.dof, np.zeros((3, 3))
+        posture = np.broadcast_to(q[self._order], (3, dof))
+        rest = np.zeros((3, dof))
+        # Under the specific force e the force is M e and the moment MS x e.
+        motion = floating_base_motion(posture, rest, rest, np.eye(3), still, still)
+        W = self.problem.regressor.compute(motion)
+        rows = np.stack([W[0, 0], W[1, 5], W[2, 3], W[0, 4]])
+        return np.hstack([rows, np.zeros((4, len(self.names) - rows.shape[1]))])
+
+    @property
+    def a_priori(self) -> Array:
+        """CAD values."""
+        return self.prior.value
+
+
+def _wrench_matrix(rotation: Array, arm: Array) -> Array:
+    """K (n, 6, 6) from a wrench in a frame to the base origin and axes."""
+    K = np.zeros((len(rotation), 6, 6))
+    K[:, :3, :3] = K[:, 3:, 3:] = rotation
+    K[:, 3:, :3] = skew(arm) @ rotation
+    return K
+
+
+def live_configuration(gravity: float, prior_percent: float) -> Configuration:
+    """The options of the offline identification that matter here."""
+    return replace(
+        Configuration(), gravity=gravity, prior_percent=prior_percent, wrench_offset='off'
+    )

@@ -1,0 +1,46 @@
+"""Where the force plates of the live identification stand in the world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from veh_identification.fusion.frames import FrameError, StaticFrames, Transform
+from veh_identification.types import Array
+
+
+class PlatePlaces:
+    """Takes static transforms and gives the middle of the plates, or of the one that is given."""
+
+    def __init__(self, given: Sequence[float]) -> None:
+        self._given = np.array(given, float) if len(given) == 3 else None
+        self._frames = StaticFrames()
+
+    def take(self, message: Any) -> list[str]:
+        """Transforms of a tf2_msgs/TFMessage; returns what is wrong with them."""
+        wrong = []
+        for one in message.transforms:
+            t, q = one.transform.translation, one.transform.rotation
+            try:
+                self._frames.set(
+                    one.header.frame_id,
+                    one.child_frame_id,
+                    Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w)),
+                )
+            except FrameError as error:
+                wrong.append(f'/tf_static: {error}')
+        return wrong
+
+    def centre(self, world: str, plates: Sequence[str]) -> Array | None:
+        """Middle of the plates in the world; None when the place of one is not known."""
+        if self._given is not None:
+            return self._given
+        known = self._frames.frames()
+        if not plates or not all(
+            name in known and self._frames.connected(world, name) for name in plates
+        ):
+            return None
+        places = [self._frames.lookup(world, name).translation for name in plates]
+        return np.asarray(np.mean(places, axis=0))

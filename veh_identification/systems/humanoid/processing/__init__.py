@@ -1,0 +1,1 @@
+"""From series to the rows of equation (4)."""

@@ -1,0 +1,1 @@
+"""What a humanoid identification leaves."""

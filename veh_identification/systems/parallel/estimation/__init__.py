@@ -1,0 +1,1 @@
+"""Gauss-Markov and maximum likelihood."""

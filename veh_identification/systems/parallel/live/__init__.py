@@ -1,0 +1,1 @@
+"""Identification while the robot runs."""

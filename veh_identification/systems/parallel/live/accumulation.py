@@ -1,0 +1,248 @@
+"""Identification while the robot runs: period after period, no ROS in here."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import EstimationError, InputError, ParameterError, VehIdError
+from veh_identification.identification import IdentificationResult
+from veh_identification.systems.parallel.checks import misfit
+from veh_identification.systems.parallel.configuration import Configuration
+from veh_identification.systems.parallel.estimation.likelihood import (
+    Equations,
+    equations,
+    gauss_markov,
+    maximum_likelihood,
+    pooled_force_covariance,
+    with_cutoff,
+)
+from veh_identification.systems.parallel.live.periods import PeriodCollector, RunningPeriods
+from veh_identification.systems.parallel.model.geometry import LEGS
+from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
+from veh_identification.systems.parallel.processing import PeriodicRecord
+from veh_identification.types import Array
+
+#: Stamps from which the rate is found when it is not given.
+RATE_SAMPLES = 200
+JUMP_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """Zero means: from the configuration or the data."""
+
+    rate: float = 0.0
+    fundamental_hz: float = 0.0
+    harmonics: int = 0
+    cutoff_hz: float = 0.0
+    estimator: str = 'gauss-markov'
+    skip_periods: int = 0
+
+
+class LiveIdentification:
+    """Takes samples, averages whole periods, estimates after each from the second on."""
+
+    def __init__(self, configuration: Configuration, options: LiveOptions) -> None:
+        excitation = configuration.excitation
+        if excitation is None and not (options.fundamental_hz and options.harmonics):
+            raise ParameterError(
+                f'{configuration.source}: no excitation in it, so fundamental and harmonics must '
+                'be given'
+            )
+        self.model = configuration.model()
+        self.options = options
+        self.fundamental_hz = options.fundamental_hz or excitation.fundamental_hz  # type: ignore[union-attr]
+        self.harmonics = options.harmonics or excitation.harmonics  # type: ignore[union-attr]
+        self.rate = options.rate
+        self.clock_jumps = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything but the rate."""
+        self.result: IdentificationResult | None = None
+        self.last_rejected = False
+        self.doubt = ''  # why the last estimate should not be trusted
+        self._waiting: list[tuple[int, Array]] = []
+        self._collector: PeriodCollector | None = None
+        self._running = RunningPeriods()
+        self._skipped = 0
+        self._system: Equations | None = None
+        self._newest_ns = 0
+        if self.rate:
+            self._collector = PeriodCollector(self.fundamental_hz, self.rate)
+
+    def warm_up(self) -> None:
+        """Compile and load all that an estimation needs, so that the first one is not late."""
+        robot = self.model.robot
+        angles = 2.0 * np.pi * np.arange(64) / 64.0
+        pose = robot.home + 1e-3 * np.sin(np.outer(angles, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]))
+        lengths = inverse_kinematics(robot, pose)
+        for period in (0, 1):
+            noise = 1e-6 * np.cos(angles * (7 + period))[:, None] * np.arange(1.0, 13.0)
+            self._running.add(np.column_stack([lengths, np.ones_like(lengths)]) + noise)
+        rate, self.rate = self.rate, 64.0 * self.fundamental_hz
+        self._collector = PeriodCollector(self.fundamental_hz, self.rate)
+        self._collector.push(0, np.zeros(12))
+        # Nothing of it means anything: such a motion may well not excite every parameter.
+        with suppress(VehIdError):
+            self._estimate()
+        self.rate = rate
+        self.reset()
+
+    def interrupt(self) -> None:
+        """Samples were not taken for a while: the next one must keep the phase of the periods."""
+        # Averaging needs one phase for all periods, so an interruption starts over.
+        self.reset()
+
+    def push(self, stamp_ns: int, values: Array) -> bool:
+        """Take lengths and forces (12,); True when a new estimate was made."""
+        if stamp_ns < self._newest_ns - JUMP_NS:
+            # The clock was set back (a bag that is played again): nothing before it fits.
+            self.reset()
+            self.clock_jumps += 1
+        self._newest_ns = max(self._newest_ns, stamp_ns)
+        if self._collector is None:
+            return self._find_rate(stamp_ns, values)
+        before = self._collector.rejected
+        period = self._collector.push(stamp_ns, values)
+        if self._collector.rejected > before:
+            self.last_rejected = True
+        if period is None:
+            return False
+        self.last_rejected = False
+        if self._skipped < self.options.skip_periods:
+            self._skipped += 1
+            return False
+        self._running.add(period, self._collector.raw)
+        if self._running.count < 2:
+            return False
+        self._estimate()
+        return True
+
+    def _find_rate(self, stamp_ns: int, values: Array) -> bool:
+        self._waiting.append((stamp_ns, values))
+        if len(self._waiting) < RATE_SAMPLES:
+            return False
+        steps = np.diff(np.array([stamp for stamp, _ in self._waiting]))
+        self.rate = 1e9 / float(np.median(steps[steps > 0]))
+        self._collector = PeriodCollector(self.fundamental_hz, self.rate)
+        waiting, self._waiting = self._waiting, []
+        made = False
+        for stamp, sample in waiting:
+            made = self.push(stamp, sample) or made
+        return made
+
+    def _record(self) -> PeriodicRecord:
+        assert self._collector is not None
+        # Interpolated forces would smear dry friction: off the grid each stays at its moment.
+        own = self._running.phased(self.fundamental_hz)
+        lengths, forces, phased = own or (
+            self._running.average(slice(0, 6)),
+            self._running.average(slice(6, 12)),
+            None,
+        )
+        return PeriodicRecord(
+            lengths,
+            forces,
+            self._collector.samples * self.fundamental_hz,
+            self.fundamental_hz,
+            start_ns=self._collector.period_start_ns,
+            phased=phased,
+        )
+
+    def _estimate(self) -> None:
+        record = self._record()
+        cutoff = self.options.cutoff_hz or self.harmonics * self.fundamental_hz
+        std = np.nan
+        if self.options.estimator == 'maximum-likelihood':
+            found = maximum_likelihood(self.model, [record], self.harmonics, start_hz=cutoff)
+            cutoff, std = found.cutoff_hz, found.cutoff_std
+        self._system = equations(self.model, [record], self.harmonics, cutoff_hz=cutoff)
+        covariance = pooled_force_covariance([record])
+        result = gauss_markov(self.model, self._system, covariance)
+        found_misfit = misfit(self._system, covariance, result.value)
+        self.doubt = found_misfit.sentence() if found_misfit.unusable else ''
+        result.estimator, result.system = self.options.estimator, 'parallel'
+        result.input = {
+            'fundamental_hz': record.fundamental_hz,
+            'periods': record.periods,
+            'samples_per_period': record.samples,
+            'cutoff_hz': cutoff,
+            'force_covariance': covariance.tolist(),
+        }
+        self._stamps = record.stamps_ns()
+        self.result = with_cutoff(result, cutoff, std)
+
+    def reconstruction(self) -> tuple[NDArray[np.int64], Array, Array]:
+        """Stamps of the last period, mean measured forces and predicted ones."""
+        assert self._system is not None and self.result is not None
+        measured = self._system.Y[0]
+        known = np.isfinite(measured).all(axis=1)
+        predicted = self._system.W[0][known] @ self.result.value[:-1]
+        return self._stamps[known], measured[known], predicted
+
+    @property
+    def periods(self) -> int:
+        """Averaged periods."""
+        return self._running.count
+
+    @property
+    def drift(self) -> float:
+        """Cycles of the highest harmonic by which the last period is off the mean."""
+        if self._collector is None:
+            return 0.0
+        return self._running.shift / self._collector.samples * self.harmonics
+
+    @property
+    def rejected(self) -> int:
+        """Dropped periods."""
+        return 0 if self._collector is None else self._collector.rejected
+
+    @property
+    def reason(self) -> str:
+        """Why the last dropped period was dropped."""
+        return '' if self._collector is None else self._collector.reason
+
+    @property
+    def dropped_samples(self) -> int:
+        """Late and repeated samples."""
+        collector = self._collector
+        return 0 if collector is None else collector.late + collector.duplicates
+
+    def load(self, path: Path) -> IdentificationResult:
+        """Parameters of an earlier run, in the model's order."""
+        try:
+            data = json.loads(path.read_text(encoding='utf-8'))
+            found = {p['name']: p for p in data['parameters']}
+            wanted = [*self.model.names, 'fc']
+            missing = [name for name in wanted if name not in found]
+            if missing:
+                raise EstimationError(f'{path}: the parameter {missing[0]} is missing')
+            value = np.array([float(found[name]['value']) for name in wanted])
+            std = np.array([float(found[name]['std'] or np.nan) for name in wanted])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f'{path}: not a parameters.json of a hexapod ({error})') from error
+        nan = np.full(6, np.nan)
+        return IdentificationResult(
+            names=wanted,
+            units=[*self.model.units, 'Hz'],
+            value=value,
+            covariance=np.diag(std**2),
+            equations=list(LEGS),
+            estimator='loaded',
+            samples=int(data.get('samples', 0)),
+            excluded_samples=0,
+            condition_number=float(data.get('condition_number') or np.nan),
+            correlation_condition=np.nan,
+            sigma=nan,
+            residual_rms=nan,
+            residual_rms_relative=nan,
+            a_priori=np.append(self.model.a_priori(), np.nan),
+            system='parallel',
+        )

@@ -1,0 +1,180 @@
+"""Live samples into whole periods, and their running mean and covariance."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veh_identification.errors import SignalError
+from veh_identification.signals import PeriodAverage
+from veh_identification.systems.parallel.recording.phases import PhasedForces, average_phases
+from veh_identification.types import Array
+
+NANOSECONDS = 1_000_000_000
+#: Messages that may be lost one after the other; a longer gap drops its period.
+LOST_SAMPLES = 3
+#: Raw samples that are kept for periods off the grid: 40 s at 1 kHz, some megabytes.
+RAW_SAMPLES = 40_000
+
+
+@dataclass(frozen=True)
+class RawPeriod:
+    """The samples of a completed period as they came."""
+
+    times: Array  # (K,) s after the begin of the period
+    values: Array  # (K, C)
+    on_grid: bool
+
+
+class PeriodCollector:
+    """Cuts a stream of stamped samples (C,) into periods of equally spaced samples.
+
+    A period with a longer gap or without its ends is dropped and counted: it would weigh
+    unequally.
+    """
+
+    def __init__(self, fundamental_hz: float, rate: float, channels: int = 12) -> None:
+        self.samples = round(rate / fundamental_hz)
+        if self.samples < 4:
+            raise SignalError(
+                f'a period of {1.0 / fundamental_hz:g} s has only {self.samples} samples at '
+                f'{rate:g} Hz'
+            )
+        self.step_ns = NANOSECONDS / (fundamental_hz * self.samples)
+        self.channels = channels
+        self.accepted = self.rejected = self.duplicates = self.late = 0
+        self.reason = ''
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the period under way; the next sample begins a new one."""
+        self._start_ns: int | None = None
+        self._period = 0
+        self.raw = RawPeriod(np.empty(0), np.empty((0, self.channels)), True)
+        self._stamps: list[int] = []  # after _start_ns: a float cannot hold Unix nanoseconds
+        self._values: list[Array] = []
+
+    def push(self, stamp_ns: int, values: Array) -> Array | None:
+        """Take a sample; returns (samples, channels) when it completes a period."""
+        if self._start_ns is None:
+            self._start_ns = stamp_ns
+        age = stamp_ns - self._start_ns
+        if self._stamps and age <= self._stamps[-1]:
+            if age == self._stamps[-1]:
+                self.duplicates += 1
+            else:
+                self.late += 1
+            return None
+        done = None
+        if age >= self._end() - 0.25 * self.step_ns:
+            done = self._finish(age, values)
+        self._stamps.append(age)
+        self._values.append(values)
+        return done
+
+    @property
+    def period_start_ns(self) -> int:
+        """Stamp at which the last completed period began."""
+        assert self._start_ns is not None
+        return self._start_ns + round((self._period - 1) * self.samples * self.step_ns)
+
+    def _end(self) -> float:
+        return (self._period + 1) * self.samples * self.step_ns
+
+    def _finish(self, age: int, values: Array) -> Array | None:
+        begin = self._period * self.samples * self.step_ns
+        # The sample after the period bounds the interpolation; so does the one before it.
+        table = np.array([*self._values, values])
+        steps = (np.array([*self._stamps, age], dtype=float) - begin) / self.step_ns
+        self._period += 1
+        self._stamps, self._values = self._stamps[-1:], self._values[-1:]
+        gap = float(np.diff(steps).max())
+        if gap > LOST_SAMPLES + 1.5:
+            self._reject(f'a gap of {gap * self.step_ns * 1e-9:.4g} s')
+            while age >= self._end() - 0.25 * self.step_ns:
+                self._period += 1  # whole periods are missing; the grid goes on
+                self.rejected += 1
+            return None
+        mine = (steps > -0.5) & (steps < self.samples - 0.5)
+        self.raw = RawPeriod(steps[mine] * self.step_ns * 1e-9, table[mine], True)
+        own = (steps > -0.25) & (steps < self.samples - 0.25)
+        if (
+            own.sum() == self.samples
+            and np.abs(steps[own] - np.arange(self.samples)).max() < 0.005
+        ):
+            self.accepted += 1
+            return table[own]
+        grid = np.arange(self.samples, dtype=float)
+        if steps[0] > 0.25 or steps[-1] < grid[-1] - 0.25:
+            self._reject('its ends are missing')
+            return None
+        self.accepted += 1
+        self.raw = replace(self.raw, on_grid=False)
+        return np.stack([np.interp(grid, steps, column) for column in table.T], axis=1)
+
+    def _reject(self, reason: str) -> None:
+        self.rejected += 1
+        self.reason = reason
+
+
+class RunningPeriods:
+    """Mean period and covariance of its noise, period by period (Welford), memory bounded."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.shift = 0.0  # samples by which the last period lags behind the mean of the others
+        self._mean: Array = np.empty((0, 0))
+        self._squares: Array = np.empty((0, 0))
+        self._raw: deque[RawPeriod] = deque()
+
+    def add(self, period: Array, raw: RawPeriod | None = None) -> None:
+        """Take one period (N, C), and the samples that it was made of."""
+        if raw is not None:
+            self._raw.append(raw)
+            while sum(len(r.times) for r in self._raw) > RAW_SAMPLES and len(self._raw) > 2:
+                self._raw.popleft()
+        if self.count == 0:
+            self._mean = period.copy()
+            self._squares = np.zeros((period.shape[1],) * 2)
+        elif period.shape != self._mean.shape:
+            raise SignalError(
+                f'unequal periods: the first has {len(self._mean)} samples, a later one '
+                f'{len(period)}'
+            )
+        before = period - self._mean
+        self.shift = self._lag(before)
+        self.count += 1
+        self._mean += before / self.count
+        self._squares += before.T @ (period - self._mean)
+
+    def _lag(self, difference: Array) -> float:
+        """Least-squares delay of a period against the mean, by the mean's slope (lengths)."""
+        slope = 0.5 * (np.roll(self._mean, -1, axis=0) - np.roll(self._mean, 1, axis=0))[:, :6]
+        power = float(np.square(slope).sum())
+        return 0.0 if power == 0.0 else -float((slope * difference[:, :6]).sum()) / power
+
+    def average(self, channels: slice) -> PeriodAverage:
+        """Mean and covariance of some channels, as `signals.average_periods` gives them."""
+        if self.count < 2:
+            raise SignalError(f'averaging needs at least two periods, found {self.count}')
+        squares = 0.5 * (self._squares + self._squares.T)
+        covariance = squares[channels, channels] / (len(self._mean) * (self.count - 1))
+        return PeriodAverage(self._mean[:, channels].copy(), covariance, self.count)
+
+    def phased(
+        self, fundamental_hz: float
+    ) -> tuple[PeriodAverage, PeriodAverage, PhasedForces] | None:
+        """Lengths and forces of the newest periods at their own moments, where off the grid."""
+        if len(self._raw) < 2 or all(raw.on_grid for raw in self._raw):
+            return None
+        stamps = [k / fundamental_hz + raw.times for k, raw in enumerate(self._raw)]
+        return average_phases(
+            np.concatenate(stamps),
+            np.concatenate([raw.values for raw in self._raw]),
+            fundamental_hz,
+            len(self._mean),
+            np.arange(len(self._raw)),
+            self._mean,
+        )

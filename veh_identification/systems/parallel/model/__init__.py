@@ -1,0 +1,1 @@
+"""Geometry, kinematics and dynamics of six-legged robots."""

@@ -1,0 +1,1 @@
+"""From bags to whole periods of leg lengths and forces."""

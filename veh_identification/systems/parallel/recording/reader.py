@@ -1,0 +1,308 @@
+"""From a recording of `joint_states` to whole periods of leg lengths and forces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from veh_identification.errors import BagError, SignalError
+from veh_identification.signals import (
+    TimeSeries,
+    check_fundamental,
+    clean,
+    guess_fundamental,
+)
+from veh_identification.signals.hygiene import SampleReport
+from veh_identification.signals.periodic import Fundamental
+from veh_identification.systems.parallel.model.geometry import LEGS
+from veh_identification.systems.parallel.processing import PeriodicRecord, average_record
+from veh_identification.systems.parallel.recording.phases import average_phases
+from veh_identification.types import Array
+
+TOPIC = 'joint_states'
+# The fundamental is sought on at most so many samples: lines of a few hertz need no more.
+SEARCH_SAMPLES = 1500
+LENGTH_HARMONICS = 3
+ODD_FACTOR = 5.0
+#: Motion over the noise of a sample below which a leg stands still.
+STILL_FACTOR = 2.0
+#: Messages without all numbers that a recording may lose without harm.
+HARMLESS_SHARE = 0.1
+#: Samples that may be missing where the fundamental is not known either.
+LOST_STEPS = 100
+#: A gap may last this share of the fastest excited cycle: the lengths hardly bend within it.
+GAP_SHARE = 0.05
+#: Scatter of the periods over the motion above which the motion does not repeat.
+REPEAT_SHARE = 0.05
+
+
+def read_legs(
+    bag: str | Path, topic: str = TOPIC, progress: Callable[[int, int], None] | None = None
+) -> TimeSeries:
+    """Lengths and forces of the six legs, (N, 12), from a bag."""
+    from veh_identification.runtime.bags import read_columns
+
+    paths = [f'{field}[{leg}]' for field in ('position', 'effort') for leg in LEGS]
+    columns = read_columns(bag, {topic: paths}, progress=progress)[topic]
+    values = np.column_stack([columns.values.get(p, np.full(len(columns), np.nan)) for p in paths])
+    missing = ~np.isfinite(values).any(axis=0)
+    if missing.any():
+        k = int(np.argmax(missing))
+        what = 'position (length)' if k < 6 else 'effort (force)'
+        raise BagError(
+            f'{bag}, topic {topic}: no message gives the {what} of {LEGS[k % 6]}; '
+            f'leg_1 to leg_6 are needed'
+        )
+    units = ['m'] * 6 + ['N'] * 6
+    return TimeSeries.from_nanoseconds(columns.stamps_ns, values, paths, units, label=str(bag))
+
+
+def periodic_record(
+    series: TimeSeries,
+    fundamental_hz: float | None = None,
+    harmonics: int = 5,
+    skip_periods: int = 0,
+) -> PeriodicRecord:
+    """Average a recording over its periods.
+
+    Without a fundamental the strongest repetition is taken. A nominal fundamental that is off is
+    replaced by the one found in the data (with a warning). Samples that do not fall on one grid of
+    phases are averaged at their own moments (see `phases`). Periods that move unlike the others (a
+    run-in, a stop) are left out, and said.
+    """
+    cleaned, report = clean(series, max_gap=np.inf)
+    warnings, notes = _hygiene(report)
+    if len(cleaned) < 4:
+        raise SignalError(
+            f'{series.label}: {len(cleaned)} of {len(series)} messages give the position and the '
+            'effort of all six legs, which is no recording'
+        )
+    stamps, values = cleaned.stamps - cleaned.stamps[0], cleaned.values
+    step = cleaned.median_period
+    _require_motion(series.label, values)
+    nominal = fundamental_hz or _guess(series.label, stamps, values[:, :6], step)
+    _require_two_periods(series.label, stamps, step, nominal, skip_periods)
+    notes += _judge_gaps(series.label, stamps, step, nominal, harmonics, [*warnings, *notes])
+    found = _check(stamps, values, step, nominal, harmonics)
+    if fundamental_hz is not None and found.warning:
+        warnings.append(f'{series.label}: {found.warning}; the found one is used')
+    told = fundamental_hz is not None and not found.leaks
+    fundamental = nominal if told else found.frequency_hz
+    cut = _cut(stamps, values, step, fundamental)
+    kept, odd = _even_periods(series.label, cut.table, skip_periods, fundamental)
+    if odd and not told:  # they pulled at the fundamental too
+        used = ~np.isin((stamps * fundamental).astype(int), [*range(skip_periods), *odd])
+        fundamental = _check(stamps[used], values[used], step, fundamental, harmonics).frequency_hz
+        cut = _cut(stamps, values, step, fundamental)
+        kept = kept[kept < len(cut.table)]
+    for k, rms in odd.items():
+        text = (
+            f'{series.label}: period {k} differs from the others by {rms:.3g} m rms, more than '
+            f'{ODD_FACTOR:g} times as much as usual: left out'
+        )
+        # Before the first even period it is the run-in, which is nothing to worry about.
+        (notes if k < kept[0] else warnings).append(text)
+    record = _averaged(
+        cut,
+        stamps,
+        values,
+        kept,
+        fundamental,
+        series.label,
+        int(cleaned.stamps_ns()[0]) + round(kept[0] / fundamental * 1e9),
+    )
+    _require_repetition(record)
+    return replace(record, warnings=tuple(warnings), notes=tuple(notes))
+
+
+def _hygiene(report: SampleReport) -> tuple[list[str], list[str]]:
+    """Warnings and harmless notes on messages that could not be used."""
+    lost = report.non_finite_values
+    if not lost:
+        return ([] if report.clean else report.sentences()), []
+    channels = [name for name, count in report.non_finite_by_channel.items() if count == lost]
+    named = ', '.join(channels[:2]) + (f' and {len(channels) - 2} more' * (len(channels) > 2))
+    text = (
+        f'{report.label}: {lost} of {report.samples_in} messages lack a number'
+        f'{f" ({named})" if named else ""} and are left out'
+    )
+    rest = replace(report, non_finite_values=0, non_finite_by_channel={}).sentences()
+    return (rest, [text]) if lost < HARMLESS_SHARE * report.samples_in else ([text, *rest], [])
+
+
+def _require_motion(label: str, values: Array) -> None:
+    """Refuse a robot that stands still, and sensors that always say the same."""
+    lengths = values[:, :6]
+    noise = np.sqrt(np.square(np.diff(lengths, axis=0)).mean(axis=0) / 2.0)
+    # White noise alone has this ratio at one; a motion of a few hertz moves little per sample.
+    if (lengths.std(axis=0) <= STILL_FACTOR * noise + 1e-12).all():
+        raise SignalError(
+            f'{label}: the robot stands still, no leg moves by more than its noise '
+            f'({lengths.std(axis=0).max():.3g} m rms)'
+        )
+    same = np.flatnonzero(np.ptp(values, axis=0) == 0.0)
+    if len(same):
+        what, unit = ('position (length)', 'm') if same[0] < 6 else ('effort (force)', 'N')
+        raise SignalError(
+            f'{label}: the {what} of {LEGS[same[0] % 6]} is {values[0, same[0]]:g} {unit} in '
+            'every message'
+        )
+
+
+def _guess(label: str, stamps: Array, lengths: Array, step: float) -> float:
+    gaps = np.diff(stamps)
+    if gaps.max() > LOST_STEPS * step:
+        raise SignalError(
+            f'{label}: samples are missing, a gap of {gaps.max():.4g} s at '
+            f'{stamps[int(np.argmax(gaps))]:.4g} s'
+        )
+    # Equal steps for the autocorrelation, whatever the stamps do.
+    grid = np.arange(int(stamps[-1] / step) + 1) * step
+    even = np.stack([np.interp(grid, stamps, column) for column in lengths.T], axis=1)
+    try:
+        return guess_fundamental(even, 1.0 / step)
+    except SignalError as error:
+        raise SignalError(f'{label}: {error}') from None
+
+
+def _check(
+    stamps: Array, values: Array, step: float, nominal: float, harmonics: int
+) -> Fundamental:
+    stride = max(1, len(stamps) // SEARCH_SAMPLES)
+    # Lengths bend the pose's harmonics into further ones; left out, they would shift the fit.
+    lines = min(LENGTH_HARMONICS * harmonics, int(0.4 / (step * stride) / nominal))
+    return check_fundamental(stamps[::stride], values[::stride, :6], nominal, max(lines, 1))
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Periods of equal samples (periods, N, 12), and whether these are the raw samples."""
+
+    table: Array
+    raw: bool
+
+
+def _cut(stamps: Array, values: Array, step: float, fundamental: float) -> _Cut:
+    count = round(1.0 / (fundamental * step))
+    whole = len(stamps) // count
+    grid = np.arange(len(stamps)) / (fundamental * count)
+    # Half a percent of a step of accumulated or single deviation is below every sensor's noise.
+    if whole >= 2 and np.abs(stamps - grid)[: whole * count].max() < 0.005 * step:
+        return _Cut(values[: whole * count].reshape(whole, count, -1), True)
+    whole = int((round(stamps[-1] * fundamental * count) + 1) / count)
+    grid = np.arange(whole * count) / (fundamental * count)
+    even = np.stack([np.interp(grid, stamps, column) for column in values.T], axis=1)
+    return _Cut(even.reshape(whole, count, -1), False)
+
+
+def _even_periods(
+    label: str, table: Array, skipped: int, fundamental: float
+) -> tuple[NDArray[np.intp], dict[int, float]]:
+    """Periods to average, and those that move unlike them with how much they differ [m rms]."""
+    periods = np.arange(skipped, len(table))
+    if len(periods) < 2:
+        raise SignalError(
+            f'{label}: at least two periods of {1.0 / fundamental:.6g} s are needed after '
+            f'{skipped} skipped, found {max(len(periods), 0)}'
+        )
+    if len(periods) < 3:
+        return periods, {}
+    lengths = table[skipped:, :, :6]
+    rms = np.sqrt(np.square(lengths - np.median(lengths, axis=0)).mean(axis=(1, 2)))
+    odd = rms > ODD_FACTOR * np.median(rms) + 1e-9
+    if (~odd).sum() < 2:
+        odd[:] = False
+    return periods[~odd], {int(k): float(v) for k, v in zip(periods[odd], rms[odd], strict=True)}
+
+
+def _averaged(
+    cut: _Cut,
+    stamps: Array,
+    values: Array,
+    kept: NDArray[np.intp],
+    fundamental: float,
+    label: str,
+    begin_ns: int,
+) -> PeriodicRecord:
+    table = cut.table[kept]
+    count = table.shape[1]
+    if cut.raw:
+        flat = table.reshape(-1, table.shape[2])
+        return average_record(
+            flat[:, :6], flat[:, 6:], count, fundamental, source=label, start_ns=begin_ns
+        )
+    lengths, forces, phased = average_phases(
+        stamps, values, fundamental, count, kept, table.mean(axis=0)
+    )
+    return PeriodicRecord(
+        lengths,
+        forces,
+        count * fundamental,
+        fundamental,
+        source=label,
+        start_ns=begin_ns,
+        phased=phased,
+    )
+
+
+def _require_repetition(record: PeriodicRecord) -> None:
+    """Averaging something that does not repeat would make a motion that never was."""
+    scatter = float(np.sqrt(np.trace(record.lengths.covariance) / 6.0))
+    motion = float(record.lengths.mean.std(axis=0).max())
+    if scatter > REPEAT_SHARE * motion:
+        raise SignalError(
+            f'{record.source}: the motion does not repeat: periods of '
+            f'{1.0 / record.fundamental_hz:.6g} s differ by {scatter:.3g} m rms where the legs '
+            f'move by {motion:.3g} m rms'
+        )
+
+
+def _require_two_periods(
+    label: str, stamps: Array, step: float, fundamental: float, skipped: int
+) -> None:
+    duration = float(stamps[-1]) + step
+    if duration * fundamental < (2 + skipped) * (1.0 - 1e-6):
+        raise SignalError(
+            f'{label}: at least two periods of {1.0 / fundamental:.6g} s are needed'
+            f'{f" after {skipped} skipped" if skipped else ""}, the recording lasts '
+            f'{duration:.6g} s ({duration * fundamental:.3g} periods)'
+        )
+
+
+def _judge_gaps(
+    label: str,
+    stamps: Array,
+    step: float,
+    fundamental: float,
+    harmonics: int,
+    findings: list[str],
+) -> list[str]:
+    """Refuse gaps in which the motion is not known; say that there are shorter ones."""
+    gaps = np.diff(stamps)
+    longest = float(gaps.max())
+    if longest <= 1.5 * step:
+        return []
+    if longest <= max(GAP_SHARE / (harmonics * fundamental), 2.5 * step):
+        return [
+            f'{label}: {int((gaps > 1.5 * step).sum())} gaps of up to {longest:.3g} s '
+            f'(samples come every {step:.3g} s)'
+        ]
+    whole = int((stamps[-1] + step) * fundamental + 1e-6)
+    edges = (np.arange(whole + 1) - 1e-3 * step * fundamental) / fundamental
+    counts = np.histogram(stamps, edges)[0]
+    usual = int(np.argmax(counts == np.sort(counts)[len(counts) // 2]))
+    # Periods that are no whole number of samples long differ by one, which is no fault.
+    odd = np.flatnonzero(np.abs(counts - counts[usual]) > 1)
+    what = 'samples are missing'
+    if len(odd):
+        what = (
+            f'unequal periods: period {usual} has {counts[usual]} samples, period {odd[0]} has '
+            f'{counts[odd[0]]}'
+        )
+    at = stamps[int(np.argmax(gaps))]
+    why = ''.join(f'; {finding.removeprefix(f"{label}: ")}' for finding in findings)
+    raise SignalError(f'{label}: {what} (a gap of {longest:.4g} s at {at:.4g} s{why})')

@@ -1,0 +1,1 @@
+"""What the identification of a parallel robot leaves."""

@@ -1,0 +1,1 @@
+"""The errorEKF of a car."""

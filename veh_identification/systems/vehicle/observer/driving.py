@@ -1,0 +1,95 @@
+"""What drives the car: held torques and pressure, a smooth rack, and which of them are known."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from veh_identification.observation.streaming.arrivals import NANOSECONDS, Item, stream_of
+from veh_identification.systems.vehicle.model.vehicle import Inputs
+
+#: Input streams and what is done while one of them is missing.
+INPUTS = {
+    'torque': 'no drive torque: the unknown force is estimated instead',
+    'pressure': 'no brake pressure: the unknown force is estimated instead',
+    'rack': 'no steering: the rack stays where it is and the yaw moment is estimated',
+}
+# Bandwidth of the filter that turns rack samples into a smooth travel [rad/s].
+RACK_BANDWIDTH = 60.0
+
+
+class RackFollower:
+    """Critically damped follower (trapezoidal): travel, rate and acceleration."""
+
+    def __init__(self, dt: float, travel: float = 0.0) -> None:
+        self.dt = dt
+        self.travel, self.rate, self.second = travel, 0.0, 0.0
+
+    def step(self, target: float) -> tuple[float, float, float]:
+        """One step towards the target."""
+        dt, w = self.dt, RACK_BANDWIDTH
+        # a1 = w^2 (target - x1) - 2 w v1 with v1, x1 by the trapezoidal rule, solved for a1
+        v0 = self.rate + 0.5 * dt * self.second
+        x0 = self.travel + dt * self.rate + 0.25 * dt * dt * self.second
+        a1 = (w * w * (target - x0) - 2.0 * w * v0) / (1.0 + w * dt + 0.25 * w * w * dt * dt)
+        self.rate, self.travel = v0 + 0.5 * dt * a1, x0 + 0.25 * dt * dt * a1
+        self.second = a1
+        return self.travel, self.rate, self.second
+
+
+class Driving:
+    """Holds the last sample of each input; one that is silent too long counts as missing.
+
+    `present` names the inputs that are known at the start.
+    """
+
+    def __init__(
+        self, dt: float, rack: float, present: set[str], origin_ns: int, timeout: float = 0.5
+    ) -> None:
+        self.missing = {name for name in INPUTS if name not in present}
+        self._timeout_ns = round(timeout * NANOSECONDS)
+        self._last_ns = dict.fromkeys(present, origin_ns)
+        self._follower = RackFollower(dt, rack)
+        self._pending: deque[Item] = deque()
+        self._torques = [0.0] * 4
+        self._pressure, self._rack = 0.0, rack
+
+    def push(self, item: Item) -> None:
+        """Take a sample; they come in order, belated ones excepted."""
+        self._pending.append(item)
+
+    def at(self, end_ns: int) -> Inputs:
+        """Inputs of the step that ends at this time; `missing` is brought up to date."""
+        pending = self._pending
+        while pending and pending[0].time_ns <= end_ns + 1:
+            self._take(pending.popleft())
+        oldest = end_ns - self._timeout_ns
+        if self.missing or min(self._last_ns.values(), default=oldest) < oldest:
+            self._look(oldest)
+        a, b, c, d = self._torques
+        return Inputs((a, b, c, d), self._pressure, *self._follower.step(self._rack))
+
+    def _look(self, oldest_ns: int) -> None:
+        """Which inputs have been silent for too long; their values no longer hold."""
+        self.missing = {
+            name for name in INPUTS if self._last_ns.get(name, oldest_ns - 1) < oldest_ns
+        }
+        if 'torque' in self.missing:
+            self._torques = [0.0] * 4
+        if 'pressure' in self.missing:
+            self._pressure = 0.0
+
+    def _take(self, item: Item) -> None:
+        name = stream_of(item.key)
+        if item.time_ns < self._last_ns.get(name, item.time_ns):
+            return  # belated: a newer one is in use
+        self._last_ns[name] = item.time_ns
+        if name == 'torque':
+            # a message may name some of the wheels only
+            self._torques = [
+                new if new == new else old
+                for new, old in zip(item.payload, self._torques, strict=True)
+            ]
+        elif name == 'pressure':
+            self._pressure = item.payload[0]
+        else:
+            self._rack = item.payload[0]

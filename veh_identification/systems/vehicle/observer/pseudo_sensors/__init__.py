@@ -1,0 +1,1 @@
+"""Constraints of the model that enter like measurements."""

@@ -1,0 +1,69 @@
+"""Speed of a wheel that rolls: cars whose wheel torques are unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from veh_identification.errors import ParameterError
+from veh_identification.observation import Model, Parameter, Reading
+from veh_identification.observation.sensors.base import variances, weights
+from veh_identification.types import Array
+
+
+class RollingWheel:
+    """Spin rate = speed of the hub along the wheel over its radius, which is an error state.
+
+    The direction of the wheel is that of the model (`forward`: its first coordinate in the model),
+    so a steered wheel measures along its own plane. Unknown drive and brake forces make it slip,
+    for as long as they last: `slip` (deviation over the speed, time [s]) is an error state too.
+    """
+
+    size = 1
+    order = 1
+    wrap = False
+
+    def __init__(
+        self,
+        name: str,
+        hub: Sequence[float],
+        forward: int,
+        radius: float,
+        deviation: float,
+        slip: tuple[float, float],
+        *,
+        radius_deviation: float,
+        radius_walk: float = 0.0,
+        delay: float = 0.0,
+    ) -> None:
+        if not (math.isfinite(radius) and radius > 0.0):
+            raise ParameterError(
+                f'sensor {name!r}: the wheel radius must be positive, found {radius}'
+            )
+        self.name, self.delay = name, delay
+        self._forward, self._w = forward, weights(name, hub)
+        self._variance = variances(name, deviation, 1)[0]
+        self.parameters: tuple[Parameter, ...] = (
+            Parameter('radius', radius, radius_deviation, radius_walk),
+            Parameter('slip', 0.0, slip[0], correlation_time=slip[1]),
+        )
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        radius = float(parameters[0]) / (1.0 + float(parameters[1]))
+        view = model.body('chassis', 1)
+        f, D, w = view.values, view.derivatives, self._w
+        wheel = model.vehicle.model.q[self._forward : self._forward + 3]  # type: ignore[attr-defined]
+        # the wheel turns with the chassis: its direction in chassis axes is an input
+        local = f[0, 3:12].reshape(3, 3) @ wheel
+        velocity = w @ f[1].reshape(4, 3)
+        rate = w @ D[1].reshape(4, -1)
+        place = w @ D[0].reshape(4, -1)
+        n = D.shape[2]
+        turned = (local @ D[0, 3:12].reshape(3, -1)).reshape(3, n)
+        reading.value[0] = float(wheel @ velocity) / radius
+        reading.z[0] = (wheel @ rate.reshape(3, n) + velocity @ turned) / radius
+        reading.zd[0] = wheel @ place.reshape(3, n) / radius
+        reading.parameters[0, 0] = -reading.value[0] / float(parameters[0])
+        reading.parameters[0, 1] = reading.value[0] / (1.0 + float(parameters[1]))
+        reading.variance[0] = self._variance

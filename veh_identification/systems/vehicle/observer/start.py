@@ -1,0 +1,249 @@
+"""Where the observer starts: pose, speed and gyro bias from the first part of a recording.
+
+Nothing but the recording itself may be known: the heading follows from the course over ground,
+carried back to the start with the gyroscope, whose bias comes from a standstill or from the
+course itself; the position follows from the first fix, carried back with wheels and gyroscope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.integrate import cumulative_trapezoid
+from scipy.spatial.transform import Rotation
+
+from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.model.road import road_height
+from veh_identification.systems.vehicle.recording.reader import Recording
+from veh_identification.types import Array
+
+MOVING = 1.0  # course means heading above this speed [m/s]
+STANDING = 0.1  # a wheel that turns slower stands [rad/s]
+LONG_ENOUGH = 0.5  # of a standstill for a gyro bias [s]
+COURSE_SPAN = 10.0  # of driving from which heading and bias are fitted [s]
+BASE = 1.0  # between two fixes that make a course where no velocity is measured [s]
+NOWHERE = 1e4  # deviation of a place before the first fix [m]
+CARRIED = 0.01  # error of the way carried with wheels, over the way
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the observer starts and how sure that is."""
+
+    position: Array
+    yaw: float
+    velocity: Array
+    yaw_rate: float
+    position_deviation: float
+    yaw_deviation: float
+    rack: float
+    gyro_bias: Array = field(default_factory=lambda: np.zeros(3))  # in base axes
+    gyro_bias_deviation: float | None = None  # None: as the configuration says
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """Gyroscope in base axes and forward speed over the recording's first part."""
+
+    time: Array
+    rates: Array  # (N, 3) bias removed
+    turned: Array  # yaw since the start
+    speed: Array  # forward speed from the wheels, NaN without
+    bias: Array
+    bias_deviation: float | None
+
+    def yaw_at(self, time: Array | float) -> Array:
+        return np.asarray(
+            np.interp(time, self.time, self.turned) if self.time.size else np.zeros_like(time),
+            dtype=float,
+        )
+
+    def speed_at(self, time: Array | float) -> Array:
+        return np.asarray(
+            np.interp(time, self.time, self.speed)
+            if self.time.size
+            else np.full_like(time, np.nan),
+            dtype=float,
+        )
+
+
+def _wheel_speed(car: Configuration, recording: Recording) -> tuple[Array, Array]:
+    """Times and mean forward speed of the wheels [m/s]."""
+    series = recording.wheel_rate
+    if not len(series):
+        return np.zeros(0), np.zeros(0)
+    good = np.isfinite(series.value).any(axis=1)
+    mean = np.nanmean(series.value[good], axis=1)
+    return series.time[good], np.asarray(mean * car.geometry.wheel_radius, dtype=float)
+
+
+def _motion(car: Configuration, recording: Recording) -> _Motion:
+    gyro = recording.gyro
+    time, speed = _wheel_speed(car, recording)
+    if not len(gyro):
+        grid = time if time.size else np.zeros(0)
+        return _Motion(
+            grid, np.zeros((grid.size, 3)), np.zeros(grid.size), speed, np.zeros(3), None
+        )
+    mounting = Rotation.from_euler('xyz', car.sensors.imu.rpy).as_matrix()
+    rates = gyro.value @ mounting.T
+    forward = np.interp(gyro.time, time, speed) if time.size else np.full(gyro.time.size, np.nan)
+    bias, deviation = np.zeros(3), None
+    if car.sensors.imu.gyroscope_bias > 0.0 and time.size:
+        moving = np.flatnonzero(np.abs(forward) > STANDING * car.geometry.wheel_radius)
+        until = gyro.time[moving[0]] if moving.size else gyro.time[-1]
+        still = gyro.time < until - 0.2
+        if still.any() and gyro.time[still][-1] - gyro.time[0] > LONG_ENOUGH:
+            bias = np.median(rates[still], axis=0)
+            deviation = max(1e-3, car.sensors.imu.gyroscope / np.sqrt(still.sum()))
+    rates = rates - bias
+    turned = cumulative_trapezoid(rates[:, 2], gyro.time, initial=0)
+    return _Motion(gyro.time, rates, turned, forward, bias, deviation)
+
+
+def _courses(car: Configuration, recording: Recording) -> tuple[Array, Array, float]:
+    """Times, velocities over ground and their deviation, from `gps/vel` or from fixes."""
+    gps = car.sensors.gps
+    if len(recording.velocity):
+        return (
+            recording.velocity.time - gps.velocity_delay,
+            recording.velocity.value,
+            gps.velocity,
+        )
+    fix = recording.fix
+    if len(fix) < 2:
+        return np.zeros(0), np.zeros((0, 2)), gps.deviation
+    after = np.searchsorted(fix.time, fix.time + BASE)
+    first = np.flatnonzero(after < len(fix))
+    last = after[first]
+    gap = fix.time[last] - fix.time[first]
+    first, last, gap = first[gap < 2 * BASE], last[gap < 2 * BASE], gap[gap < 2 * BASE]
+    velocity = (fix.value[last, :2] - fix.value[first, :2]) / gap[:, None]
+    # errors of neighbouring fixes are mostly equal
+    return (0.5 * (fix.time[first] + fix.time[last]), velocity, min(gps.deviation, 0.5) / BASE)
+
+
+def _heading(
+    car: Configuration, recording: Recording, motion: _Motion
+) -> tuple[float, float, Array, float | None] | None:
+    """Yaw at the start, its deviation, gyro bias and its deviation; None when it never moves."""
+    time, velocity, noise = _courses(car, recording)
+    if not time.size:
+        return None
+    speed = np.hypot(velocity[:, 0], velocity[:, 1])
+    moving = np.flatnonzero((speed > max(MOVING, 15.0 * noise)) & (time >= 0.0))
+    if not moving.size:
+        moving = np.flatnonzero((speed > max(MOVING, 5.0 * noise)) & (time >= 0.0))
+    if not moving.size:
+        return None
+    begin = time[moving[0]]
+    chosen = moving[time[moving] <= begin + COURSE_SPAN]
+    t = time[chosen]
+    backwards = motion.speed_at(t) < -0.5 * MOVING
+    course = np.arctan2(velocity[chosen, 1], velocity[chosen, 0]) + np.pi * backwards
+    offset = course - motion.yaw_at(t)
+    offset = offset[0] + np.angle(np.exp(1j * (offset - offset[0])))  # no whole turns
+    bias, deviation = motion.bias.copy(), motion.bias_deviation
+    angle_noise = max(0.03, 2.0 * noise / float(np.median(speed[chosen])))
+    unknown = car.sensors.imu.gyroscope_bias if deviation is None else deviation
+    if deviation is None and car.sensors.imu.gyroscope_bias > 0.0 and t[-1] - t[0] > 3.0:
+        slope, _ = np.polyfit(t - t[0], offset, 1)
+        bias[2] -= slope  # the gyroscope turned faster than the course: offset falls
+        offset = offset - slope * (t - t[0])
+        # sideslip and lever arm make neighbouring courses err alike: as if there were ten
+        deviation = unknown = float(np.sqrt(12.0 / 10.0) * angle_noise / (t[-1] - t[0]))
+        yaw = float(np.median(offset[:20])) - slope * begin
+    else:
+        yaw = float(np.median(offset[:20]))
+    return yaw, float(np.hypot(angle_noise, unknown * begin)), bias, deviation
+
+
+def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: Array) -> Array:
+    """Way (2) from the start to a time, with wheels and gyroscope or with the first velocity."""
+    inside = motion.time <= until
+    if inside.sum() < 2 or not np.isfinite(motion.speed[inside]).all():
+        return np.asarray(velocity * until, dtype=float)
+    time = motion.time[inside]
+    heading = yaw + motion.turned[inside] - extra * time
+    parts = np.stack([np.cos(heading), np.sin(heading)], axis=1) * motion.speed[inside, None]
+    return np.asarray(np.trapezoid(parts, time, axis=0), dtype=float)
+
+
+def _velocity(recording: Recording, motion: _Motion, yaw: float) -> Array:
+    """Velocity at the first message [m/s]."""
+    if motion.time.size and np.isfinite(motion.speed[:5]).all():
+        forward = float(np.median(motion.speed[:5]))
+        return forward * np.array([np.cos(yaw), np.sin(yaw)])
+    if not len(recording.velocity):
+        return np.zeros(2)
+    return np.asarray(np.median(recording.velocity.value[:5], axis=0), dtype=float)
+
+
+def _yaw_rate(
+    car: Configuration,
+    recording: Recording,
+    motion: _Motion,
+    bias: Array,
+    bias_deviation: float | None,
+) -> float:
+    """Yaw rate at the start: gyroscope, or the rear wheels when its bias is not known."""
+    wheels = recording.wheel_rate
+    if len(wheels) and car.sensors.imu.gyroscope_bias > 0.0 and bias_deviation is None:
+        gap = wheels.value[:20, 3] - wheels.value[:20, 2]
+        if np.isfinite(gap).any():
+            return float(
+                np.nanmedian(gap)
+                * car.geometry.wheel_radius
+                / (2.0 * car.geometry.half_track_rear)
+            )
+    if not len(recording.gyro):
+        return 0.0
+    return float(np.median(motion.rates[:5, 2])) - float(bias[2] - motion.bias[2])
+
+
+def find_start(car: Configuration, recording: Recording) -> Start:
+    """Pose and velocity at the first message, from configuration, fixes, course and gyro."""
+    o, gps = car.observer, car.sensors.gps
+    motion = _motion(car, recording)
+    bias, bias_deviation = motion.bias, motion.bias_deviation
+    yaw, yaw_deviation = o.initial_yaw, float(o.position_deviation[2])
+    if yaw is None:
+        found = _heading(car, recording, motion)
+        if found is None:
+            recording.notes.append('heading at the start is unknown: east is assumed')
+            yaw, yaw_deviation = 0.0, 1.0
+        else:
+            yaw, yaw_deviation, bias, bias_deviation = found
+    velocity = _velocity(recording, motion, yaw)
+    if np.hypot(*velocity) < max(MOVING, 3.0 * gps.velocity) and not len(recording.wheel_rate):
+        velocity = np.zeros(2)
+    yaw_rate = _yaw_rate(car, recording, motion, bias, bias_deviation) if velocity.any() else 0.0
+    position, deviation = np.zeros(2), float(o.position_deviation[0])
+    if o.initial_yaw is None and not len(recording.fix):
+        deviation = NOWHERE
+    if len(recording.fix):
+        time = float(recording.fix.time[0]) - gps.delay
+        way = _carried(motion, yaw, float(bias[2] - motion.bias[2]), time, velocity)
+        turn = float(motion.yaw_at(time)) - float(bias[2] - motion.bias[2]) * time
+        co, si = np.cos(yaw + turn), np.sin(yaw + turn)
+        arm = np.array([[co, -si], [si, co]]) @ np.array(gps.position[:2])
+        first = recording.fix.value[0, :2] - arm - way
+        # a start that the configuration knows counts as long as the first fix agrees with it
+        spread = max(
+            gps.deviation,
+            float(
+                np.sqrt(
+                    recording.fix.variance[0, 0] if recording.fix.variance is not None else 0.0
+                )
+            ),
+        )
+        spread = float(np.hypot(spread, (CARRIED + yaw_deviation) * np.hypot(*way)))
+        if o.initial_yaw is None or np.hypot(*first) > max(1.0, 5.0 * spread):
+            position, deviation = first, spread
+    height = road_height(car.road.table(), position[0], position[1])[0]
+    place = np.array([*position, height + car.geometry.wheel_radius])
+    rack = float(np.mean(recording.rack.value[:10])) if len(recording.rack) else 0.0
+    return Start(
+        place, yaw, velocity, yaw_rate, deviation, yaw_deviation, rack, bias, bias_deviation
+    )

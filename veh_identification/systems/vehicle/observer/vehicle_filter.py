@@ -1,0 +1,235 @@
+"""The errorEKF of a car: it finds place and heading, and its parameters go to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from veh_identification.errors import EstimationError
+from veh_identification.observation import (
+    ErrorEKF,
+    ErrorEKFSettings,
+    Innovation,
+    Measurement,
+    Sensor,
+)
+from veh_identification.observation.error_ekf import Snapshot
+from veh_identification.observation.sequential import wrap_angle
+from veh_identification.systems.vehicle.configuration import CORNERS
+from veh_identification.systems.vehicle.observer.observed import CHASSIS, YAW, ObservedVehicle
+from veh_identification.types import Array
+
+UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
+UNKNOWN_PLACE = 100.0  # beyond this deviation the first fix sets the place [m]
+ALIGN_SPEED = 1.0  # course means heading above this speed [m/s]
+SPEED_NOISE = 0.3  # of satellite velocities, as far as the course is concerned [m/s]
+ALIGN_DISTANCE = 5.0  # and between fixes so far apart [m]
+SIDESLIP = 0.05  # how far course and heading may differ [rad]
+LARGEST_TURN = 0.2  # of the car in one correction [rad]
+FAST = 5.0  # above this speed estimated side forces last [m/s]
+FOUND_PLACE = 3.0  # deviation of a place that the first fix set [m]
+
+
+@njit(cache=True, nogil=True)
+def fade_side_forces(P: Array, first: int, side: Array, lost: float) -> None:
+    """Covariance after the acceleration errors along `side` and of yaw lose a part.
+
+    `first`: place of the acceleration errors, which begin with x, y, z, yaw.
+    """
+    for _ in range(2):  # rows, then columns of the transpose: A P A^T
+        for j in range(P.shape[0]):
+            along = lost * (side[0] * P[first, j] + side[1] * P[first + 1, j])
+            P[first, j] -= along * side[0]
+            P[first + 1, j] -= along * side[1]
+            P[first + 3, j] *= 1.0 - lost
+        P = P.T
+
+
+@dataclass
+class Bearings:
+    """What is known of place and heading so far."""
+
+    placed: bool
+    aligned: bool
+    anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
+
+
+class VehicleErrorEKF(ErrorEKF):
+    """`ErrorEKF` over an `ObservedVehicle`.
+
+    A heading that is not known at all is left alone until satellites see the car move, and is
+    then set at once; a place that is not known is set by the first fix.
+
+    `leak` [1/s] lets estimated side forces and yaw moments of a slow car fade. Tyres hold a slow
+    car within milliseconds, which the integrator (54) does not know: it would take their answer
+    to any correction for a missing force, cancel it, and the car would slide away.
+    """
+
+    def __init__(
+        self,
+        model: ObservedVehicle,
+        sensors: Sequence[Sensor],
+        settings: ErrorEKFSettings,
+        antenna: Sequence[float] = (0.0, 0.0, 0.0),
+        time: float = 0.0,
+        leak: float = 0.0,
+    ) -> None:
+        super().__init__(model, sensors, settings, time)
+        self.vehicle = model.vehicle
+        self._antenna = np.asarray(antenna, dtype=float)
+        self._leak = leak if self.orders == 3 else 0.0
+        names = self.parameter_names
+        self._radii = [
+            (i, names.index(f'wheel_{c}.radius'))
+            for i, c in enumerate(CORNERS)
+            if f'wheel_{c}.radius' in names
+        ]
+        self._height = names.index('gps.height') if 'gps.height' in names else None
+        self._yaw_variance = float(self.P[YAW, YAW])
+        self.bearings = Bearings(
+            float(self.P[0, 0]) < UNKNOWN_PLACE**2, self._yaw_variance < UNKNOWN_YAW**2
+        )
+
+    def predict(self, dt: float, inputs: Any = None) -> None:
+        """`ErrorEKF.predict`; side forces of a slow car fade."""
+        super().predict(dt, inputs)
+        if self._leak > 0.0:
+            self._fade(dt)
+
+    def _fade(self, dt: float) -> None:
+        model = self.vehicle.model
+        yaw = model.q[CHASSIS - 1]
+        side = np.array([-np.sin(yaw), np.cos(yaw)])
+        speed = (model.qd[0] * side[1] - model.qd[1] * side[0]) / FAST
+        if abs(speed) >= 1.0:
+            return
+        lost = 1.0 - float(np.exp(-self._leak * (1.0 - speed * speed) * dt))
+        fade_side_forces(self.P, 2 * self.model.size, side, lost)
+        force = model.force_error
+        force[:2] -= lost * float(side @ force[:2]) * side
+        force[CHASSIS - 1] *= 1.0 - lost
+
+    def _push(self) -> None:
+        """Hand the estimated parameters to the model."""
+        for corner, index in self._radii:
+            self.vehicle.set_rolling_radius(corner, float(self.parameters[index]))
+        if self._height is not None:
+            self.vehicle.elevation = float(self.parameters[self._height])
+
+    def update(
+        self, measurements: Iterable[Measurement], dt: float | None = None
+    ) -> list[Innovation]:
+        """`ErrorEKF.update`; place and heading are found first when they are not known."""
+        bearings = self.bearings
+        if bearings.placed and bearings.aligned:
+            results = super().update(measurements, dt)
+        else:
+            listed = list(measurements)
+            for measurement in listed:
+                self._find(measurement)
+            if not bearings.aligned:
+                # nothing may correct the heading bit by bit, nor be explained by it
+                listed = [m for m in listed if m.sensor != 'gps_velocity']
+                self._forget(YAW, 0.0)
+            if not bearings.placed:
+                listed = [m for m in listed if m.sensor != 'gps']
+            results = super().update(listed, dt)
+            if not bearings.aligned:
+                self._forget(YAW, self._yaw_variance)
+        self._push()
+        return results
+
+    def _forget(self, state: int, variance: float) -> None:
+        """Give a state another variance and no correlation."""
+        self.P[state, :] = self.P[:, state] = 0.0
+        self.P[state, state] = variance
+
+    def snapshot(self) -> Snapshot:
+        """Copy of the whole observer state."""
+        return replace(super().snapshot(), more=replace(self.bearings))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot."""
+        super().restore(snapshot)
+        if snapshot.more is not None:
+            self.bearings = replace(snapshot.more)
+        self._push()
+
+    # -- place and heading ----------------------------------------------------------------------
+
+    def _find(self, measurement: Measurement) -> None:
+        value, bearings = measurement.value, self.bearings
+        if measurement.sensor not in ('gps', 'gps_velocity') or not np.all(np.isfinite(value)):
+            return
+        if measurement.sensor == 'gps_velocity':
+            speed = float(np.hypot(value[0], value[1]))
+            if speed > ALIGN_SPEED:
+                self._turn_to(value, float(np.hypot(SIDESLIP, SPEED_NOISE / speed)), speed)
+            return
+        if not bearings.placed:
+            self._set_place(value)
+        if bearings.anchor is None:
+            bearings.anchor = (float(value[0]), float(value[1]))
+        step = value[:2] - np.array(bearings.anchor)
+        if np.hypot(step[0], step[1]) > ALIGN_DISTANCE:
+            self._turn_to(step, 4.0 * SIDESLIP, 0.0)
+
+    def _set_place(self, fix: Array) -> None:
+        """Put the antenna where the fix is."""
+        frame = self.vehicle.frame()
+        delta = np.zeros(self.model.size)
+        delta[:2] = fix[:2] - frame[0, 0:2] - self._antenna @ frame[0, 3:12].reshape(3, 3)[:, :2]
+        if self._shift(delta, np.zeros(self.model.size)):
+            self.bearings.placed = True
+            for state in (0, 1):
+                self._forget(state, FOUND_PLACE**2)
+
+    def _turn_to(self, course: Array, deviation: float, speed: float) -> None:
+        """Turn the model and its velocity to the direction in which satellites see it move.
+
+        With the `speed` of the antenna its course is taken apart from that of the car.
+        """
+        if self.bearings.aligned:
+            return
+        frame = self.vehicle.frame()
+        forward = float(frame[0, 3:5] @ frame[1, 0:2])
+        swing = float(frame[0, 6:9] @ frame[1, 3:6]) * float(self._antenna[0]) if speed else 0.0
+        if abs(forward) < 0.5 * ALIGN_SPEED:  # no wheels that would know
+            forward, swing = 1.0, 0.0
+        yaw = float(np.arctan2(frame[0, 4], frame[0, 3]))
+        target = float(np.arctan2(course[1], course[0]) - np.arctan2(swing, forward))
+        turn = float(wrap_angle(target - yaw))
+        if not self._turn(turn):
+            return
+        n = self.model.size
+        self.bearings.aligned = True
+        self._forget(YAW, deviation**2)
+        # what was along east and north before meant other directions
+        blocks = (0, n, 2 * n)[: self.orders]
+        for state in [b + axis for b in blocks for axis in (0, 1)]:
+            self._forget(state, float(self.P[state, state]) + FOUND_PLACE**2)
+
+    def _turn(self, angle: float) -> bool:
+        """Turn the car with its velocity, in parts that the position problem can follow."""
+        parts = max(1, int(np.ceil(abs(angle) / LARGEST_TURN)))
+        co, si = np.cos(angle / parts), np.sin(angle / parts)
+        n = self.model.size
+        for _ in range(parts):
+            velocity = self.vehicle.frame()[1, 0:2]
+            delta, rate = np.zeros(n), np.zeros(n)
+            delta[YAW] = angle / parts
+            rate[:2] = np.array([[co, -si], [si, co]]) @ velocity - velocity
+            if not self._shift(delta, rate):
+                return False
+        return True
+
+    def _shift(self, delta: Array, rate: Array) -> bool:
+        try:
+            self.model.correct(delta, rate, np.zeros(delta.size) if self.orders == 3 else None)
+        except EstimationError:
+            return False
+        return True

@@ -1,0 +1,1 @@
+"""From bags to the samples of a car."""

@@ -1,0 +1,127 @@
+"""Topics of a car's recording as tables of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from veh_identification.errors import BagError
+from veh_identification.fusion.frames import StaticFrames
+from veh_identification.runtime.bags import BagReader, columns_of
+from veh_identification.runtime.bags.columns import Columns
+from veh_identification.systems.vehicle.configuration import CORNERS
+from veh_identification.systems.vehicle.recording.mounting import add_transforms
+from veh_identification.types import Array
+
+TOPICS = (
+    'imu/data',
+    'gps/fix',
+    'gps/vel',
+    'joint_states',
+    'brake/pressure',
+    'truth/odom',
+    'truth/joint_states',
+)
+FIX_PATHS = [
+    'latitude',
+    'longitude',
+    'altitude',
+    'status.status',
+    'position_covariance_type',
+    *(f'position_covariance[{k}]' for k in (0, 4, 8)),
+]
+STEERING = ('steering_rack', 'steering_fl', 'steering_fr', 'steering_wheel')
+#: Frames of these topics tell where their sensor sits.
+FRAMES = {'imu/data': 'imu', 'gps/fix': 'gps'}
+
+
+def vector(name: str, axes: str = 'xyz') -> list[str]:
+    """Paths of the components of a vector."""
+    return [f'{name}.{axis}' for axis in axes]
+
+
+def wheels(field: str) -> list[str]:
+    """Paths of a field of the four wheels."""
+    return [f'{field}[wheel_{corner}]' for corner in CORNERS]
+
+
+def _paths(topic: str) -> list[str] | None:
+    if topic == 'joint_states':
+        return [
+            *wheels('position'),
+            *(f'position[{j}]' for j in STEERING),
+            *wheels('velocity'),
+            *wheels('effort'),
+        ]
+    if topic == 'gps/fix':
+        return FIX_PATHS
+    if topic == 'truth/joint_states':
+        return [*wheels('position'), *wheels('velocity')]
+    return None
+
+
+class BagTables:
+    """Columns of the topics that are there; `invalid` counts messages that cannot be used."""
+
+    def __init__(self, bag: Path, progress: Callable[[int, int], None] | None) -> None:
+        self.frames, self.problems = StaticFrames(), list[str]()
+        with BagReader(bag, on_error='skip', progress=progress) as reader:
+            present = {
+                t: _paths(t)
+                for t in TOPICS
+                if f'/{t}' in reader.topics and reader.topics[f'/{t}'].count
+            }
+            self.columns: dict[str, Columns] = columns_of(reader, present) if present else {}
+            if '/tf_static' in reader.topics:
+                for item in reader.messages(['/tf_static']):
+                    self.problems += add_transforms(self.frames, item.message)
+        self.invalid: dict[str, int] = {}
+        stamps = [
+            c.stamps_ns[c.stamps_ns > 0]
+            for t, c in self.columns.items()
+            if not t.startswith('truth')
+        ]
+        if not any(s.size for s in stamps):
+            raise BagError(
+                f'{bag}: it holds none of the topics {", ".join(TOPICS[:4])} with a stamp'
+            )
+        self.start_ns = int(min(s.min() for s in stamps if s.size))
+
+    @property
+    def frame_ids(self) -> dict[str, str]:
+        """Frame of the first message of each sensor."""
+        return {
+            name: self.columns[topic].frame_ids[0]
+            for topic, name in FRAMES.items()
+            if topic in self.columns and self.columns[topic].frame_ids
+        }
+
+    def values(self, topic: str, paths: list[str]) -> Array:
+        """Values (N, columns) in the order of the recording; NaN: not there, or no stamp."""
+        columns = self.columns.get(topic)
+        if columns is None:
+            return np.zeros((0, len(paths)))
+        missing = np.full(len(columns), np.nan)
+        values = np.column_stack([columns.values.get(p, missing) for p in paths]).astype(float)
+        values[~np.isfinite(values)] = np.nan
+        values[columns.stamps_ns <= 0] = np.nan
+        return values
+
+    def table(self, topic: str, paths: list[str]) -> tuple[Array, Array]:
+        """Times [s] and values of the rows that are complete, sorted by stamp."""
+        values = self.values(topic, paths)
+        if not len(values):
+            return np.zeros(0), values
+        good = np.isfinite(values).all(axis=1)
+        time = (self.columns[topic].stamps_ns[good] - self.start_ns) * 1e-9
+        order = np.argsort(time, kind='stable')
+        return time[order], values[good][order]
+
+    def count_invalid(self, topic: str, used: int) -> None:
+        """Remember how many messages of a topic could not be used."""
+        if topic in self.columns:
+            lost = len(self.columns[topic]) - used + self.columns[topic].undecodable
+            if lost > 0:
+                self.invalid[topic] = lost

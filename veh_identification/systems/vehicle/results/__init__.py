@@ -1,0 +1,1 @@
+"""What an observer run leaves."""
