@@ -1,4 +1,4 @@
-"""Hexapod of document 002: accuracy over many trials, speed of the regressor and estimators."""
+"""Hexapod of Abdellatif 2009: accuracy over many trials, speed of the regressor and estimators."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _file(config: str | Path) -> Path:
     return find_config(config)
 
 
-# Whole commands, with all their files -----------------------------------------------------------
+# Whole commands, with all their files ------------------------------------------------------------
 
 
 def identify(
@@ -149,7 +149,7 @@ def observe(
     return text
 
 
-# Car: documents 000 and 001 ---------------------------------------------------------------------
+# Car: Venture 2006 and Venture 2002 --------------------------------------------------------------
 
 
 def load_car(config: str | Path) -> CarConfiguration:
@@ -182,7 +182,7 @@ def identify_car(
     return identify_recordings(recordings, configuration, make_options(options), validation)
 
 
-# Humanoid: document 004 -------------------------------------------------------------------------
+# Humanoid: Ayusawa 2008 --------------------------------------------------------------------------
 
 
 def identify_humanoid(
@@ -206,7 +206,7 @@ def identify_humanoid(
     return run(bags, urdf, validate, file, progress, **options)
 
 
-# Parallel robot: document 002 -------------------------------------------------------------------
+# Parallel robot: Abdellatif 2009 -----------------------------------------------------------------
 
 
 def load_parallel(config: str | Path | None = None) -> HexapodConfiguration:
@@ -256,7 +256,7 @@ def identify_parallel(
     return result
 
 
-# Vehicle observer: document 003 -----------------------------------------------------------------
+# Vehicle observer: Sinigaglia 2016 ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,7 +144,7 @@ def test_wheel_angles_turn_about_their_axes(coordinate: str, axis: int) -> None:
 
 
 def test_mixed_form_equals_the_form_with_six_virtual_joints() -> None:
-    """Section III.B.4 of document 000 on the table of document 001."""
+    """Section III.B.4 of Venture 2006 on the table of Venture 2002."""
     table = yaml.safe_load((MODELS / 'car_2002.yaml').read_text())
     lagrange = parse_mdh(table)
     chassis = {

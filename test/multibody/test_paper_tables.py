@@ -1,4 +1,4 @@
-"""The geometric tables as printed in documents 000 and 001, row by row, against config/models.
+"""The geometric tables as printed in Venture 2006 and 2002, row by row, against config/models.
 
 Each printed row is `j a(j) sigma gamma b alpha d theta r`. Joint variables are written with our
 names and lengths with those of the YAML constants; every other entry is the printed one.
@@ -18,7 +18,7 @@ from veh_identification.multibody.mdh import load_mdh
 MODELS = Path(__file__).parents[2] / 'config' / 'models'
 COLUMNS = ('gamma', 'b', 'alpha', 'd', 'theta', 'r')
 
-# Table I of document 000: the chassis and the rear left branch, all that is printed.
+# Table I of Venture 2006: the chassis and the rear left branch, all that is printed.
 # l_3 = half_track_rl, L = wheelbase_rl, z_3 = suspension_rl, beta_3 = steering_rl,
 # gamma_3 = camber_rl, zeta_3 = kingpin_rl, theta_9 = wheel_rl, z_t3 = tyre_rl.
 TABLE_I = """
@@ -34,7 +34,7 @@ TABLE_I = """
 10  8  1  0  0  0      0  0                  tyre_rl
 """
 
-# Table III of document 000 (l1..l4 half tracks, L wheelbase).
+# Table III of Venture 2006 (l1..l4 half tracks, L wheelbase).
 TABLE_III = """
  1  0  2  0     0  0      0    0            0
  2  1  1  pi/2  0  0      l3   -pi/2        suspension_rl
@@ -58,7 +58,7 @@ TABLE_III = """
 20 18  1  0     0  0      0    0            tyre_fr
 """
 
-# Table 1 of document 001, which has no gamma column (0 throughout). q_7, q_10, q_13, q_17 are
+# Table 1 of Venture 2002, which has no gamma column (0 throughout). q_7, q_10, q_13, q_17 are
 # the suspensions, q_9, q_12, q_16, q_20 the wheels; beta of rows 14 and 18 has one name per side.
 TABLE_1 = """
  1  0  1  0  0    pi/2   0    pi/2        -y
@@ -157,7 +157,7 @@ def test_loading_keeps_numbers_antecedents_and_joint_types(
 @pytest.mark.parametrize(
     ('name', 'real'),
     [
-        # Document 000: chassis and the unsprung masses; document 001: chassis and wheels.
+        # Venture 2006: chassis and the unsprung masses; Venture 2002: chassis and wheels.
         ('car_38_dof', [1, 4, 13, 22, 31]),
         ('car_20_dof', [1, 2, 6, 11, 16]),
         ('car_2002', [6, 9, 12, 16, 20]),

@@ -25,7 +25,7 @@ CORNERS = ('fl', 'fr', 'rl', 'rr')
 
 
 def car_extras() -> list[col.ExtraColumn]:
-    """Every kind of extra column, as document 000 uses them and more."""
+    """Every kind of extra column, as Venture 2006 uses them and more."""
     joints = [f'suspension_{corner}' for corner in CORNERS]
     extras = [
         make(joint)

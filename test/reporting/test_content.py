@@ -169,7 +169,7 @@ def test_how_much_was_recorded_and_which_model_is_said(tmp_path: Path) -> None:
     older = make_result(input={**given, 'model': '2002'})
     assert (
         identification_content(older, None, Provenance('', (), ()), ['gone']).model
-        == 'Lagrange model of document 001'
+        == 'Lagrange model of Venture 2002'
     )
 
 

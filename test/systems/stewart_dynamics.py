@@ -1,4 +1,4 @@
-"""A second hexapod, written from document 002 alone: geometry and forces of its legs.
+"""A second hexapod, written from Abdellatif 2009 alone: geometry and forces of its legs.
 
 Nothing of the package is used: Newton-Euler of every body with Kane's partial velocities is this
 file's own, so that an error common to the package's simulation and estimation cannot hide.

@@ -1,4 +1,4 @@
-"""Document 001 on the realistic car: ramps, validation by braking, mass by weighing."""
+"""Venture 2002 on the realistic car: ramps, validation by braking, mass by weighing."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_from_bags_to_files(tmp_path: Path) -> None:
         size = np.sqrt(np.nanmean(np.square(traces[name].measured)))
         assert shown < 2.0 * stated + 1e-3 * size, name
     report = (out / 'report.html').read_text('utf-8')
-    assert 'Lagrange model of document 001' in report and '--model 2002' in report
+    assert 'Lagrange model of Venture 2002' in report and '--model 2002' in report
     assert 'Validation recording b' in report
     identify_2002_bags(bags=[tmp_path / 'a'], config=CONFIG, out=out)  # replaces its own results
     assert 'Identification data: a' in (out / 'report.html').read_text('utf-8')

@@ -1,4 +1,4 @@
-"""The Lagrange car of document 001 on exact data, its validation and the static mass."""
+"""The Lagrange car of Venture 2002 on exact data, its validation and the static mass."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_exact_data_in_the_papers_axes() -> None:
 
 
 def test_without_anti_roll_bars_the_springs_take_their_part() -> None:
-    """Document 001 has no bars: in roll the springs look stiffer than they are."""
+    """Venture 2002 has no bars: in roll the springs look stiffer than they are."""
     result = identify_2002([recording(30.0)], configuration(), anti_roll=False)
     assert 'karf' not in result.names
     assert result.value('ks13') > 1.2 * EXACT_TRUTH['k1']

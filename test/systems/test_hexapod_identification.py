@@ -1,4 +1,4 @@
-"""Processing and estimation of document 002 on simulated recordings with known truth."""
+"""Processing and estimation of Abdellatif 2009 on simulated recordings with known truth."""
 
 from __future__ import annotations
 

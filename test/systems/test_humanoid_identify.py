@@ -1,4 +1,4 @@
-"""Identification of the simulated humanoid from bags: the figures of document 004, section 4."""
+"""Identification of the simulated humanoid from bags: the figures of Ayusawa 2008, section 4."""
 
 import json
 from dataclasses import replace

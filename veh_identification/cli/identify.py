@@ -39,7 +39,7 @@ def add_parser(verbs: Any) -> None:
 CAR_SWITCHES = {
     'compare_models': 'identify with the 38-dof and the 20-dof model and compare',
     'filter_study': 'show how the estimates depend on the cut-off frequencies',
-    'paper_rule': '3.125 Hz on everything but suspension travel, as document 000 has it',
+    'paper_rule': '3.125 Hz on everything but suspension travel, as Venture 2006 has it',
     'gauss_markov': 'weigh with the noise that equations share',
 }
 CAR_NUMBERS = ('rate', 'chassis_cutoff', 'suspension_cutoff')
@@ -50,7 +50,7 @@ def _add_car(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         '--model',
         choices=('2006', '2002'),
-        help='mixed Newton-Lagrange (default) or the Lagrange car of document 001',
+        help='mixed Newton-Lagrange (default) or the Lagrange car of Venture 2002',
     )
     group.add_argument('--dof', type=int, choices=(20, 38), help='default: 38 where known')
     for name in CAR_NUMBERS:

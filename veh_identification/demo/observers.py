@@ -1,4 +1,4 @@
-"""Demo parts: the errorEKF observer over simulated recordings, beside the truth (document 003)."""
+"""Demo parts: the errorEKF over simulated recordings, beside the truth (Sinigaglia 2016)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def vehicle(out: Path, seed: int, seconds: float = 10.0) -> Part:
         'buggy',
         'Vehicle observer',
         'A multibody model of a car, wrong in its mass and '
-        'start, kept true by GNSS, an inertial unit and wheel encoders (document 003).',
+        'start, kept true by GNSS, an inertial unit and wheel encoders (Sinigaglia 2016).',
         commands,
         errors=_errors(folder, VEHICLE),
         sentences=(

@@ -35,7 +35,7 @@ class Plan:
 CAR = Plan(
     'car',
     'Car',
-    'The 33 parameters of document 000 from one sine-steer recording, judged '
+    'The 33 parameters of Venture 2006 from one sine-steer recording, judged '
     'on another one; the node identifies while the recording plays.',
     'car-sine-steer',
     60.0,
@@ -47,7 +47,7 @@ HUMANOID = Plan(
     'humanoid',
     'Humanoid',
     'All base parameters of a walking humanoid from the force '
-    'plate alone, without joint torques (document 004); the URDF given is wrong on '
+    'plate alone, without joint torques (Ayusawa 2008); the URDF given is wrong on '
     'purpose.',
     'humanoid-walk',
     10.0,
@@ -61,7 +61,7 @@ HEXAPOD = Plan(
     'parallel',
     'Parallel robot',
     'The parameters of a hexapod and the cut-off by '
-    'maximum likelihood (document 002), judged on a circle it was not made for.',
+    'maximum likelihood (Abdellatif 2009), judged on a circle it was not made for.',
     'hexapod-periodic',
     25.0,
     'parallel_identification',

@@ -1,4 +1,4 @@
-"""Design of excitation trajectories (document 002, section 4): equations (20) to (22).
+"""Design of excitation trajectories (Abdellatif 2009, section 4): equations (20) to (22).
 
 The trajectory is a Fourier series; position, velocity and acceleration limits are linear in its
 coefficients and enter the optimiser (SLSQP) as such. Every iterate is also shrunk until it keeps

@@ -1,4 +1,7 @@
-"""Gauss-Markov estimate with a full noise covariance between the equations (002, (9) and (10))."""
+"""Gauss-Markov estimate with a full noise covariance between the equations.
+
+Abdellatif 2009, (9) and (10).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of an estimate: 000 (24), (26)-(28) and 002 (11)."""
+"""Statistics of an estimate: Venture 2006 (24), (26)-(28) and Abdellatif 2009 (11)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Deviations:
 
     @property
     def rel_two_sigma_percent(self) -> Array:
-        """The relative 95 % interval, the other column of document 000."""
+        """The relative 95 % interval, the other column of Venture 2006."""
         return 2.0 * self.rel_std_percent
 
 
@@ -45,7 +45,7 @@ def deviations(
 
 
 def correlation(covariance: Array) -> Array:
-    """Correlation coefficients of the estimates (002, equation 11)."""
+    """Correlation coefficients of the estimates (Abdellatif 2009, equation 11)."""
     std = np.sqrt(np.diag(covariance))
     std = np.where(std > 0.0, std, 1.0)
     result = covariance / np.outer(std, std)
@@ -54,7 +54,7 @@ def correlation(covariance: Array) -> Array:
 
 
 def correlation_condition(covariance: Array) -> float:
-    """Condition number of the correlation matrix (002, text after equation 11)."""
+    """Condition number of the correlation matrix (Abdellatif 2009, text after equation 11)."""
     values = np.linalg.eigvalsh(correlation(covariance))
     return float(values[-1] / values[0]) if values[0] > 0.0 else float('inf')
 

@@ -1,4 +1,4 @@
-"""Fourier-series trajectories of document 002, equations (12) to (16)."""
+"""Fourier-series trajectories of Abdellatif 2009, equations (12) to (16)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Base parameters found numerically: the combinations that the equations can tell apart.
 
 Everything works on the triangular factor of the observation matrix, so a recording of any length
-is treated in the memory of one block (Gautier's QR method; document 000, section III.B.5).
+is treated in the memory of one block (Gautier's QR method; Venture 2006, section III.B.5).
 """
 
 from __future__ import annotations

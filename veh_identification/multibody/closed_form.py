@@ -1,4 +1,4 @@
-"""Base parameters of floating trees in closed form: the recursion of document 004, appendix A.
+"""Base parameters of floating trees in closed form: the recursion of Ayusawa 2008, appendix A.
 
 Written for joint axes of any direction. A revolute joint with the axis n cannot tell whether
 three kinds of inertia belong to the body or to its parent: a point mass at the joint's origin, a
@@ -68,7 +68,7 @@ def movable(joint_type: int, axis: Array) -> tuple[Array, NDArray[np.int64]]:
             axis=1,
         )
         moment = 1 + int(np.argmax(np.abs(axis)))
-        # The last of equal entries, so that n = z removes Jyy as in document 004.
+        # The last of equal entries, so that n = z removes Jyy as in Ayusawa 2008.
         entry = 2 - int(np.argmax(np.diag(round_about)[::-1]))
         return directions, np.array([0, moment, _DIAGONAL[entry]])
     if joint_type == PRISMATIC:

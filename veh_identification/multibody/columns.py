@@ -16,7 +16,7 @@ from veh_identification.multibody.tree import BASE_ROWS, TreeModel
 
 
 class Kind(IntEnum):
-    """Kinds of columns; inertial ones first, then equations 5, 6, 31 and 32 of document 000."""
+    """Kinds of columns; inertial ones first, then equations 5, 6, 31 and 32 of Venture 2006."""
 
     INERTIAL = -1
     STIFFNESS = 0

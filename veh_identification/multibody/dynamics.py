@@ -49,7 +49,7 @@ from veh_identification.types import Array
 class ExternalWrench:
     """What the environment exerts on a body: [force, moment] (N, 6) at and along `frame`.
 
-    Document 000 writes f_e for the opposite: what the body exerts on the environment.
+    Venture 2006 writes f_e for the opposite: what the body exerts on the environment.
     The frame's rotation (3, 3) and translation (3,) may also vary: (N, 3, 3) and (N, 3).
     """
 

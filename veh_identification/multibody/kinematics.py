@@ -1,4 +1,4 @@
-"""Forward recursion over a tree, compiled: equations 7 to 10 of document 000.
+"""Forward recursion over a tree, compiled: equations 7 to 10 of Venture 2006.
 
 The kernels treat LANES samples at once, so that the compiler can use vector instructions: a
 state is a flat array with one slot per body (slot 0 is the root frame, body j has slot j + 1), a

@@ -1,4 +1,4 @@
-"""The compiled regressor: one pass over all samples, equations 7 to 19 of document 004.
+"""The compiled regressor: one pass over all samples, equations 7 to 19 of Ayusawa 2008.
 
 Per body the 6 x 10 block of the wrench at the ROOT origin in root axes is formed once; the base
 rows take it as it is, a joint row is its projection on the joint's direction, for every joint
@@ -60,7 +60,7 @@ class Layout(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def body_block(w: Array, Y: Array) -> None:
-    """Wrench of a body at the root per unit of its ten parameters: equation 8 of document 004.
+    """Wrench of a body at the root per unit of its ten parameters: equation 8 of Ayusawa 2008.
 
     Y holds 6 rows of 10 columns of LANES numbers. The force rows of the inertia columns stay
     zero, as Y was made.

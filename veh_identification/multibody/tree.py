@@ -3,7 +3,7 @@
 A model is a list of bodies in topological order (a parent stands before its children). The root
 frame has the index -1: the ground of a fixed-base model, or the moving base of a floating one,
 whose first body is rigidly joined to it and whose motion comes as Euler variables (the mixed
-Newton-Lagrange form of document 000, section III.B.4).
+Newton-Lagrange form of Venture 2006, section III.B.4).
 
 The frame of body j stands in its parent's frame at `rotation[j]`, `translation[j]` when the joint
 is at zero; a revolute joint turns it about `axis[j]`, a prismatic one shifts it along `axis[j]`.
@@ -145,7 +145,7 @@ class TreeModel:
 
 
 def skew(vector: Array) -> Array:
-    """Cross-product matrices (..., 3, 3) of vectors (..., 3): equation 13 of document 000."""
+    """Cross-product matrices (..., 3, 3) of vectors (..., 3): equation 13 of Venture 2006."""
     v = np.asarray(vector, dtype=float)
     result = np.zeros(v.shape[:-1] + (3, 3))
     result[..., 0, 1], result[..., 0, 2] = -v[..., 2], v[..., 1]

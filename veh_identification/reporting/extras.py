@@ -97,7 +97,7 @@ def tables(extra: Mapping[str, Any]) -> tuple[ExtraTable, ...]:
         _table(
             '38-dof and 20-dof model',
             'The same recordings identified with both (Tables II '
-            'and IV of document 000); the difference is in joint standard deviations.',
+            'and IV of Venture 2006); the difference is in joint standard deviations.',
             (extra.get('model_comparison') or {}).get('parameters'),
             {
                 'name': 'parameter',

@@ -265,7 +265,7 @@ def _recorded(health: Sequence[HealthRow], names: set[str]) -> float:
 
 def _model(result: IdentificationResult) -> str:
     if result.input.get('model') == '2002':
-        return 'Lagrange model of document 001'
+        return 'Lagrange model of Venture 2002'
     return f'{result.input["dof"]}-dof model' if 'dof' in result.input else ''
 
 

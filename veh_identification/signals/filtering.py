@@ -8,7 +8,7 @@ every signal. Two methods:
   j w, exact in band. The segment is made periodic by taking off the line through its ends and
   reflecting it oddly, so there is no jump to leak.
 - 'butterworth': forward and backward Butterworth passes and central differences, equation (29)
-  of document 000, whose gain sin(w T) / (w T) falls short near the Nyquist frequency.
+  of Venture 2006, whose gain sin(w T) / (w T) falls short near the Nyquist frequency.
 
 In both, the gain at the cut-off is one half (-6 dB): that of two Butterworth passes.
 Gaps are never bridged: each valid segment is filtered alone and its ends, where the transient

@@ -1,4 +1,4 @@
-"""Periodic data (document 002, sections 3.2 and 3.3): averaging, noise, exact derivatives."""
+"""Periodic data (Abdellatif 2009, sections 3.2 and 3.3): averaging, noise, exact derivatives."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ SCENARIOS = {
         ),
         Scenario(
             'four-bar',
-            'four-bar linkage with the errors of Table 1 of document 003',
+            'four-bar linkage with the errors of Table 1 of Sinigaglia 2016',
             10.0,
             'veh_identification.simulation.four_bar:write',
         ),

@@ -137,7 +137,7 @@ class Stance:
 
 
 def base_rotation(coordinates: Array) -> Array:
-    """Rotations (N, 3, 3) of the base: Rx(roll) Ry(pitch) Rz(yaw), as equation (16) of 002."""
+    """Rotations (N, 3, 3) of the base: Rx(roll) Ry(pitch) Rz(yaw) (Abdellatif 2009, (16))."""
     return np.asarray(Rotation.from_euler('XYZ', coordinates[:, 3:6]).as_matrix())
 
 

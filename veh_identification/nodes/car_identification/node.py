@@ -1,4 +1,4 @@
-"""Node `car_identification`: the 33 parameters of document 000 while the car drives.
+"""Node `car_identification`: the 33 parameters of Venture 2006 while the car drives.
 
 Input: the sensor topics of the car (names from the car's YAML): IMU, optical speed, joints, wheel
 wrenches; poses from the YAML or `/tf_static` (transforms whose parent is base_link). The data are

@@ -1,7 +1,7 @@
 """Node `contact_identification`: a humanoid's parameters from contact wrenches and motion alone.
 
 Input: `fused/state` (node sensor_fusion) with the base link's motion, joints and wrenches; the
-robot's URDF. The six rows of equation (4) of document 004 are filtered, decimated and estimated
+robot's URDF. The six rows of equation (4) of Ayusawa 2008 are filtered, decimated and estimated
 recursively. Published about once a second: `~/parameters` (latched) with base parameters, sensor
 offsets, total mass and centre of mass; with every row: `~/reconstruction`.
 

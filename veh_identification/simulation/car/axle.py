@@ -1,7 +1,7 @@
 """Where a wheel stands and how it is turned, as functions of suspension travel and steering.
 
 Five quantities of a corner (place along x, place along y, and the angles beta, gamma, zeta of
-Table I of document 000) are quadratic forms of the travel q and of the mean front steering angle
+Table I of Venture 2006) are quadratic forms of the travel q and of the mean front steering angle
 s. The hub frame is turned by Rz(beta) Rx(gamma) Ry(zeta) against the chassis, which is what the
 Denavit-Hartenberg rows 5 to 8 of Table I give. The wheel centre is at (x, y, q).
 """

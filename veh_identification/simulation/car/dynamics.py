@@ -5,7 +5,7 @@ chassis, and the four accelerations of suspension travel. Bodies: chassis; at ea
 carrier (a point mass at the wheel centre) and an axisymmetric wheel. The places and angles of the
 hubs follow from travel and steering (`car_axle`). The six chassis rows are the balance of the
 whole car; a suspension row is the balance of hub and wheel along z of the chassis, which is what
-document 000 writes with half track, wheelbase and angles as joints of their own.
+Venture 2006 writes with half track, wheelbase and angles as joints of their own.
 """
 
 from __future__ import annotations

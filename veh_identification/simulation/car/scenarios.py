@@ -42,7 +42,7 @@ def sine_steer(seed: int) -> Manoeuvre:
 
 
 def ramp_steer(seed: int) -> Manoeuvre:
-    """A ramp to the left at 90 km/h (even seeds) or to the right at 110 km/h (document 001)."""
+    """A ramp to the left at 90 km/h (even seeds) or to the right at 110 km/h (Venture 2002)."""
     if seed % 2 == 0:
         return Manoeuvre('ramp', 90.0 * KMH, lateral=5.0, heading_gain=0.0)
     return Manoeuvre('ramp', 110.0 * KMH, lateral=-5.0, heading_gain=0.0)

@@ -1,4 +1,4 @@
-"""Sensors of document 000, section V.A, on the simulated car: bandwidth, rate, noise, offset.
+"""Sensors of Venture 2006, section V.A, on the simulated car: bandwidth, rate, noise, offset.
 
 Every sensor passes the true signal through a low-pass at its cut-off, samples it at its own
 instants and adds noise and a constant offset. Unless the configuration gives the sensor a

@@ -20,7 +20,7 @@ SIDES = ('l', 'r')
 class Gait:
     """Sizes and times of the walk, the trunk's attitude and what the arms do."""
 
-    step_seconds: float = 0.5  # one step, as in document 004
+    step_seconds: float = 0.5  # one step, as in Ayusawa 2008
     double_share: float = 0.24  # of a step spent on both feet
     step_length: float = 0.045
     step_height: float = 0.02

@@ -23,7 +23,7 @@ from veh_identification.types import Array, Vector
 
 @dataclass(frozen=True)
 class HumanoidSensors:
-    """Rates, noise and mounting. The plate is that of document 004: 0.7 N every 3 ms."""
+    """Rates, noise and mounting. The plate is that of Ayusawa 2008: 0.7 N every 3 ms."""
 
     mocap_rate: float = 240.0
     joint_rate: float = 1000.0 / 3.0

@@ -1,4 +1,4 @@
-"""Closed-loop simulation: PID on the leg lengths with a model as feedforward (Fig. 6 of 002)."""
+"""Closed loop: PID on the leg lengths, a model as feedforward (Abdellatif 2009, Fig. 6)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The actuator forces have friction in actuators and passive joints. Force noise is coupled between
 actuators, lengths are noisy and quantised. The executed motion may hold more harmonics than the
-nominal one, as a real controller's does (document 002, section 3.3).
+nominal one, as a real controller's does (Abdellatif 2009, section 3.3).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Simulated recordings start here (November 2023), so that stamps look like real ones.
 EPOCH_NS = 1_700_000_000_000_000_000
-#: The robot that is simulated: Table II of document 002 (Gauss-Markov column), except p1, whose
+#: The robot that is simulated: Table II of Abdellatif 2009 (Gauss-Markov column), except p1, whose
 #: published value is negative, which no body has.
 TRUTH = {
     'p1': 0.0095,

@@ -1,1 +1,1 @@
-"""Identification of passenger-car dynamics: documents 000 (2006) and 001 (2002)."""
+"""Identification of passenger-car dynamics: Venture 2006 and Venture 2002."""

@@ -50,10 +50,10 @@ def identify(
     """Identify a car from bags (concatenated), write the results to `out`, return the text.
 
     Options: dof (20, 38), rate (Hz of the common grid), chassis_cutoff and suspension_cutoff
-    (Hz), paper_rule (the unequal filtering of document 000), gauss_markov, bias_correction,
+    (Hz), paper_rule (the unequal filtering of Venture 2006), gauss_markov, bias_correction,
     aerodynamics (names among Cy Cz Cl Cm Cn to identify beside Cx); compare_models (38 and 20 dof
     side by side), filter_study (estimates over cut-offs); model ('2006', or '2002' for the
-    Lagrange car of document 001, which takes bags, validate and config only).
+    Lagrange car of Venture 2002, which takes bags, validate and config only).
     """
     if urdf is not None:
         raise UsageError('identify car takes no URDF: the geometry stands in --config')

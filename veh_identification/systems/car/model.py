@@ -1,4 +1,4 @@
-"""The 20-dof and the 38-dof car in mixed Newton-Lagrange form (document 000, Tables III and I).
+"""The 20-dof and the 38-dof car in mixed Newton-Lagrange form (Venture 2006, Tables III and I).
 
 Ten equations per sample: the six of the chassis (19) and the four of the suspension joints. Both
 models have the same 33 unknowns; they differ in how the wheel centres move.

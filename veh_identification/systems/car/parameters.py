@@ -1,4 +1,4 @@
-"""The 33 unknowns of the car (document 000, Table II), their units, signs and natural scales."""
+"""The 33 unknowns of the car (Venture 2006, Table II), their units, signs and natural scales."""
 
 from __future__ import annotations
 

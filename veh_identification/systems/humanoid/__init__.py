@@ -1,1 +1,1 @@
-"""Whole-body parameters of humanoids from contact wrenches and motion alone (document 004)."""
+"""Whole-body parameters of humanoids from contact wrenches and motion alone (Ayusawa 2008)."""

@@ -1,4 +1,4 @@
-"""Six-legged parallel robots (document 002): model, processing, estimation, excitation."""
+"""Six-legged parallel robots (Abdellatif 2009): model, processing, estimation, excitation."""
 
 from veh_identification.systems.parallel.configuration import Configuration, load_configuration
 from veh_identification.systems.parallel.estimation.likelihood import (

@@ -1,4 +1,4 @@
-"""From the averaged period of leg lengths to x, v, a (document 002, sections 3.2 and 3.3).
+"""From the averaged period of leg lengths to x, v, a (Abdellatif 2009, sections 3.2 and 3.3).
 
 Four ways, of which 'frequency' is the one to use; the others are there to be compared with:
 

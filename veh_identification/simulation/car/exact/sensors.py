@@ -39,7 +39,7 @@ class ExactSensors:
 
     @staticmethod
     def noisy(factor: float = 1.0) -> ExactSensors:
-        """Noise of the class of instruments of document 000, section V.A."""
+        """Noise of the class of instruments of Venture 2006, section V.A."""
         return ExactSensors(
             gyro_noise=0.0015 * factor,
             accelerometer_noise=0.03 * factor,

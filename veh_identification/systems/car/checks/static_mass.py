@@ -1,4 +1,4 @@
-"""Static mass from the wheel loads at standstill (document 001, section 6.2)."""
+"""Static mass from the wheel loads at standstill (Venture 2002, section 6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Yaw, pitch and roll of the chassis for the Lagrange model of document 001.
+"""Yaw, pitch and roll of the chassis for the Lagrange model of Venture 2002.
 
 Slow changes come from the ride heights (a plane through the four body corners above the road),
 fast ones from the integrated gyroscope; without ride heights the slow part is the mean direction

@@ -1,4 +1,4 @@
-"""`identify car` with the Lagrange model of document 001: ramps, validation by braking, weighing.
+"""`identify car` with the Lagrange model of Venture 2002: ramps, validation by braking, weighing.
 
 Section 6 of the document: the parameters are identified from a ramp steer to each side, checked
 on a braking in a straight line, and the mass is compared with the wheel loads of the standing car.
@@ -50,7 +50,7 @@ SIGNAL = 5.0
 
 
 def names_of_2006() -> dict[str, tuple[str, float]]:
-    """Name and sign under document 000 of every name of document 001.
+    """Name and sign under Venture 2006 of every name of Venture 2002.
 
     Body 6 has x to the right, y down, z forward.
     """
@@ -254,7 +254,7 @@ def _result(
 
 
 def a_priori_2002(configuration: CarConfiguration, names: Iterable[str]) -> Array:
-    """A-priori values in the axes of document 001."""
+    """A-priori values in the axes of Venture 2002."""
     table, known = names_of_2006(), configuration.a_priori
     return np.array([table[name][1] * known.get(table[name][0], np.nan) for name in names])
 

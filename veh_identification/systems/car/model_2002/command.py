@@ -1,4 +1,4 @@
-"""`veh-id identify car --model 2002`: the Lagrange car of document 001 from bags to files."""
+"""`veh-id identify car --model 2002`: the Lagrange car of Venture 2002 from bags to files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def identify_2002_bags(
 
 
 def truth_2002(bag: str | Path) -> dict[str, float]:
-    """True values of a simulated recording under the names and signs of document 001."""
+    """True values of a simulated recording under the names and signs of Venture 2002."""
     known = simulated_truth(bag)
     return {
         name: sign * known[other]

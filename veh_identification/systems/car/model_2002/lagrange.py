@@ -1,4 +1,4 @@
-"""The car of document 001: Lagrange form, the chassis on six virtual joints (Table 1).
+"""The car of Venture 2002: Lagrange form, the chassis on six virtual joints (Table 1).
 
 Names and axes are the paper's: the chassis is body 6 with x to the right, y down and z forward,
 the suspensions are joints 7 (rear left), 10 (rear right), 13 (front left), 17 (front right). The

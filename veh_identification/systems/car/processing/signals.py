@@ -1,4 +1,4 @@
-"""From the sensors' series to synchronised signals of the equations (document 000, IV.C and V.B).
+"""From the sensors' series to synchronised signals of the equations (Venture 2006, IV.C and V.B).
 
 All signals pass one and the same wide zero-phase filter, so both sides of an equation are treated
 alike; the cut-offs of the single equations follow later, in the frequency domain. The sensors' own

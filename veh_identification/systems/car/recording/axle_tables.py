@@ -1,4 +1,4 @@
-"""Tables of the axle kinematics (document 000, section V.B): variation over travel and steering.
+"""Tables of the axle kinematics (Venture 2006, section V.B): variation over travel and steering.
 
 Half track, wheelbase, toe, camber and kingpin are often not measured; test benches give them as
 tables of the suspension travel and, for steered axles, of the steering angle.

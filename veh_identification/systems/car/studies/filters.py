@@ -1,4 +1,4 @@
-"""How much the estimates depend on the cut-off frequencies (document 000, section VI.B)."""
+"""How much the estimates depend on the cut-off frequencies (Venture 2006, section VI.B)."""
 
 from __future__ import annotations
 

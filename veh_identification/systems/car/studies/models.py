@@ -1,4 +1,4 @@
-"""The 38-dof and the 20-dof estimates side by side, as Tables II and IV of document 000."""
+"""The 38-dof and the 20-dof estimates side by side, as Tables II and IV of Venture 2006."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from veh_identification.systems.car.parameters import unit
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
 
-#: What document 000 calls well identified with the 38-dof model (section VII.A).
+#: What Venture 2006 calls well identified with the 38-dof model (section VII.A).
 WELL_IDENTIFIED_IN_TABLE_II = (
     'Mc',
     'MXc',

@@ -1,4 +1,4 @@
-"""Measured and predicted wrenches (Figs. 4 and 5 of document 004), for tables and bags."""
+"""Measured and predicted wrenches (Figs. 4 and 5 of Ayusawa 2008), for tables and bags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much passive-joint friction the data can tell apart (document 002, section 2, (11))."""
+"""How much passive-joint friction the data can tell apart (Abdellatif 2009, section 2, (11))."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ POSE_NAMES = ('x', 'y', 'z', 'phi', 'theta', 'psi')
 
 @dataclass(frozen=True)
 class LegInertia:
-    """Inertia of one leg; all six are alike (Table I of document 002).
+    """Inertia of one leg; all six are alike (Table I of Abdellatif 2009).
 
     Body 1: the ring of the universal joint, turning about the alpha axis (z1).
     Body 2: the stator on the ring, y2 along the leg, z2 the beta axis, x2 = y2 x z2, origin at
