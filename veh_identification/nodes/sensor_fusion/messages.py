@@ -8,8 +8,11 @@ they return, so one message serves them all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
+from veh_identification.fusion.merge import StreamCounters
+from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.runtime.messages import (
     NANOSECONDS,
     backend_name,
@@ -18,8 +21,19 @@ from veh_identification.runtime.messages import (
     new,
 )
 
-if TYPE_CHECKING:
-    from veh_identification.nodes.sensor_fusion.report import SensorReport
+OK, WARN, ERROR = 0, 1, 2
+
+
+@dataclass
+class SensorReport:
+    """What the last period showed of one sensor."""
+
+    record: SensorRecord
+    merge: StreamCounters
+    active: bool = False
+    rate: float = 0.0
+    level: int = OK
+    message: str = 'ok'
 
 
 class DiagnosticLine:

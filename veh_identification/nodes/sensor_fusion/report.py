@@ -13,30 +13,23 @@ the last two seconds, or no state can be estimated at all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import SensorRecord
-from veh_identification.nodes.sensor_fusion.messages import DiagnosticWriter, StatusWriter
+from veh_identification.nodes.sensor_fusion.messages import (
+    ERROR,
+    OK,
+    WARN,
+    DiagnosticWriter,
+    SensorReport,
+    StatusWriter,
+)
 
-OK, WARN, ERROR = 0, 1, 2
 BAD_SHARE = 0.05
 JUMP_MEMORY = 10
 NOTHING_FOR = 2
-
-
-@dataclass
-class SensorReport:
-    """What the last period showed of one sensor."""
-
-    record: SensorRecord
-    merge: StreamCounters
-    active: bool = False
-    rate: float = 0.0
-    level: int = OK
-    message: str = 'ok'
 
 
 class FusionReport:

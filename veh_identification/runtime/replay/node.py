@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from veh_identification.errors import MessageError
 from veh_identification.runtime import messages
@@ -14,9 +14,6 @@ from veh_identification.runtime.names import Remapper
 from veh_identification.runtime.node_base import NodeBase, period_ns
 from veh_identification.runtime.parameter_store import ParameterStore
 from veh_identification.runtime.qos import QoS, as_qos
-
-if TYPE_CHECKING:
-    from veh_identification.runtime.replay.engine import ReplayEngine
 
 
 @dataclass
@@ -30,11 +27,41 @@ class Subscription:
     qos: QoS
 
 
+class Exchange(Protocol):
+    """What the objects of this module ask of the engine that runs them."""
+
+    now_ns: int
+
+    def add_subscription(self, subscription: Subscription) -> None:
+        """Register a subscription; latched messages reach it at once."""
+        ...
+
+    def add_publisher(self, publisher: ReplayPublisher) -> None:
+        """Register a publisher."""
+        ...
+
+    def add_service(self, name: str, srv_type: Any, callback: Callable[[Any, Any], Any]) -> None:
+        """Register a service."""
+        ...
+
+    def schedule_timer(self, timer: ReplayTimer, deadline_ns: int) -> None:
+        """Let a timer fire at `deadline_ns` and no other time."""
+        ...
+
+    def publish(self, publisher: ReplayPublisher, payload: bytes) -> None:
+        """Record a message and queue it for the nodes of this graph."""
+        ...
+
+    def matched(self, publisher: ReplayPublisher) -> list[Subscription]:
+        """The subscriptions that a publisher reaches."""
+        ...
+
+
 @dataclass
 class ReplayPublisher:
     """Serialises, records and hands on what a node publishes."""
 
-    engine: ReplayEngine
+    engine: Exchange
     node_name: str
     topic: str
     typename: str
@@ -66,7 +93,7 @@ class ReplayPublisher:
 class ReplayTimer:
     """A periodic callback on node time."""
 
-    engine: ReplayEngine
+    engine: Exchange
     period_ns: int
     callback: Callable[[], None]
     deadline_ns: int = 0
@@ -93,7 +120,7 @@ class ReplayTime:
 class ReplayClock:
     """The node clock: the bag's time."""
 
-    engine: ReplayEngine
+    engine: Exchange
 
     def now(self) -> ReplayTime:
         """The present node time."""
@@ -104,7 +131,7 @@ class ReplayNode(NodeBase[ReplayClock]):
     """The node object that the replay engine hands to a node class."""
 
     def __init__(
-        self, engine: ReplayEngine, names: Remapper, parameters: ParameterStore, logger: NodeLogger
+        self, engine: Exchange, names: Remapper, parameters: ParameterStore, logger: NodeLogger
     ) -> None:
         super().__init__(names, parameters, logger, ReplayClock(engine))
         self._engine = engine
