@@ -1,0 +1,305 @@
+"""Types of fields: numbers with units (`2637 mm`, `36 km/h`), in SI once read; texts and flags.
+
+A field says what it holds: `wheelbase: PositiveLength = 2.7`. Plain numbers are SI already.
+Numbers must be finite; texts that are numbers count as such (YAML 1.1 takes `1e-4` for a text);
+true and false are none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from veh_identification.configuration.faults import shown
+from veh_identification.configuration.units import parse_unit
+
+if TYPE_CHECKING:  # pydantic is imported when a file is read, not with every data class
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+_NUMBER = re.compile(r'\s*([-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What a number measures: a name for messages, its SI unit and an example with another."""
+
+    name: str
+    unit: str
+    example: str = ''
+
+    @property
+    def plural(self) -> str:
+        """`lengths` of `a length`."""
+        word = self.name.split(' ', 1)[1]
+        return f'{word[:-1]}ies' if word.endswith(('ty', 'cy')) else f'{word}s'
+
+
+class QuantityError(ValueError):
+    """A value is no number of the kind that is expected."""
+
+
+class Checked:
+    """Base of the marks in `Annotated[...]` that check a field; `read` raises a QuantityError."""
+
+    def read(self, value: object) -> object:
+        """The value that the field takes."""
+        raise NotImplementedError
+
+    def json_schema(self) -> dict[str, Any]:
+        """What an editor is told about the field."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """How pydantic checks a field of this type."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """How pydantic describes a field of this type."""
+        return self.json_schema()
+
+
+@dataclass(frozen=True)
+class Quantity(Checked):
+    """Makes `float` a field of a dimension; bounds are in SI, `positive` excludes zero."""
+
+    dimension: Dimension
+    minimum: float | None = None
+    maximum: float | None = None
+    positive: bool = False
+
+    @property
+    def expectation(self) -> str:
+        """`a positive length such as 2.7 or '2700 mm'`."""
+        name = self.dimension.name
+        if self.positive:
+            name = f'a positive {name.split(" ", 1)[1]}'
+        bounds = ''
+        if self.minimum is not None and self.maximum is not None:
+            bounds = f' from {self.minimum:g} to {self.maximum:g}'
+        elif self.minimum is not None and not self.positive:
+            bounds = f' of at least {self.minimum:g}'
+        elif self.maximum is not None:
+            bounds = f' of at most {self.maximum:g}'
+        example = f' such as {self.dimension.example}' if self.dimension.example else ''
+        return f'{name}{bounds}{example}'
+
+    def read(self, value: object) -> float:
+        """The number in SI, or a QuantityError that says what was expected."""
+        number = self._number(value)
+        low = -math.inf if self.minimum is None else self.minimum
+        high = math.inf if self.maximum is None else self.maximum
+        if not low <= number <= high or (self.positive and not number > 0.0):
+            raise self._error(value)
+        return number
+
+    def _error(self, value: object, why: str = '') -> QuantityError:
+        return QuantityError(f'expected {self.expectation}, found {shown(value)}{why}')
+
+    def _number(self, value: object) -> float:
+        factor = 1.0
+        if isinstance(value, str):
+            match = _NUMBER.fullmatch(value)
+            if match is None:
+                raise self._error(value)
+            number, unit_text = float(match[1].replace('_', '')), match[2]
+            if unit_text:
+                factor = self._factor(value, unit_text)
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._error(value)
+        else:
+            try:
+                number = float(value)
+            except OverflowError:
+                raise self._error(value) from None
+        if not math.isfinite(number * factor):
+            raise self._error(value)
+        return number * factor
+
+    def _factor(self, value: str, text: str) -> float:
+        wanted = parse_unit(self.dimension.unit)
+        assert wanted is not None, self.dimension  # the units of this module are known
+        unit = parse_unit(text, wanted.powers)
+        if unit is None:
+            raise self._error(value, f' ({shown(text)} is no unit that is known)')
+        if unit.powers != wanted.powers:
+            of = self.dimension.unit or 'none'
+            raise self._error(value, f' (the unit must be {of} or a multiple of it)')
+        return unit.factor
+
+    def json_schema(self) -> dict[str, Any]:
+        """A number, or a text with a unit."""
+        # Bounds count for numbers only, the pattern for texts only.
+        schema: dict[str, Any] = {
+            'type': ['number', 'string'],
+            'pattern': r'^\s*[-+]?(\d|\.\d)',
+            'x-unit': self.dimension.unit,
+        }
+        if self.positive:
+            schema['exclusiveMinimum'] = 0
+        elif self.minimum is not None:
+            schema['minimum'] = self.minimum
+        if self.maximum is not None:
+            schema['maximum'] = self.maximum
+        return schema
+
+
+@dataclass(frozen=True)
+class Components(Checked):
+    """Makes a tuple of floats a field: so many numbers of one dimension, as a list or by names."""
+
+    item: Quantity
+    names: tuple[str, ...]
+    #: Whether names may be left out (zero then).
+    zeros: bool = False
+
+    def listed(self, value: object) -> object:
+        """The list in order of a mapping by names, and the right number of items."""
+        names = self.names
+        if isinstance(value, Mapping):
+            unknown = [str(key) for key in value if key not in names]
+            missing = [] if self.zeros else [name for name in names if name not in value]
+            if unknown or missing:
+                what = f'no entry {missing[0]!r}' if missing else f'the entry {unknown[0]!r}'
+                raise QuantityError(f'expected the entries {", ".join(names)}, found {what}')
+            return [value.get(name, 0.0) for name in names]
+        if not isinstance(value, (list, tuple)) or len(value) != len(names):
+            wanted = f'{len(names)} {self.item.dimension.plural} [{", ".join(names)}]'
+            raise QuantityError(f'expected {wanted}, found {shown(value)}')
+        return value
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """How pydantic checks a field of this type."""
+        from pydantic_core import core_schema
+
+        item = core_schema.no_info_plain_validator_function(self.item.read)
+        items = core_schema.tuple_schema([item] * len(self.names))
+        return core_schema.no_info_before_validator_function(self.listed, items)
+
+    def json_schema(self) -> dict[str, Any]:
+        """A list, or a mapping by names."""
+        item = self.item.json_schema()
+        unit = item.pop('x-unit')
+        count = len(self.names)
+        return {
+            'anyOf': [
+                {'type': 'array', 'items': item, 'minItems': count, 'maxItems': count},
+                {
+                    'type': 'object',
+                    'properties': dict.fromkeys(self.names, item),
+                    'required': [] if self.zeros else list(self.names),
+                    'additionalProperties': False,
+                },
+            ],
+            'x-unit': unit,
+        }
+
+
+@dataclass(frozen=True)
+class WholeNumber(Checked):
+    """Makes `int` a field: whole numbers only, also when written 5.0 or as a text."""
+
+    minimum: int | None = None
+    maximum: int | None = None
+
+    @property
+    def _quantity(self) -> Quantity:
+        return Quantity(Dimension('a whole number', ''), self.minimum, self.maximum)
+
+    def read(self, value: object) -> int:
+        """The whole number, or a QuantityError that says what was expected."""
+        number = self._quantity.read(value)
+        if number != round(number):
+            raise QuantityError(f'expected {self._quantity.expectation}, found {shown(value)}')
+        return round(number)
+
+    def json_schema(self) -> dict[str, Any]:
+        """A whole number."""
+        bounds = {'minimum': self.minimum, 'maximum': self.maximum}
+        return {'type': 'integer', **{k: v for k, v in bounds.items() if v is not None}}
+
+
+@dataclass(frozen=True)
+class PlainText(Checked):
+    """Makes `str` a field; a number is taken for its text (`name: 406`)."""
+
+    def read(self, value: object) -> str:
+        """The text."""
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise QuantityError(f'expected a text, found {shown(value)}')
+        return str(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """A text."""
+        return {'type': 'string'}
+
+
+@dataclass(frozen=True)
+class TrueOrFalse(Checked):
+    """Makes `bool` a field: neither numbers nor texts count."""
+
+    def read(self, value: object) -> bool:
+        """True or false."""
+        if not isinstance(value, bool):
+            raise QuantityError(f'expected true or false, found {shown(value)}')
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        """True or false."""
+        return {'type': 'boolean'}
+
+
+NUMBER = Dimension('a number', '')
+LENGTH = Dimension('a length', 'm', "2.7 or '2700 mm'")
+ANGLE = Dimension('an angle', 'rad', "0.26 or '15 deg'")
+SPEED = Dimension('a speed', 'm/s', "10 or '36 km/h'")
+ANGULAR_SPEED = Dimension('an angular speed', 'rad/s', "0.1 or '5 deg/s'")
+ACCELERATION = Dimension('an acceleration', 'm/s^2', "9.81 or '0.3 g'")
+MASS = Dimension('a mass', 'kg', "1500 or '1.5 t'")
+INERTIA = Dimension('a moment of inertia', 'kg m^2', "520 or '520 kg m^2'")
+FIRST_MOMENT = Dimension('a first moment', 'kg m', "240 or '240 kg m'")
+FORCE = Dimension('a force', 'N', "1200 or '1.2 kN'")
+MOMENT = Dimension('a moment', 'N m', "150 or '0.15 kN m'")
+TIME = Dimension('a time', 's', "0.003 or '3 ms'")
+FREQUENCY = Dimension('a frequency', 'Hz', "20 or '20 Hz'")
+PRESSURE = Dimension('a pressure', 'Pa', "450000 or '4.5 bar'")
+STIFFNESS = Dimension('a stiffness', 'N/m', "21000 or '21 N/mm'")
+DAMPING = Dimension('a damping', 'N s/m', "1700 or '1.7 kN s/m'")
+DRAG = Dimension('a drag', 'N s^2/m^2', '0.45')
+
+Number = Annotated[float, Quantity(NUMBER)]
+PositiveNumber = Annotated[float, Quantity(NUMBER, positive=True)]
+NotNegativeNumber = Annotated[float, Quantity(NUMBER, 0.0)]
+Length = Annotated[float, Quantity(LENGTH)]
+PositiveLength = Annotated[float, Quantity(LENGTH, positive=True)]
+NotNegativeLength = Annotated[float, Quantity(LENGTH, 0.0)]
+Angle = Annotated[float, Quantity(ANGLE)]
+NotNegativeAngle = Annotated[float, Quantity(ANGLE, 0.0)]
+PositiveSpeed = Annotated[float, Quantity(SPEED, positive=True)]
+PositiveMass = Annotated[float, Quantity(MASS, positive=True)]
+PositiveInertia = Annotated[float, Quantity(INERTIA, positive=True)]
+PositiveStiffness = Annotated[float, Quantity(STIFFNESS, positive=True)]
+Time = Annotated[float, Quantity(TIME)]
+PositiveTime = Annotated[float, Quantity(TIME, positive=True)]
+NotNegativeTime = Annotated[float, Quantity(TIME, 0.0)]
+PositiveFrequency = Annotated[float, Quantity(FREQUENCY, positive=True)]
+NotNegativeFrequency = Annotated[float, Quantity(FREQUENCY, 0.0)]
+Whole = Annotated[int, WholeNumber()]
+PositiveWhole = Annotated[int, WholeNumber(1)]
+Text = Annotated[str, PlainText()]
+Flag = Annotated[bool, TrueOrFalse()]
+
+Vector = tuple[float, float, float]
+Position = Annotated[Vector, Components(Quantity(LENGTH), ('x', 'y', 'z'), zeros=True)]
+RollPitchYaw = Annotated[Vector, Components(Quantity(ANGLE), ('roll', 'pitch', 'yaw'))]

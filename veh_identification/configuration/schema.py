@@ -1,0 +1,49 @@
+"""JSON schemas of models, from which editors complete and explain the entries of a file.
+
+A file names its schema in its first line:
+`# yaml-language-server: $schema=schema/car.schema.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from veh_identification.configuration.models import adapter
+
+DIALECT = 'https://json-schema.org/draft/2020-12/schema'
+
+
+def schema_line(address: str) -> str:
+    """The comment by which a file names its schema."""
+    return f'# yaml-language-server: $schema={address}'
+
+
+def json_schema(model: type[Any], title: str) -> dict[str, Any]:
+    """The schema of a model; descriptions end with the unit."""
+    schema = _described(adapter(model).json_schema())
+    return {'$schema': DIALECT, **schema, 'title': title}
+
+
+def schema_text(model: type[Any], title: str) -> str:
+    """The content of a schema file."""
+    return json.dumps(json_schema(model, title), indent=2, ensure_ascii=False) + '\n'
+
+
+def _described(part: Any) -> Any:
+    """Units in the descriptions; without pydantic's titles, which repeat the names."""
+    if isinstance(part, list):
+        return [_described(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    result = {k: _described(v) for k, v in part.items() if k != 'title' or isinstance(v, dict)}
+    kinds = [kind for kind in result.get('anyOf', ()) if kind != {'type': 'null'}]
+    if len(kinds) == 1:  # an entry that may be left out: the description belongs to the entry
+        inner = dict(kinds[0])
+        texts = (result.get('description', ''), inner.pop('description', ''))
+        del result['anyOf']
+        result = {**inner, **result, 'description': ' '.join(text for text in texts if text)}
+    unit = result.pop('x-unit', '')
+    if isinstance(unit, str) and unit:
+        result['description'] = f'{result.get("description", "")} [{unit}]'.lstrip()
+    return result
