@@ -49,7 +49,7 @@ def prepare_target(
 ) -> None:
     """Check that `target` may be written and make its parent folder.
 
-    An existing folder is replaced only if it is empty or holds one of the files `replaceable`,
+    An existing folder is replaced only if it is empty or holds one of `replaceable`,
     which tell that it is an earlier output: nobody loses a folder of something else.
     """
     if target.name in ('', '.', '..'):
@@ -57,7 +57,7 @@ def prepare_target(
     if not overwrite and (target.is_symlink() or target.exists()):
         raise error(f'{target} exists already and is not overwritten.')
     filled = target.is_dir() and any(target.iterdir())
-    if filled and not any((target / name).is_file() for name in replaceable):
+    if filled and not any((target / name).exists() for name in replaceable):
         raise error(
             f'{target} is a folder with other content (no {" or ".join(replaceable)} in it) '
             'and is not replaced.'
@@ -121,10 +121,12 @@ def atomic_file(target: Path | str, *, overwrite: bool = True) -> Iterator[Path]
 
 
 @contextmanager
-def atomic_folder(target: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
+def atomic_folder(
+    target: Path | str, *, overwrite: bool = False, replaceable: Sequence[str] = RESULT_FILES
+) -> Iterator[Path]:
     """Empty folder to fill; it becomes `target` when the block ends without an exception."""
     target = Path(target)
-    prepare_target(target, overwrite=overwrite)
+    prepare_target(target, overwrite=overwrite, replaceable=replaceable)
     partial = partial_name(target)
     try:
         partial.mkdir()

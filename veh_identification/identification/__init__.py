@@ -20,7 +20,6 @@ from veh_identification.identification.least_squares import (
     regularised,
     weighted,
 )
-from veh_identification.identification.output import save, to_csv, to_json, to_table, write_whole
 from veh_identification.identification.recursive import LiveEstimate, RecursiveEstimator
 from veh_identification.identification.result import IdentificationResult
 from veh_identification.identification.robust import RobustFit, robust_fit
@@ -53,12 +52,7 @@ __all__ = [
     'ordinary',
     'regularised',
     'robust_fit',
-    'save',
     'select_columns',
-    'to_csv',
-    'to_json',
-    'to_table',
     'validate',
     'weighted',
-    'write_whole',
 ]

@@ -35,6 +35,7 @@ class IdentificationResult:
     noise: dict[str, Any] = field(default_factory=dict)  # model, effective samples
     removed: list[Removal] = field(default_factory=list)
     unexcited: list[str] = field(default_factory=list)
+    impossible: list[str] = field(default_factory=list)  # values that cannot exist
     validation: Validation | None = None
     system: str = ''
     input: dict[str, Any] = field(default_factory=dict)
@@ -96,7 +97,7 @@ class IdentificationResult:
         return {**content, **self.extra}
 
     def _parameter(self, i: int) -> dict[str, Any]:
-        spread = self.deviations
+        spread, possible = self.deviations, self.names[i] not in self.impossible
         return {
             'name': self.names[i],
             'unit': self.units[i],
@@ -105,7 +106,8 @@ class IdentificationResult:
             'rel_std_percent': finite(spread.rel_std_percent[i]),
             'rel_two_sigma_percent': finite(spread.rel_two_sigma_percent[i]),
             'interval_two_sigma': [finite(v) for v in spread.interval[i]],
-            'well_identified': bool(spread.well_identified[i]),
+            'well_identified': bool(spread.well_identified[i]) and possible,
+            'possible': possible,
             'a_priori': None if self.a_priori is None else finite(self.a_priori[i]),
         }
 

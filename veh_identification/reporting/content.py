@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from veh_identification.reporting.first_screen import Card, Statement
+from veh_identification.findings import Finding, Level
 from veh_identification.types import Array
+
+
+@dataclass(frozen=True)
+class Card:
+    """One figure of the first screen."""
+
+    label: str
+    value: str
+    note: str
+    level: Level = 'note'
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class ParameterRow:
     a_priori: float
     value: float
     std: float
-    flag: Literal['well', 'small', 'weak', 'none']
+    flag: Literal['well', 'small', 'weak', 'none', 'impossible']
     remark: str = ''
     truth: float = float('nan')
 
@@ -148,6 +158,20 @@ class Provenance:
     versions: tuple[tuple[str, str], ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
     created: str = ''
+    #: Poses, geometry and calibration: (what, value, where it came from).
+    inputs: tuple[tuple[str, str, str], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For parameters.json and metrics.json."""
+        return {
+            'command': self.command,
+            'created': self.created,
+            'versions': dict(self.versions),
+            'inputs': [
+                {'what': what, 'value': value, 'from': source}
+                for what, value, source in self.inputs
+            ],
+        }
 
 
 @dataclass(frozen=True)
@@ -158,6 +182,29 @@ class ExtraTable:
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str | float, ...], ...]
+
+
+def table(
+    title: str, caption: str, rows: Sequence[Mapping[str, Any]] | None, columns: Mapping[str, str]
+) -> ExtraTable | None:
+    """A table of those columns that the rows have; None for no rows."""
+    if not rows:
+        return None
+    used = [key for key in columns if any(key in row for row in rows)]
+    return ExtraTable(
+        title,
+        caption,
+        tuple(columns[key] for key in used),
+        tuple(tuple(_plain(row.get(key)) for key in used) for row in rows),
+    )
+
+
+def _plain(value: Any) -> str | float:
+    if isinstance(value, (bool, np.bool_)):
+        return 'yes' if value else ''
+    if isinstance(value, (int, float, np.number)):
+        return float(value)
+    return '' if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -182,7 +229,7 @@ class IdentificationContent:
     inflation: Array  # how many times larger correlation makes each deviation
     removed: tuple[tuple[str, str], ...]
     unexcited: tuple[str, ...]
-    findings: tuple[Statement, ...]
+    findings: tuple[Finding, ...]  # of the system itself
     health: tuple[HealthRow, ...]
     provenance: Provenance
     extras: tuple[ExtraTable, ...] = ()
@@ -275,7 +322,7 @@ class ObservationContent:
     outages: tuple[Outage, ...]
     whiteness: tuple[Colour, ...]
     gate_probability: float | None
-    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]  # of the system itself
     health: tuple[HealthRow, ...]
     provenance: Provenance
     path: tuple[str, str] | None = None  # the two states that make a map

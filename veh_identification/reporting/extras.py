@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.findings.numbers import beside, listed, number
 from veh_identification.reporting.content import ExtraTable
 from veh_identification.reporting.first_screen import Card, Statement
-from veh_identification.reporting.numbers import beside, listed, number
 
 #: A chassis that weighs this much (percent) more or less than identified deserves a word.
 WEIGHT_PERCENT = 1.0

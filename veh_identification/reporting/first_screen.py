@@ -3,48 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-Level = Literal['good', 'note', 'warn', 'bad']
-#: Statements that fit on a laptop's first screen (1366 x 768) with room for long ones.
+from veh_identification.findings import Finding, Level, Verdict
+from veh_identification.reporting.content import Card
+
+#: Findings that fit on a laptop's first screen (1366 x 768) with room for long ones.
 FIRST_SCREEN = 9
+#: The colour of an answer.
+COLOURS: dict[str, Level] = {'yes': 'good', 'care': 'warn', 'no': 'bad'}
 
 
 @dataclass(frozen=True)
-class Statement:
-    """One sentence for the reader and how serious it is."""
+class FirstScreen:
+    """A verdict beside a few figures."""
 
-    level: Level
-    text: str
-
-
-@dataclass(frozen=True)
-class Card:
-    """One figure of the first screen."""
-
-    label: str
-    value: str
-    note: str
-    level: Level = 'note'
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The first screen: can this be trusted, and why (not)."""
-
-    level: Level
-    headline: str
+    verdict: Verdict
     cards: tuple[Card, ...]
-    statements: tuple[Statement, ...]  # the most serious first
 
     @property
-    def first(self) -> tuple[Statement, ...]:
+    def level(self) -> Level:
+        """How serious it looks."""
+        return COLOURS[self.verdict.level]
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        return self.verdict.headline
+
+    @property
+    def first(self) -> tuple[Finding, ...]:
         """What stands on the first screen: all reservations, then as many others as fit."""
-        return self.statements[
-            : max(FIRST_SCREEN, sum(one.level in ('bad', 'warn') for one in self.statements))
-        ]
+        return self.verdict.findings[: max(FIRST_SCREEN, len(self.verdict.reasons))]
 
     @property
-    def further(self) -> tuple[Statement, ...]:
+    def further(self) -> tuple[Finding, ...]:
         """The others, behind a line to open."""
-        return self.statements[len(self.first) :]
+        return self.verdict.findings[len(self.first) :]

@@ -61,12 +61,12 @@ def write_identification_report(
 
     def write() -> None:
         from veh_identification.reporting.html import write_page
-        from veh_identification.reporting.identification import (
+        from veh_identification.reporting.pages.identification import identification_page
+        from veh_identification.results.identification import (
             identification_content,
             simulated_truth,
         )
-        from veh_identification.reporting.pages.identification import identification_page
-        from veh_identification.reporting.provenance import provenance
+        from veh_identification.results.provenance import provenance
 
         origin = provenance(
             'identify',
@@ -99,7 +99,7 @@ def write_buggy_report(
     """Write FOLDER/report.html of a run of the buggy's observer; returns the line to print."""
 
     def write() -> None:
-        from veh_identification.reporting.observation_systems import buggy_states
+        from veh_identification.systems.vehicle.results.states import buggy_states
 
         _write_observation(
             folder,
@@ -136,7 +136,7 @@ def write_four_bar_report(
     """Write FOLDER/report.html of a run of the four-bar observer; returns the line to print."""
 
     def write() -> None:
-        from veh_identification.reporting.observation_systems import four_bar_states
+        from veh_identification.systems.vehicle.results.states import four_bar_states
 
         by_sensor: dict[str, list[Any]] = {name: [] for name in metrics['sensors']}
         for one in innovations:
@@ -170,9 +170,9 @@ def _write_observation(
     path: tuple[str, str] | None,
 ) -> None:
     from veh_identification.reporting.html import write_page
-    from veh_identification.reporting.observation import observation_content
     from veh_identification.reporting.pages.observation import observation_page
-    from veh_identification.reporting.provenance import provenance
+    from veh_identification.results.observation import observation_content
+    from veh_identification.results.provenance import provenance
 
     origin = provenance(
         'observe',

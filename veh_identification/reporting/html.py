@@ -16,8 +16,9 @@ from plotly.offline import get_plotlyjs
 
 from veh_identification._version import __version__
 from veh_identification.atomic import write_text
+from veh_identification.findings import Level
 from veh_identification.reporting.figures.style import Figure
-from veh_identification.reporting.first_screen import Level, Summary
+from veh_identification.reporting.first_screen import FirstScreen
 from veh_identification.reporting.palette import THEMES
 
 
@@ -101,7 +102,7 @@ class Page:
 
     title: str
     subtitle: str
-    summary: Summary
+    summary: FirstScreen
     sections: tuple[Section, ...]
     question: str = 'Can I trust this?'
     created: str = ''

@@ -1,40 +1,88 @@
-"""The systems that can be identified, observed or excited, by their names on the command line.
+"""The systems by their names. Adding one is a folder and one line here.
 
-Each entry names a function `module:function`, imported only when it is asked for, so that
+Each line names a class `module:class`, imported only when it is asked for, so that
 `veh-id --help` stays quick and a missing optional library hurts only who needs it.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from veh_identification.errors import UsageError
-
-IDENTIFY: dict[str, str] = {
-    'car': 'veh_identification.systems.car.command:identify',
-    'humanoid': 'veh_identification.systems.humanoid.command:identify',
-    'parallel': 'veh_identification.systems.parallel.command:identify',
-}
-DESIGN: dict[str, str] = {
-    'humanoid': 'veh_identification.design.humanoid.command:design',
-    'car': 'veh_identification.design.car.command:design',
-    'parallel': 'veh_identification.systems.parallel.command:design',
-}
-OBSERVE: dict[str, str] = {
-    'buggy': 'veh_identification.systems.vehicle.command:observe',
-    'four-bar': 'veh_identification.systems.four_bar.command:observe',
-}
+from veh_identification.systems.base import System
 
 
-def load(table: dict[str, str], verb: str, system: str) -> Callable[..., Any]:
-    """The function that does `verb` for `system`."""
-    try:
-        module, _, name = table[system].partition(':')
-    except KeyError:
-        raise UsageError(
-            f'{verb} does not know {system!r}; it knows: {", ".join(sorted(table)) or "nothing"}'
-        ) from None
-    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function
+@dataclass(frozen=True)
+class Entry:
+    """What can be said of a system without importing it."""
+
+    name: str
+    place: str  # 'module:class'
+    verbs: tuple[str, ...]
+    summary: str
+    aliases: tuple[str, ...] = ()
+
+
+SYSTEMS: tuple[Entry, ...] = (
+    Entry(
+        'car',
+        'veh_identification.systems.car.system:Car',
+        ('identify',),
+        'the 33 parameters of a passenger car (Venture 2006, 2002)',
+    ),
+    Entry(
+        'humanoid',
+        'veh_identification.systems.humanoid.system:Humanoid',
+        ('identify',),
+        'whole-body parameters from contact wrenches and motion (Ayusawa 2008)',
+    ),
+    Entry(
+        'parallel',
+        'veh_identification.systems.parallel.system:ParallelRobot',
+        ('identify',),
+        'six-legged parallel robots from periodic excitation (Abdellatif 2009)',
+        ('hexapod',),
+    ),
+    Entry(
+        'vehicle',
+        'veh_identification.systems.vehicle.system:FourWheelVehicle',
+        ('observe',),
+        'any four-wheel car with its multibody model (Sinigaglia 2016)',
+        ('buggy',),
+    ),
+    Entry(
+        'four-bar',
+        'veh_identification.systems.four_bar.system:FourBar',
+        ('observe',),
+        'the four-bar linkage (Sinigaglia 2016, chapter 3)',
+    ),
+)
+
+
+def entries(verb: str) -> list[Entry]:
+    """The systems that know a verb."""
+    return [one for one in SYSTEMS if verb in one.verbs]
+
+
+def find(verb: str, name: str) -> System[Any, Any]:
+    """The system of a name or of one of its aliases."""
+    known = entries(verb)
+    for one in known:
+        if name in (one.name, *one.aliases):
+            return load(one)
+    names = [name for one in known for name in (one.name, *one.aliases)]
+    near = get_close_matches(name, names, 1)
+    hint = f'did you mean {near[0]!r}?' if near else f'it knows: {", ".join(names)}'
+    raise UsageError(f'{verb} does not know {name!r}; {hint}')
+
+
+@lru_cache(maxsize=32)
+def load(entry: Entry) -> System[Any, Any]:
+    """The system of an entry."""
+    module, _, name = entry.place.partition(':')
+    made: System[Any, Any] = getattr(importlib.import_module(module), name)()
+    return made

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from veh_identification.findings import Level, Verdict
+from veh_identification.findings.numbers import beside, number, percent, plain, unit
 from veh_identification.reporting.content import IdentificationContent, ParameterRow
 from veh_identification.reporting.figures import identification as draw
 from veh_identification.reporting.figures.style import DECIMATED, ZOOM
-from veh_identification.reporting.first_screen import Level
+from veh_identification.reporting.first_screen import FirstScreen
 from veh_identification.reporting.html import Cell, Column, Figures, Page, Section, Table, Text
-from veh_identification.reporting.numbers import beside, number, percent, plain, unit
+from veh_identification.reporting.judging.identification import cards
 from veh_identification.reporting.pages.parts import (
     cell,
     extra_section,
@@ -17,18 +19,18 @@ from veh_identification.reporting.pages.parts import (
     provenance_section,
     settings_section,
 )
-from veh_identification.reporting.summaries.identification import summarise
 
 FLAGS: dict[str, tuple[str, Level]] = {
     'well': ('well', 'good'),
     'small': ('small value', 'note'),
     'weak': ('weak', 'warn'),
     'none': ('not identified', 'bad'),
+    'impossible': ('impossible', 'bad'),
 }
 
 
-def identification_page(content: IdentificationContent) -> Page:
-    """All sections, the summary first."""
+def identification_page(content: IdentificationContent, verdict: Verdict) -> Page:
+    """All sections, the verdict first."""
     sections = [
         _parameters(content),
         *_traces(content),
@@ -53,7 +55,7 @@ def identification_page(content: IdentificationContent) -> Page:
     return Page(
         content.title,
         subtitle,
-        summarise(content),
+        FirstScreen(verdict, cards(content)),
         tuple(sections),
         created=content.provenance.created,
     )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from veh_identification.findings import Level, Verdict
+from veh_identification.findings.numbers import number, percent, unit
 from veh_identification.reporting.content import ObservationContent, SensorRow
 from veh_identification.reporting.figures import observation as draw
 from veh_identification.reporting.figures.identification import whiteness
 from veh_identification.reporting.figures.style import DECIMATED, ZOOM
-from veh_identification.reporting.first_screen import Level
+from veh_identification.reporting.first_screen import FirstScreen
 from veh_identification.reporting.html import Cell, Column, Figures, Page, Section, Table, Text
-from veh_identification.reporting.numbers import number, percent, unit
+from veh_identification.reporting.judging.observation import cards
 from veh_identification.reporting.pages.parts import (
     cell,
     extra_section,
@@ -18,11 +20,10 @@ from veh_identification.reporting.pages.parts import (
     provenance_section,
     settings_section,
 )
-from veh_identification.reporting.summaries.observation import summarise
 
 
-def observation_page(content: ObservationContent) -> Page:
-    """All sections, the summary first."""
+def observation_page(content: ObservationContent, verdict: Verdict) -> Page:
+    """All sections, the verdict first."""
     sections = [
         _states(content),
         *_others(content),
@@ -39,7 +40,7 @@ def observation_page(content: ObservationContent) -> Page:
     return Page(
         content.title,
         subtitle,
-        summarise(content),
+        FirstScreen(verdict, cards(content)),
         tuple(sections),
         created=content.provenance.created,
     )

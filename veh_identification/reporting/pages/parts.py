@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.findings.numbers import number, unit
 from veh_identification.identification.result import json_safe
 from veh_identification.reporting.content import ExtraTable, HealthRow, Provenance
 from veh_identification.reporting.html import Cell, Code, Column, Section, Table, Text
-from veh_identification.reporting.numbers import number, unit
 
 #: Characters of a line of the settings.
 LINE = 150

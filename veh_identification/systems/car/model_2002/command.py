@@ -8,7 +8,7 @@ from pathlib import Path
 from veh_identification.errors import UsageError
 from veh_identification.identification import IdentificationResult
 from veh_identification.reporting.hooks import write_identification_report
-from veh_identification.reporting.identification import simulated_truth
+from veh_identification.results.identification import simulated_truth
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
 from veh_identification.systems.car.model_2002.braking import (
     Options2002,

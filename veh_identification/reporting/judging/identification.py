@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from veh_identification.reporting.content import IdentificationContent
-from veh_identification.reporting.first_screen import Card, Level, Statement, Summary
-from veh_identification.reporting.numbers import counted, fewest_inside, listed, number, percent
-from veh_identification.reporting.summaries import fit as summary_fit
-from veh_identification.reporting.summaries.sensors import sensor_statements
+from veh_identification.findings import Finding, Level, Verdict, verdict_of
+from veh_identification.findings.numbers import counted, fewest_inside, listed, number, percent
+from veh_identification.reporting.content import Card, IdentificationContent
+from veh_identification.reporting.judging import fit as judging_fit
+from veh_identification.reporting.judging.sensors import sensor_findings
 
 #: Rules of thumb for the condition number of the observation matrix with unit columns.
 CONDITION_FAIR, CONDITION_POOR = 100.0, 1000.0
@@ -17,42 +17,45 @@ CORRELATED = 0.95
 USED_SHARE = 0.9
 
 
-def summarise(content: IdentificationContent) -> Summary:
-    """The first screen of the report of an identification."""
+def judge(content: IdentificationContent) -> Verdict:
+    """Whether the values can be used, from what the system found and from the figures."""
     # Within a level the order stays: what a system found out itself names causes, so it leads.
-    statements = (
-        *content.findings,
-        *sensor_statements(content.health),
-        *_samples(content),
-        *_identified(content),
-        *summary_fit.statements(content),
-        *_truth(content),
-        *_excitation(content),
-        *_colour(content),
-    )
-    levels = [one.level for one in statements]
-    level: Level = 'bad' if 'bad' in levels else 'warn' if 'warn' in levels else 'good'
-    reservations = levels.count('warn')
-    headline = {
-        'good': 'Yes: nothing in the figures speaks against using these values.',
-        'warn': f'With care: {counted(reservations, "reservation")} below.',
-        'bad': 'No: put the findings below right before using these values.',
-    }[level]
-    order = {'bad': 0, 'warn': 1, 'good': 2, 'note': 3}
-    return Summary(
-        level,
-        headline,
-        _cards(content),
-        tuple(sorted(statements, key=lambda one: order[one.level])),
+    return verdict_of(
+        (
+            *content.findings,
+            *_impossible(content),
+            *sensor_findings(content.health),
+            *_samples(content),
+            *_identified(content),
+            *judging_fit.findings(content),
+            *_truth(content),
+            *_excitation(content),
+            *_colour(content),
+        )
     )
 
 
-def _cards(content: IdentificationContent) -> tuple[Card, ...]:
+def _impossible(content: IdentificationContent) -> list[Finding]:
+    names = [row.name for row in content.parameters if row.flag == 'impossible']
+    if not names:
+        return []
+    return [
+        Finding(
+            'bad',
+            'impossible_value',
+            f'{listed(names)}: no such value can exist (a mass, stiffness or inertia below zero): '
+            'look for wrong signs, units, axes or exchanged sensors.',
+        )
+    ]
+
+
+def cards(content: IdentificationContent) -> tuple[Card, ...]:
+    """Figures for the first screen."""
     rows = content.parameters
     well = sum(row.flag == 'well' for row in rows)
     small = sum(row.flag == 'small' for row in rows)
     weak = len(rows) - well - small
-    median = summary_fit.median_unexplained(content)
+    median = judging_fit.median_unexplained(content)
     where = 'on another recording' if content.validated else 'on its own data'
     return (
         *content.cards,
@@ -66,7 +69,7 @@ def _cards(content: IdentificationContent) -> tuple[Card, ...]:
             'signal left unexplained',
             percent(median),
             f'median, {where}',
-            summary_fit.fit_level(median),
+            judging_fit.fit_level(median),
         ),
         Card(
             'condition number',
@@ -88,7 +91,7 @@ def _condition_level(value: float) -> Level:
     return 'note' if value <= CONDITION_POOR else 'warn'
 
 
-def _identified(content: IdentificationContent) -> list[Statement]:
+def _identified(content: IdentificationContent) -> list[Finding]:
     rows = content.parameters
     well = [row for row in rows if row.flag == 'well']
     text = (
@@ -97,15 +100,22 @@ def _identified(content: IdentificationContent) -> list[Statement]:
     )
     if well:
         text += f' (median {number(float(np.median([r.percent for r in well])), 2)} %)'
-    fits = summary_fit.median_unexplained(content) < summary_fit.POOR_FIT
+    fits = judging_fit.median_unexplained(content) < judging_fit.POOR_FIT
     if not fits:
         text += ', which counts for little while the equations fit badly'
-    result = [Statement('good' if fits and 2 * len(well) >= len(rows) else 'note', text + '.')]
+    result = [
+        Finding(
+            'good' if fits and 2 * len(well) >= len(rows) else 'note',
+            'parameters_well_identified',
+            text + '.',
+        )
+    ]
     weak = [row.name for row in rows if row.flag == 'weak']
     if weak:
         result.append(
-            Statement(
+            Finding(
                 'warn',
+                'parameters_weak',
                 f'{listed(weak)}: the standard deviation is above 10 % of '
                 'the value and not small beside others of the same unit. The '
                 'recording says little about '
@@ -115,8 +125,9 @@ def _identified(content: IdentificationContent) -> list[Statement]:
     small = [row.name for row in rows if row.flag == 'small']
     if small:
         result.append(
-            Statement(
+            Finding(
                 'note',
+                'parameters_small',
                 f'{listed(small)}: small '
                 f'{"value" if len(small) == 1 else "values"}. Percentages say '
                 'little here; the standard deviation is small in itself.',
@@ -126,11 +137,14 @@ def _identified(content: IdentificationContent) -> list[Statement]:
     if lost:
         reasons = dict(content.removed)
         why = reasons.get(lost[0], 'the recording does not excite it')
-        result.append(Statement('warn', f'{listed(lost)}: not identified ({why}).'))
+        result.append(
+            Finding('warn', 'parameters_lost', f'{listed(lost)}: not identified ({why}).')
+        )
     if 'prior' in content.estimator:
         result.append(
-            Statement(
+            Finding(
                 'note',
+                'prior_used',
                 'The a-priori values took part in the estimate: where the '
                 'recording says little, the result stays near them.',
             )
@@ -138,7 +152,7 @@ def _identified(content: IdentificationContent) -> list[Statement]:
     return result
 
 
-def _excitation(content: IdentificationContent) -> list[Statement]:
+def _excitation(content: IdentificationContent) -> list[Finding]:
     value = content.condition_number
     level = _condition_level(value)
     judged = {
@@ -147,7 +161,7 @@ def _excitation(content: IdentificationContent) -> list[Statement]:
         'warn': 'the motion hardly separates some parameters: add other manoeuvres',
     }[level]
     result = (
-        [Statement(level, f'Condition number {number(value, 3)}: {judged}.')]
+        [Finding(level, 'condition_number', f'Condition number {number(value, 3)}: {judged}.')]
         if np.isfinite(value)
         else []
     )
@@ -156,16 +170,18 @@ def _excitation(content: IdentificationContent) -> list[Statement]:
         text = ', '.join(f'{a} with {b} ({rho:+.3f})' for a, b, rho in pairs[:3])
         more = f' and {counted(len(pairs) - 3, "more pair")}' if len(pairs) > 3 else ''
         result.append(
-            Statement(
+            Finding(
                 'note',
+                'correlated_estimates',
                 f'Strongly correlated estimates: {text}{more}. Trust '
                 'their combinations more than each value alone.',
             )
         )
     if content.unexcited:
         result.append(
-            Statement(
+            Finding(
                 'warn',
+                'unexcited',
                 f'{listed(content.unexcited)}: the recording does not tell these apart at all.',
             )
         )
@@ -183,7 +199,7 @@ def correlated_pairs(content: IdentificationContent) -> list[tuple[str, str, flo
     return sorted(found, key=lambda pair: -abs(pair[2]))
 
 
-def _colour(content: IdentificationContent) -> list[Statement]:
+def _colour(content: IdentificationContent) -> list[Finding]:
     if not content.colours:
         return []
     # Each limit is one of 5 %: with many equations, one that lies beyond it is chance.
@@ -191,8 +207,9 @@ def _colour(content: IdentificationContent) -> list[Statement]:
     coloured = [one.equation for one in content.colours if one.statistic > together * one.limit]
     if not coloured:
         return [
-            Statement(
+            Finding(
                 'good',
+                'residuals_white',
                 'All residuals are white within the band of the equations (5 % '
                 'test of all together): the model explains what moves.',
             )
@@ -203,13 +220,20 @@ def _colour(content: IdentificationContent) -> list[Statement]:
     )
     if content.noise_model == 'white':
         return [
-            Statement(
+            Finding(
                 'note',
+                'residuals_coloured',
                 text + 'The standard deviations assume white noise and may be '
                 'too small for a part of them.',
             )
         ]
-    return [Statement('note', text + 'The standard deviations allow for coloured noise.')]
+    return [
+        Finding(
+            'note',
+            'residuals_coloured',
+            text + 'The standard deviations allow for coloured noise.',
+        )
+    ]
 
 
 def familywise(tests: int) -> float:
@@ -221,30 +245,32 @@ def familywise(tests: int) -> float:
     return float(np.sqrt(np.log(0.025 / tests) / np.log(0.025)))
 
 
-def _truth(content: IdentificationContent) -> list[Statement]:
+def _truth(content: IdentificationContent) -> list[Finding]:
     known = [row for row in content.parameters if np.isfinite(row.truth) and row.std > 0.0]
     if not known:
         return []
     inside = sum(abs(row.value - row.truth) <= 2.0 * row.std for row in known)
     level: Level = 'good' if inside >= fewest_inside(len(known)) else 'warn'
     return [
-        Statement(
+        Finding(
             level,
+            'truth_coverage',
             f'This recording is simulated: {inside} of {len(known)} true values '
             f'lie within two standard deviations ({0.95 * len(known):.0f} expected).',
         )
     ]
 
 
-def _samples(content: IdentificationContent) -> list[Statement]:
+def _samples(content: IdentificationContent) -> list[Finding]:
     result = []
     total = content.samples + content.excluded
     if content.excluded:
         share = content.excluded / total
         level: Level = 'warn' if share > 0.1 else 'note'
         result.append(
-            Statement(
+            Finding(
                 level,
+                'samples_left_out',
                 f'{content.excluded} of {total} samples ({percent(share)}) '
                 'were left out: a signal was missing or not finite, or a filter '
                 'spoils the ends of its stretch.',
@@ -252,8 +278,9 @@ def _samples(content: IdentificationContent) -> list[Statement]:
         )
     if content.seconds < USED_SHARE * content.recorded:
         result.append(
-            Statement(
+            Finding(
                 'note',
+                'recording_partly_used',
                 f'{number(content.seconds, 3)} of the '
                 f'{number(content.recorded, 3)} s recorded were used: times '
                 'without a sensor are left out, and filters take their '

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.reporting.content import StateSeries
-from veh_identification.reporting.observation import at
+from veh_identification.results.observation import at
 from veh_identification.types import Array
 
 UNITS = {'x': 'm', 'y': 'm', 'z': 'm', 'vx': 'm/s', 'vy': 'm/s', 'yaw': 'rad', 'yaw_rate': 'rad/s'}

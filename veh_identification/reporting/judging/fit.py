@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from veh_identification.findings import Finding, Level
+from veh_identification.findings.numbers import listed, number, percent
 from veh_identification.reporting.content import FitRow, IdentificationContent
-from veh_identification.reporting.first_screen import Level, Statement
-from veh_identification.reporting.numbers import listed, number, percent
 
 #: Share of the measured rms that stays unexplained.
 POOR_FIT, BAD_FIT = 0.2, 0.5
@@ -38,12 +38,12 @@ def fit_level(share: float) -> Level:
     return 'good' if share < POOR_FIT else 'warn' if share < BAD_FIT else 'bad'
 
 
-def statements(content: IdentificationContent) -> list[Statement]:
+def findings(content: IdentificationContent) -> list[Finding]:
     """All of them."""
     return [*_validation(content), *_carried_over(content), *_poor_equations(content)]
 
 
-def _validation(content: IdentificationContent) -> list[Statement]:
+def _validation(content: IdentificationContent) -> list[Finding]:
     idle = _idle(content)
     left = np.array(
         [
@@ -61,8 +61,9 @@ def _validation(content: IdentificationContent) -> list[Statement]:
     )
     if not content.validated:
         return [
-            Statement(
+            Finding(
                 'warn',
+                'not_validated',
                 f'The model leaves {span} of the measured signals unexplained, '
                 'but only its own data judged it: validate on another recording '
                 '(--validate BAG).',
@@ -70,8 +71,9 @@ def _validation(content: IdentificationContent) -> list[Statement]:
         ]
     aside = f' {listed(idle)} left aside, see below.' if idle else ''
     return [
-        Statement(
+        Finding(
             fit_level(float(np.median(seen))),
+            'validation_fit',
             'On a recording that was not used, the '
             f'model leaves {span} of the measured signals unexplained.{aside}',
         ),
@@ -79,7 +81,7 @@ def _validation(content: IdentificationContent) -> list[Statement]:
     ]
 
 
-def _a_priori(content: IdentificationContent) -> list[Statement]:
+def _a_priori(content: IdentificationContent) -> list[Finding]:
     """Whether the values that one came with explain the other recording better."""
     before = np.array(
         [row.a_priori_rms / row.validation_rms for row in content.fit if row.validation_rms > 0.0]
@@ -92,17 +94,18 @@ def _a_priori(content: IdentificationContent) -> list[Statement]:
     zero = '; unknown a-priori values count as zero' if unknown else ''
     size = f'residuals {number(gain, 2)} times as large there (median){zero}'
     if gain > 1.0:
-        return [Statement('good', f'The a-priori values leave {size}.')]
+        return [Finding('good', 'a_priori_worse', f'The a-priori values leave {size}.')]
     return [
-        Statement(
+        Finding(
             'warn',
+            'a_priori_no_worse',
             'The a-priori values explain that recording no worse than the '
             f'estimates do: they leave {size}.',
         )
     ]
 
 
-def _carried_over(content: IdentificationContent) -> list[Statement]:
+def _carried_over(content: IdentificationContent) -> list[Finding]:
     if not content.validated:
         return []
     worse = [row for row in content.fit if row.growth > WORSE]
@@ -111,8 +114,9 @@ def _carried_over(content: IdentificationContent) -> list[Statement]:
     result = []
     if serious:
         result.append(
-            Statement(
+            Finding(
                 'warn',
+                'fit_does_not_carry_over',
                 f'{listed(serious)}: residuals are more than {WORSE:g} '
                 'times larger on the other recording: the motion differs, or the '
                 'model lacks something that the first recording did not show. '
@@ -121,8 +125,9 @@ def _carried_over(content: IdentificationContent) -> list[Statement]:
         )
     if slight:
         result.append(
-            Statement(
+            Finding(
                 'note',
+                'fit_slightly_worse_elsewhere',
                 f'{listed(slight)}: residuals are more than {WORSE:g} '
                 'times larger on the other recording, but still below '
                 f'{percent(NEGLIGIBLE, 1)} of the signal.',
@@ -142,7 +147,7 @@ def _idle(content: IdentificationContent) -> list[str]:
     ]
 
 
-def _poor_equations(content: IdentificationContent) -> list[Statement]:
+def _poor_equations(content: IdentificationContent) -> list[Finding]:
     idle = _idle(content)
     by_level: dict[str, list[str]] = {'bad': [], 'warn': []}
     small = []
@@ -161,8 +166,9 @@ def _poor_equations(content: IdentificationContent) -> list[Statement]:
         if names:
             verb, them = ('is', 'it') if len(names) == 1 else ('are', 'them')
             result.append(
-                Statement(
+                Finding(
                     'bad' if level == 'bad' else 'warn',
+                    'poor_equations',
                     f'{listed(names, 10)} {verb} reconstructed poorly (in brackets the share '
                     'of the '
                     'signal that stays unexplained). Check signs, axes, poses and stamps of the '
@@ -171,14 +177,17 @@ def _poor_equations(content: IdentificationContent) -> list[Statement]:
             )
     if small:
         result.append(
-            Statement(
-                'note', f'Poor shares of signals that are small themselves: {listed(small)}.'
+            Finding(
+                'note',
+                'poor_small_equations',
+                f'Poor shares of signals that are small themselves: {listed(small)}.',
             )
         )
     if idle:
         result.append(
-            Statement(
+            Finding(
                 'note',
+                'validation_idle',
                 f'{listed(idle)}: the validation recording hardly moves '
                 f'{"it" if len(idle) == 1 else "them"}. The residual is no larger '
                 'than on the data that were fitted; its share of a signal that is '

@@ -1,14 +1,11 @@
-"""Results as JSON, CSV and a plain table; files are written whole or not at all."""
+"""Results as CSV and as plain tables for terminals."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-from pathlib import Path
 
-from veh_identification.atomic import write_text
-from veh_identification.identification.result import IdentificationResult, json_safe
+from veh_identification.identification.result import IdentificationResult
 
 _COLUMNS = (
     'name',
@@ -20,11 +17,6 @@ _COLUMNS = (
     'well_identified',
     'a_priori',
 )
-
-
-def to_json(result: IdentificationResult) -> str:
-    """Text of parameters.json."""
-    return json.dumps(json_safe(result.as_dict()), indent=2, allow_nan=False) + '\n'
 
 
 def to_csv(result: IdentificationResult) -> str:
@@ -41,7 +33,7 @@ def to_table(result: IdentificationResult) -> str:
     """Plain text for terminals: parameters, then residuals per equation."""
     rows = [['parameter', 'unit', 'a priori', 'value', 'sigma', 'sigma %', '2 sigma %', '']]
     for p in result.as_dict()['parameters']:
-        flag = 'ok' if p['well_identified'] else '-'
+        flag = 'ok' if p['well_identified'] else '-' if p['possible'] else 'impossible'
         rows.append(
             [p['name'], p['unit'], _number(p['a_priori']), _number(p['value'])]
             + [_number(p['std'], 3), _number(p['rel_std_percent'], 3)]
@@ -65,19 +57,16 @@ def to_table(result: IdentificationResult) -> str:
     return '\n'.join(parts) + '\n'
 
 
-def write_whole(path: Path | str, text: str) -> None:
-    """Write a text file under a temporary name, then rename: readers see all of it or nothing."""
-    write_text(path, text)
-
-
-def save(result: IdentificationResult, folder: Path | str) -> list[Path]:
-    """Write parameters.json and parameters.csv; both texts are made before either is written."""
-    texts = {'parameters.json': to_json(result), 'parameters.csv': to_csv(result)}
-    paths = []
-    for name, text in texts.items():
-        paths.append(Path(folder) / name)
-        write_whole(paths[-1], text)
-    return paths
+def validation_table(result: IdentificationResult) -> list[str]:
+    """Residuals on the recording that was not used; no lines where there was none."""
+    if result.validation is None:
+        return []
+    rows = [['equation', 'rms', 'rms / rms(measured)', 'a priori rms']]
+    for name, row in result.validation.as_dict().items():
+        rows.append(
+            [name] + [_number(row.get(key), 4) for key in ('rms', 'rms_relative', 'a_priori_rms')]
+        )
+    return ['validation on another recording:', _aligned(rows, text_columns=1)]
 
 
 def _number(value: float | None, digits: int = 6) -> str:

@@ -48,6 +48,7 @@ def provenance(
     system: str,
     options: Sequence[tuple[str, Any]],
     settings: Mapping[str, Any] | None = None,
+    inputs: Sequence[tuple[str, str, str]] = (),
 ) -> Provenance:
     """Where a result comes from; `options` are (name, value) pairs of the command line."""
     files = tuple(
@@ -61,4 +62,5 @@ def provenance(
         versions(),
         settings or {},
         datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
+        tuple(inputs),
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from veh_identification.reporting.content import ObservationContent, Outage, SensorRow
-from veh_identification.reporting.first_screen import Card, Level, Statement, Summary
-from veh_identification.reporting.numbers import counted, listed, number, percent, sentence
-from veh_identification.reporting.summaries.sensors import sensor_statements
+from veh_identification.findings import Finding, Level, Verdict, verdict_of
+from veh_identification.findings.numbers import counted, listed, number, percent
+from veh_identification.reporting.content import Card, ObservationContent, Outage, SensorRow
+from veh_identification.reporting.judging.sensors import sensor_findings
 
 #: Mean NIS per degree of freedom: one when the noise is what the filter takes it for.
 NIS_LOW, NIS_HIGH = 0.5, 1.5
@@ -17,37 +17,28 @@ REJECTED_SHARE = 0.05
 LONG_OUTAGE, LONG_SHARE = 1.0, 0.05
 
 
-def summarise(content: ObservationContent) -> Summary:
-    """The first screen of the report of an observer run."""
-    statements = (
-        *_errors(content),
-        *_bands(content),
-        *_consistency(content),
-        *_gates(content),
-        *_outages(content),
-        *_whiteness(content),
-        *(Statement('warn', sentence(note)) for note in content.notes),
-        # Long gaps are outages, which have a sentence of their own.
-        *sensor_statements(content.health, 'note'),
-        *_speed(content),
-    )
-    levels = [one.level for one in statements]
-    level: Level = 'bad' if 'bad' in levels else 'warn' if 'warn' in levels else 'good'
-    headline = {
-        'good': 'Yes: the observer follows its sensors and knows how well.',
-        'warn': f'With care: {counted(levels.count("warn"), "reservation")} below.',
-        'bad': 'No: the observer is wrong or far too sure of itself.',
-    }[level]
-    order = {'bad': 0, 'warn': 1, 'good': 2, 'note': 3}
-    return Summary(
-        level,
-        headline,
-        _cards(content),
-        tuple(sorted(statements, key=lambda one: order[one.level])),
+def judge(content: ObservationContent) -> Verdict:
+    """Whether the run can be relied on, from what the system found and from the figures."""
+    return verdict_of(
+        (
+            *content.findings,
+            *_errors(content),
+            *_bands(content),
+            *_consistency(content),
+            *_gates(content),
+            *_outages(content),
+            *_whiteness(content),
+            # Long gaps are outages, which have a sentence of their own.
+            *sensor_findings(content.health, 'note'),
+            *_speed(content),
+        ),
+        yes='the observer follows its sensors and knows how well',
+        no='the observer is wrong or far too sure of itself',
     )
 
 
-def _cards(content: ObservationContent) -> tuple[Card, ...]:
+def cards(content: ObservationContent) -> tuple[Card, ...]:
+    """Figures for the first screen."""
     used = sum(row.used for row in content.sensors)
     rejected = sum(row.rejected for row in content.sensors)
     share = rejected / max(used + rejected, 1)
@@ -94,14 +85,15 @@ def _first_card(content: ObservationContent) -> Card:
     )
 
 
-def _errors(content: ObservationContent) -> list[Statement]:
+def _errors(content: ObservationContent) -> list[Finding]:
     rows = [row for row in content.errors if np.isfinite(row.rms_model) and row.rms_observer > 0.0]
     if not rows:
         if content.errors:
             return []
         return [
-            Statement(
+            Finding(
                 'note',
+                'no_truth',
                 'The recording holds no truth: errors cannot be shown, and the '
                 'innovations are all there is to judge by.',
             )
@@ -111,8 +103,9 @@ def _errors(content: ObservationContent) -> list[Statement]:
     worse = [row.name for row, gain in zip(rows, gains, strict=True) if gain <= 1.0]
     level: Level = 'good' if len(better) > len(worse) else 'bad'
     result = [
-        Statement(
+        Finding(
             level,
+            'closer_than_model',
             f'The observer is closer to the truth than the model alone in '
             f'{len(better)} of {len(rows)} quantities; its rms error is '
             f'{times(float(np.median(gains)))} (median).',
@@ -120,23 +113,25 @@ def _errors(content: ObservationContent) -> list[Statement]:
     ]
     if worse:
         result.append(
-            Statement(
+            Finding(
                 'warn' if 4 * len(worse) > len(rows) else 'note',
+                'model_closer',
                 f'{listed(worse)}: the model alone is closer to the truth than the observer.',
             )
         )
     return result
 
 
-def _bands(content: ObservationContent) -> list[Statement]:
+def _bands(content: ObservationContent) -> list[Finding]:
     rows = [row for row in content.errors if np.isfinite(row.inside)]
     if not rows:
         return []
     low = [row for row in rows if row.inside < INSIDE_FAIR]
     if not low:
         return [
-            Statement(
+            Finding(
                 'good',
+                'truth_inside_bands',
                 f'The truth lies within the 2-sigma bands '
                 f'{percent(min(row.inside for row in rows))} of the time or more (95 % '
                 'expected).',
@@ -145,30 +140,33 @@ def _bands(content: ObservationContent) -> list[Statement]:
     level: Level = 'bad' if min(row.inside for row in low) < INSIDE_POOR else 'warn'
     text = ', '.join(f'{row.name} {percent(row.inside)}' for row in low)
     return [
-        Statement(
+        Finding(
             level,
+            'too_sure',
             f'Too sure of itself: the truth lies within the 2-sigma band only '
             f'this share of the time (95 % expected): {text}.',
         )
     ]
 
 
-def _consistency(content: ObservationContent) -> list[Statement]:
+def _consistency(content: ObservationContent) -> list[Finding]:
     high = [row.sensor for row in _measuring(content) if row.nis > NIS_HIGH]
     low = [row.sensor for row in _measuring(content) if row.nis < NIS_LOW]
     result = []
     if high:
         result.append(
-            Statement(
+            Finding(
                 'warn',
+                'innovations_large',
                 f'{listed(high)}: innovations are larger than expected: '
                 'more noise than configured, or the model is wrong there.',
             )
         )
     if low:
         result.append(
-            Statement(
+            Finding(
                 'note',
+                'innovations_small',
                 f'{listed(low)}: innovations are smaller than expected: '
                 'the noise is configured larger than it is, which costs accuracy '
                 'but not safety.',
@@ -176,8 +174,9 @@ def _consistency(content: ObservationContent) -> list[Statement]:
         )
     if np.isfinite(content.nees) and content.nees > 2.0 * content.nees_expected:
         result.append(
-            Statement(
+            Finding(
                 'warn',
+                'nees_large',
                 f'NEES {number(content.nees, 3)} beside '
                 f'{number(content.nees_expected, 2)} expected: the covariance is '
                 'too small for the errors made.',
@@ -186,7 +185,7 @@ def _consistency(content: ObservationContent) -> list[Statement]:
     return result
 
 
-def _gates(content: ObservationContent) -> list[Statement]:
+def _gates(content: ObservationContent) -> list[Finding]:
     def share(row: SensorRow) -> float:
         return row.rejected / max(row.used + row.rejected, 1)
 
@@ -198,18 +197,21 @@ def _gates(content: ObservationContent) -> list[Statement]:
     if many:
         rejected = listed([f'{percent(share(row))} of {row.sensor}' for row in many])
         result.append(
-            Statement(
+            Finding(
                 'warn',
+                'gate_rejects',
                 f'The gate rejected {rejected}: look first at sign, axes, '
                 f'mounting, delay and noise of {many[0].sensor}.',
             )
         )
     if silent:
-        result.append(Statement('warn', f'{listed(silent)}: no measurement was used.'))
+        result.append(
+            Finding('warn', 'sensor_unused', f'{listed(silent)}: no measurement was used.')
+        )
     return result
 
 
-def _outages(content: ObservationContent) -> list[Statement]:
+def _outages(content: ObservationContent) -> list[Finding]:
     end = max((float(one.time[-1]) for one in content.states if len(one.time)), default=0.0)
     result, short = [], []
     for one in content.outages:
@@ -219,11 +221,12 @@ def _outages(content: ObservationContent) -> list[Statement]:
             continue
         until = 'to the end' if one.end >= end - 0.1 else f'to {number(one.end, 3)} s'
         result.append(
-            Statement(
+            Finding(
                 'warn',
+                'outage',
                 f'No {one.sensor} from {number(one.begin, 3)} s {until} '
                 f'({percent(length / content.duration)} of the run, shaded '
-                'below): the model and the other sensors went on alone.'
+                'in the report): the model and the other sensors went on alone.'
                 f'{_widest(content, one)}',
             )
         )
@@ -231,11 +234,12 @@ def _outages(content: ObservationContent) -> list[Statement]:
         names = sorted({one.sensor for one in short})
         longest = max(one.end - one.begin for one in short)
         result.append(
-            Statement(
+            Finding(
                 'note',
+                'short_outages',
                 f'{counted(len(short), "short outage")} of '
                 f'{listed(names)}, the longest {number(longest, 3)} s (shaded '
-                'below).',
+                'in the report).',
             )
         )
     return result
@@ -262,28 +266,36 @@ def times(gain: float) -> str:
     )
 
 
-def _whiteness(content: ObservationContent) -> list[Statement]:
+def _whiteness(content: ObservationContent) -> list[Finding]:
     tested = [row for row in _measuring(content) if row.white]
     coloured = [row.sensor for row in tested if not all(row.white)]
     if not tested:
         return []
     if not coloured:
-        return [Statement('good', 'All innovations are white: nothing is left in them to use.')]
+        return [
+            Finding(
+                'good',
+                'innovations_white',
+                'All innovations are white: nothing is left in them to use.',
+            )
+        ]
     return [
-        Statement(
+        Finding(
             'note',
+            'innovations_coloured',
             f'Innovations of {listed(coloured)} are not white (5 % test): '
             'model errors or correlated sensor noise remain in them.',
         )
     ]
 
 
-def _speed(content: ObservationContent) -> list[Statement]:
+def _speed(content: ObservationContent) -> list[Finding]:
     if content.real_time_factor >= 1.0:
         return []
     return [
-        Statement(
+        Finding(
             'note',
+            'slower_than_real_time',
             'The run took longer than the recording: too slow for live use on this machine.',
         )
     ]

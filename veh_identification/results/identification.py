@@ -1,85 +1,163 @@
-"""Content of the report from what an identification leaves: its result and its bag."""
+"""From what an identification found to its outcome: figures, verdict, text, files."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from veh_identification.findings import Finding
+from veh_identification.findings.numbers import number
 from veh_identification.identification import IdentificationResult
 from veh_identification.identification.statistics import correlation
-from veh_identification.reporting import extras
 from veh_identification.reporting.content import (
+    Card,
     Colour,
+    ExtraTable,
     FitRow,
     HealthRow,
     IdentificationContent,
     ParameterRow,
     Provenance,
-    Trace,
     TraceSet,
 )
-from veh_identification.reporting.first_screen import Statement
 from veh_identification.reporting.health import sensor_health
-from veh_identification.reporting.numbers import number, sentence
-from veh_identification.reporting.series import colour_of, with_breaks
-from veh_identification.runtime.bags import BagReader, columns_of
+from veh_identification.reporting.judging.identification import judge
+from veh_identification.reporting.series import colour_of
+from veh_identification.results.outcome import Outcome, Value
+from veh_identification.results.reconstruction import Reconstruction
+from veh_identification.results.tables import to_table, validation_table
 from veh_identification.types import Array
 
 #: sigma below this share of the largest value with the same unit: a small value, not a weak one.
 SMALL_SHARE = 0.01
-SYSTEMS = {'car': 'car', 'humanoid': 'humanoid', 'parallel': 'parallel robot'}
-RECONSTRUCTION = 'veh_identification/msg/Reconstruction'
 
 
-def identification_content(
+@dataclass(frozen=True, eq=False)
+class Further:
+    """What only this system has to say beside parameters and residuals."""
+
+    model: str = ''  # which of its models, for the report
+    lines: tuple[str, ...] = ()  # for the terminal, after the tables
+    tables: tuple[ExtraTable, ...] = ()  # for the report
+    cards: tuple[Card, ...] = ()  # for the report's first screen
+    values: Mapping[str, Value] = field(default_factory=dict)  # beside the parameters
+    truth: Mapping[str, float] = field(default_factory=dict)  # of a simulated recording
+    #: Pass band of the residuals in Hz, of all equations or by equation; None: not filtered.
+    band_hz: float | Mapping[str, float] | None = None
+    seconds: float = float('nan')  # that were used
+
+
+def identification_outcome(
     result: IdentificationResult,
-    reconstruction: Path | str | None,
-    origin: Provenance,
-    bags: Sequence[str | Path],
-    validate: str | Path | None = None,
-    truth: Mapping[str, float] | None = None,
+    *,
+    title: str,
+    bags: Sequence[Path],
+    validate: Path | None,
+    findings: Sequence[Finding],
+    series: Sequence[Reconstruction],
+    provenance: Provenance,
+    glossary: Mapping[str, str],
+    further: Further | None = None,
+    files: Mapping[str, bytes | Path] | None = None,
+    inputs: Sequence[Path] = (),
+) -> Outcome[IdentificationResult]:
+    """The outcome of an identification; the verdict is made here and nowhere else."""
+    further = further or Further()
+    content = _content(result, title, bags, validate, findings, series, provenance, further)
+    verdict = judge(content)
+    body = '\n'.join([to_table(result).rstrip('\n'), *validation_table(result), *further.lines])
+    document = {
+        **result.as_dict(),
+        'verdict': verdict.as_dict(),
+        'provenance': provenance.as_dict(),
+    }
+    return Outcome(
+        'identify',
+        result.system,
+        result,
+        verdict,
+        provenance,
+        {**_values(result, glossary), **further.values},
+        body,
+        ('parameters.json', document),
+        content,
+        tuple(series),
+        files or {},
+        (*bags, *([validate] if validate is not None else []), *inputs),
+    )
+
+
+def _values(result: IdentificationResult, glossary: Mapping[str, str]) -> dict[str, Value]:
+    std, well = result.std, result.deviations.well_identified
+    prior = result.a_priori if result.a_priori is not None else np.full(len(std), np.nan)
+    return {
+        name: Value(
+            name,
+            float(result.value[k]),
+            float(std[k]),
+            result.units[k],
+            described(name, glossary),
+            float(prior[k]),
+            bool(well[k]) and name not in result.impossible,
+            name not in result.impossible,
+        )
+        for k, name in enumerate(result.names)
+    }
+
+
+def described(name: str, glossary: Mapping[str, str]) -> str:
+    """What a parameter is; of `LINK.Jxx` the entry `Jxx` serves every link."""
+    return glossary.get(name) or glossary.get(name.rpartition('.')[2], '')
+
+
+def _content(
+    result: IdentificationResult,
+    title: str,
+    bags: Sequence[Path],
+    validate: Path | None,
+    findings: Sequence[Finding],
+    series: Sequence[Reconstruction],
+    provenance: Provenance,
+    further: Further,
 ) -> IdentificationContent:
-    """Everything that the report shows; `reconstruction` is the bag beside parameters.json."""
-    sets = [] if reconstruction is None else read_traces(Path(reconstruction), bags, validate)
+    sets = sorted((one.traces() for one in series if one.drawn), key=lambda one: not one.held_out)
     units = {trace.equation: trace.unit for one in sets for trace in one.traces}
     kept = np.flatnonzero(np.isfinite(result.value) & (result.std > 0.0))
     covariance = result.covariance[np.ix_(kept, kept)]
     judged = next((one for one in sets if not one.held_out), sets[0] if sets else None)
     recordings = [*bags, *([validate] if validate is not None else [])]
     health = sensor_health(list(dict.fromkeys(recordings)))
-    system = SYSTEMS.get(result.system, result.system)
     stem = ', '.join(dict.fromkeys(Path(bag).name for bag in bags))
     return IdentificationContent(
-        title=f'{system[:1].upper()}{system[1:]}: {stem}',
-        system=system,
+        title=f'{title[:1].upper()}{title[1:]}: {stem}' if stem else title,
+        system=title,
         estimator=result.estimator,
         samples=result.samples,
         excluded=result.excluded_samples,
-        seconds=_seconds(result, judged),
+        seconds=further.seconds if np.isfinite(further.seconds) else _span(judged),
         condition_number=result.condition_number,
         correlation_condition=result.correlation_condition,
         noise_model=str(result.noise.get('model', 'white')),
-        parameters=parameter_rows(result, truth or {}),
+        parameters=parameter_rows(result, further.truth),
         fit=fit_rows(result, units),
         trace_sets=tuple(sets),
-        colours=_colours(
-            judged, result.input.get('cutoff_hz') if result.system != 'parallel' else None
-        ),
+        colours=_colours(judged, further.band_hz),
         names=tuple(result.names[k] for k in kept),
         correlation=correlation(covariance),
         inflation=inflation(covariance),
         removed=tuple((one.name, one.reason) for one in result.removed),
         unexcited=tuple(result.unexcited),
-        findings=_findings(result),
+        findings=tuple(findings),
         health=health,
-        provenance=origin,
-        extras=extras.tables(result.extra),
-        cards=extras.cards(result.extra),
-        model=_model(result),
+        provenance=provenance,
+        extras=further.tables,
+        cards=further.cards,
+        model=further.model,
         recorded=_recorded(health, {Path(bag).name for bag in bags}),
     )
 
@@ -103,6 +181,7 @@ def parameter_rows(
             float(std[k]),
             largest.get(_group(name, result.units[k]), (0.0, '')),
             truth.get(name, float('nan')),
+            name not in result.impossible,
         )
         for k, name in enumerate(result.names)
     )
@@ -121,7 +200,10 @@ def _row(
     std: float,
     largest: tuple[float, str],
     truth: float,
+    possible: bool,
 ) -> ParameterRow:
+    if not possible:
+        return ParameterRow(name, unit, prior, value, std, 'impossible', 'cannot exist', truth)
     if not np.isfinite(value):
         return ParameterRow(name, unit, prior, value, std, 'none', '', truth)
     if std < 0.1 * abs(value) or not np.isfinite(std):
@@ -182,55 +264,6 @@ def inflation(covariance: Array) -> Array:
     return np.asarray(np.sqrt(np.square(vectors) @ (1.0 / safe)))
 
 
-def read_traces(
-    bag: Path, bags: Sequence[str | Path], validate: str | Path | None
-) -> list[TraceSet]:
-    """Reconstructions of a result bag: validation first, where there is one."""
-    with BagReader(bag, on_error='skip') as reader:
-        topics = [
-            name
-            for name, topic in reader.topics.items()
-            if topic.typename == RECONSTRUCTION and topic.count
-        ]
-        columns = columns_of(reader, dict.fromkeys(topics)) if topics else {}
-        units = {name: _units(reader, name) for name in topics}
-    main = [name for name in topics if not name.endswith(('_urdf', '_a_priori'))]
-    # One series only: the bag holds the validation recording where one was given.
-    alone = len(main) == 1 and validate is not None
-    own = ', '.join(Path(one).name for one in bags)
-    sets = []
-    for name in main:
-        held_out = alone or 'validation' in name
-        title = (
-            f'Validation recording {Path(validate).name}'
-            if held_out and validate
-            else f'Identification data: {own}'
-        )
-        sets.append(TraceSet(title, held_out, _traces(columns, name, units[name])))
-    return sorted(sets, key=lambda one: not one.held_out)
-
-
-def _units(reader: BagReader, topic: str) -> dict[str, str]:
-    message = next(iter(reader.messages([topic]))).message
-    return dict(zip(message.equations, message.units, strict=True))
-
-
-def _traces(columns: Mapping[str, Any], name: str, units: Mapping[str, str]) -> tuple[Trace, ...]:
-    main = columns[name]
-    prior = columns.get(f'{name}_a_priori')
-    paired = prior is not None and np.array_equal(prior.stamps_ns, main.stamps_ns)
-    traces = []
-    for equation, unit in units.items():
-        sides = [main[f'measured[{equation}]'], main[f'predicted[{equation}]']]
-        if paired and prior is not None:
-            sides.append(prior[f'predicted[{equation}]'])
-        time, rows = with_breaks(main.stamps_ns, np.column_stack(sides))
-        traces.append(
-            Trace(equation, unit, time, rows[:, 0], rows[:, 1], rows[:, 2] if paired else None)
-        )
-    return tuple(traces)
-
-
 def _colours(judged: TraceSet | None, cutoff: Any) -> tuple[Colour, ...]:
     if judged is None:
         return ()
@@ -241,13 +274,7 @@ def _colours(judged: TraceSet | None, cutoff: Any) -> tuple[Colour, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def _seconds(result: IdentificationResult, judged: TraceSet | None) -> float:
-    given = result.input.get('seconds')
-    if given is not None:
-        return float(given)
-    periods, rates = result.input.get('periods'), result.input.get('fundamental_hz')
-    if periods and rates:
-        return float(sum(n / f for n, f in zip(periods, rates, strict=True)))
+def _span(judged: TraceSet | None) -> float:
     if judged is None or not judged.traces or not len(judged.traces[0].time):
         return float('nan')
     return float(judged.traces[0].time[-1] - judged.traces[0].time[0])
@@ -261,26 +288,6 @@ def _recorded(health: Sequence[HealthRow], names: set[str]) -> float:
             span = (row.count - 1 - row.gaps) / row.rate + row.missing
             longest[row.recording] = float(np.fmax(longest[row.recording], span))
     return float(sum(longest.values()))
-
-
-def _model(result: IdentificationResult) -> str:
-    if result.input.get('model') == '2002':
-        return 'Lagrange model of Venture 2002'
-    return f'{result.input["dof"]}-dof model' if 'dof' in result.input else ''
-
-
-def _findings(result: IdentificationResult) -> tuple[Statement, ...]:
-    """What the system's own checks say."""
-    found = [
-        Statement('bad' if one.get('serious') else 'note', sentence(str(one['text'])))
-        for one in result.extra.get('findings', [])
-    ]
-    for key in ('notes', 'warnings'):
-        found += [
-            Statement('note' if key == 'notes' else 'warn', sentence(str(text)))
-            for text in result.input.get(key) or []
-        ]
-    return (*found, *extras.statements(result.extra))
 
 
 def simulated_truth(bag: str | Path) -> dict[str, float]:

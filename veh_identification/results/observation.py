@@ -1,62 +1,107 @@
-"""Content of the report from what an observer leaves: states, innovations, metrics."""
+"""From what an observer leaves to its outcome: states, innovations, metrics, verdict, files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from veh_identification.findings import Finding
 from veh_identification.observation import Innovation
 from veh_identification.reporting.content import (
     Colour,
     ErrorRow,
+    ExtraTable,
     InnovationSeries,
     ObservationContent,
     Outage,
     Provenance,
     SensorRow,
     StateSeries,
+    table,
 )
-from veh_identification.reporting.extras import streams
 from veh_identification.reporting.health import sensor_health
+from veh_identification.reporting.judging.observation import judge
 from veh_identification.reporting.series import colour_of, outages
+from veh_identification.results.outcome import Outcome
 from veh_identification.types import Array
 
-TITLES = {'buggy': 'Vehicle observer', 'four-bar': 'Four-bar observer'}
-#: Constraints of the model that enter as measurements: they have no outages and no noise.
-PSEUDO = ('road', 'rear_slip')
+
+@dataclass(frozen=True, eq=False)
+class ObserverRun:
+    """An observer's run over a recording, the same for every system."""
+
+    states: tuple[StateSeries, ...]
+    innovations: Mapping[str, Sequence[Innovation]]  # by sensor
+    metrics: Mapping[str, Any]  # as in metrics.json
+    #: Constraints of the model that enter as measurements: they have no outages and no noise.
+    pseudo_sensors: frozenset[str] = frozenset()
+    gate_probability: float | None = None
+    path: tuple[str, str] | None = None  # the two states that make a map
+    details: Any = field(default=None, repr=False)  # the system's own run
 
 
-def observation_content(
-    system: str,
-    states: Sequence[StateSeries],
-    innovations: Mapping[str, Sequence[Innovation]],
-    metrics: Mapping[str, Any],
-    origin: Provenance,
-    bag: str | Path,
+def observation_outcome(
+    run: ObserverRun,
     *,
-    gate_probability: float | None = None,
-    path: tuple[str, str] | None = None,
+    system: str,
+    title: str,
+    bag: Path,
+    findings: Sequence[Finding],
+    provenance: Provenance,
+    body: str,
+    files: Mapping[str, bytes | Path] | None = None,
+    spool: Any = None,
+    inputs: Sequence[Path] = (),
+) -> Outcome[ObserverRun]:
+    """The outcome of an observer run; the verdict is made here and nowhere else."""
+    content = _content(run, system, title, bag, findings, provenance)
+    verdict = judge(content)
+    document = {**run.metrics, 'verdict': verdict.as_dict(), 'provenance': provenance.as_dict()}
+    return Outcome(
+        'observe',
+        system,
+        run,
+        verdict,
+        provenance,
+        {one.name: one for one in run.states},
+        body,
+        ('metrics.json', document),
+        content,
+        (),
+        files or {},
+        (bag, *inputs),
+        spool,
+    )
+
+
+def _content(
+    run: ObserverRun,
+    system: str,
+    title: str,
+    bag: Path,
+    findings: Sequence[Finding],
+    provenance: Provenance,
 ) -> ObservationContent:
-    """Everything that the report shows; `metrics` is the content of metrics.json."""
+    metrics, states = run.metrics, run.states
     series = tuple(
         one
-        for name, items in innovations.items()
+        for name, items in run.innovations.items()
         if (one := innovation_series(name, items)) is not None
     )
     end = max((float(state.time[-1]) for state in states if len(state.time)), default=0.0)
     away = tuple(
         gap
         for one in series
-        if one.sensor not in PSEUDO
+        if one.sensor not in run.pseudo_sensors
         for gap in outages(one.sensor, one.time, one.accepted, end)
     )
     nees = (metrics.get('consistency') or {}).get('nees') or {}
     return ObservationContent(
-        title=f'{TITLES.get(system, system)}: {Path(bag).name}',
+        title=f'{title}: {bag.name}',
         system=system,
         duration=float(metrics['duration']),
         real_time_factor=float(
@@ -65,18 +110,36 @@ def observation_content(
         states=tuple(states),
         innovations=series,
         errors=error_rows(metrics, states),
-        sensors=tuple(sensor_rows(metrics, series)),
+        sensors=tuple(sensor_rows(metrics, series, run.pseudo_sensors)),
         outages=merged(away),
-        whiteness=_whiteness(series),
-        gate_probability=gate_probability,
-        notes=tuple(str(note) for note in metrics.get('notes', ())),
+        whiteness=_whiteness(series, run.pseudo_sensors),
+        gate_probability=run.gate_probability,
+        findings=tuple(findings),
         health=sensor_health([bag]),
-        provenance=origin,
-        path=path,
-        extras=streams(metrics),
+        provenance=provenance,
+        path=run.path,
+        extras=_streams(metrics),
         nees=float(nees.get('average', np.nan)),
         nees_expected=float(nees.get('expected', np.nan)),
     )
+
+
+def _streams(metrics: Mapping[str, Any]) -> tuple[ExtraTable, ...]:
+    """Messages that arrived at an observer, by stream."""
+    rows = [{'name': name, **counts} for name, counts in (metrics.get('streams') or {}).items()]
+    made = table(
+        'Messages',
+        'What arrived, and what could not be used.',
+        rows,
+        {
+            'name': 'stream',
+            'received': 'received',
+            'late': 'late',
+            'duplicate': 'duplicate',
+            'invalid': 'invalid',
+        },
+    )
+    return () if made is None else (made,)
 
 
 def innovation_series(name: str, items: Sequence[Innovation]) -> InnovationSeries | None:
@@ -101,7 +164,9 @@ def innovation_series(name: str, items: Sequence[Innovation]) -> InnovationSerie
     )
 
 
-def sensor_rows(metrics: Mapping[str, Any], series: Sequence[InnovationSeries]) -> list[SensorRow]:
+def sensor_rows(
+    metrics: Mapping[str, Any], series: Sequence[InnovationSeries], pseudo_sensors: frozenset[str]
+) -> list[SensorRow]:
     """Counts, rates and consistency of every sensor."""
     by_name = {one.sensor: one for one in series}
     nis = (metrics.get('consistency') or {}).get('nis') or {}
@@ -126,7 +191,7 @@ def sensor_rows(metrics: Mapping[str, Any], series: Sequence[InnovationSeries]) 
                 float(judged.get('nis_upper', np.nan)),
                 tuple(bool(test['white']) for test in tests),
                 pause,
-                name in PSEUDO,
+                name in pseudo_sensors,
             )
         )
     return rows
@@ -217,10 +282,12 @@ def at(time: Array, known_time: Array, known: Array) -> Array:
     return np.asarray(np.interp(time, known_time, known, left=np.nan, right=np.nan))
 
 
-def _whiteness(series: Sequence[InnovationSeries]) -> tuple[Colour, ...]:
+def _whiteness(
+    series: Sequence[InnovationSeries], pseudo_sensors: frozenset[str]
+) -> tuple[Colour, ...]:
     found: list[Colour | None] = []
     for one in series:
-        if one.sensor in PSEUDO:
+        if one.sensor in pseudo_sensors:
             continue
         for k in range(one.normalised.shape[1]):
             good = one.accepted & np.isfinite(one.normalised[:, k])

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from veh_identification.findings import Finding, Level
+from veh_identification.findings.numbers import counted, listed, number, percent
 from veh_identification.reporting.content import HealthRow
-from veh_identification.reporting.first_screen import Level, Statement
-from veh_identification.reporting.numbers import counted, listed, number, percent
 
 #: Share of a topic's time in gaps from which on they are a reservation.
 MANY_GAPS = 0.1
 
 
-def sensor_statements(health: tuple[HealthRow, ...], many_gaps: Level = 'warn') -> list[Statement]:
+def sensor_findings(health: tuple[HealthRow, ...], many_gaps: Level = 'warn') -> list[Finding]:
     """What the reader must know about the topics; `many_gaps` is how serious those are."""
     result = [*_incomplete(health), *_gaps(health, many_gaps)]
     broken = [row for row in health if row.undecodable]
     if broken:
         result.append(
-            Statement(
+            Finding(
                 'warn',
+                'undecodable_messages',
                 f'{listed([row.topic for row in broken])}: messages that cannot be decoded.',
             )
         )
     return result + [
-        Statement('warn', f'{row.recording}: {row.note}') for row in health if row.topic == '-'
+        Finding('warn', 'recording_unreadable', f'{row.recording}: {row.note}')
+        for row in health
+        if row.topic == '-'
     ]
 
 
-def _incomplete(health: tuple[HealthRow, ...]) -> list[Statement]:
+def _incomplete(health: tuple[HealthRow, ...]) -> list[Finding]:
     """Topics that begin late or end early: one sentence for all that do so together."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in health:
@@ -37,8 +40,9 @@ def _incomplete(health: tuple[HealthRow, ...]) -> list[Statement]:
             how = (row.recording, f'{number(row.ends_early, 2)} s before', 'end')
             found.setdefault(how, []).append(row.topic)
     return [
-        Statement(
+        Finding(
             'warn',
+            'topic_incomplete',
             f'{recording}: {listed(topics)} {verb}{"s" * (len(topics) == 1)} '
             f'{when} the other topics.',
         )
@@ -46,7 +50,7 @@ def _incomplete(health: tuple[HealthRow, ...]) -> list[Statement]:
     ]
 
 
-def _gaps(health: tuple[HealthRow, ...], many_gaps: Level) -> list[Statement]:
+def _gaps(health: tuple[HealthRow, ...], many_gaps: Level) -> list[Finding]:
     gaps = [row for row in health if row.gaps]
     if not gaps:
         return []
@@ -54,8 +58,9 @@ def _gaps(health: tuple[HealthRow, ...], many_gaps: Level) -> list[Statement]:
     share = max(row.missing / max(row.missing + row.count / row.rate, 1e-9) for row in gaps)
     level: Level = many_gaps if share > MANY_GAPS else 'note'
     return [
-        Statement(
+        Finding(
             level,
+            'gaps',
             f'{counted(len(gaps), "topic has", "topics have")} gaps, up to '
             f'{percent(share)} of the time; the longest is '
             f'{number(worst.longest_gap, 3)} s in {worst.topic} of '

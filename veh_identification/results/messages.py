@@ -1,19 +1,23 @@
-"""Messages of the live identification nodes."""
+"""Results as messages: the same for live nodes and for result bags."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from veh_identification.findings import Verdict
+from veh_identification.identification import IdentificationResult
 from veh_identification.identification.live import Change, LiveIdentification, Solution
+from veh_identification.identification.statistics import WELL_IDENTIFIED_PERCENT
 from veh_identification.runtime.messages import header, new
 from veh_identification.types import Array
 
 OK, WARN, ERROR = 0, 1, 2
-WELL_IDENTIFIED = 10.0  # percent, facts.md
+#: Level of /diagnostics.
+DIAGNOSTIC_LEVELS = {'yes': OK, 'care': WARN, 'no': ERROR}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +31,7 @@ class Equations:
     equation_units: list[str]
     a_priori: Array
     watched: list[int]  # mass and first moments that a load changes
+    positive: frozenset[str] = frozenset()  # parameters that cannot be below zero
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Derived:
     value: float
     std: float
     a_priori: float = float('nan')
+    possible: bool = True  # false: no such value can exist
 
 
 def _entry(item: Derived, excited: bool) -> dict[str, Any]:
@@ -48,9 +54,17 @@ def _entry(item: Derived, excited: bool) -> dict[str, Any]:
         'value': item.value,
         'std': item.std,
         'rel_std_percent': relative,
-        'well_identified': relative < WELL_IDENTIFIED,
+        'well_identified': relative < WELL_IDENTIFIED_PERCENT and item.possible,
         'excited': excited,
         'a_priori': item.a_priori,
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        'verdict': verdict.level,
+        'headline': verdict.headline,
+        'findings': [asdict(one) for one in verdict.findings],
     }
 
 
@@ -58,6 +72,7 @@ def parameters_message(
     equations: Equations,
     solution: Solution,
     further: list[Derived],
+    verdict: Verdict,
     *,
     stamp_ns: int,
     samples: int,
@@ -75,6 +90,7 @@ def parameters_message(
                 float(solution.value[k]),
                 float(std[k]),
                 float(equations.a_priori[k]),
+                not (name in equations.positive and solution.value[k] < 0.0),
             ),
             bool(solution.excited[k]),
         )
@@ -91,6 +107,47 @@ def parameters_message(
         rejected_count=rejected,
         converged=converged,
         advice=advice,
+        **_verdict(verdict),
+    )
+
+
+def result_message(
+    result: IdentificationResult,
+    verdict: Verdict,
+    stamp_ns: int,
+    *,
+    rejected: int | None = None,
+    converged: bool = True,
+    advice: str = '',
+) -> Any:
+    """veh_identification/msg/ParameterEstimates of a whole identification."""
+    std = result.std
+    prior = result.a_priori if result.a_priori is not None else np.full(len(std), np.nan)
+    return new(
+        'veh_identification/msg/ParameterEstimates',
+        header=header(stamp_ns),
+        system=result.system,
+        estimator=result.estimator,
+        parameters=[
+            _entry(
+                Derived(
+                    name,
+                    result.units[k],
+                    float(result.value[k]),
+                    float(std[k]),
+                    float(prior[k]),
+                    name not in result.impossible,
+                ),
+                name not in result.unexcited and bool(np.isfinite(result.value[k])),
+            )
+            for k, name in enumerate(result.names)
+        ],
+        condition_number=float(result.condition_number),
+        sample_count=int(result.samples),
+        rejected_count=int(result.excluded_samples if rejected is None else rejected),
+        converged=converged,
+        advice=advice,
+        **_verdict(verdict),
     )
 
 
@@ -101,11 +158,12 @@ def reconstruction_message(
     measured: Array,
     predicted: Array,
     sigma: Array,
+    frame: str = '',
 ) -> Any:
     """veh_identification/msg/Reconstruction of one row."""
     return new(
         'veh_identification/msg/Reconstruction',
-        header=header(stamp_ns),
+        header=header(stamp_ns, frame),
         equations=equations,
         units=units,
         measured=measured,

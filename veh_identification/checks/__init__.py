@@ -1,0 +1,1 @@
+"""Is a recording what it says it is? Used offline and live by every system."""

@@ -1,0 +1,1 @@
+"""Findings made from the figures of a result: what speaks for it, and what against it."""

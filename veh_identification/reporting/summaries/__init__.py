@@ -1,1 +1,0 @@
-"""Sentences about identifications, observer runs and recordings, made from their figures."""

@@ -1,0 +1,35 @@
+"""Results of an identification as an mcap recording that Foxglove and PlotJuggler open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veh_identification.results.messages import reconstruction_message, result_message
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.runtime.qos import LATCHED
+
+if TYPE_CHECKING:
+    from veh_identification.results.outcome import Outcome
+    from veh_identification.results.reconstruction import Reconstruction
+
+
+def write_result_bag(path: Path, outcome: Outcome[Any]) -> None:
+    """Parameters once, then measured and predicted sides of every series."""
+    stamps = [int(one.stamps_ns[0]) for one in outcome.series if len(one.stamps_ns)]
+    first = min(stamps, default=0)
+    node = outcome.series[0].topic.split('/')[-2] if outcome.series else outcome.system
+    with BagWriter(path) as writer:
+        message = result_message(outcome.result, outcome.verdict, first)
+        writer.write_message(f'{node}/parameters', message, first, qos=LATCHED)
+        for one in outcome.series:
+            _write_series(writer, one)
+
+
+def _write_series(writer: BagWriter, one: Reconstruction) -> None:
+    equations, units = list(one.equations), list(one.units)
+    for stamp, measured, predicted in zip(one.stamps_ns, one.measured, one.predicted, strict=True):
+        message = reconstruction_message(
+            int(stamp), equations, units, measured, predicted, one.sigma, one.frame
+        )
+        writer.write_message(one.topic, message, int(stamp))

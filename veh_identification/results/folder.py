@@ -1,0 +1,107 @@
+"""The folder of results, the same for every system: all files or none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veh_identification.atomic import (
+    OutputError,
+    atomic_folder,
+    prepare_target,
+    refuse_inputs,
+)
+from veh_identification.errors import one_line
+from veh_identification.identification.result import IdentificationResult, json_safe
+from veh_identification.results.bag import write_result_bag
+from veh_identification.results.tables import to_csv
+
+if TYPE_CHECKING:
+    from veh_identification.results.outcome import Outcome
+
+REPORT = 'report.html'
+#: The bag of parameters and of both sides of the equations.
+BAG = 'result'
+#: What this program writes into folders of results; a folder of these alone may be replaced.
+OURS = frozenset(
+    {
+        'parameters.json',
+        'parameters.csv',
+        'metrics.json',
+        'identified.urdf',
+        'identified.yaml',
+        'observed',
+        BAG,
+        REPORT,
+    }
+)
+
+
+def check_target(out: Path, inputs: Iterable[str | Path], ours: Iterable[str] = OURS) -> None:
+    """Refuse an output that would destroy something, before the work begins.
+
+    Replacing a folder removes it: only results of this program may stand there.
+    """
+    refuse_inputs(out, inputs)
+    if out.exists() and not out.is_dir():
+        raise OutputError(f'{out} is a file, expected a folder for the results.')
+    if out.is_dir():
+        known = set(ours)
+        foreign = sorted(entry.name for entry in out.iterdir() if entry.name not in known)
+        if foreign:
+            raise OutputError(
+                f'{out} holds {foreign[0]!r}, which is no result of veh-id: give another folder.'
+            )
+    prepare_target(out, overwrite=True, replaceable=tuple(ours))
+
+
+def to_json(content: Any) -> str:
+    """JSON without NaN: null for what is unknown."""
+    return json.dumps(json_safe(content), indent=2, allow_nan=False) + '\n'
+
+
+def write(outcome: Outcome[Any], out: Path, report: bool = True) -> str:
+    """Write everything; returns the line to print about the report."""
+    check_target(out, outcome.inputs, {*OURS, *outcome.files})
+    with atomic_folder(out, overwrite=True, replaceable=(*OURS, *outcome.files)) as partial:
+        name, document = outcome.document
+        (partial / name).write_text(to_json(document), encoding='utf-8')
+        if isinstance(outcome.result, IdentificationResult):
+            (partial / 'parameters.csv').write_text(to_csv(outcome.result), encoding='utf-8')
+            write_result_bag(partial / BAG, outcome)
+        for target, source in outcome.files.items():
+            _place(partial / target, source)
+        return _report(outcome, partial, out) if report and outcome.content is not None else ''
+
+
+def _place(target: Path, source: bytes | Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(source, bytes):
+        target.write_bytes(source)
+    elif source.is_dir():
+        shutil.copytree(source, target)
+    else:
+        shutil.copyfile(source, target)
+
+
+def _report(outcome: Outcome[Any], partial: Path, out: Path) -> str:
+    """Write the page and return the line to print.
+
+    The page is the last thing that is written and the least: whatever goes wrong with it must not
+    take the results along, so that it is told instead of raised.
+    """
+    try:
+        from veh_identification.reporting.pages import write_report
+
+        assert outcome.content is not None
+        write_report(partial / REPORT, outcome.content, outcome.verdict)
+    except ImportError as error:
+        if (error.name or '').split('.')[0] not in ('plotly', 'jinja2', 'markupsafe'):
+            raise
+        return f'no report: {error.name} is not installed (pip install plotly jinja2)'
+    except Exception as error:
+        return f'no report: {type(error).__name__}: {one_line(error)}'
+    return f'report: {out / REPORT}'
