@@ -20,7 +20,7 @@ from veh_identification.reporting.content import (
     TraceSet,
 )
 from veh_identification.reporting.health import health_row
-from veh_identification.reporting.observation import observation_content
+from veh_identification.results.observation import observation_content
 from veh_identification.reporting.series import colour_of
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.messages import header, new

@@ -6,7 +6,7 @@ import pytest
 from veh_identification.identification import IdentificationResult, Validation
 from veh_identification.reporting import extras
 from veh_identification.reporting.content import ObservationContent, Outage, Provenance
-from veh_identification.reporting.identification import (
+from veh_identification.results.identification import (
     fit_rows,
     identification_content,
     inflation,
@@ -14,8 +14,8 @@ from veh_identification.reporting.identification import (
     read_traces,
     simulated_truth,
 )
-from veh_identification.reporting.numbers import beside, fewest_inside, listed, number
-from veh_identification.reporting.observation import error_rows, merged
+from veh_identification.findings.numbers import beside, fewest_inside, listed, number
+from veh_identification.results.observation import error_rows, merged
 from veh_identification.reporting.pages.parts import extra_section
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.messages import header, new

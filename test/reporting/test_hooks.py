@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from veh_identification.reporting import hooks
-from veh_identification.reporting.provenance import command_line, provenance
+from veh_identification.results.provenance import command_line, provenance
 from veh_identification.simulation.scenarios import simulate
 from veh_identification.systems.parallel.command import identify
 
@@ -82,7 +82,7 @@ def test_identify_parallel_writes_a_report(tmp_path: Path) -> None:
 
 
 def test_four_bar_states_find_the_truth_of_the_crank() -> None:
-    from veh_identification.reporting.observation_systems import four_bar_states
+    from veh_identification.systems.vehicle.results.states import four_bar_states
 
     time = np.linspace(0.0, 10.0, 501)
     angle, rate = 3.0 * time, np.full(501, 3.0)

@@ -12,8 +12,8 @@ from veh_identification.reporting.content import (
     ParameterRow,
 )
 from veh_identification.reporting.first_screen import FIRST_SCREEN, Statement
-from veh_identification.reporting.summaries import identification as summary
-from veh_identification.reporting.summaries import observation as summary_observation
+from veh_identification.reporting.judging import identification as summary
+from veh_identification.reporting.judging import observation as summary_observation
 
 
 def texts(found: object) -> str:

@@ -12,7 +12,7 @@ from car_cases import CONFIG, configuration, recording
 
 from veh_identification.errors import EstimationError, UsageError
 from veh_identification.identification import IdentificationResult
-from veh_identification.reporting.identification import read_traces
+from veh_identification.results.identification import read_traces
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.simulation.car.exact.bag import write_recording
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH

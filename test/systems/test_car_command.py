@@ -11,7 +11,7 @@ import pytest
 from car_cases import CONFIG, TRUTH, configuration, recording
 
 from veh_identification.errors import InputError, UsageError
-from veh_identification.reporting.identification import read_traces
+from veh_identification.results.identification import read_traces
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.simulation.car.exact.bag import write_exact, write_recording
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH

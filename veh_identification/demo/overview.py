@@ -23,7 +23,7 @@ from veh_identification.reporting.html import (
     Text,
     write_page,
 )
-from veh_identification.reporting.numbers import beside, fewest_inside, number, unit
+from veh_identification.findings.numbers import beside, fewest_inside, number, unit
 from veh_identification.reporting.pages.parts import cell
 from veh_identification.reporting.palette import ERROR, INK, PREDICTED, TRUTH
 

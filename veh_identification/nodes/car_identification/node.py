@@ -1,7 +1,7 @@
 """Node `car_identification`: the 33 parameters of Venture 2006 while the car drives.
 
 Input: the sensor topics of the car (names from the car's YAML): IMU, optical speed, joints, wheel
-wrenches; poses from the YAML or `/tf_static` (transforms whose parent is base_link). The data are
+wrenches; poses from the YAML or `/tf_static` (along any chain of transforms to base_link). The data are
 cut into chunks of some seconds; each passes the offline preparation (all signals of an equation
 through one zero-phase filter) and adds to the estimate (`car_live`). Published about once a
 second: `~/parameters` (latched); after each chunk: `~/reconstruction` (both sides below 3 Hz).
@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.identification.live import Solution
 from veh_identification.identification.rows import Skipped, row_filter
 from veh_identification.nodes.car_identification.warm_up import RECONSTRUCTION_HZ, warm_up
-from veh_identification.nodes.identification.messages import (
+from veh_identification.nodes.identification.services import LiveServices
+from veh_identification.results.messages import (
     ERROR,
     OK,
     WARN,
@@ -39,7 +39,6 @@ from veh_identification.nodes.identification.messages import (
     parameters_message,
     reconstruction_message,
 )
-from veh_identification.nodes.identification.services import LiveServices
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
@@ -177,15 +176,8 @@ class CarIdentification(LiveServices):
             self._take(name, stamp, (value,))
 
     def _on_static_transforms(self, msg: Any) -> None:
-        for one in msg.transforms:
-            if one.header.frame_id.strip('/') != 'base_link':
-                continue
-            t, r = one.transform.translation, one.transform.rotation
-            quaternion = np.array([r.x, r.y, r.z, r.w])
-            if np.linalg.norm(quaternion) > 0.0:
-                matrix = Rotation.from_quat(quaternion).as_matrix()
-                rows = tuple(tuple(float(v) for v in row) for row in matrix)
-                self.buffer.poses[one.child_frame_id.strip('/')] = ((t.x, t.y, t.z), rows)
+        for text in self.buffer.frames.take(msg):
+            self._node.get_logger().error(text)
 
     def _take(self, name: str, stamp_ns: int, values: Sequence[float]) -> None:
         if not self.enabled:

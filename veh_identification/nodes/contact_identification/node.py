@@ -26,7 +26,7 @@ from veh_identification.identification import Information
 from veh_identification.identification.live import Solution
 from veh_identification.multibody.tree import BASE_ROWS
 from veh_identification.nodes.identification.base import CommonOptions, LiveNode
-from veh_identification.nodes.identification.messages import Derived, Equations, group_by_prefix
+from veh_identification.results.messages import Derived, Equations, group_by_prefix
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import declare, parameter, refuse_unknown

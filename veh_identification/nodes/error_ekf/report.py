@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.fusion.statistics import WINDOW, InnovationStatistics
-from veh_identification.nodes.identification.messages import ERROR, OK, WARN
+from veh_identification.results.messages import ERROR, OK, WARN
 from veh_identification.observation import Counts, Innovation
 from veh_identification.observation.streaming import OnlineObserver
 from veh_identification.observation.streaming.arrivals import StreamRecord

@@ -22,7 +22,7 @@ from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.estimate import joints, odometry, virtual_sensors
 from veh_identification.systems.vehicle.observer.online import BuggySession, BuggySystem
 from veh_identification.systems.vehicle.recording.bag_tables import STEERING
-from veh_identification.systems.vehicle.recording.mounting import add_transforms, given_poses
+from veh_identification.systems.vehicle.recording.mounting import given_poses
 from veh_identification.systems.vehicle.recording.reader import NOT_MEASURED, rack_travel
 from veh_identification.systems.vehicle.recording.samples import part_key
 from veh_identification.systems.vehicle.results import observed_topics as result_bag
@@ -236,7 +236,7 @@ class CarFace:
         return True
 
     def _on_static(self, msg: Any) -> None:
-        for problem in add_transforms(self.system.frames, msg):
+        for problem in self.system.frames.take(msg):
             self._say(problem)
 
     # Output -------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from veh_identification.identification.rows import (
     StateBuffer,
     row_filter,
 )
-from veh_identification.nodes.identification.messages import (
+from veh_identification.results.messages import (
     ERROR,
     OK,
     WARN,

@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from veh_identification.fusion.geodesy import is_plausible_fix
-from veh_identification.fusion.rotation import is_unit
 from veh_identification.fusion.sensor_options import GnssOptions, ImuOptions
+from veh_identification.orientations import is_unit
 
 Parsed = tuple[float, ...] | str
 Parser = Callable[[tuple[Any, ...]], Parsed]

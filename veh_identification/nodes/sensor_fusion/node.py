@@ -12,7 +12,6 @@ from typing import Any
 
 from veh_identification.errors import ParameterError
 from veh_identification.fusion.core import FusionCore
-from veh_identification.fusion.frames import FrameError, Transform, clean
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.nodes.sensor_fusion import input as inputs
@@ -49,7 +48,6 @@ class SensorFusion:
         self.core = FusionCore(options, wrenches, {**ranges, **pressures})
         self.enabled = True
         self._frame_ids: dict[str, str] = {}
-        self._frame_errors: set[str] = set()
         self._qos = SENSOR_DATA.with_reliability(options.reliable_sensors)
         self._joint_parser = inputs.JointParser(
             [n for n in options.joints.names if n], options.joints.use_velocity
@@ -196,15 +194,8 @@ class SensorFusion:
 
     def _on_static_transforms(self, msg: Any) -> None:
         self._publish_ready()
-        for item in msg.transforms:
-            t, q = item.transform.translation, item.transform.rotation
-            transform = Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w))
-            try:
-                self.core.frames.set(item.header.frame_id, item.child_frame_id, transform)
-            except FrameError as error:
-                if clean(item.child_frame_id) not in self._frame_errors:
-                    self._frame_errors.add(clean(item.child_frame_id))
-                    self._node.get_logger().error(f'/tf_static: {error}')
+        for text in self.core.frames.take(msg):
+            self._node.get_logger().error(text)
 
     # Output -------------------------------------------------------------------------------------
 
