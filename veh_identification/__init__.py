@@ -5,10 +5,48 @@ modules that rosidl generates from `msg/` (`veh_identification.msg`). `extend_pa
 find both wherever they are installed.
 """
 
+from __future__ import annotations
+
 import pkgutil
+from typing import TYPE_CHECKING, Any
 
 from veh_identification._version import __version__
 
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-__all__ = ['__version__']
+if TYPE_CHECKING:
+    from veh_identification.api import *  # noqa: F403
+
+#: `import veh_identification as vid; vid.identify(...)`: the names of `api`, loaded when used.
+_API = frozenset(
+    {
+        'BagReader',
+        'Finding',
+        'Outcome',
+        'Verdict',
+        'check_recording',
+        'configure',
+        'convert',
+        'design_motion',
+        'identify',
+        'observe',
+        'read',
+        'read_columns',
+        'read_mapping',
+        'replay_graph',
+        'simulate',
+    }
+)
+__all__ = ['__version__', *sorted(_API)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _API:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    from veh_identification import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

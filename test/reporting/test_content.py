@@ -14,7 +14,8 @@ from veh_identification.results.identification import (
     read_traces,
     simulated_truth,
 )
-from veh_identification.findings.numbers import beside, fewest_inside, listed, number
+from veh_identification.findings.numbers import beside, listed, number
+from veh_identification.reporting.judging.identification import fewest_inside
 from veh_identification.results.observation import error_rows, merged
 from veh_identification.reporting.pages.parts import extra_section
 from veh_identification.runtime.bags import BagWriter

@@ -3,133 +3,50 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from veh_identification.errors import UsageError
+from veh_identification.cli import parser as shared
+from veh_identification.design import registry
 
 
-def add_parser(verbs: Any) -> None:
-    """Describe the verb."""
+def add_parser(verbs: Any, wanted: str = '') -> None:
+    """Describe the verb and, with its options, the wanted system."""
     parser = verbs.add_parser(
         'design',
         help='design an exciting motion under limits',
-        description='Searches a periodic motion within the limits of the configuration that '
-        'brings the condition number down or the information up, and writes it. For the car: '
-        'which steering sine, speed and duration bring standard deviations below wanted ones. For '
-        'the humanoid: motions on both feet and on each one.',
+        description='Searches a motion within the limits of the configuration that brings the '
+        'condition number down or the information up, and writes it. '
+        '`veh-id design SYSTEM --help` explains the options of a system.',
     )
-    parser.add_argument('system', choices=('car', 'humanoid', 'parallel'))
-    parser.add_argument(
-        '--criterion',
-        choices=('condition', 'd_optimal'),
-        default='d_optimal',
-        help='condition number, or determinant of the information (default: %(default)s)',
-    )
-    parser.add_argument('--config', metavar='YAML', help='geometry and limits')
-    parser.add_argument('--urdf', metavar='FILE', help='robot description (humanoid)')
-    parser.add_argument('--seed', type=int, default=0)
-    parser.add_argument('--starts', type=int, default=4, help='independent starts of the search')
-    parser.add_argument(
-        '--time-limit', type=float, default=120.0, metavar='S', help='seconds for the whole search'
-    )
-    parser.add_argument(
-        '--out',
-        metavar='PATH',
-        required=True,
-        help='trajectory, YAML or JSON; for car and humanoid a folder',
-    )
-    _add_car(parser)
-    parser.set_defaults(run=run)
-
-
-#: Options of the manoeuvre advisor: name, metavar, help. Those of LISTS may be given again.
-LISTS = (
-    (
-        'want',
-        'NAME=SIGMA',
-        'standard deviation to reach, in percent (ZZc=3%%) or in its unit; also for the humanoid '
-        '(base_link.MSz=2%%)',
-    ),
-    ('speed', 'KMH', 'speed of the candidates'),
-    ('frequency', 'HZ', 'frequency of the steering sine'),
-    ('lateral', 'M/S2', 'lateral acceleration that the candidates aim at'),
-)
-NUMBERS = (
-    ('max-lateral', 'M/S2', 'largest lateral acceleration (default: 5)'),
-    ('max-steering-rate', 'RAD/S', 'largest rate of the front wheels (default: 0.5)'),
-    ('track-length', 'M', 'length of one pass (default: no limit)'),
-    ('max-duration', 'S', 'longest drive in all (default: 600)'),
-    ('noise', 'X', 'factor on all sensor noise and disturbances (default: 1)'),
-    ('roughness', 'M3', 'road roughness G(n0) of ISO 8608 (default: 24e-6)'),
-)
-
-
-def _add_car(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group('car', 'the manoeuvre advisor: steering sine and duration')
-    for name, metavar, text in LISTS:
-        kind = str if name == 'want' else float
-        group.add_argument(
-            f'--{name}', metavar=metavar, type=kind, action='append', help=f'{text}; repeatable'
+    parser.set_defaults(leaf=parser)
+    for one in shared.add_systems(parser, registry.DESIGNS, wanted).values():
+        if one is None:
+            continue
+        one.add_argument(
+            '--config', metavar='YAML', help='description of the machine, or a name in config/'
         )
-    for name, metavar, text in NUMBERS:
-        group.add_argument(f'--{name}', metavar=metavar, type=float, help=text)
-    group.add_argument('--dof', type=int, choices=(20, 38), help='model (default: 38)')
-    group.add_argument(
-        '--check', action='store_true', default=None, help='identify a simulated drive of it'
-    )
-
-
-def _car_options(options: argparse.Namespace) -> dict[str, Any]:
-    names = [name.replace('-', '_') for name, *_ in (*LISTS, *NUMBERS)]
-    return {
-        name: getattr(options, name)
-        for name in (*names, 'dof', 'check')
-        if getattr(options, name) is not None
-    }
+        one.add_argument('--out', metavar='PATH', required=True, help='file or folder to write')
+        one.add_argument(
+            '--strict', action='store_true', help='exit status 3 when the verdict is no'
+        )
+        shared.add_options(one, registry.find(wanted).options)
+        one.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Design and print what was reached."""
-    from veh_identification.runtime.graph import find_config
-    from veh_identification.systems.registry import DESIGN, load
-
-    design = load(DESIGN, 'design', options.system)
-    if options.system == 'car':
-        return _run_car(options, design)
-    given = _car_options(options)
-    wanted = {'want': given.pop('want')} if options.system == 'humanoid' and options.want else {}
-    if strange := sorted(given):
-        raise UsageError(f'design {options.system} has no option --{strange[0].replace("_", "-")}')
-    print(
-        design(
-            criterion=options.criterion,
-            config=find_config(options.config) if options.config else None,
-            urdf=Path(options.urdf) if options.urdf else None,
-            seed=options.seed,
-            starts=options.starts,
-            time_limit=options.time_limit,
-            out=Path(options.out),
-            **wanted,
-        )
-    )
-    return 0
-
-
-def _run_car(options: argparse.Namespace, design: Any) -> int:
+    from veh_identification.design.driver import run as drive
+    from veh_identification.findings.verdict import STRICT_STATUS
     from veh_identification.runtime.bags import Progress
-    from veh_identification.runtime.graph import find_config
 
-    if options.urdf:
-        raise UsageError('design car takes no URDF: the geometry stands in --config')
-    with Progress('driving candidates', unit='candidates') as progress:
-        text = design(
-            config=find_config(options.config) if options.config else None,
-            seed=options.seed,
-            time_limit=options.time_limit,
-            out=Path(options.out),
+    design = registry.find(options.system)
+    with Progress(f'designing {design.name}', unit='candidates') as progress:
+        outcome = drive(
+            options.system,
+            out=options.out,
+            config=options.config,
+            options=shared.options_of(options, design.options),
             progress=progress,
-            **_car_options(options),
         )
-    print(text, end='')
-    return 0
+    shared.say(outcome.text)
+    return STRICT_STATUS if options.strict and outcome.verdict.level == 'no' else 0

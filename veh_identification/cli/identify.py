@@ -1,91 +1,77 @@
-"""`veh-id identify SYSTEM`: parameters from recordings, offline, zero phase."""
+"""`veh-id identify SYSTEM BAG...`: parameters from recordings, offline, zero phase."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from veh_identification.errors import UsageError
+from veh_identification.cli import parser as shared
+from veh_identification.systems import registry
 
-SYSTEMS = ('car', 'humanoid', 'parallel')
 
-
-def add_parser(verbs: Any) -> None:
-    """Describe the verb."""
-    parser = verbs.add_parser(
+def add_parser(verbs: Any, wanted: str = '') -> None:
+    """Describe the verb and, with its options, the wanted system."""
+    add_verb(
+        verbs,
+        wanted,
         'identify',
-        help='identify parameters from recordings',
-        description='Identifies the dynamic parameters of a system from one or several recordings '
-        'and writes parameters.json, parameters.csv and a bag of the results into --out.',
+        'identify parameters from recordings',
+        'Identifies the dynamic parameters of a system from one or several recordings and writes '
+        'parameters.json, parameters.csv, a report and a bag of the results into --out. '
+        '`veh-id identify SYSTEM --help` explains the options of a system.',
     )
-    parser.add_argument('system', choices=SYSTEMS)
+
+
+def add_verb(verbs: Any, wanted: str, verb: str, help: str, description: str) -> None:
+    """A verb that systems of the registry know."""
+    parser = verbs.add_parser(verb, help=help, description=description)
+    parser.set_defaults(leaf=parser)
+    filled = shared.add_systems(parser, registry.entries(verb), wanted)
+    for one in filled.values():
+        if one is not None:
+            _fill(one, verb, wanted)
+
+
+def _fill(parser: shared.Parser, verb: str, wanted: str) -> None:
+    system = registry.find(verb, wanted)
+    several = verb == 'identify'
+    shared.add_bags(
+        parser,
+        'recording; several are concatenated, patterns work' if several else 'recording',
+        several=several,
+    )
+    if verb == 'identify':
+        parser.add_argument('--validate', metavar='BAG', help='recording for cross validation')
     parser.add_argument(
-        '--bag',
-        metavar='BAG',
-        action='append',
-        required=True,
-        help='recording; several are concatenated',
+        '--config', metavar='YAML', help='description of the machine, or a name in config/'
     )
-    parser.add_argument('--validate', metavar='BAG', help='recording for cross validation')
-    parser.add_argument('--config', metavar='YAML', help='geometry, sensor poses, a-priori values')
-    parser.add_argument('--urdf', metavar='FILE', help='robot description (humanoid)')
     parser.add_argument('--out', metavar='DIR', required=True, help='folder for the results')
-    _add_car(parser)
-    parser.set_defaults(run=run)
-
-
-#: Options of the car: names as `identify` of systems/car/command.py takes them.
-CAR_SWITCHES = {
-    'compare_models': 'identify with the 38-dof and the 20-dof model and compare',
-    'filter_study': 'show how the estimates depend on the cut-off frequencies',
-    'paper_rule': '3.125 Hz on everything but suspension travel, as Venture 2006 has it',
-    'gauss_markov': 'weigh with the noise that equations share',
-}
-CAR_NUMBERS = ('rate', 'chassis_cutoff', 'suspension_cutoff')
-
-
-def _add_car(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group('car')
-    group.add_argument(
-        '--model',
-        choices=('2006', '2002'),
-        help='mixed Newton-Lagrange (default) or the Lagrange car of Venture 2002',
+    parser.add_argument(
+        '--strict', action='store_true', help='exit status 3 when the verdict is no'
     )
-    group.add_argument('--dof', type=int, choices=(20, 38), help='default: 38 where known')
-    for name in CAR_NUMBERS:
-        group.add_argument(f'--{name.replace("_", "-")}', type=float, metavar='HZ')
-    for name, text in CAR_SWITCHES.items():
-        group.add_argument(
-            f'--{name.replace("_", "-")}', action='store_true', default=None, help=text
-        )
-
-
-def _car_options(options: argparse.Namespace) -> dict[str, Any]:
-    names = ('model', 'dof', *CAR_NUMBERS, *CAR_SWITCHES)
-    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    shared.add_options(parser, system.verbs[verb])
+    parser.set_defaults(run=run, what=verb)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Identify and print the table."""
+    """Do it, print the outcome; the verdict is the first and the last line."""
+    from veh_identification.findings.verdict import STRICT_STATUS
     from veh_identification.runtime.bags import Progress
-    from veh_identification.runtime.graph import find_config
-    from veh_identification.systems.registry import IDENTIFY, load
+    from veh_identification.systems.driver import run as drive
 
-    identify = load(IDENTIFY, 'identify', options.system)
-    special = _car_options(options)
-    if special and options.system != 'car':
-        name = sorted(special)[0].replace('_', '-')
-        raise UsageError(f'identify {options.system} has no option --{name}')
-    with Progress(f'identifying {options.system}') as progress:
-        text = identify(
-            bags=[Path(bag) for bag in options.bag],
-            out=Path(options.out),
-            validate=Path(options.validate) if options.validate else None,
-            config=find_config(options.config) if options.config else None,
-            urdf=Path(options.urdf) if options.urdf else None,
+    verb = options.what
+    system = registry.find(verb, options.system)
+    label = {'identify': 'identifying', 'observe': 'observing'}[verb]
+    with Progress(f'{label} {system.name}') as progress:
+        outcome = drive(
+            verb,
+            options.system,
+            shared.bags_of(options, f'{verb} {system.name}'),
+            out=options.out,
+            config=options.config,
+            validate=getattr(options, 'validate', None),
+            options=shared.options_of(options, system.verbs[verb]),
             progress=progress,
-            **special,
         )
-    print(text)
-    return 0
+    shared.say(outcome.text)
+    return STRICT_STATUS if options.strict and outcome.verdict.level == 'no' else 0

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Sequence
 
 from veh_identification import __version__
+from veh_identification.cli.parser import Parser, parse
 from veh_identification.errors import VehIdError
 
 #: Verbs in the order of the help text; each is a module of this package.
@@ -35,12 +36,16 @@ VERBS = (
 )
 
 EPILOG = """exit status: 0 done; 1 the input is unusable (one sentence on stderr says why);
-2 wrong usage. `veh-id VERB --help` explains a verb."""
+2 wrong usage; 3 with --strict: the verdict is no. `veh-id VERB --help` explains a verb."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
-    parser = argparse.ArgumentParser(
+#: Verbs whose systems have options of their own.
+OF_SYSTEMS = ('identify', 'observe', 'design')
+
+
+def build_parser(arguments: Sequence[str] = ()) -> Parser:
+    """The whole command line; of systems only the one that the arguments name is filled."""
+    parser = Parser(
         prog='veh-id',
         description='Dynamic models of cars, humanoids and parallel robots from recordings '
         'or live sensor streams.',
@@ -48,16 +53,37 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument('--version', action='version', version=f'veh-id {__version__}')
-    verbs = parser.add_subparsers(dest='verb', metavar='VERB', required=True)
+    verbs = parser.add_subparsers(dest='verb', metavar='VERB', parser_class=Parser)
+    words = [word for word in arguments if not word.startswith('-')]
     for verb in VERBS:
         # Verbs import what they need when they run: `veh-id --help` must not load Numba.
-        importlib.import_module(f'veh_identification.cli.{verb}').add_parser(verbs)
+        module = importlib.import_module(f'veh_identification.cli.{verb}')
+        if verb in OF_SYSTEMS:
+            named = len(words) > 1 and words[0] == verb
+            module.add_parser(verbs, words[1] if named else '')
+        else:
+            module.add_parser(verbs)
     return parser
+
+
+def _complete(parser: Parser) -> None:
+    """Completion in the shell, where argcomplete is set up for it."""
+    if '_ARGCOMPLETE' in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb."""
-    options = build_parser().parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    completing = os.environ.get('COMP_LINE', '').split()[1:]
+    parser = build_parser(completing or words)
+    _complete(parser)
+    if not words:
+        parser.print_help()
+        return 0
+    options = parse(parser, words)
     if threading.current_thread() is threading.main_thread():
         # As an exception, so that half-written output is removed on the way out.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

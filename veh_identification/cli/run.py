@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from typing import Any
 
 from veh_identification.cli.options import add_parameter_options, parameter_values
@@ -18,7 +19,11 @@ def add_parser(verbs: Any) -> None:
         'with --engine zenoh no ROS is needed, and it talks to robots that run rmw_zenoh.',
     )
     parser.add_argument('node', metavar='NODE', help='name of the node, such as sensor_fusion')
-    parser.add_argument('--engine', choices=('ros', 'zenoh'), default='ros')
+    parser.add_argument(
+        '--engine',
+        choices=('ros', 'zenoh'),
+        help='default: ros where a ROS 2 is sourced, else zenoh',
+    )
     parser.add_argument(
         '--endpoint',
         default='tcp/127.0.0.1:7447',
@@ -38,7 +43,8 @@ def run(options: argparse.Namespace) -> int:
     description = find_node(options.node)
     files = [find_config(options.config)] if options.config else []
     values = parameter_values(options.parameter)
-    if options.engine == 'ros':
+    engine_name = options.engine or ('ros' if find_spec('rclpy') else 'zenoh')
+    if engine_name == 'ros':
         try:
             from veh_identification.runtime import ros
         except ImportError as error:

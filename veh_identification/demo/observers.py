@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 
 from veh_identification.demo.parts import ErrorRow, Part
+from veh_identification.results.observation import ObserverRun
+from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.bags.columns import read_columns
 from veh_identification.runtime.replay.bag import replay_graph
 from veh_identification.simulation.scenarios import simulate
-from veh_identification.systems.registry import OBSERVE, load
+from veh_identification.systems.driver import run as run_verb
 
 #: Quantities of the table: name in metrics.json and unit.
 VEHICLE = {'x': 'm', 'y': 'm', 'yaw': 'rad', 'vx': 'm/s', 'vy': 'm/s', 'yaw_rate': 'rad/s'}
@@ -25,11 +26,11 @@ def vehicle(out: Path, seed: int, seconds: float = 10.0) -> Part:
     bag, folder, live = out / f'buggy-circle_{seed}', out / 'buggy', out / 'buggy_live'
     simulate('buggy-circle', bag, seed=seed, duration=seconds, overwrite=True)
     shutil.rmtree(folder, ignore_errors=True)
-    load(OBSERVE, 'observe', 'buggy')(bag=bag, out=folder)
+    outcome = run_verb('observe', 'vehicle', [bag], out=folder)
     replay_graph([bag], 'error_ekf', live, overwrite=True, log_level='error')
     commands = (
         f'veh-id simulate buggy-circle --duration {seconds:g} --out {bag}',
-        f'veh-id observe buggy --bag {bag} --out {folder}',
+        f'veh-id observe vehicle {bag} --out {folder}',
         f'veh-id replay {bag} --graph error_ekf --out {live}',
     )
     off = live_error(live, bag)
@@ -39,9 +40,10 @@ def vehicle(out: Path, seed: int, seconds: float = 10.0) -> Part:
         'A multibody model of a car, wrong in its mass and '
         'start, kept true by GNSS, an inertial unit and wheel encoders (Sinigaglia 2016).',
         commands,
-        errors=_errors(folder, VEHICLE),
+        errors=_errors(outcome, VEHICLE),
         sentences=(
             f'the node error_ekf on the same recording: {off:.3g} m rms in the plane after 2 s',
+            outcome.verdict.line,
         ),
         report=_report(folder),
         folders=(bag, folder, live),
@@ -53,17 +55,18 @@ def linkage(out: Path, seed: int) -> Part:
     bag, folder = out / f'four-bar_{seed}', out / 'four-bar'
     simulate('four-bar', bag, seed=seed, overwrite=True)
     shutil.rmtree(folder, ignore_errors=True)
-    load(OBSERVE, 'observe', 'four-bar')(bag=bag, out=folder)
+    outcome = run_verb('observe', 'four-bar', [bag], out=folder)
     commands = (
         f'veh-id simulate four-bar --out {bag}',
-        f'veh-id observe four-bar --bag {bag} --out {folder}',
+        f'veh-id observe four-bar {bag} --out {folder}',
     )
     return Part(
         'four-bar',
         'Four-bar observer',
         'A linkage whose model has the wrong gravity and start, observed with one encoder.',
         commands,
-        errors=_errors(folder, LINKAGE),
+        errors=_errors(outcome, LINKAGE),
+        sentences=(outcome.verdict.line,),
         report=_report(folder),
         folders=(bag, folder),
     )
@@ -81,8 +84,8 @@ def live_error(live: Path, bag: Path, settling: float = 2.0) -> float:
     return float(np.sqrt(np.mean(np.square(gaps).sum(axis=0))))
 
 
-def _errors(folder: Path, wanted: dict[str, str]) -> tuple[ErrorRow, ...]:
-    table = json.loads((folder / 'metrics.json').read_text('utf-8'))['coordinates']
+def _errors(outcome: Outcome[ObserverRun], wanted: dict[str, str]) -> tuple[ErrorRow, ...]:
+    table = outcome.result.metrics['coordinates']
     return tuple(
         ErrorRow(
             WORDS.get(name, name),

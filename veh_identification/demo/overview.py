@@ -10,8 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from veh_identification.demo.parts import Part, coverage
+from veh_identification.findings import Finding, Level, Verdict
+from veh_identification.findings.numbers import beside, number, unit
+from veh_identification.reporting.content import Card
 from veh_identification.reporting.figures.style import Figure, axis, style
-from veh_identification.reporting.first_screen import Card, Level, Statement, Summary
+from veh_identification.reporting.first_screen import FirstScreen
 from veh_identification.reporting.html import (
     Cell,
     Code,
@@ -23,16 +26,16 @@ from veh_identification.reporting.html import (
     Text,
     write_page,
 )
-from veh_identification.findings.numbers import beside, fewest_inside, number, unit
+from veh_identification.reporting.judging.identification import fewest_inside
 from veh_identification.reporting.pages.parts import cell
 from veh_identification.reporting.palette import ERROR, INK, PREDICTED, TRUTH
 
 #: Rows of a table in the overview; the report of the system has all.
 MOST_ROWS = 40
 NEXT = (
-    'veh-id identify car --bag BAG --config config/car_template.yaml --out DIR',
-    'veh-id identify humanoid --bag BAG --urdf robot.urdf --out DIR',
-    'veh-id observe buggy --bag BAG --config config/buggy.yaml --out DIR',
+    'veh-id identify car BAG --config config/car_template.yaml --out DIR',
+    'veh-id identify humanoid BAG --urdf robot.urdf --out DIR',
+    'veh-id observe vehicle BAG --config config/road_car.yaml --out DIR',
     'veh-id replay BAG --graph sensor_fusion --config FILE --out BAG2',
 )
 
@@ -58,7 +61,7 @@ def write_overview(out: Path, parts: Sequence[Part], seconds: float) -> Path:
     return write_page(out / 'report.html', page)
 
 
-def _summary(parts: Sequence[Part]) -> Summary:
+def _summary(parts: Sequence[Part]) -> FirstScreen:
     rows = [row for part in parts for row in part.parameters if np.isfinite(row.in_sigma)]
     inside = sum(abs(row.in_sigma) <= 2.0 for row in rows)
     share = inside / max(len(rows), 1)
@@ -66,7 +69,9 @@ def _summary(parts: Sequence[Part]) -> Summary:
     for part in parts:
         if part.parameters:
             statements.append(
-                Statement(_level(part), f'{part.title}: {coverage(part.parameters)}.')
+                Finding(
+                    _level(part), 'truth_coverage', f'{part.title}: {coverage(part.parameters)}.'
+                )
             )
         for row in part.errors[:1]:
             beside_model = (
@@ -75,16 +80,20 @@ def _summary(parts: Sequence[Part]) -> Summary:
                 else ''
             )
             statements.append(
-                Statement(
+                Finding(
                     _level(part),
+                    'observer_error',
                     f'{part.title}: {row.name} {number(row.rms, 2)} {row.unit} rms{beside_model}.',
                 )
             )
-    level: Level = 'good' if all(one.level == 'good' for one in statements) else 'warn'
-    headline = {
-        'good': 'Yes, within what it says about its own accuracy.',
-        'warn': 'Mostly; see the marked lines.',
-    }[level]
+    fine = all(one.level == 'good' for one in statements)
+    verdict = Verdict(
+        'yes' if fine else 'care',
+        'Yes, within what it says about its own accuracy.'
+        if fine
+        else 'Mostly; see the marked lines.',
+        tuple(statements),
+    )
     cards = (
         Card('systems', str(len(parts)), ', '.join(part.title for part in parts)),
         Card('parameters compared', str(len(rows)), 'with the truth of the simulation'),
@@ -95,7 +104,7 @@ def _summary(parts: Sequence[Part]) -> Summary:
             'good' if inside >= fewest_inside(len(rows)) else 'warn',
         ),
     )
-    return Summary(level, headline, cards, tuple(statements))
+    return FirstScreen(verdict, cards)
 
 
 def _level(part: Part) -> Level:

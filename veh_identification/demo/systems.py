@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from veh_identification.demo.parts import Compared, Part
+from veh_identification.identification import IdentificationResult
+from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.bags import BagReader
-from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.replay.bag import replay_graph
 from veh_identification.runtime.share import share_directory
 from veh_identification.simulation.scenarios import simulate
-from veh_identification.systems.registry import IDENTIFY, load
+from veh_identification.systems.driver import run as run_verb
 
 
 @dataclass(frozen=True)
@@ -78,26 +79,27 @@ def run(plan: Plan, out: Path, seed: int) -> Part:
     replay_graph([bag], plan.graph, live, overwrite=True, log_level='error')
     shutil.rmtree(folder, ignore_errors=True)
     models = share_directory() / 'config' / 'models'
-    load(IDENTIFY, 'identify', plan.system)(
-        bags=[bag],
+    outcome = run_verb(
+        'identify',
+        plan.system,
+        [bag],
         out=folder,
         validate=other,
-        config=find_config(plan.config) if plan.config else None,
-        urdf=models / plan.urdf if plan.urdf else None,
+        config=plan.config,
+        options={'urdf': models / plan.urdf} if plan.urdf else {},
     )
-    found = json.loads((folder / 'parameters.json').read_text('utf-8'))
     said, truth = live_values(live), true_parameters(plan, bag)
     rows = tuple(
         Compared(
-            one['name'],
-            one['unit'],
-            truth[one['name']],
-            one['value'],
-            one['std'],
-            said.get(one['name'], float('nan')),
+            one.name,
+            one.unit,
+            truth[one.name],
+            one.value,
+            one.std,
+            said.get(one.name, float('nan')),
         )
-        for one in found['parameters']
-        if one['name'] in truth and one['std'] and one['value'] is not None
+        for one in outcome.values.values()
+        if one.name in truth and one.std > 0.0
     )
     report = folder / 'report.html'
     return Part(
@@ -106,7 +108,7 @@ def run(plan: Plan, out: Path, seed: int) -> Part:
         plan.what,
         commands(plan, bag, other, live, folder),
         rows,
-        sentences=sentences(found),
+        sentences=(*sentences(outcome), outcome.verdict.line),
         report=report if report.is_file() else None,
         folders=(bag, other, live, folder),
     )
@@ -119,7 +121,7 @@ def commands(plan: Plan, bag: Path, other: Path, live: Path, folder: Path) -> tu
     return (
         f'veh-id simulate {plan.scenario} --duration {plan.seconds:g} --out {bag}',
         f'veh-id replay {bag} --graph {plan.graph} --out {live}',
-        f'veh-id identify {plan.system} --bag {bag} --validate {other}{extra} --out {folder}',
+        f'veh-id identify {plan.system} {bag} --validate {other}{extra} --out {folder}',
     )
 
 
@@ -151,15 +153,10 @@ def true_parameters(plan: Plan, bag: Path) -> dict[str, float]:
     return dict(zip(problem.base.names, (float(v) for v in problem.a_priori), strict=True))
 
 
-def sentences(found: dict[str, object]) -> tuple[str, ...]:
-    """What the validation says."""
-    checked = found.get('validation')
-    if not isinstance(checked, dict) or not checked:
-        return ()
-    shares = sorted(
-        row['rms_relative'] for row in checked.values() if row['rms_relative'] is not None
-    )
-    return (
-        f'on another recording {100 * shares[0]:.2g} to {100 * shares[-1]:.2g} % of the '
-        f'signals stay unexplained (median {100 * shares[len(shares) // 2]:.2g} %)',
+def sentences(outcome: Outcome[IdentificationResult]) -> tuple[str, ...]:
+    """What the validation says, in the words of the report."""
+    return tuple(
+        f'{one.text[:1].lower()}{one.text[1:].rstrip(".")}'
+        for one in outcome.findings
+        if one.code == 'validation_fit'
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import binom
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -55,11 +54,6 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if len(shown) < 2:
         return ''.join(shown)
     return f'{", ".join(shown[:-1])} and {shown[-1]}'
-
-
-def fewest_inside(count: int) -> int:
-    """How many of so many truths lie within two deviations in all but one of a hundred cases."""
-    return int(binom.ppf(0.01, count, 0.9545)) if count else 0
 
 
 def counted(count: int, singular: str, plural: str = '') -> str:

@@ -11,9 +11,30 @@ from veh_identification.results.folder import check_target
 from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.graph import find_config
 from veh_identification.systems import registry
-from veh_identification.systems.base import Task
+from veh_identification.systems.base import System, Task
 from veh_identification.systems.options import make_options
 from veh_identification.types import Progress
+
+
+def configured(
+    system: str, config: Any = None, options: Mapping[str, Any] | None = None
+) -> tuple[System[Any, Any], Any]:
+    """A system by its name, and its configuration."""
+    verb = registry.main_verb(system)
+    made, description, _ = _prepared(verb, system, config, options or {})
+    return made, description
+
+
+def _prepared(
+    verb: str, system: str, config: Any, options: Mapping[str, Any]
+) -> tuple[System[Any, Any], Any, Any]:
+    """System, configuration and options."""
+    made = registry.find(verb, system)
+    given: Any = make_options(made.verbs[verb], options, f'{verb} {made.name}')
+    if config is None or isinstance(config, (str, Path)):
+        path = None if config is None else find_config(config)
+        return made, made.configure(path, given), given
+    return made, config, given
 
 
 def run(
@@ -32,9 +53,8 @@ def run(
     `recordings` and `validate` are paths or what the system's `read` made of them; `config` is a
     path, the name of a file in config/, or what the system's `configure` gave.
     """
-    made = registry.find(verb, system)
+    made, description, given = _prepared(verb, system, config, options or {})
     what = f'{verb} {made.name}'
-    given = make_options(made.verbs[verb], options or {}, what)
     if not recordings:
         raise UsageError(f'{what} needs at least one recording')
     if verb == 'observe' and len(recordings) > 1:
@@ -49,7 +69,7 @@ def run(
     )
     task = Task(
         tuple(Path(one) if isinstance(one, str) else one for one in recordings),
-        made.configure(path, given) if config is None or path is not None else config,
+        description,
         given,
         Path(validate) if isinstance(validate, str) else validate,
         progress,

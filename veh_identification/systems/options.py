@@ -97,6 +97,7 @@ def _checked(one: OptionField, value: Any, what: str) -> Any:
 
 
 def _single(one: OptionField, value: Any, what: str) -> Any:
+    made: Any
     try:
         made = value if isinstance(value, one.kind) else one.kind(value)
     except (TypeError, ValueError):

@@ -10,10 +10,12 @@ import importlib
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veh_identification.errors import UsageError
-from veh_identification.systems.base import System
+
+if TYPE_CHECKING:
+    from veh_identification.systems.base import System
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,14 @@ SYSTEMS: tuple[Entry, ...] = (
 def entries(verb: str) -> list[Entry]:
     """The systems that know a verb."""
     return [one for one in SYSTEMS if verb in one.verbs]
+
+
+def main_verb(name: str) -> str:
+    """The first verb of a system, or identify for a name that nobody knows."""
+    for one in SYSTEMS:
+        if name in (one.name, *one.aliases):
+            return one.verbs[0]
+    return 'identify'
 
 
 def find(verb: str, name: str) -> System[Any, Any]:

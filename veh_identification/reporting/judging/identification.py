@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import binom
 
 from veh_identification.findings import Finding, Level, Verdict, verdict_of
-from veh_identification.findings.numbers import counted, fewest_inside, listed, number, percent
+from veh_identification.findings.numbers import counted, listed, number, percent
 from veh_identification.reporting.content import Card, IdentificationContent
 from veh_identification.reporting.judging import fit as judging_fit
 from veh_identification.reporting.judging.sensors import sensor_findings
@@ -259,6 +260,11 @@ def _truth(content: IdentificationContent) -> list[Finding]:
             f'lie within two standard deviations ({0.95 * len(known):.0f} expected).',
         )
     ]
+
+
+def fewest_inside(count: int) -> int:
+    """How many of so many truths lie within two deviations in all but one of a hundred cases."""
+    return int(binom.ppf(0.01, count, 0.9545)) if count else 0
 
 
 def _samples(content: IdentificationContent) -> list[Finding]:
