@@ -20,8 +20,8 @@ from veh_identification.reporting.content import (
     TraceSet,
 )
 from veh_identification.reporting.health import health_row
-from veh_identification.results.observation import observation_content
 from veh_identification.reporting.series import colour_of
+from veh_identification.results.observation import ObserverRun, observation_outcome
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.messages import header, new
 
@@ -144,13 +144,17 @@ def observation(tmp_path_factory: pytest.TempPathFactory) -> ObservationContent:
             'nees': {'average': 5.9, 'expected': 6.0},
         },
     }
-    return observation_content(
-        'buggy',
-        states,
-        {'gps': items},
-        metrics,
-        replace(ORIGIN, command='veh-id observe buggy'),
-        bag,
-        gate_probability=0.999,
-        path=('x', 'y'),
+    run = ObserverRun(
+        tuple(states), {'gps': items}, metrics, gate_probability=0.999, path=('x', 'y')
     )
+    outcome = observation_outcome(
+        run,
+        system='vehicle',
+        title='Vehicle observer',
+        bag=bag,
+        findings=(),
+        provenance=replace(ORIGIN, command='veh-id observe vehicle'),
+        body='',
+    )
+    assert isinstance(outcome.content, ObservationContent)
+    return outcome.content

@@ -3,23 +3,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from veh_identification.findings.numbers import beside, listed, number
 from veh_identification.identification import IdentificationResult, Validation
-from veh_identification.reporting import extras
-from veh_identification.reporting.content import ObservationContent, Outage, Provenance
+from veh_identification.reporting.content import ObservationContent, Outage
+from veh_identification.reporting.judging.identification import fewest_inside
 from veh_identification.results.identification import (
     fit_rows,
-    identification_content,
     inflation,
     parameter_rows,
-    read_traces,
     simulated_truth,
 )
-from veh_identification.findings.numbers import beside, listed, number
-from veh_identification.reporting.judging.identification import fewest_inside
 from veh_identification.results.observation import error_rows, merged
-from veh_identification.reporting.pages.parts import extra_section
-from veh_identification.runtime.bags import BagWriter
-from veh_identification.runtime.messages import header, new
 
 
 def make_result(**changes: object) -> IdentificationResult:
@@ -48,26 +42,6 @@ def make_result(**changes: object) -> IdentificationResult:
     for name, value in changes.items():
         setattr(result, name, value)
     return result
-
-
-def write_reconstruction(path: Path, topics: tuple[str, ...], count: int = 400) -> None:
-    with BagWriter(path) as writer:
-        for k in range(count):
-            stamp = k * 20_000_000
-            for topic in topics:
-                writer.write_message(
-                    topic,
-                    new(
-                        'veh_identification/msg/Reconstruction',
-                        header=header(stamp, 'base_link'),
-                        equations=['FX', 'NZ'],
-                        units=['N', 'N m'],
-                        measured=[float(np.sin(0.1 * k)), 2.0],
-                        predicted=[0.0, 1.0],
-                        sigma=[1.0, 1.0],
-                    ),
-                    stamp,
-                )
 
 
 def test_small_values_are_told_from_weak_ones() -> None:
@@ -121,121 +95,10 @@ def test_lost_equation_has_no_validation() -> None:
     assert second.validation_rms == 2.5
 
 
-def test_bag_with_one_series_holds_the_validation(tmp_path: Path) -> None:
-    write_reconstruction(tmp_path / 'results', ('car_identification/reconstruction',))
-    held = read_traces(tmp_path / 'results', ['one'], 'two')
-    assert [(one.held_out, one.title) for one in held] == [(True, 'Validation recording two')]
-    own = read_traces(tmp_path / 'results', ['one'], None)
-    assert not own[0].held_out
-    assert own[0].traces[1].unit == 'N m'
-    assert own[0].traces[1].error == pytest.approx(np.ones(400))
-
-
-def test_a_priori_series_join_their_trace(tmp_path: Path) -> None:
-    write_reconstruction(
-        tmp_path / 'result',
-        (
-            'a/reconstruction',
-            'a/reconstruction_urdf',
-            'a/reconstruction_a_priori',
-            'validation/a/reconstruction',
-        ),
-    )
-    sets = read_traces(tmp_path / 'result', ['one'], 'two')
-    assert [one.held_out for one in sets] == [True, False]
-    assert sets[0].traces[0].a_priori is None
-    assert sets[1].traces[0].a_priori is not None
-
-
-def test_content_leaves_out_what_was_not_identified(tmp_path: Path) -> None:
-    write_reconstruction(tmp_path / 'results', ('car_identification/reconstruction',))
-    content = identification_content(
-        make_result(), tmp_path / 'results', Provenance('', (), ()), [tmp_path / 'results']
-    )
-    assert content.names == ('Mc', 'ZZc', 'XYc', 'YYc')
-    assert content.correlation.shape == (4, 4)
-    assert content.seconds == pytest.approx(7.98)
-    assert content.health[0].topic == '/car_identification/reconstruction'
-    assert [one.equation for one in content.colours] == ['FX']  # NZ's residual is constant
-
-
-def test_how_much_was_recorded_and_which_model_is_said(tmp_path: Path) -> None:
-    write_reconstruction(tmp_path / 'run', ('a',))
-    given = {'dof': 20, 'seconds': 3.0}
-    content = identification_content(
-        make_result(input=given), None, Provenance('', (), ()), [tmp_path / 'run']
-    )
-    assert content.recorded == pytest.approx(7.98)
-    assert content.model == '20-dof model'
-    older = make_result(input={**given, 'model': '2002'})
-    assert (
-        identification_content(older, None, Provenance('', (), ()), ['gone']).model
-        == 'Lagrange model of Venture 2002'
-    )
-
-
 def test_truth_of_a_recording_that_has_none(tmp_path: Path) -> None:
     assert simulated_truth(tmp_path) == {}
     (tmp_path / 'truth.json').write_text('{"parameters": {"Mc": 5}}')
     assert simulated_truth(tmp_path) == {'Mc': 5.0}
-
-
-def test_further_entries_become_sentences_and_tables() -> None:
-    extra = {
-        'total_mass': {'value': 8.0034, 'std': 0.012, 'a_priori': 6.7},
-        'static_mass': {
-            'chassis_weighed': 1500.0,
-            'chassis_identified': 1545.0,
-            'difference_percent': 3.0,
-        },
-        'consistency': {'links_at_their_limit': ['knee']},
-        'sensor_unknowns': [{'name': 'plate.FX', 'unit': 'N', 'value': 0.1, 'std': 0.01}],
-        'model_selection': [{'passive': 'dry', 'parameters': 24, 'recommended': True}],
-        'validation_urdf': {},
-    }
-    found = {one.text: one.level for one in extras.statements(extra)}
-    (mass,) = extras.cards(extra)
-    assert (mass.value, mass.note) == ('8.003 kg', '± 0.012 kg; the model given has 6.700 kg')
-    assert extras.cards({}) == ()
-    assert [level for text, level in found.items() if '1545 kg' in text] == ['warn']
-    assert any('knee' in text for text in found)
-    first, second = extras.tables(extra)
-    assert first.rows == (('plate.FX', 'N', 0.1, 0.01),)
-    assert second.columns == ('model', 'parameters', 'recommended')
-    assert second.rows == (('dry', 24.0, 'yes'),)
-    studies = {
-        'model_comparison': {
-            'all': {'agree': 1, 'of': 2},
-            'parameters': [
-                {
-                    'name': 'Mc',
-                    'unit': 'kg',
-                    'value_38': 1500.0,
-                    'value_20': 1510.5,
-                    'difference_in_sigma': float('nan'),
-                }
-            ],
-        },
-        'filter_study': {
-            'choices': ['by rule', '3.1/16'],
-            'parameters': [
-                {
-                    'name': 'Mc',
-                    'unit': 'kg',
-                    'values': np.array([1500.5, 1510.5]),
-                    'largest_change_in_sigma': 3.0,
-                }
-            ],
-        },
-    }
-    assert '1 of 2 parameters' in extras.statements(studies)[0].text
-    both, cutoffs = extras.tables(studies)
-    assert both.columns == ('parameter', 'unit', '38 dof', '20 dof', 'difference / sigma')
-    assert cutoffs.rows == (('Mc', 'kg', 1500.5, 1510.5, 3.0),)
-    assert cutoffs.columns[2:4] == ('by rule', '3.1/16')
-    assert len(extra_section((both, cutoffs))[0].blocks) == 2
-    assert extras.statements({}) == ()
-    assert extras.tables({}) == ()
 
 
 def test_observation_content(observation: ObservationContent) -> None:

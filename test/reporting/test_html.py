@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from veh_identification.errors import InputError
+from veh_identification.findings import Finding
 from veh_identification.reporting.content import (
     FitRow,
     IdentificationContent,
@@ -15,12 +16,20 @@ from veh_identification.reporting.content import (
     Trace,
     TraceSet,
 )
-from veh_identification.reporting.first_screen import Statement
 from veh_identification.reporting.html import Page, render, write_page
+from veh_identification.reporting.judging import identification as judging
+from veh_identification.reporting.judging import observation as judging_observation
 from veh_identification.reporting.pages.identification import identification_page
 from veh_identification.reporting.pages.observation import observation_page
 from veh_identification.reporting.pages.parts import listing
 from veh_identification.reporting.palette import THEMES
+
+
+def page_of(content: IdentificationContent | ObservationContent) -> Page:
+    if isinstance(content, IdentificationContent):
+        return identification_page(content, judging.judge(content))
+    return observation_page(content, judging_observation.judge(content))
+
 
 #: Axes that count or name things have no unit.
 UNITLESS = {'', 'parameter'}
@@ -33,8 +42,8 @@ def page(
     observation: ObservationContent,
 ) -> Page:
     if request.param == 'identification':
-        return identification_page(identification)
-    return observation_page(observation)
+        return page_of(identification)
+    return page_of(observation)
 
 
 def figures(text: str) -> list[dict[str, dict[str, object]]]:
@@ -55,7 +64,7 @@ def test_page_holds_everything(page: Page) -> None:
 
 
 def test_text_from_files_cannot_become_markup(identification: IdentificationContent) -> None:
-    text = render(identification_page(identification))
+    text = render(page_of(identification))
     assert 'run <one>' not in text
     assert 'run &lt;one&gt;' in text
     assert '&lt;run&gt;' in text
@@ -89,7 +98,7 @@ def test_every_colour_has_a_role_in_both_themes(page: Page) -> None:
 
 
 def test_sections_and_first_screen(identification: IdentificationContent) -> None:
-    text = render(identification_page(identification))
+    text = render(page_of(identification))
     for title in (
         'Parameters',
         'Cross validation',
@@ -105,7 +114,7 @@ def test_sections_and_first_screen(identification: IdentificationContent) -> Non
 
 
 def test_unknown_numbers_sort_last(identification: IdentificationContent) -> None:
-    text = render(identification_page(identification))
+    text = render(page_of(identification))
     row = re.search(r'<tr>\s*<td[^>]*>Cx</td>.*?</tr>', text, re.DOTALL)
     assert row is not None
     assert '<td data-sort="" class="number">-</td>' in row.group()
@@ -114,7 +123,7 @@ def test_unknown_numbers_sort_last(identification: IdentificationContent) -> Non
 def test_file_is_written_whole_or_not_at_all(
     tmp_path: Path, identification: IdentificationContent
 ) -> None:
-    made = identification_page(identification)
+    made = page_of(identification)
     path = write_page(tmp_path / 'report.html', made)
     assert path.read_text(encoding='utf-8').endswith('</html>')
     assert [entry.name for entry in tmp_path.iterdir()] == ['report.html']
@@ -142,7 +151,7 @@ def test_nothing_identified_still_makes_a_page(identification: IdentificationCon
         trace_sets=(TraceSet('own', False, (empty,)),),
         health=(),
     )
-    text = render(identification_page(content))
+    text = render(page_of(content))
     assert '0 of 4' in text
     assert 'not identified' in text
     assert 'nan' not in re.sub(r'<script\b.*?</script>', '', text, flags=re.DOTALL).lower()
@@ -163,7 +172,7 @@ def test_observer_without_truth_or_innovations_makes_a_page(
         gate_probability=None,
         health=(),
     )
-    text = render(observation_page(content))
+    text = render(page_of(content))
     assert 'holds no truth' in text
     assert 'no gate' in text
     assert 'nan' not in re.sub(r'<script\b.*?</script>', '', text, flags=re.DOTALL).lower()
@@ -183,8 +192,8 @@ def test_settings_are_listed_compactly_and_stay_json() -> None:
 
 
 def test_further_remarks_are_folded(identification: IdentificationContent) -> None:
-    notes = tuple(Statement('note', f'Remark {k}.') for k in range(20))
-    page = identification_page(replace(identification, findings=notes))
+    notes = tuple(Finding('note', 'remark', f'Remark {k}.') for k in range(20))
+    page = page_of(replace(identification, findings=notes))
     text = render(page)
     assert f'<summary>{len(page.summary.further)} more remarks</summary>' in text
     assert all(f'Remark {k}.' in text for k in range(20))

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from veh_identification.findings import Finding
 from veh_identification.reporting.content import (
     ErrorRow,
     FitRow,
@@ -11,17 +12,23 @@ from veh_identification.reporting.content import (
     Outage,
     ParameterRow,
 )
-from veh_identification.reporting.first_screen import FIRST_SCREEN, Statement
-from veh_identification.reporting.judging import identification as summary
-from veh_identification.reporting.judging import observation as summary_observation
+from veh_identification.reporting.first_screen import FIRST_SCREEN, FirstScreen
+from veh_identification.reporting.judging import identification as judging
+from veh_identification.reporting.judging import observation as judging_observation
 
 
-def texts(found: object) -> str:
-    return ' '.join(one.text for one in found.statements)  # type: ignore[attr-defined]
+def first_screen(content: IdentificationContent | ObservationContent) -> FirstScreen:
+    if isinstance(content, IdentificationContent):
+        return FirstScreen(judging.judge(content), judging.cards(content))
+    return FirstScreen(judging_observation.judge(content), judging_observation.cards(content))
+
+
+def texts(found: FirstScreen) -> str:
+    return ' '.join(one.text for one in found.verdict.findings)
 
 
 def test_sound_identification_is_trusted(identification: IdentificationContent) -> None:
-    found = summary.summarise(identification)
+    found = first_screen(identification)
     assert found.level == 'good'
     assert found.headline.startswith('Yes')
     assert '3 of 4 parameters' in texts(found)
@@ -31,18 +38,26 @@ def test_sound_identification_is_trusted(identification: IdentificationContent) 
 
 
 def test_serious_finding_forbids(identification: IdentificationContent) -> None:
-    bad = replace(identification, findings=(Statement('bad', 'The wheels are swapped.'),))
-    found = summary.summarise(bad)
+    bad = replace(identification, findings=(Finding('bad', 'swapped', 'The wheels are swapped.'),))
+    found = first_screen(bad)
     assert found.level == 'bad'
     assert found.headline.startswith('No')
-    assert found.statements[0].text == 'The wheels are swapped.'
+    assert found.verdict.findings[0].text == 'The wheels are swapped.'
+
+
+def test_value_that_cannot_exist_forbids(identification: IdentificationContent) -> None:
+    rows = (*identification.parameters, ParameterRow('M1', 'kg', 24.0, -96.0, 1.0, 'impossible'))
+    found = first_screen(replace(identification, parameters=rows))
+    assert found.verdict.level == 'no'
+    assert found.verdict.findings[0].code == 'impossible_value'
+    assert 'M1' in found.verdict.findings[0].text
 
 
 def test_missing_validation_is_a_reservation(identification: IdentificationContent) -> None:
     own = tuple(
         FitRow(row.equation, row.unit, row.rms, row.relative) for row in identification.fit
     )
-    found = summary.summarise(replace(identification, fit=own))
+    found = first_screen(replace(identification, fit=own))
     assert found.level == 'warn'
     assert 'only its own data judged it' in texts(found)
     assert found.cards[1].note.endswith('its own data')
@@ -54,11 +69,13 @@ def test_deviations_are_no_praise_while_the_equations_fit_badly(
     wrong = tuple(
         FitRow(row.equation, row.unit, 80.0, 0.8, 80.0, 0.8, 90.0) for row in identification.fit
     )
-    found = summary.summarise(replace(identification, fit=wrong))
-    (praise,) = [one for one in found.statements if 'of 4 parameters' in one.text]
+    found = first_screen(replace(identification, fit=wrong))
+    (praise,) = [one for one in found.verdict.findings if 'of 4 parameters' in one.text]
     assert praise.level == 'note'
     assert 'counts for little' in praise.text
-    (judged,) = [one for one in found.statements if 'On a recording that was not used' in one.text]
+    (judged,) = [
+        one for one in found.verdict.findings if 'On a recording that was not used' in one.text
+    ]
     assert judged.level == 'bad'
 
 
@@ -66,22 +83,26 @@ def test_causes_stand_before_symptoms(identification: IdentificationContent) -> 
     wrong = tuple(
         FitRow(row.equation, row.unit, 80.0, 0.8, 80.0, 0.8, 90.0) for row in identification.fit
     )
-    found = summary.summarise(
-        replace(identification, fit=wrong, findings=(Statement('bad', 'The wheels are swapped.'),))
+    found = first_screen(
+        replace(
+            identification,
+            fit=wrong,
+            findings=(Finding('bad', 'swapped', 'The wheels are swapped.'),),
+        )
     )
-    assert found.statements[0].text == 'The wheels are swapped.'
-    assert [one.level for one in found.statements[:3]] == ['bad'] * 3
+    assert found.verdict.findings[0].text == 'The wheels are swapped.'
+    assert [one.level for one in found.verdict.findings[:3]] == ['bad'] * 3
 
 
 def test_first_screen_keeps_all_reservations_and_folds_other_remarks(
     identification: IdentificationContent,
 ) -> None:
-    notes = tuple(Statement('note', f'Remark {k}.') for k in range(20))
-    found = summary.summarise(replace(identification, findings=notes))
+    notes = tuple(Finding('note', 'remark', f'Remark {k}.') for k in range(20))
+    found = first_screen(replace(identification, findings=notes))
     assert len(found.first) == FIRST_SCREEN
-    assert found.first + found.further == found.statements
-    warnings = tuple(Statement('warn', f'Reservation {k}.') for k in range(20))
-    found = summary.summarise(replace(identification, findings=warnings))
+    assert found.first + found.further == found.verdict.findings
+    warnings = tuple(Finding('warn', 'reservation', f'Reservation {k}.') for k in range(20))
+    found = first_screen(replace(identification, findings=warnings))
     assert [one.level for one in found.first] == ['warn'] * 20
 
 
@@ -93,7 +114,7 @@ def test_sensors_that_stop_are_named(identification: IdentificationContent) -> N
         replace(row, topic='/a', starts_late=3.0),
         replace(row, topic='/b', starts_late=3.0),
     )
-    found = summary.summarise(replace(identification, health=rows))
+    found = first_screen(replace(identification, health=rows))
     assert 'one: /wheel_rr/wrench ends 18 s before the other topics.' in texts(found)
     assert 'one: /a and /b begin 3.0 s after the other topics.' in texts(found)
     assert found.level == 'warn'
@@ -104,7 +125,7 @@ def test_many_gaps_are_a_reservation(
     identification: IdentificationContent, missing: float, level: str
 ) -> None:
     row = replace(identification.health[0], gaps=2, missing=missing, longest_gap=0.5)
-    found = summary.summarise(replace(identification, health=(row,)))
+    found = first_screen(replace(identification, health=(row,)))
     assert 'the longest is 0.500 s in /imu/data of one' in texts(found)
     assert found.level == level
 
@@ -176,7 +197,7 @@ def test_many_gaps_are_a_reservation(
 def test_each_reservation(
     identification: IdentificationContent, changes: dict[str, object], level: str, words: str
 ) -> None:
-    found = summary.summarise(replace(identification, **changes))  # type: ignore[arg-type]
+    found = first_screen(replace(identification, **changes))  # type: ignore[arg-type]
     assert words in texts(found)
     assert found.level == level
 
@@ -191,7 +212,7 @@ def test_weak_missing_and_correlated_parameters_are_named(
     )
     rho = np.eye(4)
     rho[0, 3] = rho[3, 0] = -0.98
-    found = summary.summarise(
+    found = first_screen(
         replace(
             identification,
             parameters=rows,
@@ -207,7 +228,7 @@ def test_weak_missing_and_correlated_parameters_are_named(
 
 def test_observer_is_trusted(observation: ObservationContent) -> None:
     short = (Outage('gps', 1.0, 1.4),)
-    found = summary_observation.summarise(replace(observation, outages=short))
+    found = first_screen(replace(observation, outages=short))
     assert '1 short outage of gps, the longest 0.4' in texts(found)
     assert found.level == 'good'
     assert 'not white' in texts(found)
@@ -218,17 +239,17 @@ def test_observer_is_trusted(observation: ObservationContent) -> None:
 def test_long_outage_is_a_reservation_that_says_how_unsure_it_made(
     observation: ObservationContent,
 ) -> None:
-    found = summary_observation.summarise(observation)
+    found = first_screen(observation)
     assert found.level == 'warn'
     assert 'No gps from 3.99 s to 6.01 s (20 % of the run' in texts(found)
     assert 'Two sigma grew to x 0.040 m and y 0.040 m.' in texts(found)
-    lost = summary_observation.summarise(replace(observation, outages=(Outage('gps', 5.0, 10.0),)))
+    lost = first_screen(replace(observation, outages=(Outage('gps', 5.0, 10.0),)))
     assert 'No gps from 5.00 s to the end (50 % of the run' in texts(lost)
 
 
 def test_observer_worse_than_its_model_is_not(observation: ObservationContent) -> None:
     worse = (ErrorRow('x', 'm', 1.0, 0.1, 1.0, 0.1, 0.2),)
-    found = summary_observation.summarise(replace(observation, errors=worse))
+    found = first_screen(replace(observation, errors=worse))
     assert found.level == 'bad'
     assert 'Too sure of itself' in texts(found)
     assert 'x: the model alone is closer' in texts(found)
@@ -237,14 +258,14 @@ def test_observer_worse_than_its_model_is_not(observation: ObservationContent) -
 
 
 def test_observer_without_truth_says_so(observation: ObservationContent) -> None:
-    found = summary_observation.summarise(replace(observation, errors=()))
+    found = first_screen(replace(observation, errors=()))
     assert 'no truth' in texts(found)
     assert found.cards[0].value == 'none'
 
 
 def test_sensor_that_fits_badly_is_named(observation: ObservationContent) -> None:
     row = replace(observation.sensors[0], nis=4.0, rejected=400, used=400)
-    found = summary_observation.summarise(replace(observation, sensors=(row,)))
+    found = first_screen(replace(observation, sensors=(row,)))
     assert 'gps: innovations are larger than expected' in texts(found)
     assert 'The gate rejected 50 % of gps: look first at sign' in texts(found)
     assert found.level == 'warn'
@@ -258,12 +279,12 @@ def test_residuals_are_counted_in_their_noise_where_it_is_known() -> None:
 
 
 def test_one_of_many_equations_beyond_the_limit_of_one_test_is_chance() -> None:
-    assert summary.familywise(1) == pytest.approx(1.0)
-    assert summary.familywise(6) == pytest.approx(1.22, abs=0.01)
+    assert judging.familywise(1) == pytest.approx(1.0)
+    assert judging.familywise(6) == pytest.approx(1.22, abs=0.01)
     rng = np.random.default_rng(3)
     lines, count, tests = 200, 400, 6
     # Largest distance of a uniform sample's distribution from the diagonal, as for periodograms.
     worst = np.abs(np.sort(rng.random((count, tests, lines))) - np.arange(1, lines + 1) / lines)
-    limit = 1.36 / np.sqrt(lines) * summary.familywise(tests)
+    limit = 1.36 / np.sqrt(lines) * judging.familywise(tests)
     alarms = (worst.max(axis=2) > limit).any(axis=1).mean()
     assert 0.01 < alarms < 0.08
