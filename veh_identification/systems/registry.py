@@ -29,7 +29,7 @@ class Entry:
     aliases: tuple[str, ...] = ()
 
 
-SYSTEMS: tuple[Entry, ...] = (
+SYSTEMS: list[Entry] = [
     Entry(
         'car',
         'veh_identification.systems.car.system:Car',
@@ -62,7 +62,12 @@ SYSTEMS: tuple[Entry, ...] = (
         ('observe',),
         'the four-bar linkage (Sinigaglia 2016, chapter 3)',
     ),
-)
+]
+
+
+def register(entry: Entry) -> None:
+    """Add a system of one's own; one of the same name is replaced."""
+    SYSTEMS[:] = [one for one in SYSTEMS if one.name != entry.name] + [entry]
 
 
 def entries(verb: str) -> list[Entry]:
