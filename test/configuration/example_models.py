@@ -31,9 +31,9 @@ class Geometry(Model):
     road: Literal['flat', 'waves'] = entry('flat', 'kind of the road')
 
     @classmethod
-    def prepared(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def prepared(cls, data: Any) -> Any:
         """`track` is the older form of `half_track`."""
-        if isinstance(data.get('track'), (int, float)):
+        if isinstance(data, dict) and isinstance(data.get('track'), (int, float)):
             data['half_track'] = 0.5 * data.pop('track')
         return data
 

@@ -79,19 +79,19 @@ def test_files_that_are_wrong_are_named(tmp_path):
     with pytest.raises(InputError, match=r'bad\.json: cannot be read'):
         FourierTrajectory.load(path)
     path.write_text('{"kind": "spline"}')
-    with pytest.raises(InputError, match=r"bad\.json: expected a mapping with kind: 'fourier'"):
+    with pytest.raises(InputError, match=r"bad\.json:1: expected kind: 'fourier', found 'sp"):
         FourierTrajectory.load(path)
     data = random_trajectory().to_dict()
     del data['nu']
     path.write_text(json.dumps(data))
-    with pytest.raises(InputError, match="the field 'nu' is missing"):
+    with pytest.raises(InputError, match=r'bad\.json:1: nu: is missing'):
         FourierTrajectory.load(path)
     data['nu'] = [[1.0]]
     path.write_text(json.dumps(data))
-    with pytest.raises(InputError, match=r'bad\.json: a trajectory needs'):
+    with pytest.raises(InputError, match=r'bad\.json:1: a trajectory needs'):
         FourierTrajectory.load(path)
     path.write_text('{')
-    with pytest.raises(InputError, match='neither YAML nor JSON'):
+    with pytest.raises(InputError, match='not YAML'):
         FourierTrajectory.load(path)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hexapod_cases import crooked, motion, palida
 
+from veh_identification.configuration.faults import ConfigurationError
 from veh_identification.errors import ModelError
 from veh_identification.signals import spectral_derivatives
 from veh_identification.systems.parallel.configuration import (
@@ -98,18 +99,18 @@ def test_configuration_errors_name_file_and_field() -> None:
         return data
 
     cases = [
-        (lambda d: d.pop('base'), "robot.yaml: the field 'base' is missing"),
-        (lambda d: d.update(bse=1), "robot.yaml: unknown field 'bse'"),
-        (lambda d: d['leg'].update(mass=1), "robot.yaml, leg: unknown field 'mass'"),
-        (lambda d: d['leg'].update(m3='x'), 'robot.yaml, leg: m3 must be a number'),
+        (lambda d: d.pop('base'), 'robot.yaml: base: is missing'),
+        (lambda d: d.update(bse=1), "robot.yaml: bse: is not known; did you mean 'base'"),
+        (lambda d: d['leg'].update(mass=1), 'robot.yaml: leg.mass: is not known; there are: Izz1'),
+        (lambda d: d['leg'].update(m3='x'), 'robot.yaml: leg.m3: expected a mass'),
         (lambda d: d['platform']['ring'].update(angles_deg=[1, 2]), 'expected 6 numbers'),
         (lambda d: d['sensor'].update(tolerance=1e-5), 'tolerance of the direct kinematics'),
-        (lambda d: d['model'].update(passive='wet'), 'passive friction must be one of'),
-        (lambda d: d['base'].update(alpha_axes='up'), 'alpha_axes must be tangential'),
+        (lambda d: d['model'].update(passive='wet'), 'model.passive: expected .none., .dry.'),
+        (lambda d: d['base'].update(alpha_axes='up'), 'alpha_axes: expected .tangential. or'),
         (lambda d: d['base'].update(alpha_axes=[[0, 0, 0]] * 6), 'an alpha axis has no length'),
     ]
     for change, sentence in cases:
-        with pytest.raises(ModelError, match=sentence):
+        with pytest.raises(ConfigurationError, match=sentence):
             parse_configuration(broken(change), 'robot.yaml')
     vertical = broken(lambda d: d['base'].update(alpha_axes=[[0.35, 0.0, 1.0]] * 6))
     with pytest.raises(ModelError, match='points along its alpha axis'):

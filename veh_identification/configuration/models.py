@@ -27,7 +27,7 @@ from veh_identification.configuration.reading import read_all
 from veh_identification.errors import VehIdError, one_line
 
 if TYPE_CHECKING:  # pydantic is imported when a file is read, not with every data class
-    from pydantic import GetCoreSchemaHandler, TypeAdapter
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
     from pydantic_core import CoreSchema, ErrorDetails
 
 T = TypeVar('T')
@@ -52,9 +52,11 @@ class Model:
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {'extra': 'forbid'}
+    #: Entries that `prepared` makes others of, as JSON schemas; they are known beside the fields.
+    other_entries: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
-    def prepared(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def prepared(cls, data: Any) -> Any:
         """The entries in the form of the fields, where files may hold older or shorter forms."""
         return data
 
@@ -71,15 +73,23 @@ class Model:
             data = {} if data is None else data
             if isinstance(data, Mapping):
                 if info.context is not None:
-                    info.context[id(data)] = names
-                kept = {k: v for k, v in data.items() if v is not None or k not in names}
-                data = cls.prepared(kept)
+                    info.context[id(data)] = [*names, *cls.other_entries]
+                data = {k: v for k, v in data.items() if v is not None or k not in names}
             try:
-                return inner(data)
+                return inner(cls.prepared(data))
             except VehIdError as error:  # of classes that are also built without a file
                 raise PydanticCustomError('refused', '{text}', {'text': one_line(error)}) from None
 
         return core_schema.with_info_wrap_validator_function(check, handler(source))
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """The fields and the other entries."""
+        described = handler(schema)
+        handler.resolve_ref_schema(described)['properties'] |= cls.other_entries
+        return described
 
 
 def load(model: type[T], path: Path | str, find_base: Callable[[str], Path] | None = None) -> T:

@@ -11,10 +11,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
+
+import numpy as np
 
 from veh_identification.configuration.faults import shown
 from veh_identification.configuration.units import parse_unit
+from veh_identification.types import Array
 
 if TYPE_CHECKING:  # pydantic is imported when a file is read, not with every data class
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -114,7 +117,7 @@ class Quantity(Checked):
             number, unit_text = float(match[1].replace('_', '')), match[2]
             if unit_text:
                 factor = self._factor(value, unit_text)
-        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        elif isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
             raise self._error(value)
         else:
             try:
@@ -207,6 +210,56 @@ class Components(Checked):
 
 
 @dataclass(frozen=True)
+class Table(Checked):
+    """Makes an array a field: numbers of one dimension in a shape; None for any length."""
+
+    item: Quantity
+    shape: tuple[int | None, ...]
+
+    def read(self, value: object) -> Array:
+        """The array, or a QuantityError that says what was expected."""
+        shape = ' x '.join('n' if one is None else str(one) for one in self.shape)
+        found = self._nested(value, len(self.shape))
+        try:
+            array = np.array(found, dtype=float)
+        except (TypeError, ValueError):  # not nested so deep, or rows of different lengths
+            array = np.empty(0)
+        fits = array.ndim == len(self.shape) and all(
+            wanted in (None, length)
+            for wanted, length in zip(self.shape, array.shape, strict=True)
+        )
+        if not fits:
+            wanted = f'{shape} {self.item.dimension.plural}'
+            raise QuantityError(f'expected {wanted}, found {shown(_plain(value))}')
+        return array
+
+    def _nested(self, value: object, levels: int) -> Any:
+        if levels == 0:
+            return self.item.read(value)
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        return [self._nested(one, levels - 1) for one in value] if _is_list(value) else None
+
+    def json_schema(self) -> dict[str, Any]:
+        """Nested lists."""
+        schema = self.item.json_schema()
+        unit = schema.pop('x-unit')
+        for length in reversed(self.shape):
+            schema = {'type': 'array', 'items': schema}
+            if length is not None:
+                schema |= {'minItems': length, 'maxItems': length}
+        return {**schema, 'x-unit': unit}
+
+
+def _is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
+    return isinstance(value, (list, tuple))
+
+
+def _plain(value: object) -> object:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+@dataclass(frozen=True)
 class WholeNumber(Checked):
     """Makes `int` a field: whole numbers only, also when written 5.0 or as a text."""
 
@@ -260,6 +313,40 @@ class TrueOrFalse(Checked):
         return {'type': 'boolean'}
 
 
+@dataclass(frozen=True)
+class Choice(Checked):
+    """Makes `str` one of some words; YAML takes `on` and `off` among them for true and false."""
+
+    words: tuple[str, ...]
+
+    def read(self, value: object) -> str:
+        """One of the words."""
+        switches = {True: 'on', False: 'off'}
+        word = switches[value] if isinstance(value, bool) else value
+        if isinstance(word, str) and word in self.words:
+            return word
+        known = [repr(one) for one in self.words]
+        text = f'{", ".join(known[:-1])} or {known[-1]}'
+        raise QuantityError(f'expected {text}, found {shown(value)}')
+
+    def json_schema(self) -> dict[str, Any]:
+        """The words."""
+        return {'enum': list(self.words)}
+
+
+@dataclass(frozen=True)
+class TopicName(Checked):
+    """Makes `str` the name of a topic, which counts alike with and without the slash before it."""
+
+    def read(self, value: object) -> str:
+        """The name without a slash before it."""
+        return PlainText().read(value).lstrip('/')
+
+    def json_schema(self) -> dict[str, Any]:
+        """A text."""
+        return {'type': 'string'}
+
+
 NUMBER = Dimension('a number', '')
 LENGTH = Dimension('a length', 'm', "2.7 or '2700 mm'")
 ANGLE = Dimension('an angle', 'rad', "0.26 or '15 deg'")
@@ -286,8 +373,13 @@ PositiveLength = Annotated[float, Quantity(LENGTH, positive=True)]
 NotNegativeLength = Annotated[float, Quantity(LENGTH, 0.0)]
 Angle = Annotated[float, Quantity(ANGLE)]
 NotNegativeAngle = Annotated[float, Quantity(ANGLE, 0.0)]
+PositiveAngle = Annotated[float, Quantity(ANGLE, positive=True)]
 PositiveSpeed = Annotated[float, Quantity(SPEED, positive=True)]
+Mass = Annotated[float, Quantity(MASS)]
+FirstMoment = Annotated[float, Quantity(FIRST_MOMENT)]
+Inertia = Annotated[float, Quantity(INERTIA)]
 PositiveMass = Annotated[float, Quantity(MASS, positive=True)]
+PositiveAcceleration = Annotated[float, Quantity(ACCELERATION, positive=True)]
 PositiveInertia = Annotated[float, Quantity(INERTIA, positive=True)]
 PositiveStiffness = Annotated[float, Quantity(STIFFNESS, positive=True)]
 Time = Annotated[float, Quantity(TIME)]
@@ -298,8 +390,12 @@ NotNegativeFrequency = Annotated[float, Quantity(FREQUENCY, 0.0)]
 Whole = Annotated[int, WholeNumber()]
 PositiveWhole = Annotated[int, WholeNumber(1)]
 Text = Annotated[str, PlainText()]
+Topic = Annotated[str, TopicName()]
 Flag = Annotated[bool, TrueOrFalse()]
 
 Vector = tuple[float, float, float]
 Position = Annotated[Vector, Components(Quantity(LENGTH), ('x', 'y', 'z'), zeros=True)]
+UnitQuaternion = Annotated[
+    tuple[float, float, float, float], Components(Quantity(NUMBER), ('x', 'y', 'z', 'w'))
+]
 RollPitchYaw = Annotated[Vector, Components(Quantity(ANGLE), ('roll', 'pitch', 'yaw'))]

@@ -7,6 +7,7 @@ A file names its schema in its first line:
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from veh_identification.configuration.models import adapter
@@ -43,6 +44,9 @@ def _described(part: Any) -> Any:
         texts = (result.get('description', ''), inner.pop('description', ''))
         del result['anyOf']
         result = {**inner, **result, 'description': ' '.join(text for text in texts if text)}
+    default = result.get('default')
+    if isinstance(default, float) and not math.isfinite(default):  # JSON has no infinity
+        del result['default']
     unit = result.pop('x-unit', '')
     if isinstance(unit, str) and unit:
         result['description'] = f'{result.get("description", "")} [{unit}]'.lstrip()

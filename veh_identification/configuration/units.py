@@ -67,7 +67,9 @@ _UNITS = _PLAIN | {
 _ACCELERATION = _powers(m=1, s=-2)
 #: `g` is a gram, but of an acceleration it is gravity.
 _OF_ACCELERATION = {'g': GRAVITY, 'mg': 1e-3 * GRAVITY}
-_PART = re.compile(r'\s*(?P<sign>[*/·]?)\s*(?P<name>[A-Za-zµ]+|°|%|1)(?:\^?(?P<power>-?\d|²|³))?\s*')
+_PART = re.compile(
+    r'\s*(?P<sign>[*/·]?)\s*(?P<name>[A-Za-zµ]+|°|%|1)(?:\^?(?P<power>-?\d|²|³))?\s*'
+)
 
 
 @dataclass(frozen=True)

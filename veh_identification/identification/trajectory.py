@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import yaml
 from numpy.typing import ArrayLike
 
-from veh_identification.errors import InputError, SignalError, UsageError
+from veh_identification.atomic import write_text
+from veh_identification.configuration.faults import shown
+from veh_identification.configuration.models import Model, entry, load
+from veh_identification.configuration.quantities import (
+    NUMBER,
+    PositiveFrequency,
+    Quantity,
+    Table,
+    Text,
+)
+from veh_identification.configuration.writing import to_yaml
+from veh_identification.errors import SignalError, UsageError
 from veh_identification.types import Array
 
 
 @dataclass(frozen=True)
-class FourierTrajectory:
-    """Periodic trajectory of C coordinates with n_h harmonics.
+class FourierTrajectory(Model):
+    """Periodic trajectory of C coordinates with n_h harmonics."""
 
-    Attributes:
-        offset: x_0 (C,).
-        mu: (n_h, C), velocity amplitudes of the cosines in (14).
-        nu: (n_h, C), velocity amplitudes of the sines in (14).
-        fundamental_hz: w_f / (2 pi), common to all coordinates.
-        names: one per coordinate.
-    """
-
-    offset: Array
-    mu: Array
-    nu: Array
-    fundamental_hz: float
-    names: tuple[str, ...] = ()
+    offset: Annotated[Array, Table(Quantity(NUMBER), (None,))] = entry(
+        description='x_0, one of each of the C coordinates'
+    )
+    mu: Annotated[Array, Table(Quantity(NUMBER), (None, None))] = entry(
+        description='velocity amplitudes of the cosines in (14), a row of C for each harmonic'
+    )
+    nu: Annotated[Array, Table(Quantity(NUMBER), (None, None))] = entry(
+        description='velocity amplitudes of the sines in (14), likewise'
+    )
+    fundamental_hz: PositiveFrequency = entry(
+        description='w_f / (2 pi), common to all coordinates'
+    )
+    names: tuple[Text, ...] = entry((), 'of the coordinates')
+    other_entries: ClassVar[Mapping[str, Any]] = {'kind': {'const': 'fourier'}}
 
     def __post_init__(self) -> None:
         offset = np.asarray(self.offset, dtype=float)
@@ -147,46 +157,26 @@ class FourierTrajectory:
         }
 
     @classmethod
-    def from_dict(cls, data: Any, source: str = 'trajectory') -> FourierTrajectory:
-        """From plain data; `source` names the file in errors."""
-        if not isinstance(data, dict) or data.get('kind') != 'fourier':
-            raise InputError(f"{source}: expected a mapping with kind: 'fourier'")
-        missing = [k for k in ('fundamental_hz', 'offset', 'mu', 'nu') if k not in data]
-        if missing:
-            raise InputError(f'{source}: the field {missing[0]!r} is missing')
-        try:
-            return cls(
-                np.array(data['offset'], dtype=float),
-                np.array(data['mu'], dtype=float),
-                np.array(data['nu'], dtype=float),
-                float(data['fundamental_hz']),
-                tuple(data.get('names', ())),
-            )
-        except (TypeError, ValueError, SignalError) as error:
-            raise InputError(f'{source}: {error}') from error
+    def prepared(cls, data: Any) -> Any:
+        """The fields of what `to_dict` made: beside them it says that it is a Fourier series."""
+        if not isinstance(data, dict):
+            return data
+        if data.get('kind', 'fourier') != 'fourier':
+            raise ValueError(f"expected kind: 'fourier', found {shown(data['kind'])}")
+        return {key: value for key, value in data.items() if key != 'kind'}
 
     def save(self, path: str | Path) -> None:
         """Write YAML (.yaml, .yml) or JSON, whole or not at all."""
         target = Path(path)
-        data = self.to_dict()
         plain = target.suffix in ('.yaml', '.yml')
-        text = yaml.safe_dump(data, sort_keys=False) if plain else json.dumps(data, indent=2)
-        partial = target.with_name(target.name + '.partial')
-        partial.write_text(text, encoding='utf-8')
-        os.replace(partial, target)  # noqa: PTH105 - one atomic call
+        data = self.to_dict()
+        text = to_yaml(data, type(self)) if plain else json.dumps(data, indent=2) + '\n'
+        write_text(target, text)
 
     @classmethod
     def load(cls, path: str | Path) -> FourierTrajectory:
-        """Read what `save` wrote."""
-        source = Path(path)
-        try:
-            # JSON is YAML, so one reader serves both.
-            data = yaml.safe_load(source.read_text(encoding='utf-8'))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f'{source}: cannot be read ({error})') from error
-        except yaml.YAMLError as error:
-            raise InputError(f'{source}: is neither YAML nor JSON') from error
-        return cls.from_dict(data, str(source))
+        """Read what `save` wrote; JSON is YAML, so one reader serves both."""
+        return load(cls, path)
 
 
 @dataclass(frozen=True)

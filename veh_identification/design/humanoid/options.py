@@ -3,69 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
-import yaml
 
-from veh_identification.errors import UsageError
-from veh_identification.systems.humanoid.configuration import ConfigurationError
+from veh_identification.configuration.models import Model, entry, validate
+from veh_identification.configuration.quantities import (
+    FORCE,
+    MOMENT,
+    NotNegativeLength,
+    Number,
+    PositiveAngle,
+    PositiveFrequency,
+    PositiveLength,
+    PositiveNumber,
+    PositiveTime,
+    PositiveWhole,
+    Quantity,
+    Text,
+    WholeNumber,
+)
+from veh_identification.configuration.reading import read_all
 from veh_identification.types import Array
-
-STAGES = ('both', 'left', 'right')
 
 
 @dataclass(frozen=True)
-class DesignOptions:
+class DesignOptions(Model):
     """Lengths in m, zero: from the size of the robot."""
 
-    feet: tuple[str, ...] = ()  # links at the soles: left, right; empty: by their usual names
-    sole: tuple[float, ...] = ()  # length and width; empty: from a box of the foot in the URDF
-    stages: tuple[str, ...] = STAGES
-    zmp_margin: float = 0.0
-    clearance: float = 0.0
-    base_shift: float = 0.0
-    base_turn: float = 0.3  # rad
-    position_share: float = 0.9  # of the joints' limits
-    velocity_share: float = 0.7
-    acceleration: float = 40.0  # rad/s^2 or m/s^2
-    fundamental_hz: float = 0.25
-    harmonics: int = 5
-    samples: int = 80  # per period in the search
-    evaluations: int = 300
-    periods: int = 2  # of every stage in the trajectory
-    transition: float = 2.0  # s to move to another support
-    rate_hz: float = 50.0  # of the trajectory written
-    row_rate: float = 18.0  # independent rows per second of a recording: three times its cut-off
-    force_noise: float = 0.0  # N per row; 0: 0.2 % of the weight
-    moment_noise: float = 0.0  # N m per row; 0: that at 50 mm
-    locked_joints: Mapping[str, float] = field(default_factory=dict)
+    feet: tuple[Text, ...] = entry(
+        (), 'links at the soles, left and right; empty: by their usual names'
+    )
+    sole: tuple[PositiveLength, ...] = entry(
+        (), 'length and width; empty: from a box of the foot in the URDF'
+    )
+    stages: tuple[Literal['both', 'left', 'right'], ...] = entry(
+        ('both', 'left', 'right'), 'on both feet, on the left and on the right one'
+    )
+    zmp_margin: NotNegativeLength = entry(
+        0.0, 'zero moment point to the border of the soles; 0: 15 % of the width'
+    )
+    clearance: NotNegativeLength = entry(0.0, 'of the foot in the air; 0: 2 % of the leg')
+    base_shift: NotNegativeLength = entry(0.0, 'about how far the base moves; 0: 10 % of the leg')
+    base_turn: PositiveAngle = entry(0.3, 'about how far it turns')
+    position_share: PositiveNumber = entry(0.9, "of the joints' travel in the URDF")
+    velocity_share: PositiveNumber = entry(0.7, "of the joints' speed in the URDF")
+    acceleration: PositiveNumber = entry(40.0, 'of every joint, rad/s^2 or m/s^2')
+    fundamental_hz: PositiveFrequency = entry(0.25, 'one period lasts its inverse')
+    harmonics: Annotated[int, WholeNumber(3)] = entry(5, 'of the fundamental')
+    samples: PositiveWhole = entry(80, 'per period in the search')
+    evaluations: PositiveWhole = entry(300, 'motions tried, over all starts')
+    periods: PositiveWhole = entry(2, 'of every stage in the trajectory')
+    transition: PositiveTime = entry(2.0, 'to move over to another support')
+    rate_hz: PositiveFrequency = entry(50.0, 'of the trajectory written')
+    row_rate: PositiveFrequency = entry(
+        18.0, 'independent rows per second of a recording: three times its cut-off'
+    )
+    force_noise: Annotated[float, Quantity(FORCE, 0.0)] = entry(
+        0.0, 'of one row; 0: 0.2 % of the weight'
+    )
+    moment_noise: Annotated[float, Quantity(MOMENT, 0.0)] = entry(
+        0.0, 'of one row; 0: that force at 50 mm'
+    )
+    locked_joints: Mapping[Text, Number] = entry(
+        {}, 'joints that hold still, with their positions'
+    )
 
     def __post_init__(self) -> None:
-        for name in self.stages:
-            if name not in STAGES:
-                raise UsageError(f'stages must be some of {", ".join(STAGES)}, found {name!r}')
         if self.sole and len(self.sole) != 2:
-            raise UsageError(f'sole needs length and width, found {len(self.sole)} numbers')
-        if self.harmonics < 3 or self.samples < 8 * self.harmonics:
-            raise UsageError(
-                'at least three harmonics and eight samples for each are needed, '
-                f'found {self.harmonics} and {self.samples}'
+            raise ValueError(f'sole needs length and width, found {len(self.sole)} numbers')
+        if self.samples < 8 * self.harmonics:
+            raise ValueError(
+                'at least eight samples for each harmonic are needed, found '
+                f'{self.samples} for {self.harmonics}'
             )
-        for name in (
-            'base_turn',
-            'acceleration',
-            'fundamental_hz',
-            'evaluations',
-            'periods',
-            'transition',
-            'rate_hz',
-            'row_rate',
-        ):
-            if not getattr(self, name) > 0:
-                raise UsageError(f'{name} must be positive, found {getattr(self, name)}')
 
     def noise(self, mass: float) -> Array:
         """Noise of FX FY FZ NX NY NZ per row."""
@@ -77,35 +90,4 @@ def load_options(path: str | Path | None) -> DesignOptions:
     """From a YAML file, or defaults."""
     if path is None:
         return DesignOptions()
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except OSError as error:
-        raise ConfigurationError(f'{path} cannot be read: {error.strerror}') from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f'{path} is no YAML file: {" ".join(str(error).split())}'
-        ) from None
-    if isinstance(content, Mapping) and set(content) == {'design'}:
-        content = content['design']
-    if content is not None and not isinstance(content, Mapping):
-        raise ConfigurationError(f'{path}: expected a mapping of names to values')
-    known = {f.name for f in fields(DesignOptions)}
-    values: dict[str, Any] = {}
-    for name, value in (content or {}).items():
-        if name not in known:
-            raise ConfigurationError(
-                f'{path} has the unknown entry {name!r}, expected some of '
-                f'{", ".join(sorted(known))}'
-            )
-        values[name] = _checked(f'{path}: {name}', value, getattr(DesignOptions(), name))
-    return DesignOptions(**values)
-
-
-def _checked(where: str, value: Any, default: Any) -> Any:
-    if isinstance(default, tuple):
-        return tuple(value or ())
-    if isinstance(default, Mapping):
-        return dict(value or {})
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigurationError(f'{where} must be a number, found {value!r}')
-    return type(default)(value)
+    return validate(DesignOptions, read_all(path).unwrapped({'design'}))

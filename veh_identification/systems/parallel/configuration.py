@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
-import yaml
 
-from veh_identification.errors import InputError, ModelError
+from veh_identification.configuration.document import Document
+from veh_identification.configuration.models import Model, entry, validate
+from veh_identification.configuration.quantities import (
+    ACCELERATION,
+    LENGTH,
+    NUMBER,
+    Checked,
+    Choice,
+    Length,
+    PositiveLength,
+    Quantity,
+    Table,
+    Text,
+)
+from veh_identification.configuration.reading import read_all
 from veh_identification.identification.trajectory import FourierTrajectory
 from veh_identification.systems.parallel.model.geometry import (
     Hexapod,
@@ -22,20 +35,7 @@ from veh_identification.systems.parallel.model.model import HexapodModel, Struct
 from veh_identification.types import Array
 
 DEFAULT = 'hexapod_palida.yaml'
-_T = TypeVar('_T')
-_SECTIONS = {
-    'name',
-    'gravity',
-    'home',
-    'base',
-    'platform',
-    'leg',
-    'limits',
-    'sensor',
-    'model',
-    'excitation',
-    'identify',
-}
+Joints = Annotated[Array, Table(Quantity(LENGTH), (6, 3))]
 
 
 @dataclass(frozen=True)
@@ -53,129 +53,166 @@ class Configuration:
         return HexapodModel(self.robot, self.structure)
 
 
+@dataclass(frozen=True)
+class Ring(Model):
+    """Six joints on a circle about z."""
+
+    radius: PositiveLength = entry(description='of the circle')
+    angles_deg: Annotated[Array, Table(Quantity(NUMBER), (6,))] = entry(
+        description='of the joints about z, in degrees'
+    )
+    height: Length = entry(0.0, 'z of the joints')
+
+    @property
+    def joints(self) -> Array:
+        """The six points."""
+        angles = np.radians(self.angles_deg)
+        height = np.full(6, self.height)
+        return np.stack(
+            [self.radius * np.cos(angles), self.radius * np.sin(angles), height], axis=1
+        )
+
+
+def _points(ring: Ring | None, joints: Array | None) -> Array:
+    if joints is not None:
+        return joints
+    if ring is None:
+        raise ValueError('expected joints (six points) or ring (radius and angles_deg)')
+    return ring.joints
+
+
+class _Axes(Checked):
+    """The first axes of the universal joints: a word, or six vectors."""
+
+    words = Choice(('tangential', 'radial'))
+    vectors = Table(Quantity(NUMBER), (6, 3))
+
+    def read(self, value: object) -> str | Array:
+        return self.words.read(value) if isinstance(value, str) else self.vectors.read(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        return {'anyOf': [self.words.json_schema(), self.vectors.json_schema()]}
+
+
+@dataclass(frozen=True)
+class Base(Model):
+    """Universal joints, fixed in the base."""
+
+    ring: Ring | None = entry(None, 'the joints, if they stand on a circle')
+    joints: Joints | None = entry(None, 'the joints as six points')
+    alpha_axes: Annotated[str | Array, _Axes()] = entry(
+        'tangential', 'first axis of each joint: tangential, radial, or six vectors'
+    )
+
+    def __post_init__(self) -> None:
+        _points(self.ring, self.joints)
+
+    @property
+    def axes(self) -> Array:
+        """The six vectors."""
+        if not isinstance(self.alpha_axes, str):
+            return self.alpha_axes
+        x, y, _ = _points(self.ring, self.joints).T
+        first, second = (-y, x) if self.alpha_axes == 'tangential' else (x, y)
+        return np.stack([first, second, np.zeros(6)], axis=1)
+
+
+@dataclass(frozen=True)
+class Platform(PlatformInertia):
+    """Spherical joints and inertia of the platform."""
+
+    ring: Ring | None = entry(None, 'the joints, if they stand on a circle')
+    joints: Joints | None = entry(None, 'the joints as six points')
+
+    def __post_init__(self) -> None:
+        _points(self.ring, self.joints)
+
+    @property
+    def inertia(self) -> PlatformInertia:
+        """The inertia alone."""
+        return PlatformInertia(**{f.name: getattr(self, f.name) for f in fields(PlatformInertia)})
+
+
+@dataclass(frozen=True)
+class LengthSensor(Model):
+    """What measures the lengths of the legs."""
+
+    resolution: PositiveLength = entry(1e-6, 'one step of the length sensors')
+    tolerance: PositiveLength = entry(
+        1e-9, 'where the direct kinematics stops; must be below the resolution'
+    )
+
+
+@dataclass(frozen=True)
+class Description(Model):
+    """What a file says about a hexapod; SI units, base frame z up."""
+
+    home: Annotated[Array, Table(Quantity(NUMBER), (6,))] = entry(
+        description='x y z [m], then phi theta psi [rad]: Rx(phi) Ry(theta) Rz(psi)'
+    )
+    base: Base = entry(description='universal joints')
+    platform: Platform = entry(description='spherical joints and inertia')
+    name: Text = entry('hexapod', 'shown in reports')
+    gravity: Annotated[Array, Table(Quantity(ACCELERATION), (3,))] = entry(
+        lambda: np.array([0.0, 0.0, -9.80665]), 'in the base frame'
+    )
+    leg: LegInertia = entry(LegInertia, 'all six alike')
+    limits: Limits = entry(Limits, 'of each actuator')
+    sensor: LengthSensor = entry(LengthSensor, 'of the lengths')
+    model: Structure = entry(Structure, 'which parameters there are')
+    excitation: FourierTrajectory | None = entry(
+        None, 'the periodic motion, or the name of a file that `veh-id design parallel` wrote'
+    )
+    identify: Mapping[Text, Any] = entry({}, 'options of `veh-id identify parallel`')
+
+    def robot(self) -> Hexapod:
+        """The robot as the model takes it."""
+        return Hexapod(
+            name=self.name,
+            base_joints=_points(self.base.ring, self.base.joints),
+            platform_joints=_points(self.platform.ring, self.platform.joints),
+            alpha_axes=self.base.axes,
+            home=self.home,
+            leg=self.leg,
+            platform=self.platform.inertia,
+            limits=self.limits,
+            gravity=self.gravity,
+            resolution=self.sensor.resolution,
+            tolerance=self.sensor.tolerance,
+        )
+
+    def __post_init__(self) -> None:
+        self.robot()  # for its checks
+
+
 def load_configuration(path: str | Path | None = None) -> Configuration:
     """Read a file, or the name of one in config/; PaLiDA without one."""
     from veh_identification.runtime.graph import find_config
 
-    source = find_config(path or DEFAULT)
-    try:
-        data = yaml.safe_load(source.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f'{source}: cannot be read ({error})') from error
-    except yaml.YAMLError as error:
-        raise InputError(f'{source}: not a YAML file: {error}') from error
-    return parse_configuration(data, str(source))
+    return _configuration(read_all(find_config(path or DEFAULT)))
 
 
 def parse_configuration(data: Any, source: str = 'hexapod') -> Configuration:
     """From plain data; `source` names the file in errors."""
-    if not isinstance(data, Mapping):
-        raise ModelError(f'{source}: expected a mapping that describes a hexapod')
-    unknown = sorted(set(data) - _SECTIONS)
-    if unknown:
-        raise ModelError(f'{source}: unknown field {unknown[0]!r}; known: {sorted(_SECTIONS)}')
-    for wanted in ('base', 'platform', 'home'):
-        if wanted not in data:
-            raise ModelError(f'{source}: the field {wanted!r} is missing')
-    base, platform = _mapping(data, 'base', source), dict(_mapping(data, 'platform', source))
-    sensor = _mapping(data, 'sensor', source)
-    base_joints = _joints(base, f'{source}, base')
-    platform_joints = _joints(platform, f'{source}, platform')
-    for key in ('ring', 'joints'):
-        platform.pop(key, None)
-    robot = Hexapod(
-        name=str(data.get('name', 'hexapod')),
-        base_joints=base_joints,
-        platform_joints=platform_joints,
-        alpha_axes=_axes(base.get('alpha_axes', 'tangential'), base_joints, source),
-        home=_numbers(data['home'], (6,), f'{source}, home'),
-        leg=_filled(LegInertia, _mapping(data, 'leg', source), f'{source}, leg'),
-        platform=_filled(PlatformInertia, platform, f'{source}, platform'),
-        limits=_limits(_mapping(data, 'limits', source), f'{source}, limits'),
-        gravity=_numbers(data.get('gravity', (0.0, 0.0, -9.80665)), (3,), f'{source}, gravity'),
-        resolution=float(sensor.get('resolution', 1e-6)),
-        tolerance=float(sensor.get('tolerance', 1e-9)),
-    )
-    structure = _filled(Structure, _mapping(data, 'model', source), f'{source}, model')
-    excitation = None
-    stored = data.get('excitation')
-    if isinstance(stored, str):  # a file that `veh-id design parallel` wrote
-        excitation = FourierTrajectory.load(Path(source).parent / stored)
-    elif stored:
-        excitation = FourierTrajectory.from_dict(stored, f'{source}, excitation')
-    options = dict(_mapping(data, 'identify', source))
-    return Configuration(robot, structure, excitation, source, options)
+    return _configuration(Document.of(data, source))
 
 
-def _mapping(data: Mapping[str, Any], key: str, source: str) -> Mapping[str, Any]:
-    value = data.get(key) or {}
-    if not isinstance(value, Mapping):
-        raise ModelError(f'{source}: {key} must be a mapping, found {value!r}')
-    return value
-
-
-def _numbers(value: Any, shape: tuple[int, ...], where: str) -> Array:
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise ModelError(
-            f'{where}: expected {" x ".join(map(str, shape))} numbers, found {value!r}'
-        )
-    return array
-
-
-def _joints(section: Mapping[str, Any], where: str) -> Array:
-    if 'joints' in section:
-        return _numbers(section['joints'], (6, 3), f'{where}.joints')
-    ring = section.get('ring')
-    if not isinstance(ring, Mapping) or 'radius' not in ring or 'angles_deg' not in ring:
-        raise ModelError(f'{where}: six joints, or a ring with radius and angles_deg, are needed')
-    angles = np.radians(_numbers(ring['angles_deg'], (6,), f'{where}.ring.angles_deg'))
-    radius = float(ring['radius'])
-    height = np.full(6, float(ring.get('height', 0.0)))
-    return np.stack([radius * np.cos(angles), radius * np.sin(angles), height], axis=1)
-
-
-def _axes(value: Any, joints: Array, source: str) -> Array:
-    if not isinstance(value, str):
-        return _numbers(value, (6, 3), f'{source}, base.alpha_axes')
-    x, y, zero = joints[:, 0], joints[:, 1], np.zeros(6)
-    if value == 'tangential':
-        return np.stack([-y, x, zero], axis=1)
-    if value == 'radial':
-        return np.stack([x, y, zero], axis=1)
-    raise ModelError(
-        f'{source}: base.alpha_axes must be tangential, radial or six vectors, found {value!r}'
+def _configuration(document: Document) -> Configuration:
+    found = validate(Description, _with_excitation(document))
+    return Configuration(
+        found.robot(), found.model, found.excitation, document.source, dict(found.identify)
     )
 
 
-def _filled(kind: type[_T], section: Mapping[str, Any], where: str) -> _T:
-    """A data class of numbers (and texts) from a section, refusing names it does not have."""
-    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    values: dict[str, Any] = {}
-    for name, value in section.items():
-        if name not in known:
-            raise ModelError(f'{where}: unknown field {name!r}; known: {", ".join(known)}')
-        try:
-            values[name] = value if known[name].type == 'str' else float(value)
-        except (TypeError, ValueError):
-            raise ModelError(f'{where}: {name} must be a number, found {value!r}') from None
-    return kind(**values)
-
-
-def _limits(section: Mapping[str, Any], where: str) -> Limits:
-    rest = {key: value for key, value in section.items() if key != 'pose_range'}
-    plain = _filled(Limits, rest, where)
-    if 'pose_range' not in section:
-        return plain
-    ranges = _numbers(section['pose_range'], (6,), f'{where}.pose_range')
-    return Limits(
-        plain.length_min,
-        plain.length_max,
-        plain.velocity,
-        plain.acceleration,
-        ranges,
-        plain.condition,
+def _with_excitation(document: Document) -> Document:
+    """The document with the excitation's file in the place of its name."""
+    name = document.find(('excitation',))
+    if name is None or not isinstance(name.content, str):
+        return document
+    stored = read_all(Path(document.source).parent / name.content)
+    content = {**document.root.content, 'excitation': stored.root}
+    return replace(
+        document,
+        root=replace(document.root, content=content),
+        faults=(*document.faults, *stored.faults),
     )

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
+from veh_identification.configuration.models import Model, entry
+from veh_identification.configuration.quantities import (
+    ACCELERATION,
+    NUMBER,
+    SPEED,
+    FirstMoment,
+    Inertia,
+    Length,
+    Mass,
+    Number,
+    Quantity,
+    Table,
+)
 from veh_identification.errors import ModelError
 from veh_identification.types import Array
 
@@ -14,7 +28,7 @@ POSE_NAMES = ('x', 'y', 'z', 'phi', 'theta', 'psi')
 
 
 @dataclass(frozen=True)
-class LegInertia:
+class LegInertia(Model):
     """Inertia of one leg; all six are alike (Table I of Abdellatif 2009).
 
     Body 1: the ring of the universal joint, turning about the alpha axis (z1).
@@ -24,16 +38,18 @@ class LegInertia:
     sums imply (I_zz3 beside I_yy2) the component along the leg is s_z3.
     """
 
-    Izz1: float = 0.0
-    Ixx2: float = 0.0
-    Iyy2: float = 0.0
-    Izz2: float = 0.0
-    sy2: float = 0.0
-    m3: float = 0.0
-    sz3: float = 0.0
-    Ixx3: float = 0.0
-    Iyy3: float = 0.0
-    Izz3: float = 0.0
+    Izz1: Inertia = entry(0.0, 'ring of the universal joint about the alpha axis')
+    Ixx2: Inertia = entry(0.0, 'stator about the base joint')
+    Iyy2: Inertia = entry(0.0, 'stator about the leg')
+    Izz2: Inertia = entry(0.0, 'stator about the beta axis')
+    sy2: FirstMoment = entry(0.0, 'stator along the leg, from the base joint')
+    m3: Mass = entry(0.0, 'moving rod')
+    sz3: FirstMoment = entry(
+        0.0, 'moving rod along the leg, from the platform joint: it extends towards the base'
+    )
+    Ixx3: Inertia = entry(0.0, 'moving rod about the platform joint')
+    Iyy3: Inertia = entry(0.0, 'moving rod about the platform joint')
+    Izz3: Inertia = entry(0.0, 'moving rod about the leg')
 
     def base_parameters(self) -> Array:
         """p1 .. p5 of Table I."""
@@ -49,19 +65,19 @@ class LegInertia:
 
 
 @dataclass(frozen=True)
-class PlatformInertia:
+class PlatformInertia(Model):
     """Platform (and tool) about the end-effector origin: J entries of the inertia matrix."""
 
-    m: float = 0.0
-    sx: float = 0.0
-    sy: float = 0.0
-    sz: float = 0.0
-    Ixx: float = 0.0
-    Ixy: float = 0.0
-    Ixz: float = 0.0
-    Iyy: float = 0.0
-    Iyz: float = 0.0
-    Izz: float = 0.0
+    m: Mass = entry(0.0, 'platform and tool')
+    sx: FirstMoment = entry(0.0, 'along x, from the end-effector origin (the tool point)')
+    sy: FirstMoment = entry(0.0, 'along y')
+    sz: FirstMoment = entry(0.0, 'along z')
+    Ixx: Inertia = entry(0.0, 'entry of the inertia matrix about that origin')
+    Ixy: Inertia = entry(0.0, 'entry of the matrix: minus the integral of x y dm')
+    Ixz: Inertia = entry(0.0, 'entry of the matrix')
+    Iyy: Inertia = entry(0.0, 'entry of the matrix')
+    Iyz: Inertia = entry(0.0, 'entry of the matrix')
+    Izz: Inertia = entry(0.0, 'entry of the matrix')
 
     def with_point_masses(self, m3: float, joints: Array) -> Array:
         """[M, MSx .. Jzz] of the platform with m3 at each platform joint (p6 .. p10)."""
@@ -85,15 +101,19 @@ class PlatformInertia:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Model):
     """Actuator limits (20), the pose box of the design, the singularity guard."""
 
-    length_min: float = 0.0
-    length_max: float = np.inf
-    velocity: float = np.inf
-    acceleration: float = np.inf
-    pose_range: Array = field(default_factory=lambda: np.full(6, np.inf))
-    condition: float = 1e3
+    length_min: Length = entry(0.0, 'shortest leg')
+    length_max: Length = entry(np.inf, 'longest leg')
+    velocity: Annotated[float, Quantity(SPEED)] = entry(np.inf, 'of every leg')
+    acceleration: Annotated[float, Quantity(ACCELERATION)] = entry(np.inf, 'of every leg')
+    pose_range: Annotated[Array, Table(Quantity(NUMBER), (6,))] = entry(
+        lambda: np.full(6, np.inf), "half widths of the design's box around home, m and rad"
+    )
+    condition: Number = entry(
+        1e3, 'guard against singular poses (Frobenius norm of the Jacobian, 6 is perfect)'
+    )
 
 
 @dataclass(frozen=True)

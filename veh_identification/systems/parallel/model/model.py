@@ -6,9 +6,12 @@ Equation (7) is printed with a block-diagonal matrix; the model is one row of tw
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from veh_identification.configuration.models import Model, entry
+from veh_identification.configuration.quantities import Choice, NotNegativeNumber
 from veh_identification.errors import ModelError
 from veh_identification.identification.trajectory import pose_rates
 from veh_identification.systems.parallel.model import kinematics_kernel
@@ -33,7 +36,7 @@ _UNITS = {
 
 
 @dataclass(frozen=True)
-class Structure:
+class Structure(Model):
     """Which parameters the model has; the default is Table I: 10 rigid-body, 14 friction.
 
     Args:
@@ -45,9 +48,15 @@ class Structure:
             is the plain sign.
     """
 
-    passive: str = 'dry'
-    platform: str = 'symmetric'
-    sign_width: float = 0.0
+    passive: Annotated[str, Choice(PASSIVE)] = entry(
+        'dry', 'friction of the universal joints: none, dry (Table I), dry_viscous, dry_per_leg'
+    )
+    platform: Annotated[str, Choice(PLATFORM)] = entry(
+        'symmetric', 'full adds p_sx, p_sy and the products of inertia'
+    )
+    sign_width: NotNegativeNumber = entry(
+        0.0, 'm/s or rad/s; above zero the dry friction changes sign as tanh'
+    )
 
     def __post_init__(self) -> None:
         for value, known, what in (
