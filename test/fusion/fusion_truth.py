@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from veh_identification import orientations
 from veh_identification.fusion import rotation
 
 G = 9.80665
@@ -37,7 +38,7 @@ class Motion:
 
     def orientation(self, t: float) -> rotation.Quaternion:
         r, p, y = self.angles * np.sin(2 * math.pi * self.angle_frequency * t)
-        return rotation.from_rpy(r, p, y)
+        return orientations.quaternion_of_rpy((r, p, y))
 
     def R(self, t: float) -> np.ndarray:
         return rotation.matrix(self.orientation(t))

@@ -8,6 +8,7 @@ import math
 import numpy as np
 from fusion_truth import Motion
 
+from veh_identification import orientations
 from veh_identification.fusion import rotation
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.geodesy import Datum, LocalFrame
@@ -21,7 +22,7 @@ from veh_identification.fusion.sensor_options import (
 START = 1_700_000_000_000_000_000
 POINT = [0.4, -0.3, 0.5]
 RPY = [math.pi / 2, 0.1, -0.7]
-MOUNT = rotation.matrix(rotation.from_rpy(*RPY))
+MOUNT = rotation.matrix(orientations.quaternion_of_rpy(RPY))
 
 
 def options(**changes: object) -> FusionOptions:
@@ -68,8 +69,8 @@ def run(
 
 
 def tilt_error(q: rotation.Quaternion, truth: rotation.Quaternion) -> float:
-    up = rotation.rotate(rotation.conjugate(q), (0.0, 0.0, 1.0))
-    other = rotation.rotate(rotation.conjugate(truth), (0.0, 0.0, 1.0))
+    up = orientations.rotate(orientations.conjugate(q), (0.0, 0.0, 1.0))
+    other = orientations.rotate(orientations.conjugate(truth), (0.0, 0.0, 1.0))
     return math.acos(min(1.0, sum(a * b for a, b in zip(up, other, strict=True))))
 
 
@@ -98,7 +99,7 @@ class Car(Motion):
         )
 
     def orientation(self, t: float) -> rotation.Quaternion:
-        return rotation.from_rpy(0.0, 0.0, self.psi(t))
+        return orientations.quaternion_of_rpy((0.0, 0.0, self.psi(t)))
 
     def omega(self, t: float) -> np.ndarray:
         return np.array([0.0, 0.0, self.v / self.radius])

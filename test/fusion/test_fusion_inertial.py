@@ -9,15 +9,16 @@ import pytest
 from fusion_truth import Motion
 from inertial_runs import MOUNT, RPY, START, Car, ns, options, run, tilt_error
 
+from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.core import FusionCore
-from veh_identification.fusion.frames import Transform
 from veh_identification.fusion.inertial import InertialFilter, InertialNoise
 from veh_identification.fusion.sensor_options import (
     ImuOptions,
     MocapOptions,
     OdometryOptions,
 )
+from veh_identification.runtime.transforms import Transform
 
 
 def test_attitude_only_converges_and_finds_the_gyro_bias() -> None:
@@ -113,7 +114,7 @@ def numeric_jacobian(state: InertialFilter, model: object) -> np.ndarray:
                 turn = [0.0, 0.0, 0.0]
                 turn[i - 6] = h
                 q = rotation.from_rotation_vector(*turn)
-                other._set_orientation(rotation.multiply(other.orientation, q))
+                other._set_orientation(orientations.multiply(other.orientation, q))
             else:
                 other.x[i if i < 6 else i + 1] += h
             sides.append(model(other)[0])
@@ -128,7 +129,7 @@ def numeric_jacobian(state: InertialFilter, model: object) -> np.ndarray:
         lambda s: measurements.world_velocity(s, np.ones(3), np.array([0.3, -0.2, 0.8])),
         lambda s: measurements.body_velocity(s, np.ones(3), np.array([0.3, -0.2, 0.8])),
         lambda s: measurements.gravity(s, np.array([0.1, 0.2, 9.7])),
-        lambda s: measurements.tilt(s, rotation.from_rpy(0.1, 0.2, 0.3)),
+        lambda s: measurements.tilt(s, orientations.quaternion_of_rpy((0.1, 0.2, 0.3))),
         lambda s: measurements.standstill_rate(s),
         lambda s: measurements.orientation(s, s_reference),
     ],
@@ -137,13 +138,13 @@ def numeric_jacobian(state: InertialFilter, model: object) -> np.ndarray:
 def test_jacobians(model: object) -> None:
     state = InertialFilter(InertialNoise(), 9.80665)
     state.x[:6] = [1, 2, 3, 4, -1, 0.5]
-    state._set_orientation(rotation.from_rpy(0.3, -0.2, 1.0))
+    state._set_orientation(orientations.quaternion_of_rpy((0.3, -0.2, 1.0)))
     state.sample[:] = np.array([0.3, -0.5, 0.9, 0.0, 0.0, 0.0])
     state.x[10:] = [0.01, 0.02, -0.01, 0.1, -0.1, 0.2]
     assert np.allclose(model(state)[1], numeric_jacobian(state, model), atol=1e-6)
 
 
-s_reference = rotation.from_rpy(0.3, -0.2, 1.0)
+s_reference = orientations.quaternion_of_rpy((0.3, -0.2, 1.0))
 
 
 def test_delay_is_taken_off_the_stamps() -> None:

@@ -22,6 +22,7 @@ from inertial_runs import (
     run,
 )
 
+from veh_identification import orientations
 from veh_identification.fusion import rotation
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.geodesy import LocalFrame
@@ -107,18 +108,18 @@ def test_orientation_field_gives_heading_and_tilt() -> None:
     motion = Motion(amplitude=np.zeros(3), angles=np.array([0.3, 0.2, 0.8]))
     imu = ImuOptions(orientation_rpy=RPY, use_orientation=True, orientation_std=0.01)
     core = FusionCore(options(imu=imu))
-    mount = rotation.from_rpy(*RPY)
+    mount = orientations.quaternion_of_rpy(RPY)
     states = []
     for k in range(1000):
         t = k / 100
-        q = rotation.multiply(motion.orientation(t), mount)
+        q = orientations.multiply(motion.orientation(t), mount)
         values = motion.imu(t, np.zeros(3), MOUNT, gravity=False)
         core.push('imu', ns(t), (*values.tolist(), *q))
         states.extend(core.poll())
     assert core.navigator.filter.gravity_removed
     last = states[-1]
     truth = motion.orientation((last.stamp_ns - START) * 1e-9)
-    error = rotation.multiply(rotation.conjugate(truth), last.base.orientation)
+    error = orientations.multiply(orientations.conjugate(truth), last.base.orientation)
     assert np.linalg.norm(rotation.to_rotation_vector(error)) < 0.01
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fusion_harness import Result, prepare
 
+from veh_identification import orientations
 from veh_identification.fusion import rotation
 from veh_identification.runtime.bags import BagReader
 from veh_identification.runtime.messages import stamp_ns
@@ -145,7 +146,9 @@ def test_jackal_dead_reckoning() -> None:
             m = item.decode()
             if item.topic == '/imu/data':
                 o = m.orientation
-                tilt.append([seconds(m), *rotation.to_rpy((o.x, o.y, o.z, o.w))[:2]])
+                tilt.append(
+                    [seconds(m), *orientations.rpy_of_quaternion((o.x, o.y, o.z, o.w))[:2]]
+                )
             else:
                 speeds.append(m.twist.twist.linear.x)
     way = sum(abs(s.twist.linear.x) for s in states) * 0.02
@@ -153,7 +156,7 @@ def test_jackal_dead_reckoning() -> None:
     reference, errors = np.array(tilt), []
     for s in states[250:]:
         o = s.pose.orientation
-        roll, pitch, _ = rotation.to_rpy((o.x, o.y, o.z, o.w))
+        roll, pitch, _ = orientations.rpy_of_quaternion((o.x, o.y, o.z, o.w))
         at = seconds(s)
         errors.append(
             [

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veh_identification.fusion import rotation
+from veh_identification import orientations
 from veh_identification.fusion.kernels import output as output_kernels
 from veh_identification.fusion.pose_track import BodyMotion
 from veh_identification.fusion.state import BaseState
@@ -104,7 +104,7 @@ class BaseMotion:
         row[0:3] = captured.position
         row[3:7] = captured.orientation
         down = (0.0, 0.0, -self._gravity)
-        row[19:22] = rotation.rotate(rotation.conjugate(captured.orientation), down)
+        row[19:22] = orientations.rotate(orientations.conjugate(captured.orientation), down)
         base.pose_valid = base.orientation_valid = True
         smooth = math.isfinite(captured.velocity[0])
         if smooth:

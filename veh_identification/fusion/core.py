@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from veh_identification.fusion import rotation
+from veh_identification import orientations
 from veh_identification.fusion.assembly import StateAssembly
 from veh_identification.fusion.base_motion import Support
-from veh_identification.fusion.frames import StaticFrames, Transform
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
@@ -30,6 +29,7 @@ from veh_identification.fusion.satellites import SatelliteAiding
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.fusion.state import FusedState
 from veh_identification.fusion.track import Track
+from veh_identification.runtime.transforms import StaticFrames, Transform
 from veh_identification.signals.local_polynomial import half_width_for_cutoff
 from veh_identification.types import Array
 
@@ -256,7 +256,7 @@ class FusionCore:
 
     def _mocap(self, time: float, values: tuple[float, ...]) -> None:
         x, y, z, qx, qy, qz, qw = values
-        pose = Transform((x, y, z), rotation.normalise((qx, qy, qz, qw))) @ self._mocap_mount
+        pose = Transform((x, y, z), orientations.normalise((qx, qy, qz, qw))) @ self._mocap_mount
         self._pose_track.add(time, pose.translation, pose.rotation)
         if self.options.imu.topic:
             self.navigator.mocap(time, np.array(pose.translation), pose.rotation)

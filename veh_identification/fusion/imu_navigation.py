@@ -10,15 +10,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
-from veh_identification.fusion.frames import Transform
 from veh_identification.fusion.inertial import InertialFilter, InertialNoise
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.options import FusionOptions
-from veh_identification.fusion.rotation import Quaternion
 from veh_identification.fusion.start import AttitudeStarter, turned_imu_warning
 from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.fusion.track import Track
+from veh_identification.orientations import Quaternion
+from veh_identification.runtime.transforms import Transform
 from veh_identification.types import Array
 
 AXES = {
@@ -103,7 +104,7 @@ class ImuNavigation:
         """Pose of the IMU in the base link."""
         self.imu_mount = mount
         self._mount_matrix = rotation.matrix(mount.rotation)
-        self._mount_is_straight = mount.rotation == rotation.IDENTITY
+        self._mount_is_straight = mount.rotation == orientations.IDENTITY
         self._imu_point = np.array(mount.translation)
         self._levers.clear()
 
@@ -129,9 +130,11 @@ class ImuNavigation:
     def imu(self, time: float, sample: Array, measured: Quaternion | None) -> None:
         """One IMU sample (rate, force; base-link axes), with its orientation field if known."""
         if measured is not None:
-            measured = rotation.multiply(measured, rotation.conjugate(self.imu_mount.rotation))
+            measured = orientations.multiply(
+                measured, orientations.conjugate(self.imu_mount.rotation)
+            )
             turn = rotation.from_rotation_vector(0.0, 0.0, self.options.imu.yaw_offset)
-            measured = rotation.multiply(turn, measured)
+            measured = orientations.multiply(turn, measured)
         state = self.filter
         if state.ready and time - self._imu_record.last_used > self._imu_timeout:
             self._after_silence(time)
@@ -217,7 +220,7 @@ class ImuNavigation:
             self._correct_quietly(measurements.orientation(state, measured), imu.orientation_std)
         elif state.gravity_removed:
             # Nothing else keeps roll and pitch: the orientation field, or a level road.
-            reference = rotation.IDENTITY if measured is None else measured
+            reference = orientations.IDENTITY if measured is None else measured
             self._correct_quietly(measurements.tilt(state, reference), 0.1)
         elif not self.aided(time) and not self._tilt_is_better_known():
             # A moving vehicle shows more than gravity: trust it less the further from one g.

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from veh_identification import orientations
 from veh_identification.fusion import rotation
 from veh_identification.fusion.kernels import inertial as kernels
 from veh_identification.fusion.kernels import measurements as measurement_kernels
 from veh_identification.fusion.kernels import output as output_kernels
-from veh_identification.fusion.rotation import Quaternion
+from veh_identification.orientations import Quaternion
 from veh_identification.signals.causal import CausalDerivativeFilter
 from veh_identification.types import Array
 
@@ -176,7 +177,7 @@ class InertialFilter:
         turn = rotation.matrix(q)
         self.position[:] = turn @ self.position
         self.velocity[:] = turn @ self.velocity
-        self._set_orientation(rotation.multiply(q, self.orientation))
+        self._set_orientation(orientations.multiply(q, self.orientation))
         for block in (POSITION, VELOCITY):
             self.P[block, :] = turn @ self.P[block, :]
             self.P[:, block] = self.P[:, block] @ turn.T

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veh_identification.fusion.frames import Transform
 from veh_identification.fusion.mounts import MountTable
 from veh_identification.fusion.options import FilterOptions
-from veh_identification.fusion.rotation import cross, rotate
+from veh_identification.fusion.rotation import cross
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.fusion.state import BaseState
 from veh_identification.fusion.track import Track
+from veh_identification.orientations import rotate
+from veh_identification.runtime.transforms import Transform
 from veh_identification.types import Array, Vector
 
 

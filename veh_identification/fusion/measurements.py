@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from veh_identification import orientations
 from veh_identification.fusion import rotation
 from veh_identification.fusion.inertial import (
     ACCEL_BIAS,
@@ -21,7 +22,8 @@ from veh_identification.fusion.inertial import (
     InertialFilter,
 )
 from veh_identification.fusion.kernels import measurements as kernels
-from veh_identification.fusion.rotation import Quaternion, skew
+from veh_identification.fusion.rotation import skew
+from veh_identification.orientations import Quaternion
 from veh_identification.types import Array
 
 Model = tuple[Array, Array]
@@ -69,7 +71,7 @@ def gravity(state: InertialFilter, force: Array) -> Model:
 
 def orientation(state: InertialFilter, measured: Quaternion) -> Model:
     """A measured orientation of the base link."""
-    difference = rotation.multiply(rotation.conjugate(state.orientation), measured)
+    difference = orientations.multiply(orientations.conjugate(state.orientation), measured)
     H = np.zeros((3, 15))
     H[:, ROTATION] = np.eye(3)
     return np.array(rotation.to_rotation_vector(difference)), H
@@ -77,7 +79,7 @@ def orientation(state: InertialFilter, measured: Quaternion) -> Model:
 
 def tilt(state: InertialFilter, measured: Quaternion) -> Model:
     """Roll and pitch of a measured orientation: where it says that up is, in body axes."""
-    up = rotation.rotate(rotation.conjugate(measured), (0.0, 0.0, 1.0))
+    up = orientations.rotate(orientations.conjugate(measured), (0.0, 0.0, 1.0))
     H = np.zeros((3, 15))
     H[:, ROTATION] = skew(state.R[2])
     return np.array(up) - state.R[2], H

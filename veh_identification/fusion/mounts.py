@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veh_identification.fusion.frames import StaticFrames, Transform, clean
+from veh_identification.runtime.transforms import StaticFrames, Transform, clean
 
 
 @dataclass(frozen=True)

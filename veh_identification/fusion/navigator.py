@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.imu_navigation import AXES, DISTRUST, ImuNavigation
 from veh_identification.fusion.inertial import (
@@ -19,8 +20,8 @@ from veh_identification.fusion.inertial import (
     Update,
 )
 from veh_identification.fusion.measurements import Model
-from veh_identification.fusion.rotation import Quaternion
 from veh_identification.fusion.statistics import SensorRecord, gate_threshold
+from veh_identification.orientations import Quaternion
 from veh_identification.types import Array
 
 #: So many surrenders to sensors within so many seconds mean that the attitude itself is wrong.
@@ -41,7 +42,7 @@ class Navigator(ImuNavigation):
                 return False
             yaw = self.options.gnss.heading if self.options.gnss.heading_given else 0.0
             self.heading_known |= self.options.gnss.heading_given
-            state.start(time, rotation.from_rpy(0.0, 0.0, yaw), 0.05, 0.1)
+            state.start(time, orientations.quaternion_of_rpy((0.0, 0.0, yaw)), 0.05, 0.1)
         state.advance(time, self.options.imu.timeout, self.turn_rate)
         return True
 

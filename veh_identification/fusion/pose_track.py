@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veh_identification import orientations
 from veh_identification.fusion import rotation
-from veh_identification.fusion.rotation import Quaternion
 from veh_identification.fusion.track import Track
+from veh_identification.orientations import Quaternion
 from veh_identification.types import Array, Vector
 
 
@@ -26,7 +27,7 @@ class BodyMotion:
 
 def _product(a: Array, b: Array) -> Array:
     """Quaternion product of arrays."""
-    return np.array(rotation.multiply(tuple(a.tolist()), tuple(b.tolist())))
+    return np.array(orientations.multiply(tuple(a.tolist()), tuple(b.tolist())))
 
 
 def angular_motion(q: Array, q1: Array, q2: Array) -> tuple[Quaternion, Array, Array]:
@@ -42,7 +43,7 @@ def angular_motion(q: Array, q1: Array, q2: Array) -> tuple[Quaternion, Array, A
     second = _product(back, q2)
     omega = 2.0 * first[:3]
     alpha = 2.0 * (second[:3] - first[3] * omega)
-    return rotation.normalise(tuple(q.tolist())), omega, alpha
+    return orientations.normalise(tuple(q.tolist())), omega, alpha
 
 
 class PoseTrack:

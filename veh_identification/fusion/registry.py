@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from veh_identification.errors import ParameterError
-from veh_identification.fusion.frames import StaticFrames
 from veh_identification.fusion.merge import NANOSECONDS, MergeOptions
 from veh_identification.fusion.mounts import MountTable
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.fusion.statistics import SensorRecord
+from veh_identification.runtime.transforms import StaticFrames
 
 MOTION_SENSORS = ('imu', 'gnss', 'gnss_velocity', 'odometry', 'speed', 'mocap')
 

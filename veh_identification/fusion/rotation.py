@@ -1,4 +1,4 @@
-"""Rotations on plain floats: quaternions are (x, y, z, w) tuples as in ROS messages.
+"""Rotations on plain floats, beside those of `orientations`: quaternions are (x, y, z, w) tuples.
 
 The fusion handles thousands of single rotations a second, where numpy's call overhead would
 dominate; tuples of floats are several times faster and never alias.
@@ -10,47 +10,8 @@ import math
 
 import numpy as np
 
+from veh_identification.orientations import Quaternion, normalise, quaternion_of_rpy
 from veh_identification.types import Array, Vector
-
-Quaternion = tuple[float, float, float, float]
-
-IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
-
-
-def multiply(a: Quaternion, b: Quaternion) -> Quaternion:
-    """Hamilton product a b: first b, then a."""
-    ax, ay, az, aw = a
-    bx, by, bz, bw = b
-    return (
-        aw * bx + ax * bw + ay * bz - az * by,
-        aw * by - ax * bz + ay * bw + az * bx,
-        aw * bz + ax * by - ay * bx + az * bw,
-        aw * bw - ax * bx - ay * by - az * bz,
-    )
-
-
-def conjugate(q: Quaternion) -> Quaternion:
-    """The inverse rotation."""
-    return (-q[0], -q[1], -q[2], q[3])
-
-
-def normalise(q: Quaternion) -> Quaternion:
-    """Unit quaternion of the same direction."""
-    n = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    return (q[0] * n, q[1] * n, q[2] * n, q[3] * n)
-
-
-def rotate(q: Quaternion, v: Vector) -> Vector:
-    """The vector v turned by q."""
-    x, y, z, w = q
-    tx = 2.0 * (y * v[2] - z * v[1])
-    ty = 2.0 * (z * v[0] - x * v[2])
-    tz = 2.0 * (x * v[1] - y * v[0])
-    return (
-        v[0] + w * tx + y * tz - z * ty,
-        v[1] + w * ty + z * tx - x * tz,
-        v[2] + w * tz + x * ty - y * tx,
-    )
 
 
 def cross(a: Vector, b: Vector) -> Vector:
@@ -83,28 +44,6 @@ def to_rotation_vector(q: Quaternion) -> Vector:
     return (s * x, s * y, s * z)
 
 
-def from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
-    """Fixed-axis roll, pitch, yaw as in URDF: R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    cr, sr = math.cos(0.5 * roll), math.sin(0.5 * roll)
-    cp, sp = math.cos(0.5 * pitch), math.sin(0.5 * pitch)
-    cy, sy = math.cos(0.5 * yaw), math.sin(0.5 * yaw)
-    return (
-        sr * cp * cy - cr * sp * sy,
-        cr * sp * cy + sr * cp * sy,
-        cr * cp * sy - sr * sp * cy,
-        cr * cp * cy + sr * sp * sy,
-    )
-
-
-def to_rpy(q: Quaternion) -> Vector:
-    """Roll, pitch, yaw of q."""
-    x, y, z, w = q
-    roll = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
-    pitch = math.asin(max(-1.0, min(1.0, 2.0 * (w * y - z * x))))
-    yaw = math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-    return roll, pitch, yaw
-
-
 def yaw_of(q: Quaternion) -> float:
     """Heading alone."""
     x, y, z, w = q
@@ -128,15 +67,9 @@ def level_from_specific_force(force: Vector, yaw: float = 0.0) -> Quaternion:
     fx, fy, fz = force
     roll = math.atan2(fy, fz)
     pitch = math.atan2(-fx, math.hypot(fy, fz))
-    return from_rpy(roll, pitch, yaw)
+    return quaternion_of_rpy((roll, pitch, yaw))
 
 
 def skew(v: Array | Vector) -> Array:
     """Matrix of the cross product v x."""
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
-
-
-def is_unit(q: Quaternion, tolerance: float = 0.01) -> bool:
-    """Whether q is a usable orientation; a norm off by more than 1 % is a broken sensor."""
-    n = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
-    return math.isfinite(n) and abs(math.sqrt(n) - 1.0) <= tolerance

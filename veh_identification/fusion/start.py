@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veh_identification import orientations
 from veh_identification.fusion import rotation
-from veh_identification.fusion.rotation import Quaternion
+from veh_identification.orientations import Quaternion
 from veh_identification.types import Array
 
 
@@ -75,10 +76,10 @@ class AttitudeStarter:
             # not show in the size of the force.
             tilt = 0.1 + abs(size - self._gravity) / self._gravity
         elif measured is not None:
-            roll, pitch, _ = rotation.to_rpy(measured)
-            orientation, tilt = rotation.from_rpy(roll, pitch, yaw), 0.05
+            roll, pitch, _ = orientations.rpy_of_quaternion(measured)
+            orientation, tilt = orientations.quaternion_of_rpy((roll, pitch, yaw)), 0.05
         else:
-            orientation, tilt = rotation.from_rpy(0.0, 0.0, yaw), 0.1
+            orientation, tilt = orientations.quaternion_of_rpy((0.0, 0.0, yaw)), 0.1
         return FirstAttitude(
             orientation, tilt, removed, measured is not None and use_heading, mean
         )

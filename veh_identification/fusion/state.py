@@ -8,7 +8,7 @@ import numpy as np
 
 from veh_identification.fusion.joints import JointReading
 from veh_identification.fusion.kernels.output import MOTION_SIZE
-from veh_identification.fusion.rotation import Quaternion
+from veh_identification.orientations import Quaternion
 from veh_identification.types import Array, Vector
 
 

@@ -1,22 +1,33 @@
-"""Static transforms: a graph of frames, as /tf_static and configurations give them."""
+"""Static transforms: one tree of frames, fed by /tf_static live and from bags, and by files.
+
+Frame names match with or without tf1's leading slash. A transform that cannot be is refused with
+a sentence and remembered, so that whoever needs that frame can say why it is not there.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from veh_identification.errors import InputError
-from veh_identification.fusion.rotation import (
+from veh_identification.orientations import (
     IDENTITY,
     Quaternion,
     conjugate,
-    from_rpy,
     is_unit,
+    matrix_of_quaternion,
     multiply,
     normalise,
+    quaternion_of_rpy,
     rotate,
+    rpy_of_quaternion,
 )
-from veh_identification.types import Vector
+from veh_identification.runtime.bags import BagReader
+from veh_identification.types import Array, Vector
+
+TOPIC = '/tf_static'
+TYPE = 'tf2_msgs/msg/TFMessage'
 
 
 class FrameError(InputError):
@@ -34,15 +45,28 @@ class Transform:
     def from_rpy(cls, position: Vector | list[float], rpy: Vector | list[float]) -> Transform:
         """Pose from position and fixed-axis roll, pitch, yaw."""
         x, y, z = position
-        return cls((float(x), float(y), float(z)), from_rpy(rpy[0], rpy[1], rpy[2]))
+        return cls((float(x), float(y), float(z)), quaternion_of_rpy(rpy))
+
+    @classmethod
+    def from_message(cls, message: Any) -> Transform:
+        """Pose of a geometry_msgs/msg/Transform."""
+        t, q = message.translation, message.rotation
+        return cls((t.x, t.y, t.z), (q.x, q.y, q.z, q.w))
+
+    @property
+    def matrix(self) -> Array:
+        """Rotation matrix (3, 3) from child to parent axes."""
+        return matrix_of_quaternion(self.rotation)
+
+    @property
+    def rpy(self) -> Vector:
+        """Roll, pitch, yaw about the fixed axes of the parent."""
+        return rpy_of_quaternion(self.rotation)
 
     def __matmul__(self, inner: Transform) -> Transform:
         """Composition: first `inner`, then this one."""
-        moved = rotate(self.rotation, inner.translation)
-        t = self.translation
         return Transform(
-            (moved[0] + t[0], moved[1] + t[1], moved[2] + t[2]),
-            normalise(multiply(self.rotation, inner.rotation)),
+            self.apply(inner.translation), normalise(multiply(self.rotation, inner.rotation))
         )
 
     def inverse(self) -> Transform:
@@ -63,48 +87,91 @@ def clean(frame: str) -> str:
     return frame.strip('/')
 
 
+@dataclass(frozen=True)
+class _Edge:
+    """The way from a frame to its parent."""
+
+    parent: str
+    transform: Transform
+    source: str
+
+
 class StaticFrames:
     """Static transforms by child frame; looks up any chain between two frames."""
 
     def __init__(self) -> None:
-        self._parent: dict[str, tuple[str, Transform]] = {}
+        self._edges: dict[str, _Edge] = {}
+        #: Grows with every change.
         self.version = 0
+        #: How often a later transform took the place of an earlier, other one.
+        self.replaced = 0
+        #: By child frame: why the transform was not taken.
+        self.refused: dict[str, str] = {}
 
-    def set(self, parent: str, child: str, transform: Transform) -> bool:
+    def set(self, parent: str, child: str, transform: Transform, source: str = '') -> bool:
         """Add or replace the pose of `child`; returns whether anything changed."""
         parent, child = clean(parent), clean(child)
+        self._check(parent, child, transform)
+        pose = Transform(transform.translation, normalise(transform.rotation))
+        before = self._edges.get(child)
+        if before is not None and before.transform == pose:
+            return False
+        self.replaced += before is not None
+        self._edges[child] = _Edge(parent, pose, source)
+        self.refused.pop(child, None)
+        self.version += 1
+        return True
+
+    def _check(self, parent: str, child: str, transform: Transform) -> None:
+        name = f'the static transform {parent} -> {child}'
         if not parent or not child:
             raise FrameError(
                 f'a static transform needs two frame names, got {parent!r} and {child!r}'
             )
         if not is_unit(transform.rotation):
             raise FrameError(
-                f'the static transform {parent} -> {child} has the quaternion '
-                f'{transform.rotation}, which is no rotation'
+                f'{name} has the quaternion {transform.rotation}, which is no rotation'
             )
-        if child in self._chain(parent):
+        if not all(abs(value) < float('inf') for value in transform.translation):
             raise FrameError(
-                f'the static transform {parent} -> {child} would close a cycle: '
-                f'{" -> ".join(self._chain(parent))}'
+                f'{name} has the translation {transform.translation}, which is no place'
             )
-        entry = (parent, Transform(transform.translation, normalise(transform.rotation)))
-        if self._parent.get(child) == entry:
-            return False
-        self._parent[child] = entry
-        self.version += 1
-        return True
+        chain = self._chain(parent)
+        if child in chain:
+            raise FrameError(f'{name} would close a cycle: {" -> ".join(chain)}')
+        before = self._edges.get(child)
+        if before is not None and before.parent != parent:
+            known = f' ({before.source})' if before.source else ''
+            raise FrameError(
+                f'{name} contradicts {before.parent} -> {child}{known}: a frame has one parent'
+            )
+
+    def take(self, message: Any, source: str = TOPIC) -> list[str]:
+        """Transforms of a tf2_msgs/msg/TFMessage; sentences about those that are refused."""
+        wrong = []
+        for one in message.transforms:
+            child = one.child_frame_id
+            try:
+                self.set(one.header.frame_id, child, Transform.from_message(one.transform), source)
+            except FrameError as error:
+                sentence = f'{source}: {error}; it is ignored'
+                # /tf_static may be repeated for ever: once is enough.
+                if self.refused.get(clean(child)) != sentence:
+                    self.refused[clean(child)] = sentence
+                    wrong.append(sentence)
+        return wrong
 
     def _chain(self, frame: str) -> list[str]:
         """The frame and its ancestors up to its root."""
         chain = [frame]
-        while chain[-1] in self._parent:
-            chain.append(self._parent[chain[-1]][0])
+        while chain[-1] in self._edges:
+            chain.append(self._edges[chain[-1]].parent)
         return chain
 
     def frames(self) -> list[str]:
         """All known frames."""
-        names = set(self._parent)
-        names.update(parent for parent, _ in self._parent.values())
+        names = set(self._edges)
+        names.update(edge.parent for edge in self._edges.values())
         return sorted(names)
 
     def connected(self, target: str, source: str) -> bool:
@@ -127,7 +194,34 @@ class StaticFrames:
 
     def _to_root(self, chain: list[str]) -> Transform:
         total = Transform()
-        steps = deque(self._parent[frame][1] for frame in chain[:-1])
-        while steps:
-            total = steps.popleft() @ total
+        for frame in chain[:-1]:
+            total = self._edges[frame].transform @ total
         return total
+
+    def sources(self, target: str, source: str) -> list[str]:
+        """Where the transforms between two frames came from, each once."""
+        ways = self._chain(clean(target)), self._chain(clean(source))
+        # What both have in common above their first common frame plays no part.
+        different = [f for one, other in (ways, ways[::-1]) for f in one if f not in other]
+        found = (self._edges[frame].source for frame in different if frame in self._edges)
+        return list(dict.fromkeys(found))
+
+
+def read_static_frames(
+    reader: BagReader, topics: Iterable[str] | None = None
+) -> tuple[StaticFrames, list[str]]:
+    """Static transforms of a recording, and sentences about those that are refused.
+
+    Without `topics` those of every topic named tf_static in any namespace.
+    """
+    if topics is None:
+        topics = [
+            name
+            for name, info in reader.topics.items()
+            if info.count and name.rpartition('/')[2] == clean(TOPIC)
+        ]
+    names = [reader.expect_type(topic, TYPE).topic for topic in topics]
+    frames, wrong = StaticFrames(), list[str]()
+    for decoded in reader.messages(names) if names else ():
+        wrong += frames.take(decoded.message, f'{reader.named}, topic {decoded.topic}')
+    return frames, wrong

@@ -13,16 +13,16 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from veh_identification.fusion import rotation
+from veh_identification import orientations
 from veh_identification.fusion.kernels.inertial import parts
 from veh_identification.types import Array
 
 SNAPSHOT_SIZE, MOTION_SIZE = 20, 22
 
 # The same source as everywhere else in the fusion, compiled.
-_multiply = njit(nogil=True)(rotation.multiply)
-_normalise = njit(nogil=True)(rotation.normalise)
-_rotate = njit(nogil=True)(rotation.rotate)
+_multiply = njit(nogil=True)(orientations.multiply)
+_normalise = njit(nogil=True)(orientations.normalise)
+_rotate = njit(nogil=True)(orientations.rotate)
 
 
 @njit(cache=True, nogil=True)

@@ -1,10 +1,10 @@
 """Node `car_identification`: the 33 parameters of Venture 2006 while the car drives.
 
 Input: the sensor topics of the car (names from the car's YAML): IMU, optical speed, joints, wheel
-wrenches; poses from the YAML or `/tf_static` (along any chain of transforms to base_link). The data are
-cut into chunks of some seconds; each passes the offline preparation (all signals of an equation
-through one zero-phase filter) and adds to the estimate (`car_live`). Published about once a
-second: `~/parameters` (latched); after each chunk: `~/reconstruction` (both sides below 3 Hz).
+wrenches; poses from the YAML or `/tf_static` (along any chain of transforms to base_link). The
+data are cut into chunks of some seconds; each passes the offline preparation (all signals of an
+equation through one zero-phase filter) and adds to the estimate (`car_live`). Published about once
+a second: `~/parameters` (latched); after each chunk: `~/reconstruction` (both sides below 3 Hz).
 
 A load change is noticed by comparing each chunk with all before; the estimate is held meanwhile.
 

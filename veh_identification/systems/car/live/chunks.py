@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.signals import SampleReport, TimeSeries, clean
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import JOINT_KINDS, CarRecording
@@ -30,7 +31,7 @@ class CarChunks:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.received: dict[str, int] = {}
-        self.poses: dict[str, Any] = {}
+        self.frames = StaticFrames()
         self.clock_jumps = 0
         self._stamps: dict[str, list[int]] = {}
         self._values: dict[str, list[Sequence[float]]] = {}
@@ -104,7 +105,7 @@ class CarChunks:
             wrenches,
             {},
             tuple(reports),
-            dict(self.poses),
+            self.frames,
         )
 
 

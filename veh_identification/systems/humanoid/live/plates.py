@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.fusion.frames import FrameError, StaticFrames, Transform
+from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.types import Array
 
 
@@ -20,18 +20,7 @@ class PlatePlaces:
 
     def take(self, message: Any) -> list[str]:
         """Transforms of a tf2_msgs/TFMessage; returns what is wrong with them."""
-        wrong = []
-        for one in message.transforms:
-            t, q = one.transform.translation, one.transform.rotation
-            try:
-                self._frames.set(
-                    one.header.frame_id,
-                    one.child_frame_id,
-                    Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w)),
-                )
-            except FrameError as error:
-                wrong.append(f'/tf_static: {error}')
-        return wrong
+        return self._frames.take(message)
 
     def centre(self, world: str, plates: Sequence[str]) -> Array | None:
         """Middle of the plates in the world; None when the place of one is not known."""

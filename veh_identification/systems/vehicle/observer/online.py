@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.fusion.frames import StaticFrames
 from veh_identification.observation import ErrorEKF, ErrorEKFSettings, Measurement
 from veh_identification.observation.streaming.arrivals import Item, StreamRecord, stream_of
+from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
 from veh_identification.systems.vehicle.observer.driving import INPUTS, Driving
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle

@@ -1,17 +1,18 @@
+"""Poses of sensors and what follows from them: wrenches moved to the base, who tells a pose."""
+
 import math
 
 import numpy as np
 import pytest
 
-from veh_identification.fusion import rotation
-from veh_identification.fusion.frames import FrameError, StaticFrames, Transform
 from veh_identification.fusion.instruments import move_wrench, wrench_in_base
 from veh_identification.fusion.mounts import MountTable
+from veh_identification.runtime.transforms import StaticFrames, Transform
 
 
 def matrix(t: Transform) -> np.ndarray:
     m = np.eye(4)
-    m[:3, :3] = rotation.matrix(t.rotation)
+    m[:3, :3] = t.matrix
     m[:3, 3] = t.translation
     return m
 
@@ -19,51 +20,6 @@ def matrix(t: Transform) -> np.ndarray:
 def random_transform(rng: np.random.Generator) -> Transform:
     q = rng.normal(size=4)
     return Transform(tuple(rng.normal(size=3)), tuple(q / np.linalg.norm(q)))
-
-
-def test_lookup_along_a_tree_equals_matrix_products() -> None:
-    rng = np.random.default_rng(1)
-    a, b, c, d = (random_transform(rng) for _ in range(4))
-    frames = StaticFrames()
-    frames.set('base_link', 'mast', a)
-    frames.set('/mast', 'imu_link', b)
-    frames.set('base_link', 'arm', c)
-    frames.set('arm', 'sensor', d)
-    expected = np.linalg.inv(matrix(c) @ matrix(d)) @ matrix(a) @ matrix(b)
-    assert np.allclose(matrix(frames.lookup('sensor', 'imu_link')), expected, atol=1e-14)
-    assert frames.lookup('arm', '/arm') == Transform()
-    assert frames.frames() == ['arm', 'base_link', 'imu_link', 'mast', 'sensor']
-
-
-def test_missing_chain_and_cycle_are_named() -> None:
-    frames = StaticFrames()
-    frames.set('base_link', 'imu_link', Transform())
-    with pytest.raises(FrameError, match=r"connects 'gps' with 'base_link'.*imu_link"):
-        frames.lookup('base_link', 'gps')
-    with pytest.raises(FrameError, match='cycle: imu_link -> base_link'):
-        frames.set('imu_link', 'base_link', Transform())
-    with pytest.raises(FrameError, match='no rotation'):
-        frames.set('base_link', 'x', Transform((0, 0, 0), (0.0, 0.0, 0.0, 0.0)))
-
-
-def test_repeating_a_transform_changes_nothing() -> None:
-    frames = StaticFrames()
-    t = Transform.from_rpy([1, 2, 3], [0.1, 0.2, 0.3])
-    assert frames.set('a', 'b', t)
-    version = frames.version
-    assert not frames.set('a', 'b', t)
-    assert frames.version == version
-
-
-def test_rpy_is_the_urdf_convention() -> None:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), built from elementary matrices."""
-    r, p, y = 0.3, -0.5, 1.1
-    Rx = np.array([[1, 0, 0], [0, math.cos(r), -math.sin(r)], [0, math.sin(r), math.cos(r)]])
-    Ry = np.array([[math.cos(p), 0, math.sin(p)], [0, 1, 0], [-math.sin(p), 0, math.cos(p)]])
-    Rz = np.array([[math.cos(y), -math.sin(y), 0], [math.sin(y), math.cos(y), 0], [0, 0, 1]])
-    q = rotation.from_rpy(r, p, y)
-    assert np.allclose(rotation.matrix(q), Rz @ Ry @ Rx, atol=1e-15)
-    assert rotation.to_rpy(q) == pytest.approx((r, p, y))
 
 
 def test_wrench_by_hand() -> None:
