@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from live_harness import Item, run
 
 from veh_identification.errors import EstimationError, ParameterError
 from veh_identification.nodes.car_identification.node import CarIdentification
 from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.runtime.graph import find_config
+from veh_identification.runtime.transforms import Transform
 from veh_identification.simulation.car.messages import readings, static_transforms
 from veh_identification.simulation.car.scenarios import (
     car_recording,
@@ -21,11 +26,13 @@ from veh_identification.simulation.car.scenarios import (
 )
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
+from veh_identification.systems.car.configuration import load_configuration
 from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import BRAKE, ROUGH, advice
 from veh_identification.systems.car.live.chunks import OVERLAP, CarChunks
 from veh_identification.systems.car.parameters import NAMES, scales
+from veh_identification.systems.car.recording.reader import read_recording, sensor_pose
 
 NAME = 'car_identification'
 PARAMETERS = f'/{NAME}/parameters'
@@ -202,6 +209,92 @@ def test_the_node_publishes_parameters_and_reconstruction(ran) -> None:
     relative = np.sqrt(np.mean((measured - predicted) ** 2, axis=0) / np.mean(measured**2, axis=0))
     assert np.all(relative[[1, 2, 5, 6, 7, 8, 9]] < 0.1)  # lateral, vertical, yaw, suspensions
     assert node.live.chunks == 4 and node.skipped.total == 0
+
+
+def chained(message):
+    """The same poses, that of the IMU over a frame between it and base_link."""
+    mount = Transform.from_rpy([0.4, -0.2, 0.3], [0.1, -0.3, 1.2])
+    result = copy.deepcopy(message)
+    for one in result.transforms:
+        if one.child_frame_id == 'imu_link':
+            direct = Transform.from_message(one.transform)
+            break
+    inner = mount.inverse() @ direct
+    for transform, parent, child in ((mount, 'base_link', 'imu_mount'), (inner, 'imu_mount', '')):
+        one = copy.deepcopy(one)
+        one.header.frame_id, one.child_frame_id = parent, child or 'imu_link'
+        t, q = one.transform.translation, one.transform.rotation
+        t.x, t.y, t.z = transform.translation
+        q.x, q.y, q.z, q.w = transform.rotation
+        result.transforms.append(one)
+    result.transforms = [
+        one
+        for one in result.transforms
+        if (one.header.frame_id, one.child_frame_id) != ('base_link', 'imu_link')
+    ]
+    return result
+
+
+@pytest.fixture(scope='module')
+def poseless(tmp_path_factory):
+    """A description of the car that leaves the poses of its sensors to /tf_static."""
+    content = yaml.safe_load(Path(find_config('car_peugeot_406.yaml')).read_text())
+    del content['car']['sensors']
+    file = tmp_path_factory.mktemp('car') / 'poseless.yaml'
+    file.write_text(yaml.safe_dump(content))
+    return file
+
+
+def test_a_chain_of_transforms_gives_live_what_the_direct_one_gives(source, poseless) -> None:
+    first, *rest = source[: len(source) // 2]
+    values = []
+    for message in (first.message, chained(first.message)):
+        short = [Item(first.time_ns, '/tf_static', message), *rest]
+        node, sink = run(CarIdentification, NAME, short, chunk=5.0, car=str(poseless))
+        assert node.live.chunks == 2 and node.skipped.total == 0
+        values.append([p.value for p in sink.of(PARAMETERS)[-1].parameters])
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-9, atol=1e-9)
+    _, sink = run(CarIdentification, NAME, rest, chunk=5.0, car=str(poseless))
+    assert abs(sink.of(PARAMETERS)[-1].parameters[1].value - values[0][1]) > 1.0
+
+
+def test_a_chain_of_transforms_gives_offline_what_the_direct_one_gives(
+    source, poseless, tmp_path
+) -> None:
+    configuration = load_configuration(poseless)
+    first, *rest = source[: len(source) // 2]
+    values = []
+    for name, message in (('direct', first.message), ('chained', chained(first.message))):
+        with BagWriter(tmp_path / name) as bag:
+            bag.write_message('/tf_static', message, first.time_ns)
+            for item in rest:
+                bag.write_message(item.topic, item.message, item.time_ns)
+        recording = read_recording(tmp_path / name, configuration)
+        sensor, told = sensor_pose(configuration.sensors.imu, recording)
+        assert told == '/tf_static'
+        estimate = identify_recordings([recording], configuration, CarOptions())
+        values.append([*sensor.position, *sensor.matrix.ravel(), *estimate.value])
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-9, atol=1e-9)
+    assert values[0][:3] == pytest.approx(default_configuration().sensors.imu.position)
+
+
+def test_a_frame_whose_transform_is_refused_is_named(source, poseless) -> None:
+    """Offline it stops; live the chunks are not used and the reason is said."""
+    first, *rest = source[: len(source) // 2]
+    broken = copy.deepcopy(first.message)
+    for one in broken.transforms:
+        if one.child_frame_id == 'imu_link':
+            one.transform.rotation.w = 0.0
+    node, _ = run(
+        CarIdentification,
+        NAME,
+        [Item(first.time_ns, '/tf_static', broken), *rest],
+        chunk=5.0,
+        car=str(poseless),
+    )
+    assert node.solution is None
+    (reason,) = node.skipped.reasons
+    assert 'base_link -> imu_link' in reason and 'no rotation' in reason
 
 
 def test_two_runs_give_the_same_bytes(source, ran) -> None:
