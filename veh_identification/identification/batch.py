@@ -32,10 +32,10 @@ from veh_identification.identification.noise import (
     taken_up,
 )
 from veh_identification.identification.residuals import MAXIMUM_LAG, residual_statistics
-from veh_identification.identification.result import IdentificationResult
+from veh_identification.identification.result import IdentificationResult, Solved
 from veh_identification.identification.robust import Loss, robust_fit
 from veh_identification.identification.sandwich import coloured_covariance
-from veh_identification.identification.statistics import correlation_condition, noise_variance
+from veh_identification.identification.statistics import noise_variance
 from veh_identification.types import Array
 
 EstimatorName = Literal['ordinary', 'weighted', 'gauss-markov', 'robust', 'prior']
@@ -70,9 +70,21 @@ def identify(
 
     `information` (from `accumulate` over the same source) saves the first pass.
     """
+    _check(names, equation_names, units, a_priori)
+    found = solve(source, names, equation_names, options, information)
+    return found.result(names, units or [''] * len(names), equation_names, a_priori)
+
+
+def solve(
+    source: BlockSource,
+    names: Sequence[str],
+    equation_names: Sequence[str],
+    options: Options | None = None,
+    information: Information | None = None,
+) -> Solved:
+    """The same before it is a result, for systems with unknowns that are no parameters."""
     options = options or Options()
     _check_options(options)
-    _check(names, equation_names, units, a_priori)
     if options.noise != 'white':
         require_reiterable(source, 'a noise model other than white')
     information, refine = _informed(source, options, information)
@@ -80,31 +92,31 @@ def identify(
     estimate, cleaned, details = _estimate(source, information, names, equation_names, options)
     estimate, noise = _with_noise(cleaned, estimate, options, information, refine)
     estimate, removed = _essential(estimate, names, options)
-    rms = np.sqrt(information.residual_squares(estimate.value) / information.samples)
-    measured = np.sqrt(information.squares / information.samples)
-    with np.errstate(divide='ignore', invalid='ignore'):
-        relative = np.where(measured > 0.0, rms / measured, np.nan)
+    rms, relative = residual_shares(information, estimate.value)
     kept = np.flatnonzero(np.diag(estimate.covariance) > 0.0)
     condition, unexcited = _excitation(information, estimate, kept, names, options)
-    return IdentificationResult(
-        names=list(names),
-        units=list(units) if units is not None else [''] * len(names),
+    return Solved(
         value=estimate.value,
         covariance=estimate.covariance,
-        equations=list(equation_names),
-        estimator=estimate.estimator,
-        samples=information.samples,
-        excluded_samples=information.excluded,
-        condition_number=condition,
-        correlation_condition=correlation_condition(estimate.covariance[np.ix_(kept, kept)]),
         sigma=estimate.sigma,
         residual_rms=rms,
         residual_rms_relative=relative,
-        a_priori=None if a_priori is None else np.asarray(a_priori, float),
+        estimator=estimate.estimator,
+        samples=information.samples,
+        excluded=information.excluded,
+        condition_number=condition,
         noise={**noise, **details},
         removed=removed,
         unexcited=unexcited,
     )
+
+
+def residual_shares(information: Information, value: Array) -> tuple[Array, Array]:
+    """rms of every equation's residuals, and over the rms of what was measured."""
+    rms = np.sqrt(information.residual_squares(value) / information.samples)
+    measured = np.sqrt(information.squares / information.samples)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        return rms, np.where(measured > 0.0, rms / measured, np.nan)
 
 
 def _excitation(

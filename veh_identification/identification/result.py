@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,12 @@ import numpy as np
 
 from veh_identification._version import __version__
 from veh_identification.identification.essential import Removal
-from veh_identification.identification.statistics import Deviations, correlation, deviations
+from veh_identification.identification.statistics import (
+    Deviations,
+    correlation,
+    correlation_condition,
+    deviations,
+)
 from veh_identification.identification.validation import Validation, finite
 from veh_identification.types import Array
 
@@ -110,6 +116,65 @@ class IdentificationResult:
             'possible': possible,
             'a_priori': None if self.a_priori is None else finite(self.a_priori[i]),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What an estimator found for all unknowns; it becomes an `IdentificationResult` once."""
+
+    value: Array
+    covariance: Array
+    sigma: Array  # noise deviation per equation
+    residual_rms: Array
+    residual_rms_relative: Array
+    estimator: str
+    samples: int
+    excluded: int
+    condition_number: float
+    noise: dict[str, Any] = field(default_factory=dict)
+    removed: list[Removal] = field(default_factory=list)
+    unexcited: list[str] = field(default_factory=list)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def result(
+        self,
+        names: Sequence[str],
+        units: Sequence[str],
+        equations: Sequence[str],
+        a_priori: Array | None = None,
+        **entries: Any,
+    ) -> IdentificationResult:
+        """The result for the first unknowns, those that are named; `entries` are its further ones.
+
+        What stands behind them (offsets of sensors) took part and is left out here.
+        """
+        count = len(names)
+        covariance = self.covariance[:count, :count]
+        kept = np.flatnonzero(np.diag(covariance) > 0.0)
+        given = {'unexcited': [name for name in self.unexcited if name in names], **entries}
+        return IdentificationResult(
+            names=list(names),
+            units=list(units),
+            value=self.value[:count],
+            covariance=covariance,
+            equations=list(equations),
+            estimator=self.estimator,
+            samples=self.samples,
+            excluded_samples=self.excluded,
+            condition_number=self.condition_number,
+            correlation_condition=correlation_condition(covariance[np.ix_(kept, kept)]),
+            sigma=self.sigma,
+            residual_rms=self.residual_rms,
+            residual_rms_relative=self.residual_rms_relative,
+            a_priori=None if a_priori is None else np.asarray(a_priori, float)[:count],
+            noise=self.noise,
+            removed=self.removed,
+            **given,
+        )
 
 
 def json_safe(value: Any) -> Any:

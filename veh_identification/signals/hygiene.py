@@ -20,11 +20,14 @@ from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
 from veh_identification.errors import SignalError
+from veh_identification.findings import Finding, Level
 from veh_identification.signals.segments import gap_segments
 from veh_identification.signals.time_series import TimeSeries
 
 GAP_FACTOR = 5.0
 JUMP_SECONDS = 1.0
+#: Of the samples of a series: more than this dropped for one reason is a reservation.
+MANY_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -63,30 +66,64 @@ class SampleReport:
         """True when nothing had to be repaired and there is no gap."""
         return not (self.dropped or self.out_of_order or self.gaps or self.clock_jumps)
 
-    def sentences(self) -> list[str]:
-        """One sentence per finding, for reports and diagnostics."""
-        found = []
-        if self.non_finite_stamps:
-            found.append(f'{self.non_finite_stamps} samples without a usable stamp dropped')
-        if self.non_finite_values:
-            channels = ', '.join(f'{k} {v}' for k, v in self.non_finite_by_channel.items())
-            found.append(f'{self.non_finite_values} samples with NaN or inf dropped ({channels})')
-        if self.wild_stamps:
-            found.append(f'{self.wild_stamps} samples with a wild stamp dropped')
-        found.extend(f'clock set back by {-jump:.6g} s' for jump in self.clock_jumps)
-        if self.dropped_by_clock_jump:
-            found.append(f'{self.dropped_by_clock_jump} samples of overlapping sessions dropped')
+    def findings(self) -> list[Finding]:
+        """One finding per kind: a clock that jumps, or many samples lost, questions the series."""
+
+        def lost(code: str, count: int, text: str) -> list[Finding]:
+            many = count > MANY_SHARE * self.samples_in
+            return [self._finding('warn' if many else 'note', code, text)] if count else []
+
+        channels = ', '.join(f'{k} {v}' for k, v in self.non_finite_by_channel.items())
+        found = [
+            *lost(
+                'samples_without_stamp',
+                self.non_finite_stamps,
+                f'{self.non_finite_stamps} samples without a usable stamp dropped',
+            ),
+            *lost(
+                'samples_not_finite',
+                self.non_finite_values,
+                f'{self.non_finite_values} samples with NaN or inf dropped ({channels})',
+            ),
+            *lost(
+                'wild_stamps',
+                self.wild_stamps,
+                f'{self.wild_stamps} samples with a wild stamp dropped',
+            ),
+            *(
+                self._finding('warn', 'clock_set_back', f'clock set back by {-jump:.6g} s')
+                for jump in self.clock_jumps
+            ),
+            *lost(
+                'sessions_overlap',
+                self.dropped_by_clock_jump,
+                f'{self.dropped_by_clock_jump} samples of overlapping sessions dropped',
+            ),
+        ]
         if self.out_of_order:
-            found.append(f'{self.out_of_order} late samples sorted in')
-        if self.duplicates:
             found.append(
-                f'{self.duplicates} samples with a repeated stamp dropped '
-                f'({self.conflicting_duplicates} with another value)'
+                self._finding(
+                    'note', 'late_samples', f'{self.out_of_order} late samples sorted in'
+                )
             )
+        found += lost(
+            'repeated_stamps',
+            self.duplicates,
+            f'{self.duplicates} samples with a repeated stamp dropped '
+            f'({self.conflicting_duplicates} with another value)',
+        )
         if self.gaps:
             longest = max(end - start for start, end in self.gaps)
-            found.append(f'{len(self.gaps)} gaps, the longest {longest:.6g} s')
-        return [f'{self.label}: {sentence}' for sentence in found]
+            text = f'{len(self.gaps)} gaps, the longest {longest:.6g} s'
+            found.append(self._finding('note', 'signal_gaps', text))
+        return found
+
+    def _finding(self, level: Level, code: str, text: str) -> Finding:
+        return Finding(level, code, f'{self.label}: {text}', self.label)
+
+    def sentences(self) -> list[str]:
+        """One sentence per finding."""
+        return [one.text for one in self.findings()]
 
 
 def clean(
