@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from veh_identification.errors import InputError, ModelError, ParameterError
+from veh_identification.configuration.faults import ConfigurationError
 from veh_identification.observation import (
     Measurement,
     cumulative_periodogram,
@@ -188,21 +188,29 @@ def test_lost_encoder_messages_leave_the_model_to_itself(setup, exact):
 @pytest.mark.parametrize(
     ('change', 'error', 'message'),
     [
-        (('crank: 2.0', 'crank: 0.0'), ModelError, 'crank must be a positive length'),
-        (('rocker: 5.0', 'rocker: 1.0'), ModelError, 'cannot bridge'),
-        (('ground: 10.0', 'ground: .nan'), ModelError, 'ground must be a positive length'),
+        (('crank: 2.0', 'crank: 0.0'), ConfigurationError, 'crank: expected a positive length'),
+        (('rocker: 5.0', 'rocker: 1.0'), ConfigurationError, 'cannot bridge'),
+        (('ground: 10.0', 'ground: .nan'), ConfigurationError, 'ground: expected a positive len'),
         (
             ('rod: 8.0, rocker: 5.0}', 'rod: -8.0, rocker: 5.0}'),
-            ModelError,
-            'mass of the rod must be positive',
+            ConfigurationError,
+            r'masses: rod: expected a positive mass such as .*, found -8',
         ),
-        (('step: 0.005', 'step: 0.0'), InputError, 'step > 0'),
-        (('  gravity: 9.806', '  gravitation: 9.806'), InputError, 'gravity'),
-        (('geometry:', 'geometry: ['), InputError, 'cannot be read as YAML'),
+        (
+            ('step: 0.005', 'step: 0.0'),
+            ConfigurationError,
+            'simulation.step: expected a positive time',
+        ),
+        (
+            ('  gravity: 9.806', '  gravitation: 9.806'),
+            ConfigurationError,
+            'truth.gravity: is missing',
+        ),
+        (('geometry:', 'geometry: ['), ConfigurationError, 'not YAML'),
         (
             ('encoder: {deviation: 0.0174532925}', 'encoder: {}'),
-            ParameterError,
-            "'encoder' has no entry with a deviation",
+            ConfigurationError,
+            'sensors.encoder.deviation: is missing',
         ),
     ],
 )
@@ -215,4 +223,4 @@ def test_bad_configurations_are_one_clear_sentence(tmp_path: Path, change, error
     file.write_text(text.replace(*change, 1))
     with pytest.raises(error, match=message) as caught:
         four_bar_run.make_filter(four_bar.load(file))
-    assert '\n' not in str(caught.value)
+    assert all(line.startswith(str(file)) for line in str(caught.value).splitlines())

@@ -174,11 +174,17 @@ class Components(Checked):
             if unknown or missing:
                 what = f'no entry {missing[0]!r}' if missing else f'the entry {unknown[0]!r}'
                 raise QuantityError(f'expected the entries {", ".join(names)}, found {what}')
-            return [value.get(name, 0.0) for name in names]
+            return [self._named(name, value.get(name, 0.0)) for name in names]
         if not isinstance(value, (list, tuple)) or len(value) != len(names):
             wanted = f'{len(names)} {self.item.dimension.plural} [{", ".join(names)}]'
             raise QuantityError(f'expected {wanted}, found {shown(value)}')
         return value
+
+    def _named(self, name: str, value: object) -> float:
+        try:
+            return self.item.read(value)
+        except QuantityError as error:  # the place in a list would tell nobody the name
+            raise QuantityError(f'{name}: {error}') from None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

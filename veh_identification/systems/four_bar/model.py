@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import yaml
-
-from veh_identification.errors import InputError, ModelError
+from veh_identification.configuration.models import Model, entry
+from veh_identification.configuration.models import load as load_model
+from veh_identification.configuration.quantities import (
+    ANGULAR_SPEED,
+    LENGTH,
+    MASS,
+    MOMENT,
+    NUMBER,
+    Angle,
+    Components,
+    NotNegativeNumber,
+    Number,
+    PositiveLength,
+    PositiveNumber,
+    PositiveTime,
+    PositiveWhole,
+    Quantity,
+    Text,
+    Time,
+    Vector,
+)
+from veh_identification.configuration.writing import plain
+from veh_identification.errors import ModelError
 from veh_identification.multibody.natural import NaturalBuilder, NaturalModel
 from veh_identification.runtime.share import share_directory
 
@@ -19,21 +40,13 @@ COORDINATES = ('x1', 'y1', 'x2', 'y2')
 
 
 @dataclass(frozen=True)
-class Geometry:
+class Geometry(Model):
     """Lengths [m] of the three moving bars and of the ground."""
 
-    crank: float
-    rod: float
-    rocker: float
-    ground: float
-
-    def __post_init__(self) -> None:
-        for name in (*BARS, 'ground'):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise ModelError(
-                    f'four-bar geometry: {name} must be a positive length in metres, found {value}'
-                )
+    crank: PositiveLength = entry(description='driven bar')
+    rod: PositiveLength = entry(description='between crank and rocker')
+    rocker: PositiveLength = entry(description='bar that swings')
+    ground: PositiveLength = entry(description='distance of the two fixed pins')
 
     def rocker_pin(self, angle: float) -> tuple[float, float]:
         """Position of point 2 above the line from point 1 to B, for a crank angle."""
@@ -52,14 +65,97 @@ class Geometry:
 
 
 @dataclass(frozen=True)
-class Mechanism:
+class Mechanism(Model):
     """What Table 1 lists for the truth or for the model."""
 
-    gravity: float
-    masses: tuple[float, float, float]
-    angle: float
-    rate: float
-    torque: float
+    gravity: Number = entry(description='along -y [m/s^2]')
+    masses: Annotated[Vector, Components(Quantity(MASS, positive=True), BARS)] = entry(
+        description='of the uniform bars'
+    )
+    angle: Angle = entry(description='of the crank at the start, counter-clockwise from x')
+    rate: Annotated[float, Quantity(ANGULAR_SPEED)] = entry(
+        description='of the crank at the start'
+    )
+    torque: Annotated[float, Quantity(MOMENT)] = entry(description='on the crank')
+
+
+@dataclass(frozen=True)
+class Pulse(Model):
+    """A while in which another torque acts."""
+
+    torque: Annotated[float, Quantity(MOMENT)] = entry(description='on the crank meanwhile')
+    start: Time = entry(description='begin')
+    end: Time = entry(description='end')
+
+
+@dataclass(frozen=True)
+class TrueMechanism(Mechanism):
+    """The truth: what the model does not know of is the pulse."""
+
+    pulse: Pulse = entry(description='acts on the truth only')
+
+
+@dataclass(frozen=True)
+class Simulation(Model):
+    """How the truth is simulated."""
+
+    duration: PositiveTime = entry(description='of a recording')
+    step: PositiveTime = entry(description='between two samples, and of the observer')
+    substeps: PositiveWhole = entry(description='steps of the truth between two samples')
+
+    def __post_init__(self) -> None:
+        if self.duration < self.step:
+            raise ValueError(f'expected a duration of at least one step, found {self.duration:g}')
+
+
+@dataclass(frozen=True)
+class SensorEntries(Model):
+    """Noise of a sensor and, on the rod, its place."""
+
+    deviation: PositiveNumber = entry(description='standard deviation in SI units')
+    position: Annotated[tuple[float, float], Components(Quantity(LENGTH), ('x', 'y'))] | None = (
+        entry(None, 'on the bar, from its first pin')
+    )
+
+
+@dataclass(frozen=True)
+class ObserverEntries(Model):
+    """Settings of the errorEKF."""
+
+    sensors: tuple[Text, ...] = entry(description='which of the sensors it takes')
+    position_deviation: PositiveNumber | None = entry(None, 'at the start [rad]')
+    velocity_deviation: PositiveNumber | None = entry(None, 'at the start [rad/s]')
+    acceleration_noise: NotNegativeNumber | None = entry(
+        None, 'white acceleration noise of errorEKF [rad^2/s^3]'
+    )
+    acceleration_deviation: PositiveNumber | None = entry(None, 'at the start [rad/s^2]')
+    force_estimation_noise: NotNegativeNumber | None = entry(
+        None, 'acceleration_noise of errorEKF-FE [rad^2/s^3]'
+    )
+    force_noise: NotNegativeNumber | None = entry(
+        None, 'random walk of the acceleration error, errorEKF-FE [rad^2/s^5]'
+    )
+    gate_probability: Annotated[float, Quantity(NUMBER, 0.0, 1.0)] | None = entry(
+        None, 'of the gate that refuses outliers'
+    )
+
+
+@dataclass(frozen=True)
+class Description(Model):
+    """What a file says about the linkage."""
+
+    geometry: Geometry = entry(description='lengths')
+    truth: TrueMechanism = entry(description='what is simulated')
+    model: Mechanism = entry(description='what the observer takes for the truth')
+    simulation: Simulation = entry(description='of the truth')
+    sensors: Mapping[Text, SensorEntries] = entry(
+        description='encoder, gyro_crank, gyro_rod, accelerometer_rod'
+    )
+    observer: ObserverEntries = entry(description='of errorEKF and errorEKF-FE')
+
+    def __post_init__(self) -> None:
+        for mechanism in (self.truth, self.model):
+            self.geometry.rocker_pin(mechanism.angle)
 
 
 @dataclass(frozen=True)
@@ -77,50 +173,27 @@ class Setup:
     observer: dict[str, Any]
 
 
-def _mechanism(data: dict[str, Any], where: str) -> Mechanism:
-    masses = tuple(float(data['masses'][bar]) for bar in BARS)
-    for bar, mass in zip(BARS, masses, strict=True):
-        if not (math.isfinite(mass) and mass > 0.0):
-            raise ModelError(f'{where}: the mass of the {bar} must be positive, found {mass}')
-    return Mechanism(
-        float(data['gravity']),
-        (masses[0], masses[1], masses[2]),
-        float(data['angle']),
-        float(data['rate']),
-        float(data['torque']),
-    )
-
-
 def load(path: Path | str | None = None) -> Setup:
     """Read a configuration; the packaged one when no path is given."""
     file = share_directory() / 'config' / 'four_bar.yaml' if path is None else Path(path)
-    try:
-        data = yaml.safe_load(file.read_text(encoding='utf-8'))
-    except (OSError, yaml.YAMLError) as error:
-        reason = ' '.join(str(error).split())
-        raise InputError(f'{file}: cannot be read as YAML ({reason})') from None
-    try:
-        pulse = data['truth']['pulse']
-        simulation = data['simulation']
-        setup = Setup(
-            Geometry(**{k: float(v) for k, v in data['geometry'].items()}),
-            _mechanism(data['truth'], f'{file}: truth'),
-            _mechanism(data['model'], f'{file}: model'),
-            (float(pulse['torque']), float(pulse['start']), float(pulse['end'])),
-            float(simulation['duration']),
-            float(simulation['step']),
-            int(simulation['substeps']),
-            dict(data['sensors']),
-            dict(data['observer']),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f'{file}: a field of the four-bar configuration is missing or of the '
-            f'wrong kind ({error})'
-        ) from None
-    if not (setup.step > 0.0 and setup.duration >= setup.step and setup.substeps >= 1):
-        raise InputError(f'{file}: simulation needs step > 0, duration >= step and substeps >= 1')
-    return setup
+    found = load_model(Description, file)
+    pulse, simulation = found.truth.pulse, found.simulation
+    return Setup(
+        found.geometry,
+        Mechanism(**{f.name: getattr(found.truth, f.name) for f in fields(Mechanism)}),
+        found.model,
+        (pulse.torque, pulse.start, pulse.end),
+        simulation.duration,
+        simulation.step,
+        simulation.substeps,
+        {name: _given(sensor) for name, sensor in found.sensors.items()},
+        _given(found.observer),
+    )
+
+
+def _given(entries: Model) -> dict[str, Any]:
+    """The entries that have a value."""
+    return {name: value for name, value in plain(entries).items() if value is not None}
 
 
 def build(geometry: Geometry, mechanism: Mechanism) -> NaturalModel:
