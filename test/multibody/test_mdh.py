@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
+from veh_identification.configuration.faults import ConfigurationError
 from veh_identification.errors import ModelError
 from veh_identification.multibody.dynamics import (
     ExternalWrench,
@@ -224,10 +225,10 @@ def test_bad_tables_get_one_sentence(table: dict, words: str) -> None:
 
 
 def test_missing_and_broken_files(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r'none\.yaml'):
+    with pytest.raises(ConfigurationError, match=r'none\.yaml'):
         load_mdh(tmp_path / 'none.yaml')
     broken = tmp_path / 'broken.yaml'
     broken.write_text('bodies: [')
-    with pytest.raises(ModelError, match='not YAML') as caught:
+    with pytest.raises(ConfigurationError, match='not YAML') as caught:
         load_mdh(broken)
     assert '\n' not in str(caught.value)

@@ -59,11 +59,11 @@ def test_mapping_gives_stamped_standard_messages(bag: Path, tmp_path: Path) -> N
     [
         (('force.x: x', 'force.w: x'), 'WrenchStamped has no field wrench.force.w'),
         (('-2.0 * z', 'sin(z)'), 'expected a field or "factor * field"'),
-        (('frame_id', 'farme_id'), 'unknown key farme_id'),
-        (('  topic: force_plate/wrench\n', ''), 'the key topic is missing'),
+        (('frame_id', 'farme_id'), "farme_id: is not known; did you mean 'frame_id'?"),
+        (('  topic: force_plate/wrench\n', ''), '/raw.topic: is missing'),
         (('-2.0 * z', 'e * z'), "'e' is no number"),
         (('geometry_msgs/msg/WrenchStamped', 'nope/msg/N'), '/raw: Unknown message type nope'),
-        (('    wrench.force.x: x\n    wrench', '    - wrench'), 'fields must be a mapping'),
+        (('    wrench.force.x: x\n    wrench', '    - wrench'), '/raw.fields: expected a mapping'),
     ],
 )
 def test_wrong_mappings_are_named(tmp_path: Path, change, sentence: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from veh_identification.configuration.faults import ConfigurationError
 from veh_identification.errors import ParameterError, UsageError
 from veh_identification.runtime.names import Remapper, normalise, parse_remapping, resolve
 from veh_identification.runtime.parameter_store import ParameterStore
@@ -126,16 +127,17 @@ def test_parameter_files(tmp_path) -> None:
     [
         ('rate: 10', 'expected the key ros__parameters'),
         ('- 1', 'expected a mapping'),
-        ('a: [', 'not a YAML file'),
+        ('n: {ros__parameters: [1]}', r'p.yaml:1: n.ros__parameters: expected a mapping'),
+        ('a: [', 'not YAML'),
         ('n: {ros__parameters: {rate: 1}}\nn: {ros__parameters: {}}', 'stands twice'),
     ],
 )
 def test_bad_parameter_files(tmp_path, text: str, sentence: str) -> None:
     path = tmp_path / 'p.yaml'
     path.write_text(text)
-    with pytest.raises(ParameterError, match=sentence):
+    with pytest.raises(ConfigurationError, match=sentence):
         read_parameter_file(path, '/fusion')
-    with pytest.raises(ParameterError, match='cannot read'):
+    with pytest.raises(ConfigurationError, match='cannot be read'):
         read_parameter_file(tmp_path / 'missing.yaml', '/fusion')
 
 

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
-
+from veh_identification.configuration.faults import ConfigurationError
+from veh_identification.configuration.reading import parse
 from veh_identification.errors import UsageError, one_line
 from veh_identification.runtime.names import parse_remapping
 
@@ -52,9 +52,7 @@ def parameter_values(assignments: Iterable[str]) -> dict[str, Any]:
         if not separator or not name:
             raise UsageError(f'{assignment!r} is not a parameter of the form name:=value')
         try:
-            values[name] = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise UsageError(
-                f'parameter {name}: {text!r} is no value: {one_line(error)}'
-            ) from error
+            values[name] = parse(text, f'parameter {name}').data
+        except ConfigurationError as error:
+            raise UsageError(f'{text!r} is no value: {one_line(error)}') from error
     return values

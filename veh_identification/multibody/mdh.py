@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+from veh_identification.configuration.reading import read
 from veh_identification.errors import ModelError
 from veh_identification.multibody.expressions import Linear, parse_linear
 from veh_identification.multibody.inertia import PARAMETER_NAMES
@@ -50,14 +50,7 @@ _X, _Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 def load_mdh(path: str | Path) -> TreeModel:
     """Model from a YAML file with a modified Denavit-Hartenberg table."""
-    try:
-        table = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f'{path}: the table cannot be read ({error})') from None
-    except yaml.YAMLError as error:
-        reason = ' '.join(str(error).split())
-        raise ModelError(f'{path}: the table is not YAML ({reason})') from None
-    return parse_mdh(table, where=str(path))
+    return parse_mdh(read(path).data, where=str(path))
 
 
 def parse_mdh(table: Any, where: str = 'table') -> TreeModel:

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from veh_identification.atomic import refuse_inputs
-from veh_identification.errors import BagError, InputError, MessageError, one_line
+from veh_identification.configuration.faults import shown
+from veh_identification.configuration.models import Model, entry, load
+from veh_identification.configuration.quantities import Text
+from veh_identification.errors import BagError, InputError
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter, RawMessage
 from veh_identification.runtime.bags.definitions import Decoder
@@ -64,56 +65,48 @@ class Conversion:
     problems: list[str]
 
 
+@dataclass(frozen=True)
+class TopicRule(Model):
+    """What a mapping file says about one topic."""
+
+    topic: Text = entry(description='name of the converted topic')
+    type: Text = entry(description='its message type, such as geometry_msgs/msg/WrenchStamped')
+    fields: Mapping[Text, Text] = entry(
+        description='field of the type: a field of the recorded message, or factor * field'
+    )
+    frame_id: Text = entry('', 'of the header')
+    stamp: Text = entry('log', 'log, or the path of a time field of the recorded message')
+
+    def mapping(self) -> TopicMapping:
+        """The rule in the form that converts messages."""
+        known = messages.describe_type(self.type)
+        fields = {}
+        for target, term in self.fields.items():
+            match = _TERM.match(term.strip())
+            if match is None:
+                raise ValueError(
+                    f'fields: {target}: expected a field or "factor * field", found {shown(term)}'
+                )
+            if target not in known:
+                raise ValueError(f'fields: {self.type} has no field {target}')
+            try:
+                factor = float(match['factor'] or 1.0)
+            except ValueError:
+                raise ValueError(
+                    f'fields: {target}: {shown(match["factor"])} is no number'
+                ) from None
+            fields[target] = (factor, match['path'])
+        topic = '/' + self.topic.strip('/')
+        return TopicMapping(topic, self.type, self.frame_id, self.stamp, fields)
+
+    def __post_init__(self) -> None:
+        self.mapping()  # for its checks
+
+
 def read_mapping(path: str | Path) -> dict[str, TopicMapping]:
     """Topic mappings from a YAML file."""
-    try:
-        document = yaml.safe_load(Path(path).read_text('utf-8'))
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read: {error.strerror}') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f'{path}: not a YAML file: {one_line(error)}') from error
-    if not isinstance(document, Mapping):
-        raise InputError(f'{path}: expected a mapping of topics')
-    return {
-        '/' + str(topic).strip('/'): _topic_mapping(f'{path}, {topic}', entry)
-        for topic, entry in document.items()
-    }
-
-
-def _topic_mapping(where: str, entry: Any) -> TopicMapping:
-    missing = [key for key in ('topic', 'type', 'fields') if key not in (entry or {})]
-    if missing:
-        raise InputError(f'{where}: the key {missing[0]} is missing')
-    unknown = set(entry) - {'topic', 'type', 'fields', 'frame_id', 'stamp'}
-    if unknown:
-        raise InputError(f'{where}: unknown key {sorted(unknown)[0]}')
-    if not isinstance(entry['fields'], Mapping):
-        raise InputError(f'{where}: fields must be a mapping of target field to source field')
-    try:
-        known = messages.describe_type(entry['type'])
-    except MessageError as error:
-        raise InputError(f'{where}: {error}') from error
-    fields = {}
-    for target, term in entry['fields'].items():
-        match = _TERM.match(str(term).strip())
-        if match is None:
-            raise InputError(
-                f'{where}, {target}: expected a field or "factor * field", got {term!r}'
-            )
-        if target not in known:
-            raise InputError(f'{where}: {entry["type"]} has no field {target}')
-        try:
-            factor = float(match['factor'] or 1.0)
-        except ValueError:
-            raise InputError(f'{where}, {target}: {match["factor"]!r} is no number') from None
-        fields[target] = (factor, match['path'])
-    return TopicMapping(
-        '/' + str(entry['topic']).strip('/'),
-        entry['type'],
-        entry.get('frame_id', ''),
-        entry.get('stamp', 'log'),
-        fields,
-    )
+    rules = load(dict[Text, TopicRule], path)
+    return {f'/{topic.strip("/")}': rule.mapping() for topic, rule in rules.items()}
 
 
 def _get(message: Any, path: str) -> Any:

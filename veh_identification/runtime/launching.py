@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
 from launch import LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
@@ -20,18 +19,18 @@ from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
+from veh_identification.configuration.models import load
 from veh_identification.errors import UsageError
+from veh_identification.runtime.drivers import Driver, Drivers
 from veh_identification.runtime.graph import Graph, find_config, find_graph
 from veh_identification.runtime.share import share_directory
 
 PACKAGE = 'veh_identification'
 
 
-def read_drivers() -> dict[str, dict[str, dict[str, Any]]]:
+def read_drivers() -> Drivers:
     """The table of hardware drivers, by kind and name."""
-    path = share_directory() / 'config' / 'drivers.yaml'
-    drivers: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(path.read_text('utf-8'))
-    return drivers
+    return load(Drivers, share_directory() / 'config' / 'drivers.yaml')
 
 
 def launch_description(graph_name: str) -> LaunchDescription:
@@ -85,9 +84,7 @@ def launch_description(graph_name: str) -> LaunchDescription:
     )
 
 
-def _actions(
-    context: LaunchContext, graph: Graph, drivers: dict[str, dict[str, dict[str, Any]]]
-) -> list[Any]:
+def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any]:
     def value(name: str) -> str:
         return str(LaunchConfiguration(name).perform(context))
 
@@ -193,18 +190,16 @@ def _playback(bag: str, rate: str, delay: str, linger: str, waiting: dict[str, N
     return [*handlers, ending]
 
 
-def _driver(
-    known: dict[str, dict[str, Any]], kind: str, name: str, config: str, namespace: str
-) -> Node:
+def _driver(known: dict[str, Driver], kind: str, name: str, config: str, namespace: str) -> Node:
     if name not in known:
         raise UsageError(f'{kind}_driver:={name}: known are {", ".join(known)}')
     driver = known[name]
     return Node(
-        package=driver['package'],
-        executable=driver['executable'],
+        package=driver.package,
+        executable=driver.executable,
         namespace=namespace,
         output='screen',
-        arguments=driver.get('arguments', []),
+        arguments=list(driver.arguments),
         parameters=[config] if config else [],
-        remappings=list(driver['remappings'].items()),
+        remappings=list(driver.remappings.items()),
     )

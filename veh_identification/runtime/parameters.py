@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
-from veh_identification.errors import ParameterError, one_line
+from veh_identification.configuration.faults import shown
+from veh_identification.configuration.reading import read
+from veh_identification.errors import ParameterError
 
 Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
 _T = TypeVar('_T')
@@ -184,48 +184,18 @@ def _matches(pattern: str, full_name: str) -> bool:
     )
 
 
-_Loader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)  # by libyaml: much faster
-
-
-class _UniqueKeys(_Loader):  # type: ignore[misc]
-    """PyYAML takes the last of two equal keys and drops the other unseen; this refuses both."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping whose keys differ."""
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f'the key {key!r} stands twice', key_node.start_mark
-                )
-            seen.add(key)
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
-        return mapping
-
-
 def read_parameter_file(path: str | Path, full_name: str) -> dict[str, Any]:
     """Parameters for the node `/namespace/name` from a ROS 2 parameter YAML file."""
-    path = Path(path)
-    try:
-        document = yaml.load(path.read_text(encoding='utf-8'), Loader=_UniqueKeys)
-    except OSError as error:
-        raise ParameterError(
-            f'{path}: cannot read the parameter file: {error.strerror}'
-        ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ParameterError(f'{path}: not a YAML file: {one_line(error)}') from error
-    if document is None:
-        return {}
-    if not isinstance(document, Mapping):
-        raise ParameterError(f'{path}: expected a mapping of node names, got {_kind(document)}')
+    document = read(path)
     found: dict[str, Any] = {}
-    for pattern, content in document.items():
+    for pattern, content in document.mapping.items():
         if not isinstance(content, Mapping) or 'ros__parameters' not in content:
-            raise ParameterError(
-                f'{path}: expected the key ros__parameters below {pattern!r}, '
-                'as in every ROS 2 parameter file'
-            )
-        if _matches(str(pattern), full_name):
-            found.update(flatten(content['ros__parameters'] or {}))
+            text = 'expected the key ros__parameters below it, as in every ROS 2 parameter file'
+            raise document.error((pattern,), text)
+        values = content['ros__parameters'] or {}
+        if not isinstance(values, Mapping):
+            text = f'expected a mapping of names to values, found {shown(values)}'
+            raise document.error((pattern, 'ros__parameters'), text)
+        if _matches(pattern, full_name):
+            found.update(flatten(values))
     return found

@@ -14,8 +14,8 @@ from veh_identification.errors import BagError, MessageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
 from veh_identification.runtime.bags import reader as reader_module
-from veh_identification.runtime.bags.layout import find_layout
 from veh_identification.runtime.bags.paths import expand_paths
+from veh_identification.runtime.cdr.layout import find_layout
 
 
 def write_messages(path: Path, topic: str, found: list[Any]) -> Path:

@@ -53,12 +53,13 @@ def test_damaged_metadata(tmp_path: Path):
     metadata = path / 'metadata.yaml'
     good = metadata.read_text()
     for text, word in [
-        ('{', 'not valid YAML'),
+        ('{', 'not YAML'),
         ('', 'rosbag2_bagfile_information is missing'),
         (good.replace('version: 8', 'version: 99'), 'version 99'),
         (good.replace('identifier: mcap', 'identifier: tape'), "storage 'tape'"),
         (good.replace('relative_file_paths', 'relative_paths'), 'relative_file_paths'),
         (good.replace('- bag.mcap', '- other.mcap'), 'names the file other.mcap'),
+        (good.replace('custom_data: null', 'custom_data: [1]'), 'custom_data: expected'),
         (good.replace("compression_mode: ''", 'compression_mode: FILE'), 'only zstd'),
     ]:
         metadata.write_text(text)

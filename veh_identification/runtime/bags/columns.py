@@ -12,10 +12,10 @@ import numpy as np
 
 from veh_identification.errors import BagError, MessageError
 from veh_identification.runtime.bags.definitions import Decoder
-from veh_identification.runtime.bags.layout import Layout, find_layout
 from veh_identification.runtime.bags.paths import ALL, ColumnPath, expand_paths
 from veh_identification.runtime.bags.reader import BagReader, Item
 from veh_identification.runtime.bags.records import Channel, RawMessage
+from veh_identification.runtime.cdr.layout import Layout, find_layout
 
 NANOSECONDS = 1_000_000_000
 

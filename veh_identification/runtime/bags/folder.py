@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import yaml
+from typing import Any, ClassVar
 
 from veh_identification.atomic import reason
+from veh_identification.configuration.faults import ConfigurationError
+from veh_identification.configuration.models import Model, entry, validate
+from veh_identification.configuration.quantities import Text, Whole
+from veh_identification.configuration.reading import read
 from veh_identification.errors import BagError
 from veh_identification.runtime.bags.mcap.format import MAGIC as MCAP_MAGIC
 from veh_identification.runtime.bags.mcap.format import zstd
@@ -19,7 +21,7 @@ from veh_identification.runtime.bags.mcap.source import McapSource
 from veh_identification.runtime.bags.ros1_source import Ros1Source
 from veh_identification.runtime.bags.source import Item, Problems, Source
 from veh_identification.runtime.bags.sqlite_source import SqliteSource
-from veh_identification.runtime.bags.yaml_text import load_yaml
+from veh_identification.runtime.bags.yaml_text import INFORMATION
 
 ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'
 NEWEST_VERSION = 9
@@ -101,23 +103,32 @@ def _open_file(path: Path, kind: str, problems: Problems, shown: Path) -> Source
     return SOURCES[kind](path, problems, shown)
 
 
-def _read_metadata(path: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Metadata(Model):
+    """What is used of metadata.yaml; recorders of all versions write more."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {'extra': 'ignore'}
+    version: Whole = entry(description='of the file')
+    storage_identifier: Text = entry(description='mcap or sqlite3')
+    relative_file_paths: tuple[Text, ...] = entry(description='the storage files in order')
+    compression_mode: Text = entry('', 'file or message; none or empty: not compressed')
+    compression_format: Text = entry('', 'zstd')
+    ros_distro: Text = entry('', 'of the recorder')
+    custom_data: Mapping[Text, Text] = entry({}, 'texts of the one who recorded')
+
+
+def _read_metadata(path: Path) -> Metadata:
     """Checked content of metadata.yaml."""
     file = path / 'metadata.yaml'
     try:
-        content = load_yaml(file.read_text('utf-8'))
-    except OSError as error:
-        raise BagError(f'{file} cannot be opened: {reason(error)}.') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BagError(f'{file} is damaged: it is not valid YAML.') from error
-    metadata = content.get('rosbag2_bagfile_information') if isinstance(content, dict) else None
-    if not isinstance(metadata, dict):
-        raise BagError(f'{file} is damaged: rosbag2_bagfile_information is missing.')
-    version = metadata.get('version')
-    if not isinstance(version, int) or version > NEWEST_VERSION:
-        raise BagError(f'{file} has version {version}, only versions up to 9 are known.')
-    if not isinstance(metadata.get('relative_file_paths'), list):
-        raise BagError(f'{file} is damaged: relative_file_paths is missing.')
+        document = read(file)
+        if document.find((INFORMATION,)) is None:
+            raise BagError(f'{file} is damaged: {INFORMATION} is missing.')
+        metadata = validate(Metadata, document.below(INFORMATION))
+    except ConfigurationError as error:
+        raise BagError(f'{error.faults[0]}: the recording is damaged.') from error
+    if metadata.version > NEWEST_VERSION:
+        raise BagError(f'{file} has version {metadata.version}, only versions up to 9 are known.')
     return metadata
 
 
@@ -125,24 +136,22 @@ def _open_folder(path: Path, problems: Problems) -> Recording:
     if not (path / 'metadata.yaml').exists():
         return _open_without_metadata(path, problems)
     metadata = _read_metadata(path)
-    mode = str(metadata.get('compression_mode') or '').lower().replace('none', '')
-    method = metadata.get('compression_format')
+    mode = metadata.compression_mode.lower().replace('none', '')
+    method = metadata.compression_format
     if mode and (mode not in ('file', 'message') or method != 'zstd'):
         raise BagError(f'{path} is compressed by {mode} with {method}, only zstd is known.')
-    storage = metadata.get('storage_identifier')
+    storage = metadata.storage_identifier
     if storage not in ('mcap', 'sqlite3'):
         raise BagError(f'{path} has the storage {storage!r}, only mcap and sqlite3 are known.')
-    distribution = str(metadata.get('ros_distro') or '')
-    if not distribution and metadata['version'] < FIRST_VERSION_WITH_DISTRIBUTION:
+    distribution = metadata.ros_distro
+    if not distribution and metadata.version < FIRST_VERSION_WITH_DISTRIBUTION:
         distribution = 'humble'
-    recording = Recording(
-        path, [], storage, mode, distribution, dict(metadata.get('custom_data') or {})
-    )
+    recording = Recording(path, [], storage, mode, distribution, dict(metadata.custom_data))
     try:
         if mode == 'file':
             recording.temporary = TemporaryDirectory()
-        for name in metadata['relative_file_paths']:
-            file = shown = _find_file(path, str(name))
+        for name in metadata.relative_file_paths:
+            file = shown = _find_file(path, name)
             if recording.temporary is not None:
                 file = _decompress(file, Path(recording.temporary.name))
             _kind(file, shown)

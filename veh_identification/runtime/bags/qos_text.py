@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
 from rosbags.interfaces import (
     Qos,
     QosDurability,
@@ -14,7 +13,8 @@ from rosbags.interfaces import (
     QosTime,
 )
 
-from veh_identification.runtime.bags.yaml_text import load_yaml
+from veh_identification.configuration.faults import ConfigurationError
+from veh_identification.configuration.reading import parse
 from veh_identification.runtime.qos import QoS
 
 #: What rmw writes for "no limit".
@@ -27,10 +27,11 @@ KEEP_ALL = (2, 'keep_all')
 def parse_qos(profiles: str | list[dict[str, Any]]) -> QoS:
     """Profile of a topic; of several publishers the most demanding offer that all make."""
     try:
-        entries = load_yaml(profiles) if isinstance(profiles, str) else profiles
-    except yaml.YAMLError:
+        entries = parse(profiles, 'profiles').data if isinstance(profiles, str) else profiles
+    except ConfigurationError:
         entries = None
-    entries = [entry for entry in entries or [] if isinstance(entry, dict)]
+    listed = entries if isinstance(entries, list) else []
+    entries = [entry for entry in listed if isinstance(entry, dict)]
     if not entries:
         return QoS()
     return QoS(

@@ -21,7 +21,7 @@ from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 from veh_identification.runtime.bags.mcap.format import zstd
 from veh_identification.runtime.bags.mcap.writer import McapStorage
 from veh_identification.runtime.bags.qos_text import rosbags_qos
-from veh_identification.runtime.bags.yaml_text import dump_yaml
+from veh_identification.runtime.bags.yaml_text import INFORMATION, dump_yaml
 from veh_identification.runtime.qos import QoS
 
 
@@ -38,7 +38,6 @@ class SqliteStorage(Sqlite3Writer):
 
 #: Version 9 of metadata.yaml cannot be read by Humble.
 METADATA_VERSION = 8
-INFORMATION = 'rosbag2_bagfile_information'
 
 
 @lru_cache(maxsize=64)

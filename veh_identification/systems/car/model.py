@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
+from veh_identification.configuration.reading import read
 from veh_identification.multibody.mdh import parse_mdh
 from veh_identification.multibody.motion import floating_base_motion
 from veh_identification.multibody.regressor import Regressor
@@ -192,7 +192,7 @@ class CarModel:
 def car_tree(geometry: Geometry, dof: int) -> TreeModel:
     """The table of `config/models` with the dimensions of this car."""
     path = share_directory() / 'config' / 'models' / f'car_{dof}_dof.yaml'
-    table: dict[str, Any] = yaml.safe_load(path.read_text(encoding='utf-8'))
+    table = read(path).mapping
     if dof == 20:
         table['constants'] = {
             'L': geometry.wheelbase,
