@@ -1,0 +1,41 @@
+"""Stuck, saturated and missing channels; slow and coarse ones are not blamed."""
+
+import numpy as np
+
+from veh_identification.checks.health import check_missing, check_saturated, check_stuck
+
+rng = np.random.default_rng(1)
+TIME = np.arange(0.0, 30.0, 0.01)
+SIGNAL = np.sin(TIME) + 0.01 * rng.standard_normal(TIME.size)
+
+
+def test_a_sensor_that_holds_its_value_is_stuck():
+    held = np.where((TIME > 10.0) & (TIME < 15.0), SIGNAL[1000], SIGNAL)
+    (found,) = check_stuck(TIME, held, 'imu/data')
+    assert (found.level, found.code) == ('bad', 'stuck') and '10.0' in found.text
+    assert check_stuck(TIME, SIGNAL, 'imu/data') == []
+
+
+def test_a_machine_at_rest_is_not_stuck():
+    still = np.where((TIME > 10.0) & (TIME < 15.0), 0.0, SIGNAL)
+    moving = ~((TIME > 10.0) & (TIME < 15.0))
+    assert check_stuck(TIME, still, 'wheel_fl', moving=moving) == []
+    assert check_stuck(TIME, np.zeros(TIME.size), 'wheel_fl') == []
+    (found,) = check_stuck(TIME, np.zeros(TIME.size), 'wheel_fl', moving=np.ones(TIME.size, bool))
+    assert found.code == 'stuck'
+
+
+def test_a_coarse_encoder_is_not_stuck():
+    ticks = 0.5 * np.round(np.sin(0.2 * TIME) / 0.5)
+    assert check_stuck(TIME, ticks, 'steering_fl') == []
+
+
+def test_saturation_and_holes():
+    cut = np.clip(SIGNAL, -0.8, 0.8)
+    (found,) = check_saturated(cut, 'imu/data')
+    assert found.code == 'saturated'
+    assert check_saturated(SIGNAL, 'imu/data') == []
+    assert check_saturated(np.round(SIGNAL, 1), 'coarse') == []
+    holes = np.where(rng.random(TIME.size) < 0.1, np.nan, SIGNAL)
+    assert check_missing(holes, 'x')[0].code == 'missing_values'
+    assert check_missing(SIGNAL, 'x') == []

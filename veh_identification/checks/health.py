@@ -1,0 +1,102 @@
+"""Channels that stand still, run into their limits or are not there for a part of the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veh_identification.findings import Finding
+from veh_identification.types import Array
+
+#: A channel that does not change for this long while it changes otherwise is stuck.
+STUCK_SECONDS = 2.0
+#: So many times its usual longest rest: coarse encoders and slow signals rest too.
+STUCK_TIMES = 20.0
+#: Share of the samples at one extreme value that is no chance.
+SATURATED_SHARE = 0.005
+#: Share of the samples that are no numbers.
+MISSING_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A time without any change of value."""
+
+    begin: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts."""
+        return self.end - self.begin
+
+
+def rests(time: Array, value: Array) -> list[Rest]:
+    """All times in which the value does not change at all, the longest first."""
+    good = np.isfinite(value)
+    t, v = time[good], value[good]
+    if len(t) < 3:
+        return []
+    moved = np.flatnonzero(np.diff(v) != 0.0)
+    edges = np.concatenate([[0], moved + 1, [len(v)]])
+    begin, end = t[edges[:-1]], t[edges[1:] - 1]
+    order = np.argsort(begin - end, kind='stable')
+    return [Rest(float(begin[k]), float(end[k])) for k in order if end[k] > begin[k]]
+
+
+def check_stuck(
+    time: Array, value: Array, where: str, *, moving: Array | None = None
+) -> list[Finding]:
+    """A channel that holds one value although it, or the machine, moves.
+
+    `moving` marks the samples at which the machine is known to move; without it a channel that
+    never changes says nothing.
+    """
+    found = rests(time, value)
+    if not found:
+        return []
+    longest = found[0]
+    span = float(time[-1] - time[0])
+    inside = (time >= longest.begin) & (time <= longest.end)
+    share = 1.0 if moving is None else float(np.mean(moving[inside])) if inside.any() else 0.0
+    constant = longest.seconds >= 0.98 * span
+    if constant and moving is None:
+        return []
+    usual = float(np.median([one.seconds for one in found[1:]])) if len(found) > 2 else 0.0
+    least = max(STUCK_SECONDS, STUCK_TIMES * usual)
+    if longest.seconds < least or share < 0.5:
+        return []
+    text = (
+        f'{where} does not change at all from {longest.begin:.2f} s to {longest.end:.2f} s while '
+        'the machine moves: the sensor is stuck or repeats its last value'
+    )
+    return [Finding('bad', 'stuck', text, where)]
+
+
+def check_saturated(value: Array, where: str) -> list[Finding]:
+    """A channel that runs into a limit: many samples at exactly its largest or smallest value."""
+    good = value[np.isfinite(value)]
+    if len(good) < 200 or np.ptp(good) == 0.0:
+        return []
+    for edge, word in ((good.max(), 'largest'), (good.min(), 'smallest')):
+        at = good == edge
+        # Ticks of a coarse channel fall on many values alike; a limit cuts off a tail.
+        values, counts = np.unique(good, return_counts=True)
+        usual = float(np.median(counts))
+        if at.mean() > SATURATED_SHARE and at.sum() > 20.0 * usual and len(values) > 20:
+            text = (
+                f'{where}: {100.0 * at.mean():.2g} % of the samples are exactly the {word} value '
+                f'{edge:.5g}: the sensor or its converter is saturated'
+            )
+            return [Finding('bad', 'saturated', text, where)]
+    return []
+
+
+def check_missing(value: Array, where: str) -> list[Finding]:
+    """Samples that are no numbers."""
+    share = float(np.mean(~np.isfinite(value))) if len(value) else 1.0
+    if share < MISSING_SHARE:
+        return []
+    text = f'{where}: {100.0 * share:.2g} % of the samples are no finite numbers'
+    return [Finding('warn', 'missing_values', text, where)]

@@ -1,0 +1,163 @@
+"""Who else tells a quantity: relations between channels, and the one mistake that explains them.
+
+A relation compares a measured signal with the same quantity predicted from other channels (the
+lateral acceleration with speed times yaw rate). Where all channels are in their units the slope of
+one over the other is one. A channel that is recorded f times too large shows in every relation it
+enters: slope = product of f^exponent. So one mistake explains several slopes at once, and that is
+how the wrong channel is told from the right ones. Entries of a configuration (wheelbase, mass)
+are sources like channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from veh_identification.findings import Finding
+from veh_identification.types import Array
+
+#: Below this correlation a slope says nothing about scales.
+TELLING = 0.7
+#: A slope whose logarithm is off by less than this is right: lever arms, slip, tilt and noise.
+TOLERANCE = 0.35
+#: A hypothesis must make the mismatch this many times smaller to be found.
+CONVINCING = 2.0
+#: Mismatch of a slope of the wrong sign, in tolerances.
+WRONG_SIGN = 6.0
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A mistake that is made often: the value recorded is `factor` times the right one."""
+
+    factor: float
+    text: str  # 'in km/h: it must be in m/s'
+    code: str = 'unit'
+
+
+@dataclass(frozen=True)
+class Source:
+    """A channel or an entry of a configuration."""
+
+    where: str
+    suspects: tuple[Suspect, ...] = ()
+    scale: bool = True  # whether any other factor is worth a word
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """One quantity told twice; samples at the same times, both filtered alike."""
+
+    text: str  # 'lateral acceleration against speed times yaw rate'
+    measured: Array
+    predicted: Array
+    #: Power of each source in slope = measured / predicted: +1 measured, -1 predicted ...
+    exponents: Mapping[str, float]
+    least: float = 0.0  # standard deviation that one of the sides needs to say anything
+    tolerance: float = TOLERANCE  # of the logarithm of the slope
+    constant: bool = False  # the means are compared, not what varies
+
+    def told(self) -> Told | None:
+        """Slope and correlation; None where nothing moves enough."""
+        if self.constant:
+            y, x = float(np.nanmean(self.measured)), float(np.nanmean(self.predicted))
+            return Told(self, y / x, 1.0) if np.isfinite(y) and np.isfinite(x) and x else None
+        good = np.isfinite(self.measured) & np.isfinite(self.predicted)
+        if good.sum() < 20:
+            return None
+        y, x = self.measured[good], self.predicted[good]
+        y, x = y - y.mean(), x - x.mean()
+        sizes = float(y.std()), float(x.std())
+        if min(sizes) <= 0.0 or max(sizes) < self.least:
+            return None
+        correlation = float(np.mean(x * y) / (sizes[0] * sizes[1]))
+        return Told(self, sizes[0] / sizes[1] * np.sign(correlation), correlation)
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What a relation says."""
+
+    relation: Relation
+    slope: float
+    correlation: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the two signals are one quantity, whatever its scale."""
+        return abs(self.correlation) > TELLING
+
+
+@dataclass(frozen=True)
+class _Hypothesis:
+    source: str
+    suspect: Suspect
+    mismatch: float
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Findings of a set of relations, the best cause alone."""
+
+    findings: tuple[Finding, ...]
+    told: tuple[Told, ...] = field(default_factory=tuple)
+
+
+def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judgement:
+    """Compare all slopes with one, and name the single mistake that explains those that differ."""
+    told = tuple(one for one in (relation.told() for relation in relations) if one is not None)
+    clear = [one for one in told if one.clear]
+    plain = _mismatch(clear, '', 1.0)
+    if not clear or plain < 1.0:
+        return Judgement((), told)
+    tried = sorted(_hypotheses(clear, sources), key=lambda one: one.mismatch)
+    best = tried[0] if tried else None
+    wrong = [one for one in clear if _off(one, '', 1.0) > 1.0]
+    shown = '; '.join(
+        f'{one.relation.text} has the slope {one.slope:.3g} instead of 1' for one in wrong
+    )
+    factor = 0.0 if best is None else plain / max(best.mismatch, 0.1)
+    if best is not None and best.mismatch < 1.0 and factor >= CONVINCING:
+        source = sources[best.source]
+        text = f'{source.where}: {best.suspect.text} ({shown})'
+        return Judgement(
+            (Finding('bad', best.suspect.code, text, source.where, float(factor)),), told
+        )
+    names = sorted({name for one in wrong for name in one.relation.exponents})
+    places = ', '.join(sources[name].where for name in names if name in sources)
+    return Judgement(
+        (
+            Finding(
+                'warn',
+                'sensors_disagree',
+                f'{shown}: no single wrong unit or sign explains it; look at {places}',
+                places,
+            ),
+        ),
+        told,
+    )
+
+
+def _off(one: Told, source: str, factor: float) -> float:
+    """Mismatch of one slope, in tolerances, if a source is recorded `factor` times too large."""
+    power = one.relation.exponents.get(source, 0.0)
+    expected = abs(factor) ** power * (np.sign(factor) if power else 1.0)
+    if one.slope * expected <= 0.0:
+        return WRONG_SIGN
+    return float(abs(np.log(one.slope / expected)) / one.relation.tolerance)
+
+
+def _mismatch(told: Sequence[Told], source: str, factor: float) -> float:
+    """Worst of the slopes: one that stays wrong is not explained."""
+    return max((_off(one, source, factor) for one in told), default=0.0)
+
+
+def _hypotheses(told: Sequence[Told], sources: Mapping[str, Source]) -> Iterator[_Hypothesis]:
+    """Every mistake that a source is known for."""
+    for name, source in sources.items():
+        if not any(one.relation.exponents.get(name) for one in told):
+            continue
+        for suspect in source.suspects:
+            yield _Hypothesis(name, suspect, _mismatch(told, name, suspect.factor))
