@@ -12,12 +12,12 @@ from scipy import signal
 from veh_identification.signals import TimeSeries, ZeroPhaseFilter
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
 from veh_identification.systems.car.estimation import bias
-from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.processing.band_extension import (
     Extension,
-    Reconstruction,
+    MotionFromForces,
     crossover,
     linear_response,
     low_band,
@@ -128,7 +128,7 @@ def test_reconstruction_tells_the_motion_above_the_bands_only() -> None:
     loads = np.zeros((4000, 10))
     loads[:, 2] = 500.0 * np.sin(2 * np.pi * 20.0 * t) + 800.0 * np.sin(2 * np.pi * 3.0 * t)
     wide = ZeroPhaseFilter(RATE, 35.0, 4)
-    band = Reconstruction(loads, wide, GEOMETRY, EXTENSION).band()
+    band = MotionFromForces(loads, wide, GEOMETRY, EXTENSION).band()
     response = linear_response(EXACT_TRUTH, GEOMETRY, np.array([20.0]))[0, :, 2] * 500.0
     expected = np.imag(response[2] * np.exp(2j * np.pi * 20.0 * t)) * wide.response(20.0)
     np.testing.assert_allclose(
@@ -152,7 +152,7 @@ def test_the_sign_sees_velocity_beyond_the_travel_sensor() -> None:
     travel = np.repeat(slow[:, None], 4, axis=1)
     quiet = (0.0, 0.0, 0.0, 0.0)
     blind = friction_sign(travel, quiet, wide, RATE, GEOMETRY)
-    beyond = Reconstruction(np.zeros((8000, 10)), wide, GEOMETRY, EXTENSION).band()
+    beyond = MotionFromForces(np.zeros((8000, 10)), wide, GEOMETRY, EXTENSION).band()
     told = friction_sign(
         travel, quiet, wide, RATE, GEOMETRY, EXTENSION, replace(beyond, travel_rate=(lines,) * 4)
     )
@@ -189,10 +189,12 @@ def test_narrow_sensors_cost_accuracy_only_where_forces_are_not_asked() -> None:
     """Inertial unit of 8 Hz: chassis accelerations above it enter the suspension equations."""
     run = band_limited(recording(40.0), 8.0, 18.0)
     wanted = [NAMES.index(f'{kind}{j}') for kind in 'Mh' for j in range(1, 5)]
-    fixed = CarOptions(chassis_cutoff_hz=6.0, suspension_cutoff_hz=15.0, check=False)
+    fixed = CarMethod(chassis_cutoff_hz=6.0, suspension_cutoff_hz=15.0, check=False)
     errors = {}
     for beyond in (True, False):
-        result = identify_recordings([run], configuration(), replace(fixed, beyond_band=beyond))
+        result = identify_recordings(
+            [run], configuration(), replace(fixed, beyond_band=beyond)
+        ).result
         errors[beyond] = np.sqrt(
             np.mean(np.square((result.value - TRUTH)[wanted] / TRUTH[wanted]))
         )
@@ -236,9 +238,9 @@ def test_the_bias_of_a_long_recording_comes_from_a_part_of_it(
     from veh_identification.systems.car.estimation import gathering
 
     run = recording(40.0, 1.0)
-    whole = identify_recordings([run], configuration())
+    whole = identify_recordings([run], configuration()).result
     monkeypatch.setattr(gathering, 'BIAS_SECONDS', 20.0)
-    part = identify_recordings([run], configuration())
+    part = identify_recordings([run], configuration()).result
     difference = (part.value - whole.value) / whole.std
     assert np.sqrt(np.mean(difference**2)) < 0.35
     assert np.abs(difference).max() > 0.0

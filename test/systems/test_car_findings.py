@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from car_cases import TRUTH, configuration, recording
+from car_cases import TRUTH, configuration, faults, recording
 
 from veh_identification.errors import EstimationError, InputError
+from veh_identification.findings import Finding
+from veh_identification.runtime.transforms import Transform
 from veh_identification.simulation.car.exact.motion import ExactCar
 from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
-from veh_identification.systems.car import yaml_fields as fields
-from veh_identification.systems.car.checks.explanations import check_steering
+from veh_identification.systems.car.checks.sensors import check_steering
 from veh_identification.systems.car.configuration import Sensor
-from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.processing.signals import Processing, prepare
 from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.system import Car
 
-QUICK = CarOptions(bias_correction=False)
+QUICK = CarMethod(bias_correction=False)
+TURNED = [0.02, -0.03, 0.6]
 
 
 def swap_wrenches(run: CarRecording, a: str, b: str) -> CarRecording:
@@ -51,64 +54,123 @@ def flip_wrench(run: CarRecording, corner: str, *columns: int) -> CarRecording:
     return replace(run, wrenches={**run.wrenches, corner: replace(series, values=values)})
 
 
-FAULTS: list[tuple[str, Callable[[CarRecording], CarRecording]]] = [
-    ('wheel_fl/wrench and wheel_rl/wrench are swapped', lambda r: swap_wrenches(r, 'fl', 'rl')),
-    ('wheel_rl/wrench and wheel_rr/wrench are swapped', lambda r: swap_wrenches(r, 'rl', 'rr')),
-    ('suspension_fl and suspension_fr are swapped', lambda r: swap_travels(r, 'fl', 'fr')),
-    ('suspension_rr has the wrong sign', lambda r: flip_joint(r, 'suspension_rr')),
-    ('steering_fl has the wrong sign', lambda r: flip_joint(r, 'steering_fl')),
-    ('mounted upside down', lambda r: flip_imu(r, 1, 2, 4, 5)),
-    ('angular_velocity.x has the wrong sign', lambda r: flip_imu(r, 0)),
-    ('linear_acceleration.y has the wrong sign', lambda r: flip_imu(r, 4)),
-    ('wheel_rr/wrench has the wrong sign', lambda r: flip_wrench(r, 'rr', 0, 1, 2, 3, 4, 5)),
-    ('wheel_fl/wrench: force.x has the wrong sign', lambda r: flip_wrench(r, 'fl', 0)),
+#: Code and place of the finding, and the fault.
+FAULTS: list[tuple[str, str, Callable[[CarRecording], CarRecording]]] = [
+    (
+        'swapped_wrenches',
+        'wheel_fl/wrench and wheel_rl/wrench',
+        lambda r: swap_wrenches(r, 'fl', 'rl'),
+    ),
+    (
+        'swapped_wrenches',
+        'wheel_rl/wrench and wheel_rr/wrench',
+        lambda r: swap_wrenches(r, 'rl', 'rr'),
+    ),
+    (
+        'swapped_travels',
+        'suspension_fl and suspension_fr',
+        lambda r: swap_travels(r, 'fl', 'fr'),
+    ),
+    ('travel_sign', 'suspension_rr', lambda r: flip_joint(r, 'suspension_rr')),
+    ('steering_sign', 'steering_fl', lambda r: flip_joint(r, 'steering_fl')),
+    ('imu_turned', 'imu/data', lambda r: flip_imu(r, 1, 2, 4, 5)),
+    ('gyro_sign', 'imu/data angular_velocity.x', lambda r: flip_imu(r, 0)),
+    ('accelerometer_sign', 'imu/data linear_acceleration.y', lambda r: flip_imu(r, 4)),
+    ('wrench_sign', 'wheel_rr/wrench', lambda r: flip_wrench(r, 'rr', 0, 1, 2, 3, 4, 5)),
+    ('wrench_axis_sign', 'wheel_fl/wrench force.x', lambda r: flip_wrench(r, 'fl', 0)),
 ]
+NAMED = [f'{code}: {where}' for code, where, _ in FAULTS]
 
 
-@pytest.mark.parametrize(('words', 'fault'), FAULTS, ids=[words for words, _ in FAULTS])
-def test_each_fault_is_named(words: str, fault: Callable[[CarRecording], CarRecording]) -> None:
-    result = identify_recordings([fault(recording(20.0, 1.0))], configuration(), QUICK)
-    texts = [finding['text'] for finding in result.extra['findings'] if finding['serious']]
-    assert any(words in text for text in texts), texts
+def bad(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """Codes and places of what must be put right."""
+    return [(one.code, one.where) for one in faults(findings) if one.level == 'bad']
+
+
+def has(findings: Iterable[Finding], code: str, where: str) -> bool:
+    return any(one == code and place.endswith(where) for one, place in bad(findings))
+
+
+@pytest.mark.parametrize(('code', 'where', 'fault'), FAULTS, ids=NAMED)
+def test_each_fault_is_named(
+    code: str, where: str, fault: Callable[[CarRecording], CarRecording]
+) -> None:
+    found = identify_recordings([fault(recording(20.0, 1.0))], configuration(), QUICK).findings
+    assert has(found, code, where), bad(found)
+
+
+@pytest.mark.parametrize(
+    ('code', 'where', 'fault'), [FAULTS[k] for k in (0, 5)], ids=[NAMED[k] for k in (0, 5)]
+)
+def test_the_checks_alone_name_faults_too(
+    code: str, where: str, fault: Callable[[CarRecording], CarRecording]
+) -> None:
+    found = Car().checks(fault(recording(20.0, 1.0)), configuration())
+    assert has(found, code, where), bad(found)
+
+
+def test_every_recording_is_checked() -> None:
+    good = recording(20.0, 1.0)
+    other = replace(recording(20.0, 1.0, seed=3), label='second')
+    turned = identify_recordings([good, flip_imu(other, 1, 2, 4, 5)], configuration(), QUICK)
+    assert has(turned.findings, 'imu_turned', 'second imu/data'), bad(turned.findings)
+    swapped = swap_wrenches(other, 'fl', 'rl')
+    found = identify_recordings([good, swapped], configuration(), QUICK).findings
+    named = [one for one in found if one.code == 'swapped_wrenches']
+    assert len(named) == 1 and ', in second (' in named[0].text, bad(found)
+    assert named[0].evidence > 1.04
+    both = identify_recordings(
+        [swap_wrenches(good, 'fl', 'rl'), swapped], configuration(), QUICK
+    ).findings
+    named = [one for one in both if one.code == 'swapped_wrenches']
+    assert len(named) == 1 and ', in ' not in named[0].text, bad(both)
+
+
+def test_signs_of_the_recording_that_judges_are_checked() -> None:
+    judge = flip_joint(replace(recording(20.0, 1.0, seed=3), label='judge'), 'steering_fr')
+    found = identify_recordings([recording(20.0, 1.0)], configuration(), QUICK, judge).findings
+    assert bad(found) == [('steering_sign', 'judge steering_fr')]
 
 
 @pytest.mark.parametrize('from_bag', [False, True], ids=['configuration', 'tf_static'])
 def test_signs_are_named_on_the_own_axes_of_a_turned_inertial_unit(from_bag: bool) -> None:
     config = configuration()
-    turned = fields.rotation_rpy([0.02, -0.03, 0.6], 'rpy')
-    imu = replace(config.sensors.imu, position=(1.3, 0.1, 0.2), rotation=turned, pose_given=True)
+    pose = Transform.from_rpy([1.3, 0.1, 0.2], TURNED)
+    rows = tuple(tuple(row) for row in pose.matrix.tolist())
+    imu = replace(config.sensors.imu, position=pose.translation, rotation=rows, pose_given=True)
     config = replace(config, sensors=replace(config.sensors, imu=imu))
     run = exact_recording(ExactCar(config), 14.0, ExactSensors.noisy())
     if from_bag:
-        run = replace(run, poses={imu.frame: (imu.position, turned)})
+        run.frames.set('base_link', imu.frame, pose)
         unknown = replace(
             imu, position=(0.0, 0.0, 0.0), rotation=Sensor().rotation, pose_given=False
         )
         config = replace(config, sensors=replace(config.sensors, imu=unknown))
     good = identify_recordings([run], config, QUICK)
-    assert good.extra['findings'] == []
-    for columns, words in (
-        ((0,), 'angular_velocity.x has the wrong sign'),
-        ((4,), 'linear_acceleration.y has the wrong sign'),
-        ((1, 2, 4, 5), 'mounted upside down'),
+    assert faults(good.findings) == []
+    for columns, code, where in (
+        ((0,), 'gyro_sign', 'angular_velocity.x'),
+        ((4,), 'accelerometer_sign', 'linear_acceleration.y'),
+        ((1, 2, 4, 5), 'imu_turned', 'imu/data'),
     ):
-        result = identify_recordings([flip_imu(run, *columns)], config, QUICK)
-        texts = [one['text'] for one in result.extra['findings'] if one['serious']]
-        assert any(words in text for text in texts), texts
-        assert not any('steering' in text for text in texts), texts
+        found = identify_recordings([flip_imu(run, *columns)], config, QUICK).findings
+        assert has(found, code, where), bad(found)
+        assert not any(one.code == 'steering_sign' for one in found), bad(found)
 
 
 def test_a_good_recording_has_no_findings() -> None:
     result = identify_recordings([recording(20.0, 1.0)], configuration(), QUICK)
-    assert result.extra['findings'] == []
+    assert faults(result.findings) == []
+    assert Car().checks(recording(20.0, 1.0), configuration()) == []
 
 
 def test_a_missing_wheel_wrench_costs_its_equations_only() -> None:
     run = recording(20.0, 1.0)
     wrenches = {corner: one for corner, one in run.wrenches.items() if corner != 'rl'}
-    result = identify_recordings([replace(run, wrenches=wrenches)], configuration(), QUICK)
-    text = result.extra['findings'][0]['text']
-    assert 'wheel_rl/wrench is missing' in text and 'suspension_rl are lost' in text
+    identified = identify_recordings([replace(run, wrenches=wrenches)], configuration(), QUICK)
+    first, result = identified.findings[0], identified.result
+    assert first.code == 'missing_wrench' and first.level == 'warn'
+    assert first.where.endswith('wheel_rl/wrench') and 'suspension_rl are lost' in first.text
     lost = {removal.name for removal in result.removed}
     assert {'Mc', 'ZZc', 'M3', 'k3', 'off3', 'Cx'} <= lost
     kept = [name for name in NAMES if name not in lost]
@@ -124,6 +186,8 @@ def test_standstill_is_refused_with_the_static_mass() -> None:
     still = exact_recording(ExactCar(configuration(), standstill=True), 15.0, ExactSensors.noisy())
     with pytest.raises(EstimationError, match='stands still in the whole recording') as caught:
         identify_recordings([still], configuration())
+    (told,) = Car().checks(still, configuration())
+    assert told.code == 'not_checked' and told.level == 'warn'
     total = TRUTH[0] + TRUTH[10:14].sum()
     assert f'{total:.0f}' in str(caught.value) or f'{total - 1:.0f}' in str(caught.value)
 
@@ -134,7 +198,8 @@ def test_no_inertial_unit_is_refused() -> None:
 
 
 def test_without_speed_only_the_drag_is_lost() -> None:
-    result = identify_recordings([replace(recording(20.0), speed=None)], configuration(), QUICK)
+    silent = replace(recording(20.0), speed=None)
+    result = identify_recordings([silent], configuration(), QUICK).result
     assert [(removal.name, removal.reason) for removal in result.removed] == [
         ('Cx', 'the recording holds no speed')
     ]
@@ -145,10 +210,24 @@ def test_gaps_are_not_bridged() -> None:
     assert run.imu is not None
     stamps = run.imu.stamps
     kept = (stamps < 15.0) | (stamps > 19.0)
-    result = identify_recordings([replace(run, imu=run.imu.take(kept))], configuration(), QUICK)
+    broken = replace(run, imu=run.imu.take(kept))
+    result = identify_recordings([broken], configuration(), QUICK).result
     assert result.samples < 200 * 36
     error = np.abs(result.value - TRUTH)[[0, 1, 4, 5, 6]] / TRUTH[[0, 1, 4, 5, 6]]
     assert error.max() < 1e-3
+
+
+def test_a_stretch_too_short_to_keep_is_left_out_everywhere() -> None:
+    """The bias correction goes through the same stretches again."""
+    run = recording(20.0, 1.0)
+    assert run.imu is not None
+    stamps = run.imu.stamps
+    end = float(stamps[-1])
+    kept = (stamps < end - 3.5) | (stamps > end - 2.0)
+    broken = replace(run, imu=run.imu.take(kept))
+    result = identify_recordings([broken], configuration()).result
+    assert any(abs(one) > 0.0 for one in result.noise['bias_correction'].values())
+    assert result.value[0] == pytest.approx(TRUTH[0], rel=2e-3)
 
 
 @pytest.mark.parametrize(('size', 'named'), [(-1.0, True), (-0.1, False), (1.0, False)])

@@ -10,15 +10,17 @@ from car_cases import configuration, recording
 
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
 from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
-from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.model_2002.attitude import with_attitude
-from veh_identification.systems.car.model_2002.lagrange import identify_2002, validate_2002
+from veh_identification.systems.car.model_2002.identify import Method2002, identify_car_2002
 from veh_identification.systems.car.processing.signals import prepare
 
 
 def test_exact_data_in_the_papers_axes() -> None:
     runs = [recording(20.0), recording(20.0, seed=3)]
-    result = identify_2002(runs, configuration())
+    result = identify_car_2002(
+        runs, configuration(), Method2002(check=False), recording(20.0, seed=7)
+    ).result
     # Body 6 has x to the right, y down, z forward.
     expected = {
         'm6': EXACT_TRUTH['Mc'],
@@ -36,16 +38,16 @@ def test_exact_data_in_the_papers_axes() -> None:
         'Cx': EXACT_TRUTH['Cx'],
     }
     for name, truth in expected.items():
-        assert result.value(name) == pytest.approx(truth, rel=0.02, abs=1.0), name
-    validation = validate_2002(result, recording(20.0, seed=7), configuration())
-    assert np.all(validation.rms_relative < 0.02)
+        assert result.value[result.index(name)] == pytest.approx(truth, rel=0.02, abs=1.0), name
+    assert result.validation is not None and np.all(result.validation.rms_relative < 0.02)
 
 
 def test_without_anti_roll_bars_the_springs_take_their_part() -> None:
     """Venture 2002 has no bars: in roll the springs look stiffer than they are."""
-    result = identify_2002([recording(30.0)], configuration(), anti_roll=False)
+    method = Method2002(anti_roll=False, check=False)
+    result = identify_car_2002([recording(30.0)], configuration(), method).result
     assert 'karf' not in result.names
-    assert result.value('ks13') > 1.2 * EXACT_TRUTH['k1']
+    assert result.value[result.index('ks13')] > 1.2 * EXACT_TRUTH['k1']
 
 
 @pytest.mark.parametrize('heights', [True, False])
@@ -75,8 +77,8 @@ def test_static_mass_from_wheel_loads() -> None:
     assert loads.mass == pytest.approx(total, rel=1e-4)
     # A standstill in the validation run weighs the car as well.
     result = identify_recordings(
-        [recording(20.0)], configuration(), CarOptions(bias_correction=False, check=False), still
-    )
+        [recording(20.0)], configuration(), CarMethod(bias_correction=False, check=False), still
+    ).result
     weighed = result.extra['static_mass']
     assert weighed['chassis_weighed'] == pytest.approx(EXACT_TRUTH['Mc'], rel=1e-3)
     assert weighed['chassis_identified'] == result.value[0]

@@ -11,10 +11,10 @@ from car_cases import TRUTH, configuration, recording
 from veh_identification.multibody.dynamics import ExternalWrench, external_rows
 from veh_identification.multibody.motion import floating_base_motion
 from veh_identification.multibody.tree import TreeModel
-from veh_identification.systems.car.estimation.identify import CarOptions
+from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import CORNERS, NAMES
-from veh_identification.systems.car.processing.equalise import equalise, sensor_response
+from veh_identification.systems.car.processing.resampling import equalise, sensor_response
 from veh_identification.systems.car.processing.signals import prepare
 from veh_identification.systems.car.recording.axle_tables import AxleTable
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
@@ -139,7 +139,7 @@ def test_axle_tables_move_the_wheels_of_the_38_dof_model() -> None:
     found = compare_models(
         [recording(20.0, 1.0)],
         replace(config, axle_tables=tables),
-        CarOptions(bias_correction=False),
+        CarMethod(bias_correction=False),
     )
     assert 'Mc' not in found.disagreeing
     # A track that grows in compression moves the loads outwards: the roll equation must see it.

@@ -7,7 +7,7 @@ import pytest
 from car_cases import configuration, driven
 
 from veh_identification.identification import IdentificationResult
-from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
 
 BOUNDS = {
@@ -26,9 +26,11 @@ BOUNDS = {
 @pytest.fixture(scope='module')
 def two_runs() -> tuple[IdentificationResult, np.ndarray]:
     runs = [driven(0), driven(1)]
-    result = identify_recordings(
+    identified = identify_recordings(
         [one for one, _ in runs], configuration(), validation=driven(2)[0]
     )
+    assert identified.findings == ()
+    result = identified.result
     return result, np.array([runs[0][1][name] for name in NAMES])
 
 
@@ -45,7 +47,6 @@ def test_two_sine_steer_runs_reach_the_asked_accuracy(
     assert np.count_nonzero(inside) >= 31, [
         n for n, ok in zip(NAMES, inside, strict=True) if not ok
     ]
-    assert result.extra['findings'] == []
 
 
 def test_the_bands_of_the_sensors_are_found(
@@ -77,8 +78,8 @@ def test_coulomb_friction_and_dampers_need_the_motion_beyond_the_sensors(
 ) -> None:
     result, truth = two_runs
     blind = identify_recordings(
-        [driven(0)[0], driven(1)[0]], configuration(), CarOptions(beyond_band=False, check=False)
-    )
+        [driven(0)[0], driven(1)[0]], configuration(), CarMethod(beyond_band=False, check=False)
+    ).result
     for kind, factor in (('fs', 0.6), ('h', 0.5)):
         chosen = [NAMES.index(f'{kind}{j}') for j in range(1, 5)]
         ours = np.sqrt(np.mean(np.square((result.value / truth - 1.0)[chosen])))

@@ -156,14 +156,10 @@ def test_wanted_deviations() -> None:
 def test_wrong_options_are_named(tmp_path) -> None:
     config = tmp_path / 'design.yaml'
     config.write_text('harmonic: 3\n')
-    with pytest.raises(
-        ConfigurationError, match=r"harmonic: is not known; did you mean"
-    ):
+    with pytest.raises(ConfigurationError, match=r'harmonic: is not known; did you mean'):
         load_options(config)
     config.write_text('stages: [hop]\n')
-    with pytest.raises(
-        ConfigurationError, match=r"stages\[0\]: expected 'both', 'left'"
-    ):
+    with pytest.raises(ConfigurationError, match=r"stages\[0\]: expected 'both', 'left'"):
         load_options(config)
     with pytest.raises(UsageError, match='--urdf'):
         design(out=tmp_path / 'out')

@@ -6,19 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from humanoid_cases import CAD, record, true_robot
+from humanoid_cases import CAD, TRUE, record, true_robot
+from humanoid_runs import by_code, identified, the
 from lxml import etree
 
 from veh_identification.atomic import OutputError
-from veh_identification.errors import UsageError
-from veh_identification.multibody.inertia import is_consistent
+from veh_identification.errors import InputError, UsageError
+from veh_identification.multibody.inertia import PARAMETER_NAMES, is_consistent
 from veh_identification.multibody.urdf import load_urdf
 from veh_identification.runtime.bags import BagReader
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
-from veh_identification.systems.humanoid import command
-from veh_identification.systems.humanoid.command import identify, run
+from veh_identification.systems.driver import configured, run
+from veh_identification.systems.humanoid import system
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.estimation.prior import links_to_base
+from veh_identification.systems.humanoid.options import IdentifyOptions, Subject, with_options
+from veh_identification.systems.humanoid.outcome import true_values
+from veh_identification.systems.humanoid.results.findings import link_findings
 from veh_identification.systems.humanoid.robot import load_robot
 
 
@@ -34,27 +38,25 @@ def bend(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def made(walk, bend, tmp_path_factory):
-    """One identification: what the command gives and the outcome behind it."""
+    """One identification: what the driver gives, and what stood behind it."""
     out = tmp_path_factory.mktemp('out') / 'result'
     seen = []
+    whole = system.identify
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            command,
-            'run',
-            lambda *given, **options: seen.append(run(*given, **options)) or seen[-1],
-        )
-        text = identify(bags=[walk], out=out, validate=bend, urdf=CAD)
-    return (out, json.loads((out / 'parameters.json').read_text()), text), seen[0]
+        patch.setattr(system, 'identify', lambda *given: seen.append(whole(*given)) or seen[-1])
+        told = run('identify', 'humanoid', [walk], out=out, validate=bend, options={'urdf': CAD})
+    return out, told, seen[0]
 
 
 @pytest.fixture(scope='module')
 def result(made):
-    return made[0]
+    out, told, _ = made
+    return out, json.loads((out / 'parameters.json').read_text()), told
 
 
 @pytest.fixture(scope='module')
 def outcome(made):
-    return made[1]
+    return made[2]
 
 
 def truth(outcome, frames=()):
@@ -66,20 +68,61 @@ def truth(outcome, frames=()):
 
 
 def test_total_mass_within_one_percent(result) -> None:
-    _, content, text = result
+    _, content, told = result
     mass = content['total_mass']
     assert mass['value'] == pytest.approx(8.0, rel=0.01)
     assert abs(mass['value'] - 8.0) < 3.0 * mass['std'] < 0.1
     assert content['parameters'][0]['name'] == 'base_link.M'
     assert content['parameters'][0]['value'] == pytest.approx(mass['value'], rel=1e-12)
-    assert 'total mass' in text
+    total = told['total_mass']
+    assert (total.value, total.std, total.unit) == (mass['value'], mass['std'], 'kg')
+    assert total.well_identified and total.possible and total.description
+    assert 'total mass' in told.text
+    assert [card.label for card in told.content.cards] == ['total mass']
 
 
 def test_single_links_are_not_trusted_when_most_lie_at_the_border(outcome) -> None:
-    fit = outcome.fit
-    assert not command._bordering(replace(fit, active=fit.links[:1]))
-    (text,) = command._bordering(replace(fit, active=fit.links))
-    assert text.startswith(f'{len(fit.links)} of {len(fit.links)} links of identified.urdf lie at')
+    def finding(active):
+        (found,) = link_findings(replace(outcome.fit, active=active))
+        return found.level, found.code
+
+    links = outcome.fit.links
+    assert finding(()) == ('good', 'links_possible')
+    assert finding(links[:1]) == ('note', 'links_possible')
+    assert finding(links) == ('warn', 'links_at_the_border')
+
+
+def test_verdict_says_what_was_found(result) -> None:
+    _, content, told = result
+    assert content['verdict'] == told.verdict.as_dict()
+    assert 'notes' not in content['input']
+    locked = the(told.findings, 'joints_locked')
+    assert locked.level == 'note' and 'l_elbow_joint' in locked.where
+    assert the(told.findings, 'truth_coverage').level == 'good'
+    # A short walk says little of most of the 94: honest, and no fault of the recording.
+    assert (told.verdict.level, [one.code for one in told.verdict.reasons]) == (
+        'care',
+        ['parameters_weak'],
+    )
+
+
+def test_every_input_tells_where_it_comes_from(result, walk, bend) -> None:
+    _, content, told = result
+    inputs = {one['what']: (one['value'], one['from']) for one in content['provenance']['inputs']}
+    assert inputs['robot description'] == (str(CAD), 'the option urdf')
+    assert inputs['gravity'] == ('9.80665 m/s^2', 'default')
+    for bag in (walk, bend):
+        value, origin = inputs[f'pose of force_plate/wrench, {bag}']
+        assert value == 'position 0.25 0.05 0 m, rpy 0 0 0.4 rad'
+        assert origin == f'/tf_static of {bag}'
+        assert inputs[f'motion of the base, {bag}'][0] == 'base/pose (motion capture)'
+    described = [told[name].description for name in ('base_link.M', 'r_knee.MSx', 'r_knee.Jxy')]
+    assert all(described) and len(set(described)) == 3
+    assert [one.title for one in told.content.extras] == [
+        'Further unknowns',
+        'identified.urdf on the validation recording',
+        'identified.urdf on the identification data',
+    ]
 
 
 def test_parameters_json_has_what_the_contract_says(result) -> None:
@@ -172,8 +215,8 @@ def test_two_sole_sensors_and_one_plate_agree(tmp_path) -> None:
     bag = record(
         tmp_path / 'walk', seed=2, lean=False, sensors=HumanoidSensors(sensor_frame='sole')
     )
-    plate = run([bag], CAD, contacts='plates', cutoff_hz=5.0)
-    soles = run([bag], CAD, contacts='sensors', cutoff_hz=5.0)
+    plate = identified([bag], CAD, contacts='plates', cutoff_hz=5.0)
+    soles = identified([bag], CAD, contacts='sensors', cutoff_hz=5.0)
     assert plate.result.names == soles.result.names
     assert soles.estimate.problem.robot.mass_beyond == 0.0
     difference = plate.result.value - soles.result.value
@@ -184,7 +227,7 @@ def test_two_sole_sensors_and_one_plate_agree(tmp_path) -> None:
 
 def test_ankle_sensors_leave_the_feet_out(walk) -> None:
     frames = ['l_ankle_sensor', 'r_ankle_sensor']
-    outcome = run([walk], CAD, contacts='sensors', cutoff_hz=5.0)
+    outcome = identified([walk], CAD, contacts='sensors', cutoff_hz=5.0)
     assert outcome.estimate.problem.robot.beyond >= {'l_foot', 'r_foot'}
     z = (outcome.result.value - truth(outcome, frames)) / outcome.result.std
     assert np.mean(np.abs(z) < 2.0) > 0.88
@@ -197,7 +240,7 @@ def test_ankle_sensors_leave_the_feet_out(walk) -> None:
 
 def test_26_degrees_of_freedom_by_giving_the_urdf(tmp_path) -> None:
     bag = record(tmp_path / 'arms', kind='arms')
-    outcome = run([bag], CAD, cutoff_hz=5.0)
+    outcome = identified([bag], CAD, cutoff_hz=5.0)
     assert outcome.setup.locked == {}
     assert len(outcome.result.names) == 150
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
@@ -205,7 +248,7 @@ def test_26_degrees_of_freedom_by_giving_the_urdf(tmp_path) -> None:
 
 def test_several_bags_sharpen_the_estimate(walk, outcome, tmp_path) -> None:
     second = record(tmp_path / 'second', seed=1)
-    two = run([walk, second], CAD, cutoff_hz=outcome.estimate.cutoff.cutoff_hz)
+    two = identified([walk, second], CAD, cutoff_hz=outcome.estimate.cutoff.cutoff_hz)
     assert two.result.samples > 1.5 * outcome.result.samples
     assert two.estimate.total_mass[1] < 0.9 * outcome.estimate.total_mass[1]
     assert abs(two.estimate.total_mass[0] - 8.0) < 3.0 * two.estimate.total_mass[1]
@@ -218,8 +261,8 @@ def test_imu_and_ankle_sensors_do_without_motion_capture(tmp_path) -> None:
         lean=False,
         change=lambda r: None if r.topic == '/base/pose' else r,
     )
-    outcome = run([bag], CAD, cutoff_hz=5.0)
-    assert any('imu/data' in note for note in outcome.notes)
+    outcome = identified([bag], CAD, cutoff_hz=5.0)
+    assert 'topic imu/data' in the(outcome.findings, 'base_from_imu').where
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0 - 0.18 * 2.03, rel=0.01)
     z = (
         outcome.result.value - truth(outcome, ['l_ankle_sensor', 'r_ankle_sensor'])
@@ -229,43 +272,128 @@ def test_imu_and_ankle_sensors_do_without_motion_capture(tmp_path) -> None:
 
 def test_late_motion_capture_is_noticed_and_corrected(tmp_path) -> None:
     bag = record(tmp_path / 'late', sensors=HumanoidSensors(mocap_delay=0.012))
-    outcome = run([bag], CAD, cutoff_hz=5.0)
-    note = next(n for n in outcome.notes if 'stamps of base' in n)
-    assert float(note.split('base are ')[1].split()[0]) == pytest.approx(12.0, abs=1.0)
+    outcome = identified([bag], CAD, cutoff_hz=5.0)
+    late = the(outcome.findings, 'stamps_delayed')
+    assert late.level == 'note' and late.where.endswith('stamps of base')
+    assert float(late.text.split('base are ')[1].split()[0]) == pytest.approx(12.0, abs=1.0)
     z = (outcome.result.value - truth(outcome)) / outcome.result.std
     assert np.mean(np.abs(z) < 2.0) > 0.88
-    right = run([bag], CAD, delays={'base/pose': 0.012}, cutoff_hz=5.0)
-    assert not any('late against' in n for n in right.notes)
+    right = identified([bag], CAD, delays={'base/pose': 0.012}, cutoff_hz=5.0)
+    assert not by_code(right.findings, 'stamps_delayed')
 
 
 def test_result_bag_opens(result) -> None:
+    base = '/contact_identification/reconstruction'
     with BagReader(result[0] / 'result') as reader:
         topics = set(reader.topics)
-        first = next(iter(reader.messages(['/contact_identification/reconstruction']))).message
-    assert '/contact_identification/parameters' in topics
-    assert '/validation/contact_identification/reconstruction' in topics
+        first = next(iter(reader.messages([base]))).message
+    every = {f'{base}{one}' for one in ('', '_urdf', '_a_priori')}
+    assert topics == {
+        '/contact_identification/parameters',
+        *every,
+        *(f'/validation{topic}' for topic in every),
+    }
     assert list(first.equations) == ['FX', 'FY', 'FZ', 'NX', 'NY', 'NZ']
+    drawn = [one for one in result[2].series if one.drawn]
+    assert [one.topic for one in drawn] == [base[1:], f'validation{base}']
+    assert all(one.a_priori is not None for one in drawn)
+
+
+def test_truth_of_a_simulated_recording_is_that_of_the_same_equations(outcome, tmp_path) -> None:
+    """As the true URDF gives it; without truth.json nothing is known."""
+    robot = true_robot()
+    entries = {
+        f'{link}.{name}': float(value)
+        for link, values in robot.parameters.items()
+        for name, value in zip(PARAMETER_NAMES, values, strict=True)
+    }
+    problem = outcome.estimate.problem
+    assert true_values(problem, [tmp_path]) == {}
+    (tmp_path / 'truth.json').write_text(json.dumps({'parameters': entries}))
+    found = true_values(problem, [tmp_path])
+    assert list(found) == list(problem.base.names)
+    np.testing.assert_allclose(list(found.values()), truth(outcome), rtol=1e-12, atol=1e-15)
 
 
 def test_only_an_earlier_result_is_replaced(walk, outcome, tmp_path, monkeypatch) -> None:
-    with pytest.raises(UsageError, match='--urdf'):
-        identify(bags=[walk], out=tmp_path / 'x')
-    monkeypatch.setattr(command, 'run', lambda *given, **options: outcome)
+    def identify(out, **options):
+        run('identify', 'humanoid', [walk], out=out, options=options)
+
+    with pytest.raises(UsageError, match='identify humanoid needs the robot .*: --urdf FILE'):
+        identify(tmp_path / 'x')
+    monkeypatch.setattr(system, 'set_up', lambda *given: outcome.setup)
+    monkeypatch.setattr(system, 'identify', lambda *given: outcome)
     foreign = tmp_path / 'mine'
     foreign.mkdir()
     (foreign / 'thesis.txt').write_text('years of work')
-    with pytest.raises(OutputError, match='other content'):
-        identify(bags=[walk], out=foreign, urdf=CAD)
+    with pytest.raises(OutputError, match='no result of veh-id'):
+        identify(foreign, urdf=CAD)
     assert [p.name for p in foreign.iterdir()] == ['thesis.txt']
     with pytest.raises(OutputError, match='would replace the input'):
-        identify(bags=[walk], out=walk, urdf=CAD)
+        identify(walk, urdf=CAD)
     earlier = tmp_path / 'earlier'
     earlier.mkdir()
-    for name in ('parameters.json', 'old.txt'):
+    for name in ('parameters.json', 'metrics.json'):
         (earlier / name).write_text('{}')
-    identify(bags=[walk], out=earlier, urdf=CAD)
+    identify(earlier, urdf=CAD)
     assert json.loads((earlier / 'parameters.json').read_text())['system'] == 'humanoid'
-    assert not (earlier / 'old.txt').exists()
+    assert not (earlier / 'metrics.json').exists()
+
+
+def test_options_win_over_the_file_and_over_a_given_configuration(tmp_path) -> None:
+    file = tmp_path / 'mine.yaml'
+    file.write_text('gravity: 9.81\ncutoff_hz: 5.0\nestimator: weighted\n')
+    options = {'urdf': CAD, 'gravity': 9.8, 'check_frames': False, 'essential': True}
+    _, subject = configured('humanoid', file, options)
+    assert subject.robot.path == str(CAD)
+    made = subject.configuration
+    assert (made.gravity, made.cutoff_hz, made.check_frames) == (9.8, 5.0, False)
+    assert made.essential and made.estimator == 'weighted'
+    plates = {'force_plate': {'position': [1.0, 2.0, 3.0]}}
+    given = Subject(load_configuration(None, plates=plates, gravity=9.81))
+    again = with_options(given, IdentifyOptions(urdf=TRUE, cutoff_hz=4.0)).configuration
+    assert again.plates == given.configuration.plates
+    assert (again.gravity, again.cutoff_hz) == (9.81, 4.0)
+    with pytest.raises(InputError, match=r'the options: gravity: expected a positive'):
+        configured('humanoid', None, {'urdf': CAD, 'gravity': -9.81})
+    with pytest.raises(InputError, match='essential needs another estimator than prior'):
+        configured('humanoid', None, {'urdf': CAD, 'essential': True})
+
+
+def test_checks_before_any_fit(walk, bend) -> None:
+    made, subject = configured('humanoid', None, {'urdf': CAD})
+    for bag in (walk, bend):
+        found = made.checks(made.read(bag, subject), subject)
+        assert {one.code for one in found} <= {'joints_locked'}
+    with pytest.raises(UsageError, match='--urdf FILE'):
+        made.read(walk, Subject(load_configuration(None)))
+
+
+@pytest.mark.parametrize('estimator', ['robust', 'gauss-markov', 'ordinary'])
+def test_estimators_by_data_alone(tmp_path, estimator) -> None:
+    bag = record(tmp_path / 'walk', duration=7.2)
+    told = run(
+        'identify',
+        'humanoid',
+        [bag],
+        options={'urdf': CAD, 'estimator': estimator, 'cutoff_hz': 5.0},
+    )
+    assert told.result.estimator == estimator
+    assert told['total_mass'].value == pytest.approx(8.0, rel=0.01)
+    assert bool(by_code(told.findings, 'rows_down_weighted')) == (estimator == 'robust')
+
+
+def test_essential_parameters(tmp_path) -> None:
+    bag = record(tmp_path / 'walk', duration=7.2)
+    options = {'urdf': CAD, 'estimator': 'weighted', 'cutoff_hz': 5.0}
+    whole = run('identify', 'humanoid', [bag], options=options).result
+    few = run('identify', 'humanoid', [bag], options={**options, 'essential': True}).result
+    gone = {one.name for one in few.removed}
+    assert not whole.removed and len(gone) > 20
+    assert all(few.value[few.index(name)] == 0.0 for name in gone & set(few.names))
+    assert 'base_link.M' not in gone
+    assert few.value[0] == pytest.approx(whole.value[0], rel=0.01)
+    assert few.condition_number < whole.condition_number
 
 
 def test_template_configuration_holds_the_defaults() -> None:

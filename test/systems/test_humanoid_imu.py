@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from humanoid_cases import CAD, motion, record, true_robot
+from humanoid_runs import identified, the
 
 from veh_identification.runtime import messages
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.simulation.sensors import Reading
-from veh_identification.systems.humanoid.command import run
-from veh_identification.systems.humanoid.recording.imu_calibration import integrated
-from veh_identification.systems.humanoid.recording.odometry import (
+from veh_identification.systems.humanoid.processing.imu_calibration import integrated
+from veh_identification.systems.humanoid.processing.odometry import (
     _calibrated,
     foot_frames,
     foot_positions,
@@ -110,7 +110,7 @@ def test_biased_imu_with_ankle_sensors(tmp_path) -> None:
         lean=False,
         change=biased('base/pose', 'force_plate/wrench'),
     )
-    outcome = run([bag], CAD, cutoff_hz=6.0)
+    outcome = identified([bag], CAD, cutoff_hz=6.0)
     robot = true_robot().cut_at(outcome.estimate.problem.robot.cut)
     truth = robot.total_mass - robot.mass_beyond
     mass, std = outcome.estimate.total_mass
@@ -131,7 +131,7 @@ def test_plate_with_imu_and_leg_odometry(tmp_path) -> None:
         lean=False,
         change=biased('base/pose', 'l_foot/wrench', 'r_foot/wrench'),
     )
-    outcome = run([bag], CAD, cutoff_hz=6.0)
+    outcome = identified([bag], CAD, cutoff_hz=6.0)
     mass, std = outcome.estimate.total_mass
     assert mass == pytest.approx(8.0, rel=0.005)
     assert abs(mass - 8.0) < 3.0 * std
@@ -139,7 +139,7 @@ def test_plate_with_imu_and_leg_odometry(tmp_path) -> None:
     assert 0.01 < std < 0.03
     unknowns = [u['name'] for u in outcome.result.extra['sensor_unknowns']]
     assert {'force_plate.pose.x', 'force_plate.drift.x', 'imu.bias.z'} <= set(unknowns)
-    assert any('its drift and the plates' in note for note in outcome.notes)
+    assert the(outcome.findings, 'place_from_legs').level == 'note'
     rms = outcome.result.extra['residuals_urdf']
     for axis in ('FZ', 'NX', 'NY'):
         assert rms[axis]['rms'] < 0.5 * rms[axis]['a_priori_rms']

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from humanoid_cases import CAD, TRUE, motion, record, true_robot
+from humanoid_runs import identified
 
 from veh_identification.errors import ModelError
 from veh_identification.identification import FactoryBlocks, identify
@@ -11,7 +12,6 @@ from veh_identification.multibody.closed_form import closed_form_base_parameters
 from veh_identification.multibody.inertia import is_consistent
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import BASE_ROWS
-from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.estimation.prior import link_prior, links_to_base
 from veh_identification.systems.humanoid.robot import load_robot, parse_robot
 
@@ -103,7 +103,7 @@ def test_noise_free_walk_gives_94_parameters_from_exact_derivatives() -> None:
 
 def test_noise_free_bag_gives_them_to_a_percent(tmp_path) -> None:
     bag = record(tmp_path / 'walk', duration=7.2, noise=0.0)
-    outcome = run([bag], CAD)
+    outcome = identified([bag], CAD)
     problem = outcome.estimate.problem
     robot = true_robot()
     truth = links_to_base(robot, robot.model(outcome.setup.locked), problem.base) @ np.concatenate(

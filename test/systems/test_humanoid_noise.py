@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from humanoid_cases import CAD, record
+from humanoid_runs import identified
 
 from veh_identification.identification import ArrayBlocks, Factor, Prior
 from veh_identification.identification.accumulator import accumulate
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
-from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.estimation.noise_and_trust import (
     LARGEST,
     SMALLEST,
     USUAL,
+    normal_noise,
     prior_scale,
     weigh,
     whitened,
 )
-from veh_identification.systems.humanoid.estimation.noise_colour import normal_noise
 from veh_identification.systems.humanoid.estimation.noise_free_normal import Excess, without_excess
 from veh_identification.systems.humanoid.estimation.prior_trust import _simplest
 
@@ -130,7 +130,7 @@ def test_hardly_moving_recording_leaves_the_urdf_alone(tmp_path) -> None:
         position_noise=0.0007,
     )
     still = record(tmp_path / 'still', kind='bend', duration=8.0, sensors=rough)
-    outcome = run([still], CAD, record(tmp_path / 'walk'))
+    outcome = identified([still], CAD, record(tmp_path / 'walk'))
     assert outcome.validation is not None
     check = outcome.validation.validation(outcome.validation.urdf)
     assert np.all(check.rms < 1.05 * check.a_priori_rms), check.rms / check.a_priori_rms

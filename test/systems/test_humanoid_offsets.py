@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from humanoid_cases import CAD, record
+from humanoid_runs import by_code, identified, the
 from test_humanoid_imu import biased
 
 from veh_identification.errors import EstimationError
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
-from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.estimation import offsets
 
 OTHER = (-2.0, 1.5, 3.0, 0.15, 0.1, -0.05)  # N, N m: 4 % of the weight
@@ -34,8 +34,8 @@ def unknowns(outcome) -> dict:
 
 
 def test_recordings_of_other_days_have_offsets_of_their_own(walk, other) -> None:
-    outcome = run([walk, other], CAD, cutoff_hz=5.0)
-    assert any('other offsets than in the first recording' in note for note in outcome.notes)
+    outcome = identified([walk, other], CAD, cutoff_hz=5.0)
+    assert 'force_plate/wrench' in the(outcome.findings, 'offsets_differ').where
     found = unknowns(outcome)
     usual = HumanoidSensors().plate_offset
     for k, axis in enumerate(('FX', 'FY', 'FZ')):
@@ -46,28 +46,28 @@ def test_recordings_of_other_days_have_offsets_of_their_own(walk, other) -> None
 
 
 def test_recordings_of_one_day_share_their_offsets(walk, tmp_path) -> None:
-    outcome = run([walk, record(tmp_path / 'same', seed=2)], CAD, cutoff_hz=5.0)
-    assert not any('other offsets' in note for note in outcome.notes)
+    outcome = identified([walk, record(tmp_path / 'same', seed=2)], CAD, cutoff_hz=5.0)
+    assert not by_code(outcome.findings, 'offsets_differ')
     assert not any('offset2' in name for name in unknowns(outcome))
 
 
 def test_offsets_of_the_validation_are_not_held_against_the_urdf(walk, other) -> None:
-    outcome = run([walk], CAD, other, cutoff_hz=5.0)
-    assert any('are large and others than identified' in note for note in outcome.notes)
+    outcome = identified([walk], CAD, other, cutoff_hz=5.0)
+    assert the(outcome.findings, 'validation_offsets').level == 'warn'
     assert outcome.validation is not None
     check = outcome.validation.validation(outcome.validation.urdf)
     assert np.all(check.rms < check.a_priori_rms)
     assert check.rms[2] < 1.0  # N, where the offset is 3 N
     # It may as well be a load: that is said, too.
-    note = next(note for note in outcome.notes if 'shows a weight of' in note)
-    shown = float(note.split('weight of ')[1].split()[0])
+    assert the(outcome.findings, 'weight_differs').where == str(other)
+    shown = outcome.validation.weight * outcome.estimate.total_mass[0]
     assert shown == pytest.approx(8.0 + 2.8 / 9.80665, abs=0.02)  # 0.2 N were identified
 
 
 def test_vertical_offset_that_cannot_be_told_is_in_the_deviation(walk, monkeypatch) -> None:
     """As for people, whose centre of pressure misses the model by millimetres."""
     monkeypatch.setattr(offsets, 'WELL_PLACED', 0.0)
-    outcome = run([walk], CAD, cutoff_hz=5.0)
+    outcome = identified([walk], CAD, cutoff_hz=5.0)
     mass, std = outcome.estimate.total_mass
     # 0.2 N of offset are weight now, and 0.3 % of the weight its deviation.
     assert mass == pytest.approx(8.0 + 0.2 / 9.80665, abs=0.008)
@@ -91,7 +91,7 @@ def test_several_recordings_with_imu_and_legs(tmp_path) -> None:
         )
         for seed in (0, 1)
     ]
-    outcome = run(bags, CAD, cutoff_hz=6.0)
+    outcome = identified(bags, CAD, cutoff_hz=6.0)
     found = unknowns(outcome)
     for shape in ('pose', 'drift', 'pose2', 'drift2'):
         assert {f'force_plate.{shape}.{axis}' for axis in 'xyz'} <= set(found)
@@ -109,4 +109,4 @@ def test_too_few_rows_are_refused_with_the_reasons(walk, monkeypatch) -> None:
         'veh_identification.systems.humanoid.estimation.estimate.FEWEST_SAMPLES', 1000
     )
     with pytest.raises(EstimationError, match=r'rows are left.*at least 1000.*left out'):
-        run([walk], CAD, cutoff_hz=5.0)
+        identified([walk], CAD, cutoff_hz=5.0)

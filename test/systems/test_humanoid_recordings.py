@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from humanoid_cases import CAD, motion, record, true_robot
+from humanoid_runs import identified, seconds_left_out, urdf_of
 from lxml import etree
 
 from veh_identification.runtime import messages
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.simulation.sensors import EPOCH_NS, Reading
-from veh_identification.systems.humanoid.checks.supports import Selection, left_out
-from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.configuration import Configuration
 from veh_identification.systems.humanoid.estimation.prior import links_to_base
+from veh_identification.systems.humanoid.processing.supports import Selection, left_out
 from veh_identification.systems.humanoid.recording.joint_rest import white_noise
 from veh_identification.systems.humanoid.recording.reader import read_recording
 from veh_identification.systems.humanoid.robot import load_robot
@@ -44,7 +44,7 @@ def share_within_two_sigma(outcome) -> float:
     ids=['60 Hz', '100 Hz and 1 kHz'],
 )
 def test_any_rate(tmp_path, sensors) -> None:
-    outcome = run([record(tmp_path / 'bag', duration=7.2, sensors=sensors)], CAD)
+    outcome = identified([record(tmp_path / 'bag', duration=7.2, sensors=sensors)], CAD)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
     assert share_within_two_sigma(outcome) > 0.88
 
@@ -56,7 +56,7 @@ def test_irregular_stamps(tmp_path) -> None:
         duration=7.2,
         change=lambda r: r if 'tf' in r.topic or rng.uniform() < 0.7 else None,
     )
-    outcome = run([bag], CAD)
+    outcome = identified([bag], CAD)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
     assert share_within_two_sigma(outcome) > 0.88
 
@@ -70,7 +70,7 @@ def test_cut_off_rule_sees_the_mass_shrink(tmp_path) -> None:
         orientation_noise=0.005,
         encoder_noise=0.005,
     )
-    outcome = run([record(tmp_path / 'bag', duration=7.2, sensors=noisy)], CAD)
+    outcome = identified([record(tmp_path / 'bag', duration=7.2, sensors=noisy)], CAD)
     trials = {t.cutoff_hz: t for t in outcome.estimate.cutoff.trials}
     assert trials[12.0].total_mass < 0.97 * trials[4.0].total_mass
     assert trials[12.0].mass_bias < -0.01
@@ -112,15 +112,15 @@ def test_two_plates_in_a_walkway(tmp_path) -> None:
     bag = record(
         tmp_path / 'bag', duration=10.0, change=walkway, sensors=HumanoidSensors(plates=2)
     )
-    outcome = run([bag], CAD)
+    outcome = identified([bag], CAD)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
-    assert any('not on the sensors' in note for note in outcome.notes)
+    assert seconds_left_out(outcome, 'off_the_sensors') > 1.0
 
 
 def test_small_plate_pose_errors_are_estimated_on_demand(tmp_path) -> None:
     bag = record(tmp_path / 'bag', duration=7.2)
     wrong = {'force_plate': {'position': [0.258, 0.044, 0.0], 'rpy': [0.0, 0.0, 0.42]}}
-    outcome = run([bag], CAD, plates=wrong, plate_pose=True, cutoff_hz=5.0)
+    outcome = identified([bag], CAD, plates=wrong, plate_pose=True, cutoff_hz=5.0)
     found = {u['name']: u for u in outcome.result.extra['sensor_unknowns']}
     turn = found['force_plate.pose.rz']
     assert turn['value'] == pytest.approx(-0.02, abs=4.0 * turn['std'])
@@ -150,11 +150,11 @@ def variant(path: Path, massless: set[str], root: bool) -> Path:
 def test_massless_links_and_a_massless_root(tmp_path) -> None:
     massless = {f'{side}_{name}' for side in 'lr' for name in ('hip_yaw', 'hip_roll')}
     urdf = variant(tmp_path / 'robot.urdf', massless, root=True)
-    outcome = run([record(tmp_path / 'bag')], urdf, cutoff_hz=6.0)
+    outcome = identified([record(tmp_path / 'bag')], urdf, cutoff_hz=6.0)
     assert outcome.result.names[0] == 'pelvis_root.M'
     assert not any(name.startswith('l_hip_yaw') for name in outcome.result.names)
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
-    (tmp_path / 'identified.urdf').write_bytes(outcome.urdf)
+    (tmp_path / 'identified.urdf').write_bytes(urdf_of(outcome))
     again = load_robot(tmp_path / 'identified.urdf')
     assert massless.isdisjoint(again.parameters) and 'pelvis_root' not in again.parameters
     assert again.total_mass == pytest.approx(outcome.estimate.total_mass[0], rel=1e-12)
@@ -183,12 +183,10 @@ def test_impacts_that_motion_capture_does_not_see_are_left_out(tmp_path) -> None
     bag = record(tmp_path / 'bag', duration=7.2, change=hits)
     # The look at the support would leave most of them out as well: it is off here.
     options = {'cutoff_hz': 6.0, 'exclude_support': False}
-    with_hits = run([bag], CAD, exclude_impacts=False, **options)
-    without = run([bag], CAD, **options)
-    note = next(n for n in without.notes if 'around impacts' in n)
+    with_hits = identified([bag], CAD, exclude_impacts=False, **options)
+    without = identified([bag], CAD, **options)
     # 30 ms to either side of the first and last sample that jumps.
-    left_out = float(note.split(': ')[1].split()[0]) / len(touch_downs)
-    assert 0.06 < left_out < 0.1
+    assert 0.06 < seconds_left_out(without, 'impacts') / len(touch_downs) < 0.1
     assert without.result.residual_rms[2] < 0.7 * with_hits.result.residual_rms[2]
     assert without.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
 
@@ -198,7 +196,7 @@ def test_deviations_are_honest_over_seeds(tmp_path) -> None:
     """Noisy 4-step walks: the paper found 7.93 of 8.0 kg; deviations must cover the errors."""
     z, shares = [], []
     for seed in range(20, 25):
-        outcome = run([record(tmp_path / str(seed), seed=seed)], CAD)
+        outcome = identified([record(tmp_path / str(seed), seed=seed)], CAD)
         mass, std = outcome.estimate.total_mass
         assert mass == pytest.approx(8.0, rel=0.01)
         z.append((mass - 8.0) / std)
@@ -207,17 +205,25 @@ def test_deviations_are_honest_over_seeds(tmp_path) -> None:
     assert np.mean(shares) > 0.92
 
 
-def test_many_recordings_share_their_sentences() -> None:
+def test_many_recordings_share_their_findings() -> None:
     chosen = [
         (
             f'walk{k}',
-            Selection(
-                np.ones(3, bool), 600.0, {'around impacts': 0.1 * k, 'a signal is missing': 0.0}
-            ),
+            Selection(np.ones(3, bool), 600.0, {'impacts': 0.1 * k, 'signal_missing': 0.0}, 1.0),
         )
         for k in range(5)
     ]
-    assert left_out(chosen[:2]) == ['walk1: 0.1 s left out, around impacts']
-    assert left_out(chosen) == [
-        '4 of 5 recordings: 1 s left out, around impacts (most in walk4: 0.4 s)'
-    ]
+    (one,) = left_out(chosen[:2])
+    assert (one.code, one.where) == ('left_out_impacts', 'walk1')
+    (shared,) = left_out(chosen)
+    assert (shared.code, shared.where) == ('left_out_impacts', 'walk4')
+    assert shared.text.startswith('4 of 5 recordings: 1 s left out')
+
+
+def test_much_left_out_is_a_reservation_unless_the_robot_may_be_elsewhere() -> None:
+    def level(reason: str, seconds: float) -> str:
+        (one,) = Selection(np.ones(3, bool), 600.0, {reason: seconds}, 10.0).findings('walk')
+        return one.level
+
+    assert level('other_support', 2.0) == level('off_the_sensors', 8.0) == 'note'
+    assert level('other_support', 4.0) == level('moments_unfit', 4.0) == 'warn'

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 from humanoid_cases import CAD, record
+from humanoid_runs import by_code, identified, the
 
 from veh_identification.identification import ArrayBlocks, Prior
 from veh_identification.identification.accumulator import accumulate
 from veh_identification.signals import TimeSeries
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
-from veh_identification.systems.humanoid.checks.outliers import excursions, unwrapped
 from veh_identification.systems.humanoid.checks.tare import empty_plate
-from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.estimation.noise_and_trust import weigh
 from veh_identification.systems.humanoid.estimation.prior_trust import held_out_scale
+from veh_identification.systems.humanoid.recording.outliers import excursions, unwrapped
 from veh_identification.systems.humanoid.recording.reader import WRENCH_NAMES, WRENCH_UNITS
 
 
@@ -81,9 +81,14 @@ def test_plates_that_were_not_tared_are_noticed(tmp_path) -> None:
     bag = record(
         tmp_path / 'bag', duration=7.2, sensors=HumanoidSensors(plates=2, plate_offset=offset)
     )
-    outcome = run([bag], CAD, cutoff_hz=6.0)
+    outcome = identified([bag], CAD, cutoff_hz=6.0)
     mass, std = outcome.estimate.total_mass
-    assert any('while it is empty' in note for note in outcome.notes)
+    assert {
+        one.where.split(', topic ')[1] for one in by_code(outcome.findings, 'plate_tared')
+    } == {
+        'force_plate/wrench',
+        'force_plate_2/wrench',
+    }
     assert mass == pytest.approx(8.0, rel=0.005)
     assert abs(mass - 8.0) < 3.0 * std
 
@@ -107,9 +112,9 @@ def test_prior_is_trusted_more_when_left_out_stretches_say_so() -> None:
 def test_validation_beside_the_plates_is_said(tmp_path) -> None:
     bag = record(tmp_path / 'bag')
     empty = record(tmp_path / 'empty', change=_unloaded)
-    outcome = run([bag], CAD, empty, cutoff_hz=6.0)
+    outcome = identified([bag], CAD, empty, cutoff_hz=6.0)
     assert outcome.validation is None
-    assert any('no sample can be used for validation' in note for note in outcome.notes)
+    assert the(outcome.findings, 'validation_unusable').level == 'warn'
 
 
 def _unloaded(reading):

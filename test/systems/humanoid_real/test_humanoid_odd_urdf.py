@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from humanoid_runs import by_code, identified, urdf_of
 from lxml import etree
 from people import CAD, moving, record
 
 from veh_identification.multibody.inertia import consistency_violation
-from veh_identification.systems.humanoid.command import run
 from veh_identification.systems.humanoid.robot import parse_robot
 
 
@@ -34,12 +34,15 @@ def _odd_cad(tmp_path):
 
 
 def test_urdf_with_point_masses_and_links_that_cannot_exist(tmp_path, odd_cad) -> None:
-    outcome = run([record(tmp_path / 'bag')], odd_cad, cutoff_hz=5.0)
-    assert any('break the triangle inequality' in note for note in outcome.notes)
+    outcome = identified([record(tmp_path / 'bag')], odd_cad, cutoff_hz=5.0)
+    odd = by_code(outcome.findings, 'link_cannot_exist')
+    assert len(odd) == 2 and all(one.level == 'warn' for one in odd)
+    assert all(one.where == str(odd_cad) for one in odd)
     total = outcome.result.extra['total_mass']
     assert abs(total['value'] - moving().mass) < 3.5 * total['std']
-    robot = parse_robot(outcome.urdf, 'identified.urdf')
+    text = urdf_of(outcome)
+    robot = parse_robot(text, 'identified.urdf')
     assert 'camera' in robot.parameters
     for name, values in robot.parameters.items():
         assert not consistency_violation(np.asarray(values)), name
-    assert outcome.urdf.count(b'package://person/part.dae') > 10
+    assert text.count(b'package://person/part.dae') > 10

@@ -2,18 +2,13 @@
 
 import numpy as np
 import pytest
+from humanoid_runs import by_code, setup_of
 from people import CAD, Lab, record
 from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import InputError
-from veh_identification.systems.humanoid.configuration import load_configuration
-from veh_identification.systems.humanoid.recording.setup import set_up
 
 Y_UP = Rotation.from_euler('x', -90.0, degrees=True).as_matrix()
-
-
-def setup_of(bag):
-    return set_up(CAD, [bag], None, load_configuration(None))
 
 
 @pytest.mark.parametrize(
@@ -29,29 +24,34 @@ def setup_of(bag):
 )
 def test_other_units_and_axes_are_named(tmp_path, lab, said) -> None:
     with pytest.raises(InputError, match=said):
-        setup_of(record(tmp_path / 'bag', lab))
+        setup_of([record(tmp_path / 'bag', lab)], CAD)
 
 
 def test_moments_about_another_point_are_named_with_the_point(tmp_path) -> None:
     bag = record(tmp_path / 'bag', Lab(moments_about=(0.3, 0.2, 0.0)))
     with pytest.raises(InputError, match=r'moments of force_plate/wrench.*\(0\.30, 0\.20'):
-        setup_of(bag)
+        setup_of([bag], CAD)
 
 
 def test_origin_at_the_corner_of_the_plate(tmp_path) -> None:
-    found = setup_of(record(tmp_path / 'bag', Lab(poses=((-0.4, -0.6, 0.0),))))
-    assert not [note for note in found.notes if 'moments' in note]
+    found = setup_of([record(tmp_path / 'bag', Lab(poses=((-0.4, -0.6, 0.0),)))], CAD)
+    assert all('moments' not in one.code for one in found.findings)
 
 
 def test_topics_in_a_namespace(tmp_path) -> None:
-    found = setup_of(record(tmp_path / 'bag', Lab(prefix='/person_1/')))
-    assert any('person_1/joint_states is taken for joint_states' in note for note in found.notes)
+    found = setup_of([record(tmp_path / 'bag', Lab(prefix='/person_1/'))], CAD)
+    taken = by_code(found.findings, 'topic_in_namespace')
+    assert [one.where.split(', ')[1] for one in taken] == [
+        'topic person_1/joint_states',
+        'topic person_1/base/pose',
+    ]
     assert found.raws[0].valid.mean() > 0.9
 
 
 def test_clock_of_the_plates_was_never_set(tmp_path) -> None:
-    found = setup_of(record(tmp_path / 'bag', Lab(plate_delay=0.7)))
-    early = [note for note in found.notes if 'ms early against the wrenches' in note]
-    values = [float(note.split(' ms early')[0].split()[-1]) for note in early]
-    assert len(values) == 2
-    assert values == pytest.approx([700.0, 700.0], abs=2.0)
+    found = setup_of([record(tmp_path / 'bag', Lab(plate_delay=0.7))], CAD)
+    early = by_code(found.findings, 'clocks_differ')
+    assert [one.where.split(', ')[1] for one in early] == ['stamps of base', 'stamps of joints']
+    assert all(one.level == 'warn' for one in early)
+    moved = [one.stamps[0] for one in (found.recordings[0].base, *found.recordings[0].joints)]
+    assert moved == pytest.approx([0.7] * len(moved), abs=0.002)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
-from veh_identification.errors import EstimationError, VehIdError
+from veh_identification.checks.explanation import Hypothesis, best_explanation
+from veh_identification.errors import EstimationError
+from veh_identification.findings import Finding
 from veh_identification.identification.gauss_markov import whitening
 from veh_identification.signals import PeriodAverage
 from veh_identification.systems.parallel.estimation.equations import Equations, equations
@@ -17,8 +20,8 @@ from veh_identification.systems.parallel.estimation.likelihood import (
     pooled_force_covariance,
 )
 from veh_identification.systems.parallel.model.geometry import LEGS
-from veh_identification.systems.parallel.model.model import HexapodModel
-from veh_identification.systems.parallel.processing import PeriodicRecord
+from veh_identification.systems.parallel.model.model import HexapodModel, Structure
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.types import Array
 
 #: Share of the forces' variation (rms) that may stay unexplained before the result is refused.
@@ -75,27 +78,40 @@ def judge(
     cutoff_hz: float,
     system: Equations,
     p: Array,
-) -> list[str]:
-    """Refuse a result that does not explain its own data; sentences on lesser doubts."""
+) -> list[Finding]:
+    """Refuse a result that does not explain its own data; findings on lesser doubts."""
     covariance = system.force_covariance(pooled_force_covariance(records), p)
     found = misfit(system, covariance, p)
+    refit = _Refit(harmonics, cutoff_hz)
+    source = records[0].source
     if found.unusable:
         raise EstimationError(
-            f'{records[0].source}: {found.sentence()}: '
-            f'{_suspicion(model, records, harmonics, cutoff_hz, found)}'
+            f'{source}: {found.sentence()}: {_suspicion(model, records, refit, found)}'
         )
-    _check_mass(model, records[0].source, p)
+    _require_plausible_mass(model, source, p)
     if found.ratio > TOLD_RATIO and found.share > TOLD_SHARE:
-        hint = _better_structure(model, records, harmonics, cutoff_hz, found)
-        return [
-            f'the forces differ from the model by {found.ratio:.3g} times what the scatter of the '
-            f'periods explains ({found.share:.2%} of their variation), so values may be off by '
-            f'more than their deviation: {hint}'
-        ]
+        return [_doubt(model, records, refit, found)]
     return []
 
 
-def _check_mass(model: HexapodModel, source: str, p: Array) -> None:
+@dataclass(frozen=True)
+class _Refit:
+    """Estimation anew with something changed, by the frequency method."""
+
+    harmonics: int
+    cutoff_hz: float
+
+    def __call__(
+        self, model: HexapodModel, records: Sequence[PeriodicRecord]
+    ) -> tuple[Equations, Array, Array]:
+        """Equations, covariance of the forces, parameters."""
+        system = equations(model, records, self.harmonics, cutoff_hz=self.cutoff_hz)
+        covariance = pooled_force_covariance(records)
+        value = gauss_markov(model, system, covariance, noise='white').value
+        return system, covariance, value
+
+
+def _require_plausible_mass(model: HexapodModel, source: str, p: Array) -> None:
     index = model.names.index('p10')
     mass, expected = float(p[index]), float(model.a_priori()[index])
     if mass <= 0.0:
@@ -110,74 +126,97 @@ def _check_mass(model: HexapodModel, source: str, p: Array) -> None:
         )
 
 
-def _better_structure(
-    model: HexapodModel,
-    records: Sequence[PeriodicRecord],
-    harmonics: int,
-    cutoff_hz: float,
-    found: Misfit,
-) -> str:
-    """Name a structure that takes away at least half of what is too much."""
-    best, what = 1.0 + 0.5 * (found.ratio - 1.0), ''
-    now = model.structure
-    trials = [replace(now, sign_width=w) for w in SIGN_WIDTHS if w != now.sign_width]
+def _doubt(
+    model: HexapodModel, records: Sequence[PeriodicRecord], refit: _Refit, found: Misfit
+) -> Finding:
+    """The forces fit less well than they should: name a structure that cures it, if one does."""
+
+    def ratio(structure: Structure) -> float:
+        system, covariance, value = refit(HexapodModel(model.robot, structure), records)
+        return misfit(system, system.force_covariance(covariance, value), value).ratio
+
+    tried = best_explanation(
+        model.structure, _structures(model.structure), ratio, as_it_is=found.ratio
+    )
+    text = (
+        f'the forces differ from the model by {found.ratio:.3g} times what the scatter of the '
+        f'periods explains ({found.share:.2%} of their variation), so values may be off by '
+        'more than their deviation: '
+    )
+    # Worth naming is what takes away at least half of what is too much.
+    if tried.best is None or not tried.misfit < 1.0 + 0.5 * (found.ratio - 1.0):
+        what = 'geometry, friction or load are not quite those of the model'
+        return Finding('warn', 'force_misfit', text + what, records[0].source)
+    what = f'with {tried.best.text} it would be {tried.misfit:.3g} times'
+    return Finding('warn', tried.best.code, text + what, tried.best.where, tried.factor)
+
+
+def _structures(now: Structure) -> Iterator[Hypothesis[Structure]]:
+    """Other structures of the model, with the entry of the configuration that gives them."""
+    changes: list[tuple[str, str | float]] = [
+        ('sign_width', width) for width in SIGN_WIDTHS if width != now.sign_width
+    ]
     if now.platform != 'full':
-        trials.append(replace(now, platform='full'))
-    for structure in trials:
-        trial = HexapodModel(model.robot, structure)
-        try:
-            system = equations(trial, records, harmonics, cutoff_hz=cutoff_hz)
-            covariance = pooled_force_covariance(records)
-            value = gauss_markov(trial, system, covariance, noise='white').value
-        except VehIdError:  # the motion does not determine it
-            continue
-        ratio = misfit(system, system.force_covariance(covariance, value), value).ratio
-        if ratio < best:
-            setting = f'sign_width: {structure.sign_width:g}'
-            if structure.platform != now.platform:
-                setting = f'platform: {structure.platform}'
-            best, what = ratio, f'with `{setting}` under model: it would be {ratio:.3g} times'
-    return what or 'geometry, friction or load are not quite those of the model'
+        changes.append(('platform', 'full'))
+    for entry, value in changes:
+        shown = f'{value:g}' if isinstance(value, float) else value
+        yield Hypothesis(
+            f'force_misfit_{entry}',
+            f'`{entry}: {shown}` under model:',
+            partial(replace, **{entry: value}),  # type: ignore[arg-type]
+            f'model.{entry}',
+        )
 
 
 def _suspicion(
-    model: HexapodModel,
-    records: Sequence[PeriodicRecord],
-    harmonics: int,
-    cutoff_hz: float,
-    found: Misfit,
+    model: HexapodModel, records: Sequence[PeriodicRecord], refit: _Refit, found: Misfit
 ) -> str:
-    best, what = found.share * CLEARLY_BETTER, ''
-    for name, changed in _remedies(records):
-        try:
-            system = equations(model, changed, harmonics, cutoff_hz=cutoff_hz)
-            covariance = pooled_force_covariance(changed)
-            value = gauss_markov(model, system, covariance, noise='white').value
-        except VehIdError:  # no pose has such lengths
-            continue
-        share = misfit(system, covariance, value).share
-        if share < best:
-            best, what = share, f'with {name} it would be {share:.1%}'
-    return what or 'check joints, order of the legs, gravity and units (m, N)'
+    """What may be wrong where the model does not explain the forces at all."""
+
+    def share(changed: Sequence[PeriodicRecord]) -> float:
+        return misfit(*refit(model, changed)).share
+
+    tried = best_explanation(records, _remedies(), share, as_it_is=found.share)
+    if tried.best is None or not tried.misfit < CLEARLY_BETTER * found.share:
+        return 'check joints, order of the legs, gravity and units (m, N)'
+    return f'with {tried.best.text} it would be {tried.misfit:.1%}'
 
 
-def _remedies(
-    records: Sequence[PeriodicRecord],
-) -> Iterator[tuple[str, list[PeriodicRecord]]]:
-    """The recordings with one effort's sign turned, or two legs or their efforts exchanged."""
+def _remedies() -> Iterator[Hypothesis[Sequence[PeriodicRecord]]]:
+    """One effort's sign turned, or two legs or their efforts exchanged."""
     for k, leg in enumerate(LEGS):
         sign = np.ones(6)
         sign[k] = -1.0
-        turned = [replace(r, forces=_signed(r.forces, sign), phased=None) for r in records]
-        yield f'the effort of {leg} of opposite sign', turned
+        yield Hypothesis(
+            'effort_sign', f'the effort of {leg} of opposite sign', partial(_turned, sign=sign)
+        )
     for a, b in combinations(range(6), 2):
         order = list(range(6))
         order[a], order[b] = b, a
         legs = f'{LEGS[a]} and {LEGS[b]}'
-        efforts = [replace(r, forces=_ordered(r.forces, order), phased=None) for r in records]
-        yield f'the efforts of {legs} exchanged', efforts
-        both = [replace(r, lengths=_ordered(r.lengths, order)) for r in efforts]
-        yield f'{legs} exchanged', both
+        yield Hypothesis(
+            'efforts_exchanged',
+            f'the efforts of {legs} exchanged',
+            partial(_exchanged, order=order, lengths_too=False),
+        )
+        yield Hypothesis(
+            'legs_exchanged',
+            f'{legs} exchanged',
+            partial(_exchanged, order=order, lengths_too=True),
+        )
+
+
+def _turned(records: Sequence[PeriodicRecord], sign: Array) -> Sequence[PeriodicRecord]:
+    return [replace(r, forces=_signed(r.forces, sign), phased=None) for r in records]
+
+
+def _exchanged(
+    records: Sequence[PeriodicRecord], order: list[int], lengths_too: bool
+) -> Sequence[PeriodicRecord]:
+    efforts = [replace(r, forces=_ordered(r.forces, order), phased=None) for r in records]
+    if not lengths_too:
+        return efforts
+    return [replace(r, lengths=_ordered(r.lengths, order)) for r in efforts]
 
 
 def _ordered(average: PeriodAverage, order: list[int]) -> PeriodAverage:

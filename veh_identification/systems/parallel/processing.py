@@ -15,14 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.errors import ModelError, UsageError
 from veh_identification.identification.trajectory import pose_rates
 from veh_identification.signals import (
-    PeriodAverage,
     ZeroPhaseFilter,
-    average_periods,
     harmonic_fit_derivatives,
     spectral_derivatives,
 )
@@ -31,7 +28,8 @@ from veh_identification.systems.parallel.model.kinematics import (
     direct_kinematics,
     inverse_kinematics,
 )
-from veh_identification.systems.parallel.recording.phases import FourierSeries, PhasedForces
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
+from veh_identification.systems.parallel.recording.phases import FourierSeries
 from veh_identification.types import Array
 
 METHODS = ('frequency', 'harmonic', 'time', 'raw')
@@ -39,35 +37,6 @@ METHODS = ('frequency', 'harmonic', 'time', 'raw')
 TIME_DOMAIN_FACTOR = 5.0
 #: Share of a line by which a cut-off may lie below a line that it passes.
 LINE_SLACK = 0.01
-
-
-@dataclass(frozen=True)
-class PeriodicRecord:
-    """One recording reduced to its mean period with full noise covariances (section 3.2)."""
-
-    lengths: PeriodAverage
-    forces: PeriodAverage
-    rate: float
-    fundamental_hz: float
-    warnings: tuple[str, ...] = ()
-    source: str = 'recording'
-    start_ns: int = 0  # stamp of the first averaged sample
-    notes: tuple[str, ...] = ()  # what was mended and does no harm
-    phased: PhasedForces | None = None  # forces at their own moments, off the grid of phases
-
-    @property
-    def periods(self) -> int:
-        """Number of averaged periods N_m."""
-        return self.lengths.periods
-
-    @property
-    def samples(self) -> int:
-        """Samples per period N."""
-        return len(self.lengths.mean)
-
-    def stamps_ns(self) -> NDArray[np.int64]:
-        """Stamps of the first averaged period."""
-        return self.start_ns + np.rint(np.arange(self.samples) / self.rate * 1e9).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -81,27 +50,13 @@ class PlatformMotion:
     cutoff_hz: float | None
 
 
-def average_record(
-    lengths: Array,
-    forces: Array,
-    samples_per_period: int,
-    fundamental_hz: float,
-    warnings: tuple[str, ...] = (),
-    source: str = 'recording',
-    start_ns: int = 0,
-    notes: tuple[str, ...] = (),
-) -> PeriodicRecord:
-    """Average whole periods of lengths and forces (N_m N, 6)."""
-    return PeriodicRecord(
-        average_periods(lengths, samples_per_period),
-        average_periods(forces, samples_per_period),
-        samples_per_period * fundamental_hz,
-        fundamental_hz,
-        warnings,
-        source,
-        start_ns,
-        notes,
-    )
+def applied_cutoff(method: str, nominal_hz: float, cutoff_hz: float | None = None) -> float | None:
+    """Cut-off [Hz] that a method works with, `nominal_hz` being n_h f_f; None: it has none."""
+    if method == 'raw':
+        return None
+    if method == 'harmonic':
+        return nominal_hz
+    return cutoff_hz or (TIME_DOMAIN_FACTOR if method == 'time' else 1.0) * nominal_hz
 
 
 def measured_pose(robot: Hexapod, record: PeriodicRecord) -> Array:
@@ -127,22 +82,20 @@ def platform_motion(
     """
     if method not in METHODS:
         raise UsageError(f'processing must be one of {", ".join(METHODS)}, found {method!r}')
-    nominal = harmonics * record.fundamental_hz
     rate = record.rate
-    if method == 'time':
-        cutoff = cutoff_hz or TIME_DOMAIN_FACTOR * nominal
+    cutoff = applied_cutoff(method, harmonics * record.fundamental_hz, cutoff_hz)
+    if method == 'time' and cutoff is not None:
         pose = direct_kinematics(robot, _low_passed(record.lengths.mean, rate, cutoff))
         derivatives = (pose, *_central_differences(pose, rate))
         return _motion(derivatives, method, cutoff)
     if pose is None:
         pose = measured_pose(robot, record)
-    if method == 'raw':
+    if cutoff is None:
         return _motion((pose, *_central_differences(pose, rate)), method, None)
     if method == 'harmonic':
         times = np.arange(record.samples) / rate
         fitted = harmonic_fit_derivatives(times, pose, record.fundamental_hz, harmonics)
-        return _motion(fitted, method, nominal)
-    cutoff = cutoff_hz or nominal
+        return _motion(fitted, method, cutoff)
     highest = passed_lines(record, cutoff) * record.fundamental_hz
     return _motion(spectral_derivatives(pose, rate, highest), method, cutoff)
 

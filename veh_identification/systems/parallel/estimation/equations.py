@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from veh_identification.identification import ArrayBlocks
 from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.systems.parallel.processing import (
-    PeriodicRecord,
     measured_pose,
     motion_at,
     platform_motion,
 )
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.systems.parallel.recording.phases import PhasedForces, binned_sum
 from veh_identification.types import Array
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,29 +15,19 @@ from veh_identification.identification import (
     validate,
 )
 from veh_identification.identification.gauss_markov import whitening
-from veh_identification.systems.parallel.estimation.equations import Equations, equations, floored
+from veh_identification.systems.parallel.estimation.equations import Equations, floored
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.systems.parallel.processing import (
-    PeriodicRecord,
     length_errors,
     measured_pose,
     platform_motion,
 )
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.types import Array
 
 #: Relative difference of two recordings' fundamentals that is only that of their clocks.
 SAME_FUNDAMENTAL = 1e-3
-__all__ = [
-    'Equations',
-    'Likelihood',
-    'equations',
-    'floored',
-    'gauss_markov',
-    'maximum_likelihood',
-    'pooled_force_covariance',
-    'with_cutoff',
-]
 PENALTIES = ('bic', 'aic', 'none')
 
 
@@ -76,8 +66,7 @@ def gauss_markov(
     result = fitted(of_mean, noise)
     # Residuals are reported for the forces as measured, not as weighted.
     found = validate(system.blocks(), result.value, LEGS)
-    result.residual_rms, result.residual_rms_relative = found.rms, found.rms_relative
-    return result
+    return replace(result, residual_rms=found.rms, residual_rms_relative=found.rms_relative)
 
 
 @dataclass(frozen=True)
@@ -198,15 +187,21 @@ def maximum_likelihood(
 
 
 def with_cutoff(
-    result: IdentificationResult, cutoff_hz: float, std: float = np.nan
+    result: IdentificationResult, cutoff_hz: float | None, std: float = np.nan
 ) -> IdentificationResult:
-    """Add the cut-off `fc` as the last parameter; no deviation unless it was estimated."""
+    """The result with the cut-off `fc` as its last parameter, nan where there is none.
+
+    It has no deviation unless it was estimated.
+    """
     count = len(result.names)
     covariance = np.zeros((count + 1, count + 1))
     covariance[:count, :count] = result.covariance
     covariance[count, count] = std**2
-    result.names, result.units = [*result.names, 'fc'], [*result.units, 'Hz']
-    result.value, result.covariance = np.append(result.value, cutoff_hz), covariance
-    if result.a_priori is not None:
-        result.a_priori = np.append(result.a_priori, np.nan)
-    return result
+    return replace(
+        result,
+        names=[*result.names, 'fc'],
+        units=[*result.units, 'Hz'],
+        value=np.append(result.value, np.nan if cutoff_hz is None else cutoff_hz),
+        covariance=covariance,
+        a_priori=None if result.a_priori is None else np.append(result.a_priori, np.nan),
+    )

@@ -9,15 +9,15 @@ import numpy as np
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.gauss_markov import whitening
+from veh_identification.systems.parallel.estimation.equations import Equations, equations
 from veh_identification.systems.parallel.estimation.likelihood import (
-    Equations,
-    equations,
     gauss_markov,
     pooled_force_covariance,
 )
 from veh_identification.systems.parallel.model.geometry import LEGS, Hexapod
 from veh_identification.systems.parallel.model.model import PASSIVE, HexapodModel, Structure
-from veh_identification.systems.parallel.processing import PeriodicRecord, measured_pose
+from veh_identification.systems.parallel.processing import measured_pose
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.types import Array
 
 #: How far cond(rho) may rise above that of the simplest model. The rigid-body parameters alone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,9 @@ from veh_identification.systems.parallel.estimation.likelihood import maximum_li
 from veh_identification.systems.parallel.model.geometry import LEGS, Hexapod
 from veh_identification.systems.parallel.model.kinematics import direct_kinematics
 from veh_identification.systems.parallel.model.model import HexapodModel
-from veh_identification.systems.parallel.processing import PeriodicRecord, PlatformMotion
-from veh_identification.systems.parallel.recording.reader import TOPIC, periodic_record, read_legs
+from veh_identification.systems.parallel.processing import PlatformMotion
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
+from veh_identification.systems.parallel.recording.reader import periodic_record
 from veh_identification.types import Array
 
 #: Cut-off for motions that do not repeat.
@@ -29,7 +29,7 @@ HARMONICS = 5
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class ValidationData:
     """Motion and forces of a validation recording."""
 
     source: str
@@ -58,16 +58,15 @@ class HeldOut:
         }
 
 
-def held_out(robot: Hexapod, bag: str | Path, topic: str = TOPIC) -> HeldOut:
-    """Read a validation recording: periods are averaged where the motion repeats."""
-    series = read_legs(bag, topic)
+def validation_data(robot: Hexapod, series: TimeSeries) -> ValidationData:
+    """A validation recording: periods are averaged where the motion repeats."""
     try:
         record = periodic_record(series, None, HARMONICS)
     except SignalError:
         return _free(robot, series)
     # The cut-off follows from this recording alone, not from the parameters to be judged.
     likelihood = maximum_likelihood(HexapodModel(robot), [record], HARMONICS)
-    return HeldOut(
+    return ValidationData(
         series.label,
         record.forces.mean,
         record.stamps_ns(),
@@ -78,7 +77,7 @@ def held_out(robot: Hexapod, bag: str | Path, topic: str = TOPIC) -> HeldOut:
     )
 
 
-def _free(robot: Hexapod, series: TimeSeries) -> HeldOut:
+def _free(robot: Hexapod, series: TimeSeries) -> ValidationData:
     """Zero-phase filtering of the pose; forces stay as measured, at their own stamps."""
     cleaned, _ = clean(series)
     grid = uniform(cleaned)
@@ -98,7 +97,7 @@ def _free(robot: Hexapod, series: TimeSeries) -> HeldOut:
         raise SignalError(f'{series.label}: too short for a validation')
     x, x_dot, x_ddot = np.split(CubicSpline(grid.stamps[known], filtered)(stamps[use]), 3, axis=1)
     motion = PlatformMotion(x, *pose_rates(x, x_dot, x_ddot), 'zero-phase', FREE_CUTOFF_HZ)
-    return HeldOut(
+    return ValidationData(
         series.label,
         cleaned.values[use, 6:],
         cleaned.stamps_ns()[use],
@@ -116,13 +115,14 @@ def _surrounded(stamps: Array, known: Array, width: float) -> NDArray[np.bool_]:
     return np.asarray(inside & (known[after] - known[after - 1] < width))
 
 
-def validate_model(model: HexapodModel, data: HeldOut, parameters: Array) -> Validation:
+def validate_model(
+    model: HexapodModel, data: ValidationData, regressor: Array, parameters: Array
+) -> Validation:
     """Measured against predicted forces, beside the a-priori model."""
-    blocks = ArrayBlocks(predicting_regressor(model, data), data.forces)
-    return validate(blocks, parameters, LEGS, model.a_priori())
+    return validate(ArrayBlocks(regressor, data.forces), parameters, LEGS, model.a_priori())
 
 
-def predicting_regressor(model: HexapodModel, data: HeldOut) -> Array:
+def validation_regressor(model: HexapodModel, data: ValidationData) -> Array:
     """A(x, v, a) of the validation motion."""
     if data.record is not None:
         return equations(model, [data.record], HARMONICS, cutoff_hz=data.cutoff_hz).W[0]

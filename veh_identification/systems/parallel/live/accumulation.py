@@ -14,9 +14,8 @@ from veh_identification.errors import EstimationError, InputError, ParameterErro
 from veh_identification.identification import IdentificationResult
 from veh_identification.systems.parallel.checks import misfit
 from veh_identification.systems.parallel.configuration import Configuration
+from veh_identification.systems.parallel.estimation.equations import Equations, equations
 from veh_identification.systems.parallel.estimation.likelihood import (
-    Equations,
-    equations,
     gauss_markov,
     maximum_likelihood,
     pooled_force_covariance,
@@ -25,7 +24,7 @@ from veh_identification.systems.parallel.estimation.likelihood import (
 from veh_identification.systems.parallel.live.periods import PeriodCollector, RunningPeriods
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
-from veh_identification.systems.parallel.processing import PeriodicRecord
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.types import Array
 
 #: Stamps from which the rate is found when it is not given.

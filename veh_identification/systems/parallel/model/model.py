@@ -33,6 +33,8 @@ _UNITS = {
     **dict.fromkeys(('p4', 'p5', 'p9', 'p_sx', 'p_sy'), 'kg m'),
     'p10': 'kg',
 }
+# p2 is a difference of moments of inertia, the others are first moments and products of inertia.
+_POSITIVE = ('p1', 'p3', 'p6', 'p7', 'p8', 'p10')
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,10 @@ class Structure(Model):
         """All parameter names, rigid body first."""
         actuator = [f'{kind}{j}' for kind in ('r', 'v') for j in range(1, 7)]
         return [*self.rigid_columns(), *self.passive_names(), *actuator]
+
+    def positive_names(self) -> set[str]:
+        """Masses, moments of inertia and friction: below zero they cannot exist."""
+        return {name for name in self.names() if name[0] in 'rv' or name in _POSITIVE}
 
     def units(self) -> list[str]:
         """Units of `names`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,18 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import BagError, SignalError
+from veh_identification.findings import Finding
 from veh_identification.signals import (
     TimeSeries,
     check_fundamental,
     clean,
     guess_fundamental,
 )
-from veh_identification.signals.hygiene import SampleReport
+from veh_identification.signals.hygiene import MANY_SHARE, SampleReport
 from veh_identification.signals.periodic import Fundamental
 from veh_identification.systems.parallel.model.geometry import LEGS
-from veh_identification.systems.parallel.processing import PeriodicRecord, average_record
+from veh_identification.systems.parallel.recording.mean_period import (
+    PeriodicRecord,
+    average_record,
+)
 from veh_identification.systems.parallel.recording.phases import average_phases
-from veh_identification.types import Array
+from veh_identification.types import Array, Progress
 
 TOPIC = 'joint_states'
 # The fundamental is sought on at most so many samples: lines of a few hertz need no more.
@@ -30,8 +33,6 @@ LENGTH_HARMONICS = 3
 ODD_FACTOR = 5.0
 #: Motion over the noise of a sample below which a leg stands still.
 STILL_FACTOR = 2.0
-#: Messages without all numbers that a recording may lose without harm.
-HARMLESS_SHARE = 0.1
 #: Samples that may be missing where the fundamental is not known either.
 LOST_STEPS = 100
 #: A gap may last this share of the fastest excited cycle: the lengths hardly bend within it.
@@ -40,10 +41,21 @@ GAP_SHARE = 0.05
 REPEAT_SHARE = 0.05
 
 
+@dataclass(frozen=True, eq=False)
+class LegRecording:
+    """What one bag says of the six legs."""
+
+    source: str
+    legs: TimeSeries  # (N, 12): lengths in m, then forces in N
+
+    def __repr__(self) -> str:
+        return f'<{len(self.legs)} samples of six legs from {self.source}>'
+
+
 def read_legs(
-    bag: str | Path, topic: str = TOPIC, progress: Callable[[int, int], None] | None = None
-) -> TimeSeries:
-    """Lengths and forces of the six legs, (N, 12), from a bag."""
+    bag: str | Path, topic: str = TOPIC, progress: Progress | None = None
+) -> LegRecording:
+    """Lengths and forces of the six legs from a bag."""
     from veh_identification.runtime.bags import read_columns
 
     paths = [f'{field}[{leg}]' for field in ('position', 'effort') for leg in LEGS]
@@ -58,7 +70,8 @@ def read_legs(
             f'leg_1 to leg_6 are needed'
         )
     units = ['m'] * 6 + ['N'] * 6
-    return TimeSeries.from_nanoseconds(columns.stamps_ns, values, paths, units, label=str(bag))
+    series = TimeSeries.from_nanoseconds(columns.stamps_ns, values, paths, units, label=str(bag))
+    return LegRecording(str(bag), series)
 
 
 def periodic_record(
@@ -75,7 +88,7 @@ def periodic_record(
     run-in, a stop) are left out, and said.
     """
     cleaned, report = clean(series, max_gap=np.inf)
-    warnings, notes = _hygiene(report)
+    findings = _hygiene(report)
     if len(cleaned) < 4:
         raise SignalError(
             f'{series.label}: {len(cleaned)} of {len(series)} messages give the position and the '
@@ -86,10 +99,10 @@ def periodic_record(
     _require_motion(series.label, values)
     nominal = fundamental_hz or _guess(series.label, stamps, values[:, :6], step)
     _require_two_periods(series.label, stamps, step, nominal, skip_periods)
-    notes += _judge_gaps(series.label, stamps, step, nominal, harmonics, [*warnings, *notes])
+    findings += _judge_gaps(series.label, stamps, step, nominal, harmonics, findings)
     found = _check(stamps, values, step, nominal, harmonics)
     if fundamental_hz is not None and found.warning:
-        warnings.append(f'{series.label}: {found.warning}; the found one is used')
+        findings.append(_corrected(series.label, found.warning))
     told = fundamental_hz is not None and not found.leaks
     fundamental = nominal if told else found.frequency_hz
     cut = _cut(stamps, values, step, fundamental)
@@ -99,39 +112,45 @@ def periodic_record(
         fundamental = _check(stamps[used], values[used], step, fundamental, harmonics).frequency_hz
         cut = _cut(stamps, values, step, fundamental)
         kept = kept[kept < len(cut.table)]
-    for k, rms in odd.items():
-        text = (
-            f'{series.label}: period {k} differs from the others by {rms:.3g} m rms, more than '
-            f'{ODD_FACTOR:g} times as much as usual: left out'
-        )
-        # Before the first even period it is the run-in, which is nothing to worry about.
-        (notes if k < kept[0] else warnings).append(text)
-    record = _averaged(
-        cut,
-        stamps,
-        values,
-        kept,
-        fundamental,
-        series.label,
-        int(cleaned.stamps_ns()[0]) + round(kept[0] / fundamental * 1e9),
-    )
+    findings += [_left_out(series.label, k, rms, int(kept[0])) for k, rms in odd.items()]
+    begin_ns = int(cleaned.stamps_ns()[0]) + round(kept[0] / fundamental * 1e9)
+    record = _averaged(cut, stamps, values, kept, fundamental, series.label, begin_ns)
     _require_repetition(record)
-    return replace(record, warnings=tuple(warnings), notes=tuple(notes))
+    return replace(record, findings=tuple(findings))
 
 
-def _hygiene(report: SampleReport) -> tuple[list[str], list[str]]:
-    """Warnings and harmless notes on messages that could not be used."""
+def _corrected(label: str, warning: str) -> Finding:
+    return Finding(
+        'warn', 'fundamental_corrected', f'{label}: {warning}; the found one is used', label
+    )
+
+
+def _left_out(label: str, period: int, rms: float, first: int) -> Finding:
+    """A period that moves unlike the others; before the first even one it is the run-in."""
+    text = (
+        f'{label}: period {period} differs from the others by {rms:.3g} m rms, more than '
+        f'{ODD_FACTOR:g} times as much as usual: left out'
+    )
+    if period < first:
+        return Finding('note', 'run_in_left_out', text, label)
+    return Finding('warn', 'period_left_out', text, label)
+
+
+def _hygiene(report: SampleReport) -> list[Finding]:
+    """Messages that could not be used; those that lack a number are named by what they lack."""
+    findings = replace(report, non_finite_values=0, non_finite_by_channel={}).findings()
     lost = report.non_finite_values
     if not lost:
-        return ([] if report.clean else report.sentences()), []
+        return findings
     channels = [name for name, count in report.non_finite_by_channel.items() if count == lost]
     named = ', '.join(channels[:2]) + (f' and {len(channels) - 2} more' * (len(channels) > 2))
     text = (
         f'{report.label}: {lost} of {report.samples_in} messages lack a number'
         f'{f" ({named})" if named else ""} and are left out'
     )
-    rest = replace(report, non_finite_values=0, non_finite_by_channel={}).sentences()
-    return (rest, [text]) if lost < HARMLESS_SHARE * report.samples_in else ([text, *rest], [])
+    many = lost >= MANY_SHARE * report.samples_in
+    code = 'samples_not_finite'
+    return [*findings, Finding('warn' if many else 'note', code, text, report.label)]
 
 
 def _require_motion(label: str, values: Array) -> None:
@@ -279,18 +298,19 @@ def _judge_gaps(
     step: float,
     fundamental: float,
     harmonics: int,
-    findings: list[str],
-) -> list[str]:
+    findings: list[Finding],
+) -> list[Finding]:
     """Refuse gaps in which the motion is not known; say that there are shorter ones."""
     gaps = np.diff(stamps)
     longest = float(gaps.max())
     if longest <= 1.5 * step:
         return []
     if longest <= max(GAP_SHARE / (harmonics * fundamental), 2.5 * step):
-        return [
+        text = (
             f'{label}: {int((gaps > 1.5 * step).sum())} gaps of up to {longest:.3g} s '
             f'(samples come every {step:.3g} s)'
-        ]
+        )
+        return [Finding('note', 'short_gaps', text, label)]
     whole = int((stamps[-1] + step) * fundamental + 1e-6)
     edges = (np.arange(whole + 1) - 1e-3 * step * fundamental) / fundamental
     counts = np.histogram(stamps, edges)[0]
@@ -304,5 +324,5 @@ def _judge_gaps(
             f'{counts[odd[0]]}'
         )
     at = stamps[int(np.argmax(gaps))]
-    why = ''.join(f'; {finding.removeprefix(f"{label}: ")}' for finding in findings)
+    why = ''.join(f'; {one.text.removeprefix(f"{label}: ")}' for one in findings)
     raise SignalError(f'{label}: {what} (a gap of {longest:.4g} s at {at:.4g} s{why})')

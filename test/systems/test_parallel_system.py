@@ -1,19 +1,29 @@
-"""Recordings in, results out: `identify parallel`, `design parallel`, and each bad input."""
+"""Recordings in, results out: `identify parallel`, and each bad input."""
 
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
 
-from veh_identification.errors import BagError, ModelError, SignalError, UsageError, VehIdError
+from veh_identification.errors import (
+    BagError,
+    InputError,
+    ModelError,
+    SignalError,
+    UsageError,
+    VehIdError,
+)
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter
+from veh_identification.runtime.graph import find_config
 from veh_identification.simulation.parallel.scenarios import TRUTH, write_circle, write_periodic
-from veh_identification.systems.parallel.command import design, identify
+from veh_identification.systems.driver import run
 from veh_identification.systems.parallel.recording.reader import periodic_record, read_legs
+from veh_identification.systems.registry import find
 
 
 def quiet(done: int, total: int) -> None:
@@ -22,7 +32,7 @@ def quiet(done: int, total: int) -> None:
 
 @pytest.fixture(scope='module')
 def bags(tmp_path_factory):
-    folder = tmp_path_factory.mktemp('hexapod')
+    folder = tmp_path_factory.mktemp('parallel')
     made = {}
     for name, write, duration, noise in (
         ('periodic', write_periodic, 10.0, 1.0),
@@ -59,7 +69,7 @@ def joint_state(message, **fields):
 
 def test_identify_writes_everything_and_finds_the_truth(bags, tmp_path) -> None:
     out = tmp_path / 'out'
-    text = identify(bags=[bags['periodic']], out=out, validate=bags['circle'])
+    outcome = run('identify', 'parallel', [bags['periodic']], out=out, validate=bags['circle'])
     assert sorted(p.name for p in out.iterdir()) == [
         'parameters.csv',
         'parameters.json',
@@ -80,7 +90,14 @@ def test_identify_writes_everything_and_finds_the_truth(bags, tmp_path) -> None:
     recommended = [c['passive'] for c in data['model_selection'] if c['recommended']]
     assert recommended == ['dry']
     assert data['input']['periods'] == [4] and data['input']['validation']['periods'] == 4
-    assert 'r_alpha' in text and 'validation on' in text
+    assert data['verdict']['level'] == outcome.verdict.level == 'yes'
+    assert outcome.text.splitlines()[0] == outcome.text.splitlines()[-1] == outcome.verdict.line
+    assert outcome['p10'].description.startswith('moving mass')
+    assert 'periods of 2.5 s' in outcome.text and 'validation on' in outcome.text
+    assert 'passive_friction_model' in {one.code for one in outcome.findings}
+    origins = {one['what']: one['from'] for one in data['provenance']['inputs']}
+    assert origins['base joints [m]'].endswith('hexapod_palida.yaml')
+    assert origins['cut-off [Hz]'] == 'maximum likelihood'
     with BagReader(out / 'result') as reader:
         counts = {topic: info.count for topic, info in reader.topics.items()}
     assert counts == {
@@ -88,45 +105,105 @@ def test_identify_writes_everything_and_finds_the_truth(bags, tmp_path) -> None:
         '/parallel_identification/reconstruction': 1250,
         '/parallel_identification/validation': data['input']['validation']['samples'],
     }
-    identify(bags=[bags['exact']], out=out)  # an earlier result is replaced
+    run('identify', 'parallel', [bags['exact']], out=out)  # an earlier result is replaced
     assert json.loads((out / 'parameters.json').read_text())['input']['periods'] == [2]
     (out / 'notes.txt').write_text('mine')
     with pytest.raises(VehIdError, match=r"holds 'notes.txt', which is no result"):
-        identify(bags=[bags['periodic']], out=out)
+        run('identify', 'parallel', [bags['periodic']], out=out)
 
 
 def test_noise_free_recording_gives_the_truth_to_1e_6(bags, tmp_path) -> None:
     """Through a bag: stamps and values as a robot would send them."""
     (tmp_path / 'out').mkdir()  # an empty folder may be there
-    identify(bags=[bags['exact']], out=tmp_path / 'out', arguments={'estimator': 'gauss-markov'})
+    options = {'estimator': 'gauss-markov'}
+    outcome = run('identify', 'parallel', [bags['exact']], out=tmp_path / 'out', options=options)
     data = json.loads((tmp_path / 'out' / 'parameters.json').read_text())
     found = {p['name']: p['value'] for p in data['parameters']}
     for name, true in TRUTH.items():
         assert found[name] == pytest.approx(true, rel=1e-6), name
-    assert data['parameters'][-1]['std'] is None  # a chosen cut-off has no deviation
+    # A chosen cut-off has no deviation, and nobody may take it for one that was identified.
+    chosen = data['parameters'][-1]
+    assert (chosen['name'], chosen['std'], chosen['well_identified']) == ('fc', None, False)
+    assert outcome.content.parameters[-1].flag == 'given'
 
 
-def test_several_recordings_and_other_processing(bags, tmp_path) -> None:
-    text = identify(
-        bags=[bags['periodic'], bags['periodic']],
-        out=tmp_path / 'out',
-        arguments={'processing': 'time', 'harmonics': '5', 'skip-periods': 1},
+def test_several_recordings_and_other_processing(bags) -> None:
+    outcome = run(
+        'identify',
+        'parallel',
+        [bags['periodic'], bags['periodic']],
+        options={'processing': 'time', 'harmonics': '5', 'skip-periods': 1},
     )
-    assert text.count('3 periods of 2.5 s, 1250 samples each') == 2
+    assert outcome.text.count('3 periods of 2.5 s, 1250 samples each') == 2
+    assert outcome['fc'].value == pytest.approx(10.0)  # of the low-pass of the lengths
+    assert 'processing_for_comparison' in {one.code for one in outcome.verdict.reasons}
+
+
+def test_a_cutoff_that_is_not_used_has_no_value(bags) -> None:
+    outcome = run('identify', 'hexapod', [bags['periodic']], options={'processing': 'raw'})
+    assert np.isnan(outcome['fc'].value) and not outcome['fc'].well_identified
+    assert outcome.document[1]['removed'] == [
+        {'name': 'fc', 'reason': 'processing raw filters nothing'}
+    ]
+
+
+def test_recordings_that_were_read_before_give_the_same(bags, tmp_path) -> None:
+    """Options win over `identify:` of the configuration, whichever way a recording comes."""
+    robot = find('identify', 'parallel')
+    entries = yaml.safe_load(find_config('hexapod_palida.yaml').read_text())
+    file = tmp_path / 'robot.yaml'
+    file.write_text(yaml.safe_dump({**entries, 'identify': {'estimator': 'gauss-markov'}}))
+    config = robot.configure(file)
+    read = robot.read(bags['periodic'], config)
+    assert robot.checks(read, config) == []
+    validate = robot.read(bags['circle'], config)
+    ready = run('identify', 'parallel', [read], config=config, validate=validate)
+    paths = run('identify', 'parallel', [bags['periodic']], config=file, validate=bags['circle'])
+    np.testing.assert_array_equal(ready.result.value, paths.result.value)
+    np.testing.assert_array_equal(ready.result.validation.rms, paths.result.validation.rms)
+    assert ready.result.estimator == paths.result.estimator == 'gauss-markov'
+    likely = run(
+        'identify',
+        'parallel',
+        [read],
+        config=config,
+        options={'estimator': 'maximum-likelihood', 'penalty': 'aic'},
+    )
+    assert likely.result.estimator == 'maximum-likelihood' and likely['fc'].std > 0.0
+
+
+def test_values_that_cannot_exist_are_never_called_good() -> None:
+    from veh_identification.systems.parallel.identify import _impossible
+    from veh_identification.systems.parallel.model.model import Structure
+
+    names = Structure().names()
+    made = SimpleNamespace(
+        names=names,
+        value=np.array([-1.0 if name in ('p2', 'p6', 'p9', 'r3') else 1.0 for name in names]),
+        std=np.array([0.9 if name == 'r3' else 0.1 for name in names]),
+    )
+    found = _impossible(SimpleNamespace(structure=Structure()), made)
+    assert found == ['p6']  # p2 and p9 may have any sign, r3 may be chance
 
 
 def test_wrong_options_are_usage_errors(bags, tmp_path) -> None:
     cases = [
-        ({'arguments': {'speed': 1}}, "does not know 'speed'"),
-        ({'arguments': {'harmonics': 'many'}}, 'harmonics must be a int'),
-        ({'arguments': {'estimator': 'magic'}}, 'estimator must be one of'),
-        ({'urdf': 'robot.urdf'}, 'takes no URDF'),
+        ({'penality': 'bic'}, "no option 'penality'; did you mean 'penalty'"),
+        ({'harmonics': 'many'}, 'harmonics must be a whole number'),
+        ({'estimator': 'magic'}, 'estimator must be one of'),
+        ({'skip_periods': -1}, 'skip_periods must be at least 0'),
+        ({'urdf': 'robot.urdf'}, "has no option 'urdf'"),
     ]
     for options, sentence in cases:
         with pytest.raises(UsageError, match=sentence):
-            identify(bags=[bags['periodic']], out=tmp_path / 'out', **options)
-    with pytest.raises(UsageError, match='at least one --bag'):
-        identify(bags=[], out=tmp_path / 'out')
+            run('identify', 'parallel', [bags['periodic']], out=tmp_path / 'out', options=options)
+    with pytest.raises(UsageError, match='at least one recording'):
+        run('identify', 'parallel', [], out=tmp_path / 'out')
+    entries = yaml.safe_load(find_config('hexapod_palida.yaml').read_text())
+    file = tmp_path / 'robot.yaml'
+    file.write_text(yaml.safe_dump({**entries, 'identify': {'penality': 'bic'}}))
+    with pytest.raises(InputError, match=r"robot.yaml: identify has no option 'penality'"):
+        run('identify', 'parallel', [bags['periodic']], out=tmp_path / 'out', config=file)
     assert not (tmp_path / 'out').exists()
 
 
@@ -154,12 +231,12 @@ def test_unequal_and_too_few_periods_are_named(bags, tmp_path) -> None:
     )
     sentence = r'gap: unequal periods: period 0 has 1250 samples, period 1 has 1210'
     with pytest.raises(SignalError, match=sentence + r' .*a gap of 0.08'):
-        periodic_record(read_legs(bag), 0.4)
+        periodic_record(read_legs(bag).legs, 0.4)
     bag = rewritten(bags['periodic'], tmp_path / 'short', lambda i, m: m if i < 2000 else None)
     with pytest.raises(SignalError, match=r'short: at least two periods of 2.5 s are needed'):
-        identify(bags=[bag], out=tmp_path / 'out')
+        run('identify', 'parallel', [bag], out=tmp_path / 'out')
     with pytest.raises(SignalError, match='after 3 skipped'):
-        periodic_record(read_legs(bags['periodic']), 0.4, skip_periods=3)
+        periodic_record(read_legs(bags['periodic']).legs, 0.4, skip_periods=3)
     assert not (tmp_path / 'out').exists()
 
 
@@ -168,25 +245,24 @@ def test_unreachable_and_singular_recordings_are_named(bags, tmp_path) -> None:
         bags['exact'], tmp_path / 'far', lambda i, m: joint_state(m, position=m.position + 0.5)
     )
     with pytest.raises(ModelError, match='unreachable pose, sample 0 asks leg_'):
-        identify(bags=[bag], out=tmp_path / 'out')
-    from veh_identification.runtime.graph import find_config
-
+        run('identify', 'parallel', [bag], out=tmp_path / 'out')
     data = yaml.safe_load(find_config('hexapod_palida.yaml').read_text())
     data['limits']['condition'] = 15.0
     strict = tmp_path / 'strict.yaml'
     strict.write_text(yaml.safe_dump(data))
     with pytest.raises(ModelError, match=r'singular pose, at sample .* above the guard 15'):
-        identify(bags=[bags['exact']], out=tmp_path / 'out', config=strict)
+        run('identify', 'parallel', [bags['exact']], out=tmp_path / 'out', config=strict)
 
 
 def test_fundamental_is_found_without_help(bags) -> None:
-    series = read_legs(bags['periodic'])
+    series = read_legs(bags['periodic']).legs
     found = periodic_record(series)
     assert found.fundamental_hz == pytest.approx(0.4, rel=1e-4)
     assert found.periods in (3, 4)
     drifted = periodic_record(series, 0.405)
     assert drifted.fundamental_hz == pytest.approx(0.4, rel=1e-5)
-    assert 'the fundamental is 0.4' in drifted.warnings[0]
+    assert [one.code for one in drifted.findings] == ['fundamental_corrected']
+    assert 'the fundamental is 0.4' in drifted.findings[0].text
 
 
 @pytest.mark.parametrize(('name', 'first'), [('late_start', 0), ('stop', 2500)])
@@ -198,44 +274,26 @@ def test_a_period_unlike_the_others_is_left_out_and_said(bags, tmp_path, name, f
         return joint_state(message, position=still.position) if stopped else message
 
     bag = rewritten(bags['periodic'], tmp_path / name, still)
-    record = periodic_record(read_legs(bag), 0.4)
+    record = periodic_record(read_legs(bag).legs, 0.4)
     assert record.periods == 3
     # A run-in is usual, a stop in the middle is not.
-    said = record.warnings if first else record.notes
-    assert any(f'{name}: period {first // 1250} differs from the others' in w for w in said)
+    level, code = ('warn', 'period_left_out') if first else ('note', 'run_in_left_out')
+    (said,) = [one for one in record.findings if one.code == code]
+    assert said.level == level
+    assert f'{name}: period {first // 1250} differs from the others' in said.text
 
 
 def test_validation_on_a_motion_that_does_not_repeat(bags, tmp_path) -> None:
     bag = rewritten(bags['periodic'], tmp_path / 'once', lambda i, m: m if i < 1500 else None)
-    identify(bags=[bags['periodic']], out=tmp_path / 'out', validate=bag)
-    data = json.loads((tmp_path / 'out' / 'parameters.json').read_text())
+    outcome = run('identify', 'parallel', [bags['periodic']], validate=bag)
+    data = outcome.document[1]
+    assert 'validation_not_periodic' in {one.code for one in outcome.findings}
     assert data['input']['validation']['periods'] == 0
     assert all(leg['rms'] < 6.5 for leg in data['validation'].values())  # 5 N of noise
 
 
-def test_design_writes_a_trajectory_weighted_by_an_earlier_identification(bags, tmp_path) -> None:
-    identify(bags=[bags['periodic']], out=tmp_path / 'out')
-    target = tmp_path / 'excitation.yaml'
-    text = design(
-        out=target,
-        criterion='d-optimal',
-        harmonics=2,
-        samples=30,
-        starts=1,
-        max_iterations=3,
-        covariance_from=tmp_path / 'out' / 'parameters.json',
-    )
-    assert 'criterion d_optimal' in text and 'log det' in text
-    from veh_identification.identification.trajectory import FourierTrajectory
-
-    made = FourierTrajectory.load(target)
-    assert (made.harmonics, made.channels) == (2, 6)
-    with pytest.raises(VehIdError, match='no force covariance'):
-        design(out=target, covariance_from=bags['exact'] / 'truth.json')
-
-
 def test_quantisation_and_coupling_are_in_the_recording(bags) -> None:
-    series = read_legs(bags['periodic'])
+    series = read_legs(bags['periodic']).legs
     steps = series.values[:, :6] / 5e-6
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
     record = periodic_record(series, 0.4)

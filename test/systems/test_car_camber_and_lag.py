@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-from car_cases import configuration, driven, recording
+from car_cases import configuration, driven, faults, recording
 from scipy.signal import lfilter
 
 from veh_identification.simulation.car.truth import axle_tables
 from veh_identification.simulation.car.vehicle import Vehicle
-from veh_identification.systems.car.checks.camber_and_lag import Untold, check_untold, untold
+from veh_identification.systems.car.checks.camber_and_lag import (
+    CamberAndLag,
+    check_camber_and_lag,
+    estimate_camber_and_lag,
+)
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.processing.signals import prepare
@@ -22,7 +25,7 @@ from veh_identification.systems.car.recording.axle_tables import read_axle_table
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion, hub_rotation
 
-QUICK = CarOptions(bias_correction=False)
+QUICK = CarMethod(bias_correction=False)
 
 
 def without_camber(run: CarRecording) -> CarRecording:
@@ -32,18 +35,18 @@ def without_camber(run: CarRecording) -> CarRecording:
     )
 
 
-def texts(runs: list[CarRecording], car: CarConfiguration, name: str) -> list[str]:
-    found: list[dict[str, Any]] = identify_recordings(runs, car, QUICK).extra['findings']
-    assert all(one['name'] == name and one['serious'] for one in found), found
-    return [str(one['text']) for one in found]
+def texts(runs: list[CarRecording], car: CarConfiguration, code: str) -> list[str]:
+    found = faults(identify_recordings(runs, car, QUICK).findings)
+    assert all(one.code == code and one.level == 'bad' for one in found), found
+    return [one.text for one in found]
 
 
 def stretch() -> CarSamples:
     return max(prepare(recording(20.0, 1.0), configuration()).pieces, key=len)
 
 
-def look(piece: CarSamples) -> Untold:
-    found = untold(CarModel(configuration()), piece)
+def look(piece: CarSamples) -> CamberAndLag:
+    found = estimate_camber_and_lag(CarModel(configuration()), piece)
     assert found is not None
     return found
 
@@ -51,12 +54,13 @@ def look(piece: CarSamples) -> Untold:
 def test_untold_camber_of_the_realistic_car_is_named() -> None:
     """Its hubs camber by 0.12 and 0.15 rad/m, by caster, and stand at an angle."""
     run, truth = driven(0)
-    found = identify_recordings([without_camber(run)], configuration(), QUICK)
+    identified = identify_recordings([without_camber(run)], configuration(), QUICK)
+    found = identified.result
     # The reason for the finding: far off, and the deviation does not say so.
     assert truth['Mc'] - found.value[0] > 10.0 * found.std[0]
-    named = [one for one in found.extra['findings'] if one['name'] == 'untold_camber']
-    assert len(named) == len(found.extra['findings']) == 1 and named[0]['serious']
-    assert 'Record camber_*' in named[0]['text'] and 'Mc +1.' in named[0]['text']
+    (named,) = identified.findings
+    assert named.code == 'untold_camber' and named.level == 'bad'
+    assert 'camber_*' in named.where and 'Mc +1.' in named.text
 
 
 def test_the_same_car_with_its_camber_sensors_is_not_suspected() -> None:
@@ -80,10 +84,10 @@ def test_known_camber_is_found_to_its_size() -> None:
     found = look(replace(piece, wrench=seen))
     np.testing.assert_allclose(found.camber, [0.2, 0.3, -0.1], atol=0.03)
     assert np.all(np.abs(found.camber - [0.2, 0.3, -0.1]) < 3.5 * found.camber_std)
-    assert [one.name for one in check_untold(found)] == ['untold_camber']
+    assert [one.code for one in check_camber_and_lag(found)] == ['untold_camber']
     told = JointMotion(camber, 0.0 * camber, 0.0 * camber)
     known = look(replace(piece, wrench=seen, joints={**piece.joints, 'camber': told}))
-    assert len(known.camber) == 0 and check_untold(known) == []
+    assert len(known.camber) == 0 and check_camber_and_lag(known) == []
     assert known.value[0] == pytest.approx(found.value[0], rel=2e-3)
 
 
@@ -93,15 +97,15 @@ def test_a_table_of_camber_ends_the_suspicion() -> None:
     camber = {key: table for key, table in tables.items() if key[0] == 'camber'}
     car = replace(configuration(), axle_tables=camber)
     found = identify_recordings([without_camber(run)], car, QUICK)
-    assert found.extra['findings'] == []
-    assert found.value[0] == pytest.approx(truth['Mc'], rel=0.003)
+    assert found.findings == ()
+    assert found.result.value[0] == pytest.approx(truth['Mc'], rel=0.003)
 
 
 @pytest.mark.parametrize('noise', [0.0, 1.0])
 def test_the_exact_car_is_not_suspected(noise: float) -> None:
     piece = max(prepare(recording(20.0, noise), configuration()).pieces, key=len)
     found = look(piece)
-    assert check_untold(found) == []
+    assert check_camber_and_lag(found) == []
     assert np.all(np.abs(found.camber) < 0.02 + 1e-3) and np.all(np.abs(found.lag) < 3e-4)
 
 
@@ -137,4 +141,4 @@ def test_a_late_inertial_unit_is_told_from_late_wheels() -> None:
 def test_without_speed_the_check_still_runs() -> None:
     piece = replace(stretch(), velocity=np.zeros_like(stretch().velocity))
     found = look(piece)
-    assert found.value[NAMES.index('Cx')] == 0.0 and check_untold(found) == []
+    assert found.value[NAMES.index('Cx')] == 0.0 and check_camber_and_lag(found) == []

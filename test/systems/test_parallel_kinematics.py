@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hexapod_cases import crooked, motion, palida
+from parallel_cases import crooked, motion, palida
 
 from veh_identification.configuration.faults import ConfigurationError
 from veh_identification.errors import ModelError

@@ -19,8 +19,8 @@ from veh_identification.simulation.parallel.scenarios import (
     true_parameters,
 )
 from veh_identification.systems.parallel.configuration import load_configuration
+from veh_identification.systems.parallel.estimation.equations import equations
 from veh_identification.systems.parallel.estimation.likelihood import (
-    equations,
     gauss_markov,
     maximum_likelihood,
     pooled_force_covariance,
@@ -29,11 +29,10 @@ from veh_identification.systems.parallel.estimation.likelihood import (
 from veh_identification.systems.parallel.estimation.structure_selection import select_structure
 from veh_identification.systems.parallel.live.periods import PeriodCollector, RunningPeriods
 from veh_identification.systems.parallel.model.model import HexapodModel, Structure
-from veh_identification.systems.parallel.processing import (
-    METHODS,
+from veh_identification.systems.parallel.processing import METHODS, platform_motion
+from veh_identification.systems.parallel.recording.mean_period import (
     PeriodicRecord,
     average_record,
-    platform_motion,
 )
 
 CONFIGURATION = load_configuration()
@@ -143,10 +142,14 @@ def test_likelihood_as_printed_runs_beyond_the_motion() -> None:
 
 
 def test_cutoff_becomes_a_parameter() -> None:
-    result = with_cutoff(fit(record(run(), 0)), 2.0, 0.1)
+    plain = fit(record(run(), 0))
+    result = with_cutoff(plain, 2.0, 0.1)
     assert result.names[-1] == 'fc' and result.value[-1] == 2.0
     last = result.as_dict()['parameters'][-1]
     assert (last['unit'], last['std']) == ('Hz', pytest.approx(0.1))
+    assert last['well_identified']
+    chosen = with_cutoff(plain, 2.0).as_dict()['parameters'][-1]
+    assert (chosen['value'], chosen['std'], chosen['well_identified']) == (2.0, None, False)
 
 
 def test_recordings_of_different_length_are_weighted_by_their_periods() -> None:
@@ -190,7 +193,8 @@ def test_leakage_of_a_fundamental_that_is_slightly_off() -> None:
     )
     found = periodic_record(series, 0.4, 5)
     assert found.fundamental_hz == pytest.approx(0.4008, rel=1e-6)
-    assert 'leaks' in found.warnings[0]
+    assert [one.code for one in found.findings] == ['fundamental_corrected']
+    assert 'leaks' in found.findings[0].text
     corrected = platform_motion(MODEL.robot, found, 5)
     at = np.arange(found.samples) / found.rate
     exact = true.evaluate(at)[2][:, :3]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import hexapod_stewart as stewart
 import numpy as np
+import parallel_stewart as stewart
 import pytest
 
 from veh_identification.errors import VehIdError
-from veh_identification.systems.parallel.command import identify
+from veh_identification.findings import Finding
+from veh_identification.systems.driver import run
 
 ROBOT = stewart.Robot()
 GOOD = stewart.record(
@@ -21,7 +22,7 @@ def refused(folder, data: stewart.Data, sentence: str, *, config=None, **bag) ->
     config = config or stewart.write_config(folder / 'stewart.yaml', ROBOT)
     path = stewart.write_bag(folder / 'bag', data, **bag)
     with pytest.raises(VehIdError, match=sentence) as caught:
-        identify(bags=[path], out=folder / 'out', config=config)
+        run('identify', 'parallel', [path], out=folder / 'out', config=config)
     assert '\n' not in str(caught.value)
     assert not (folder / 'out').exists()
 
@@ -126,25 +127,29 @@ def test_messages_that_never_hold_all_legs(tmp_path) -> None:
     refused(tmp_path, replace(GOOD, lengths=lengths), sentence)
 
 
+def findings(folder, data: stewart.Data, robot: stewart.Robot = ROBOT) -> dict[str, Finding]:
+    outcome = run(
+        'identify',
+        'parallel',
+        [stewart.write_bag(folder / 'bag', data)],
+        config=stewart.write_config(folder / 'stewart.yaml', robot),
+    )
+    return {one.code: one for one in outcome.findings}
+
+
 def test_a_slightly_wrong_geometry_is_told_not_refused(tmp_path) -> None:
     other = stewart.Robot(platform=0.9 * ROBOT.platform)
-    text = identify(
-        bags=[stewart.write_bag(tmp_path / 'bag', GOOD)],
-        out=tmp_path / 'out',
-        config=stewart.write_config(tmp_path / 'other.yaml', other),
-    )
-    assert 'warning: the forces differ from the model by' in text
+    found = [one for one in findings(tmp_path, GOOD, other) if one.startswith('force_misfit')]
+    assert len(found) == 1
 
 
 def test_friction_that_changes_sign_gradually_is_named(tmp_path) -> None:
     how = stewart.Recording(rate=250.0, duration=8.5, sign_width=0.02)
     data = stewart.record(ROBOT, stewart.excitation(ROBOT), how)
-    text = identify(
-        bags=[stewart.write_bag(tmp_path / 'bag', data)],
-        out=tmp_path / 'out',
-        config=stewart.write_config(tmp_path / 'stewart.yaml', ROBOT),
-    )
-    assert 'with `sign_width: 0.02` under model: it would be' in text
+    found = findings(tmp_path, data)['force_misfit_sign_width']
+    assert (found.level, found.where) == ('warn', 'model.sign_width')
+    assert 'with `sign_width: 0.02` under model: it would be' in found.text
+    assert found.evidence > 1.1
 
 
 def test_a_clock_that_leaps(tmp_path) -> None:
@@ -154,9 +159,7 @@ def test_a_clock_that_leaps(tmp_path) -> None:
 
 
 def test_a_right_model_raises_no_doubt(tmp_path) -> None:
-    text = identify(
-        bags=[stewart.write_bag(tmp_path / 'bag', GOOD)],
-        out=tmp_path / 'out',
-        config=stewart.write_config(tmp_path / 'stewart.yaml', ROBOT),
-    )
-    assert 'warning' not in text
+    found = findings(tmp_path, GOOD).values()
+    reasons = {one.code for one in found if one.level in ('bad', 'warn')}
+    # Nothing of the recording or the model: 8.5 s are short, and nothing else judged them.
+    assert reasons == {'parameters_weak', 'not_validated'}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hexapod_cases import crooked, motion, palida
+from parallel_cases import crooked, motion, palida
 
 from veh_identification.signals import spectral_derivatives
 from veh_identification.systems.parallel.model.geometry import Hexapod

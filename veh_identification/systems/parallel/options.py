@@ -1,0 +1,124 @@
+"""Options of `veh-id identify parallel`, and what they come to with the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from veh_identification.errors import InputError, UsageError
+from veh_identification.systems.options import make_options, option
+from veh_identification.systems.parallel.configuration import Configuration
+from veh_identification.systems.parallel.estimation.likelihood import PENALTIES
+from veh_identification.systems.parallel.processing import METHODS
+from veh_identification.systems.parallel.recording.reader import TOPIC
+
+ESTIMATORS = ('maximum-likelihood', 'gauss-markov')
+#: Of an excitation that nobody has described.
+HARMONICS = 5
+
+
+@dataclass(frozen=True)
+class IdentifyOptions:
+    """What is not given comes from `identify:` of the configuration, then from the defaults."""
+
+    estimator: str | None = option(
+        None,
+        'maximum-likelihood (default) also estimates the cut-off; gauss-markov takes it as given',
+        choices=ESTIMATORS,
+    )
+    processing: str | None = option(
+        None,
+        'from leg lengths to the motion; default: frequency, the others are to be compared with',
+        choices=METHODS,
+    )
+    fundamental_hz: float | None = option(
+        None,
+        "fundamental; default: of the configuration's excitation, else found in the recording, Hz",
+        metavar='HZ',
+        minimum=0.0,
+    )
+    harmonics: int | None = option(
+        None,
+        "harmonics; default: of the configuration's excitation, else 5",
+        metavar='N',
+        minimum=0,
+    )
+    cutoff_hz: float | None = option(
+        None,
+        'cut-off, of which maximum-likelihood only starts; default: harmonics x fundamental, Hz',
+        metavar='HZ',
+        minimum=0.0,
+    )
+    skip_periods: int | None = option(
+        None, 'periods at the begin that are not used; default: 0', metavar='N', minimum=0
+    )
+    penalty: str | None = option(
+        None,
+        'charge for every spectral line that the cut-off passes; default: bic',
+        choices=PENALTIES,
+    )
+    topic: str | None = option(None, f'leg lengths and forces; default: {TOPIC}', metavar='TOPIC')
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an identification does, all sources taken together."""
+
+    estimator: str
+    processing: str
+    fundamental_hz: float | None  # None: found in the recording
+    harmonics: int
+    cutoff_hz: float | None  # None: harmonics times fundamental
+    skip_periods: int
+    penalty: str
+    topic: str
+    #: Where fundamental, harmonics and cut-off come from, for provenance.
+    origins: Mapping[str, str]
+
+
+def with_options(configuration: Configuration, options: IdentifyOptions | None) -> Configuration:
+    """The configuration with those entries of `identify:` replaced that were given."""
+    given = {} if options is None else vars(options)
+    typed = {name: value for name, value in given.items() if value is not None}
+    return replace(configuration, identify={**configuration.identify, **typed})
+
+
+def settings_of(configuration: Configuration) -> Settings:
+    """Everything decided: `identify:` of the configuration, its excitation, the defaults."""
+    try:
+        chosen = make_options(
+            IdentifyOptions, configuration.identify, f'{configuration.source}: identify'
+        )
+    except UsageError as error:
+        raise InputError(str(error)) from None
+    stored = configuration.excitation
+    fundamental, origin = _first(
+        (chosen.fundamental_hz, 'identify'),
+        (None if stored is None else stored.fundamental_hz, 'excitation'),
+        (None, 'found in the recording'),
+    )
+    harmonics, count_origin = _first(
+        (chosen.harmonics, 'identify'),
+        (None if stored is None else stored.harmonics, 'excitation'),
+        (HARMONICS, 'default'),
+    )
+    cutoff, cutoff_origin = _first(
+        (chosen.cutoff_hz, 'identify'), (None, 'harmonics and fundamental')
+    )
+    return Settings(
+        estimator=chosen.estimator or ESTIMATORS[0],
+        processing=chosen.processing or METHODS[0],
+        fundamental_hz=fundamental,
+        harmonics=harmonics,
+        cutoff_hz=cutoff,
+        skip_periods=chosen.skip_periods or 0,
+        penalty=chosen.penalty or PENALTIES[0],
+        topic=chosen.topic or TOPIC,
+        origins={'fundamental_hz': origin, 'harmonics': count_origin, 'cutoff_hz': cutoff_origin},
+    )
+
+
+def _first(*candidates: tuple[Any, str]) -> tuple[Any, str]:
+    """The first that is given, zero being none, with its origin; the last one in any case."""
+    return next((one for one in candidates if one[0]), candidates[-1])

@@ -1,0 +1,124 @@
+"""The parallel robot as a system: recordings in, outcome out (Abdellatif 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from veh_identification.findings import Finding
+from veh_identification.identification import IdentificationResult
+from veh_identification.results.identification import identification_outcome
+from veh_identification.results.outcome import Outcome
+from veh_identification.results.provenance import provenance
+from veh_identification.systems.base import System, Task, paths_of
+from veh_identification.systems.parallel import outcome as told
+from veh_identification.systems.parallel.configuration import (
+    DEFAULT,
+    Configuration,
+    load_configuration,
+)
+from veh_identification.systems.parallel.estimation.structure_selection import select_structure
+from veh_identification.systems.parallel.estimation.validation import validation_data
+from veh_identification.systems.parallel.glossary import GLOSSARY
+from veh_identification.systems.parallel.identify import estimate
+from veh_identification.systems.parallel.options import (
+    IdentifyOptions,
+    Settings,
+    settings_of,
+    with_options,
+)
+from veh_identification.systems.parallel.processing import measured_pose
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
+from veh_identification.systems.parallel.recording.reader import (
+    LegRecording,
+    periodic_record,
+    read_legs,
+)
+from veh_identification.types import Progress
+
+
+class ParallelRobot(System[Configuration, LegRecording]):
+    """A six-legged parallel robot that repeats an exciting motion."""
+
+    name: ClassVar[str] = 'parallel'
+    aliases: ClassVar[tuple[str, ...]] = ('hexapod',)
+    title: ClassVar[str] = 'parallel robot'
+    summary: ClassVar[str] = (
+        'six-legged parallel robots from periodic excitation (Abdellatif 2009)'
+    )
+    verbs: ClassVar[Mapping[str, type]] = {'identify': IdentifyOptions}
+    glossary: ClassVar[Mapping[str, str]] = GLOSSARY
+    node: ClassVar[str] = 'parallel_identification'
+    template: ClassVar[str] = DEFAULT
+
+    def configure(self, path: Path | None, options: Any = None) -> Configuration:
+        """The robot of a file, PaLiDA without one; options replace entries of `identify:`."""
+        made = with_options(load_configuration(path), options)
+        settings_of(made)  # refuses entries that cannot be
+        return made
+
+    def read(
+        self, bag: Path, config: Configuration, progress: Progress | None = None
+    ) -> LegRecording:
+        """Lengths and forces of the six legs."""
+        return read_legs(bag, settings_of(config).topic, progress)
+
+    def checks(self, recording: LegRecording, config: Configuration) -> list[Finding]:
+        """Whether the motion repeats, is complete, and can be made by the described robot."""
+        record = _averaged(recording, settings_of(config))
+        measured_pose(config.robot, record)
+        return list(record.findings)
+
+    def identify(self, task: Task[Configuration]) -> Outcome[IdentificationResult]:
+        """Parameters from the mean periods of one or several recordings."""
+        task = replace(task, config=with_options(task.config, task.options))
+        config, settings = task.config, settings_of(task.config)
+        model = config.model()
+        recordings = [self.series(one, task) for one in task.recordings]
+        records = [_averaged(one, settings) for one in recordings]
+        unseen = None if task.validation is None else self.series(task.validation, task)
+        data = None if unseen is None else validation_data(config.robot, unseen.legs)
+        made = estimate(model, records, settings)
+        lines = round(made.cutoff_hz / records[0].fundamental_hz)
+        structures = told.Structures(
+            *select_structure(config.robot, records, lines, config.structure)
+        )
+        validated = None if data is None else told.Validated.of(model, data, made.parameters)
+        result = replace(
+            made.result,
+            validation=None if validated is None else validated.found,
+            input=told.input_facts(config, settings, records, made, validated),
+            extra=told.extra_facts(structures, made.likelihood),
+        )
+        findings = [
+            *made.findings,
+            *(one for record in records for one in record.findings),
+            *structures.findings(),
+            *([] if validated is None else validated.findings()),
+        ]
+        return identification_outcome(
+            result,
+            title=self.title,
+            bags=paths_of(recordings),
+            validate=next(iter(paths_of([] if unseen is None else [unseen])), None),
+            findings=findings,
+            series=told.series(model, records, made, validated),
+            provenance=provenance(
+                'identify',
+                self.name,
+                task.arguments,
+                {'input': result.input, 'noise': result.noise, **result.extra},
+                told.origins(config, settings, records, made, dict(task.arguments)),
+            ),
+            glossary=self.glossary,
+            further=told.further(records, made, structures, validated),
+            inputs=task.inputs,
+        )
+
+
+def _averaged(recording: LegRecording, settings: Settings) -> PeriodicRecord:
+    return periodic_record(
+        recording.legs, settings.fundamental_hz, settings.harmonics, settings.skip_periods
+    )
