@@ -206,7 +206,9 @@ def _row(
         return ParameterRow(name, unit, prior, value, std, 'impossible', 'cannot exist', truth)
     if not np.isfinite(value):
         return ParameterRow(name, unit, prior, value, std, 'none', '', truth)
-    if std < 0.1 * abs(value) or not np.isfinite(std):
+    if not np.isfinite(std):
+        return ParameterRow(name, unit, prior, value, std, 'given', 'not estimated', truth)
+    if std < 0.1 * abs(value):
         return ParameterRow(name, unit, prior, value, std, 'well', '', truth)
     zero = 'not told from zero; ' if abs(value) < 2.0 * std else ''
     if largest[1] != name and std < SMALL_SHARE * largest[0]:

@@ -61,8 +61,8 @@ def run(
         raise UsageError(f'{what} takes one recording, found {len(recordings)}')
     path = find_config(config) if isinstance(config, (str, Path)) else None
     arguments = (
-        *(('bag', one) for one in recordings),
-        ('validate', validate),
+        *(('bag', getattr(one, 'source', one)) for one in recordings),
+        ('validate', getattr(validate, 'source', validate)),
         ('config', path),
         *((options or {}).items()),
         ('out', out),

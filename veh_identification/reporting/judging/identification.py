@@ -52,7 +52,7 @@ def _impossible(content: IdentificationContent) -> list[Finding]:
 
 def cards(content: IdentificationContent) -> tuple[Card, ...]:
     """Figures for the first screen."""
-    rows = content.parameters
+    rows = [row for row in content.parameters if row.flag != 'given']
     well = sum(row.flag == 'well' for row in rows)
     small = sum(row.flag == 'small' for row in rows)
     weak = len(rows) - well - small
@@ -93,7 +93,7 @@ def _condition_level(value: float) -> Level:
 
 
 def _identified(content: IdentificationContent) -> list[Finding]:
-    rows = content.parameters
+    rows = [row for row in content.parameters if row.flag != 'given']
     well = [row for row in rows if row.flag == 'well']
     text = (
         f'{len(well)} of {len(rows)} parameters have a standard deviation below 10 % of their '

@@ -26,6 +26,7 @@ FLAGS: dict[str, tuple[str, Level]] = {
     'weak': ('weak', 'warn'),
     'none': ('not identified', 'bad'),
     'impossible': ('impossible', 'bad'),
+    'given': ('given', 'note'),
 }
 
 
@@ -81,8 +82,8 @@ def _parameters(content: IdentificationContent) -> Section:
         'well: sigma below 10 % of the value. small value: above 10 %, but sigma is below 1 % of '
         'the largest value with the same unit, so that the percentage says little (a product of '
         'inertia near zero can be known very well and still have 100 %). weak: the recording says '
-        'little about it. Of a robot, values are compared within their link. Click a heading to '
-        'sort.'
+        'little about it. given: chosen, not estimated. Of a robot, values are compared within '
+        'their link. Click a heading to sort.'
     )
     return Section(
         'parameters',
@@ -93,7 +94,7 @@ def _parameters(content: IdentificationContent) -> Section:
 
 def _parameter_cells(row: ParameterRow, truth: bool, remarks: bool) -> tuple[Cell, ...]:
     text, level = FLAGS[row.flag]
-    order = {'well': 0.0, 'small': 1.0, 'weak': 2.0, 'none': 3.0}[row.flag]
+    order = float(list(FLAGS).index(row.flag))
     cells = [
         Cell(row.name),
         Cell(unit(row.unit)),
