@@ -34,7 +34,6 @@ from veh_identification.systems.car.configuration import (
     parse_configuration,
 )
 from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording.axle_tables import read_axle_tables
 from veh_identification.systems.car.recording.reader import read_recording
 
 DURATION = 4.0
@@ -52,12 +51,11 @@ CUTOFFS = {
 def configuration() -> CarConfiguration:
     """The shipped car with its IMU turned and all sensors off the origin."""
     car = car_scenarios.default_configuration()
-    turned = Rotation.from_euler('xyz', [0.02, -0.03, 0.5]).as_matrix()
     imu = replace(
         car.sensors.imu,
         position=(1.3, 0.2, 0.4),
         pose_given=True,
-        rotation=tuple(tuple(float(v) for v in row) for row in turned),
+        rpy=(0.02, -0.03, 0.5),
     )
     speed = replace(car.sensors.speed, position=(3.0, 0.3, -0.1))
     return replace(car, sensors=replace(car.sensors, imu=imu, speed=speed))
@@ -212,10 +210,10 @@ def test_interpolation_between_samples() -> None:
 def test_axle_tables_describe_the_axles(
     configuration: CarConfiguration, record: CarRecord
 ) -> None:
-    tables = read_axle_tables(axle_tables(record.vehicle), 'truth')
+    told = parse_configuration({'axle_kinematics': axle_tables(record.vehicle)})
     names, positions, _ = truth_joints(record)
     at = {name: positions[:, k] for k, name in enumerate(names)}
-    for (quantity, corner), table in tables.items():
+    for (quantity, corner), table in told.axle_tables.items():
         rest = {
             'half_track': configuration.geometry.half_track,
             'camber': (0.0,) * 4,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -61,6 +61,8 @@ def entry_of(data: Any, file: str = '') -> Entry:
 
 def merged(base: Entry, change: Entry) -> Entry:
     """`base` with the entries of `change`: mappings are joined, anything else is replaced."""
+    if base.is_mapping and change.content is None:  # a section without entries changes nothing
+        return base
     if not (base.is_mapping and change.is_mapping):
         return change
     content = dict(base.content)
@@ -148,3 +150,18 @@ class Document:
         """The document with other values on top, which `source` (the options) gives."""
         root = self.root if self.root.content is not None else replace(self.root, content={})
         return replace(self, root=merged(root, entry_of(data, source)))
+
+    def filled(self, defaults: Entry) -> Document:
+        """The document with the entries of `defaults` where it has none."""
+        return replace(self, root=merged(defaults, self.root))
+
+    def leaves(self) -> Iterator[tuple[EntryPath, Entry]]:
+        """Entries that are no mappings, with their paths."""
+        stack: list[tuple[EntryPath, Entry]] = [((), self.root)]
+        while stack:
+            path, entry = stack.pop()
+            if entry.is_mapping:
+                below = [((*path, key), child) for key, child in entry.content.items()]
+                stack.extend(reversed(below))
+            else:
+                yield path, entry

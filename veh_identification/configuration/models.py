@@ -45,6 +45,12 @@ def entry(default: Any = dataclasses.MISSING, description: str = '') -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def internal(default: Any) -> Any:
+    """A field of a model that is no entry: the program sets it, a file must not."""
+    metadata = {'internal': True, 'json_schema_extra': {'x-internal': True}}
+    return dataclasses.field(default=default, metadata=metadata, repr=False, compare=False)
+
+
 class Model:
     """Base of the frozen data classes that declare a part of a file; unknown entries are refused.
 
@@ -67,13 +73,18 @@ class Model:
         """The fields' checks, behind `prepared` and without empty entries."""
         from pydantic_core import PydanticCustomError, core_schema
 
-        names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+        names = [field.name for field in fields if 'internal' not in field.metadata]
+        names += cls.other_entries
+        ours = {field.name for field in fields} - set(names)
 
         def check(data: Any, inner: Callable[[Any], Any], info: Any) -> Any:
             data = {} if data is None else data
             if isinstance(data, Mapping):
                 if info.context is not None:
-                    info.context[id(data)] = [*names, *cls.other_entries]
+                    info.context[id(data)] = names
+                if ours & set(data):
+                    raise ValueError(f'{min(ours & set(data))}: {unknown_text("", names)}')
                 data = {k: v for k, v in data.items() if v is not None or k not in names}
             try:
                 return inner(cls.prepared(data))
@@ -158,9 +169,10 @@ def _existing(location: EntryPath, data: Any) -> tuple[EntryPath, Any]:
 
 def unknown_text(name: str, known: Mapping[str, Any] | list[str] | tuple[str, ...]) -> str:
     """What to say about a name that nobody knows: the nearest of the known ones, or all."""
-    near = difflib.get_close_matches(name.lower(), list(known), 1, 0.7)
+    spelt = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), list(spelt), 1, 0.7)
     if near:
-        return f'is not known; did you mean {near[0]!r}?'
+        return f'is not known; did you mean {spelt[near[0]]!r}?'
     return f'is not known; there are: {", ".join(known)}' if known else 'is not known'
 
 

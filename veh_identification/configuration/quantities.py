@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 
 import numpy as np
@@ -165,6 +165,11 @@ class Components(Checked):
     #: Whether names may be left out (zero then).
     zeros: bool = False
 
+    def read(self, value: object) -> tuple[float, ...]:
+        """The numbers, or a QuantityError about the first that is none."""
+        listed: Any = self.listed(value)
+        return tuple(self.item.read(one) for one in listed)
+
     def listed(self, value: object) -> object:
         """The list in order of a mapping by names, and the right number of items."""
         names = self.names
@@ -263,6 +268,34 @@ def _is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
 
 def _plain(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+@dataclass(frozen=True)
+class Entries(Checked):
+    """Makes a mapping a field: the entries of a model that have a value, by their names."""
+
+    model: type[Any]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """The model's check, and then the mapping."""
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(
+            _given, handler.generate_schema(self.model)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """That of the model."""
+        return handler(schema)
+
+
+def _given(entries: Any) -> dict[str, Any]:
+    values = {field.name: getattr(entries, field.name) for field in fields(entries)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -401,7 +434,4 @@ Flag = Annotated[bool, TrueOrFalse()]
 
 Vector = tuple[float, float, float]
 Position = Annotated[Vector, Components(Quantity(LENGTH), ('x', 'y', 'z'), zeros=True)]
-UnitQuaternion = Annotated[
-    tuple[float, float, float, float], Components(Quantity(NUMBER), ('x', 'y', 'z', 'w'))
-]
 RollPitchYaw = Annotated[Vector, Components(Quantity(ANGLE), ('roll', 'pitch', 'yaw'))]

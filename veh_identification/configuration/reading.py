@@ -35,6 +35,9 @@ _TAG = 'tag:yaml.org,2002:'
 _BOOLEANS = {'yes': True, 'no': False, 'true': True, 'false': False, 'on': True, 'off': False}
 
 
+Each = Callable[[Document], Document]
+
+
 def read(path: Path | str, find_base: Callable[[str], Path] | None = None) -> Document:
     """The document of a YAML file, or a ConfigurationError with every fault of the reading.
 
@@ -49,18 +52,25 @@ def parse(text: str, source: str) -> Document:
     return _parse(text, source).refuse_faults()
 
 
-def read_all(path: Path | str, find_base: Callable[[str], Path] | None = None) -> Document:
-    """As `read`, but the faults stand in the document, to be listed with those of a model."""
-    return _with_bases(Path(path), find_base, ())
+def read_all(
+    path: Path | str,
+    find_base: Callable[[str], Path] | None = None,
+    each: Each = lambda document: document,
+) -> Document:
+    """As `read`, but the faults stand in the document, to be listed with those of a model.
+
+    `each` brings a file to its newest form, before it is joined with its base.
+    """
+    return _with_bases(Path(path), find_base, each, ())
 
 
 def _with_bases(
-    path: Path, find_base: Callable[[str], Path] | None, above: tuple[Path, ...]
+    path: Path, find_base: Callable[[str], Path] | None, each: Each, above: tuple[Path, ...]
 ) -> Document:
     text, reason = _text(path)
     if reason:
         return Document(str(path), Entry(None), (Fault(str(path), 0, (), reason),))
-    document = _parse(text, str(path))
+    document = each(_parse(text, str(path)))
     name = document.root.child('base')
     if find_base is None or name is None:
         return document
@@ -83,7 +93,7 @@ def _with_bases(
     if fault:
         faults = (*document.faults, Fault(str(path), name.line, ('base',), fault))
         return replace(document, faults=faults)
-    below = _with_bases(base, find_base, chain)
+    below = _with_bases(base, find_base, each, chain)
     return replace(
         document,
         root=merged(below.root, document.root),

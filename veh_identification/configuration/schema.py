@@ -37,7 +37,12 @@ def _described(part: Any) -> Any:
         return [_described(item) for item in part]
     if not isinstance(part, dict):
         return part
-    result = {k: _described(v) for k, v in part.items() if k != 'title' or isinstance(v, dict)}
+    result = {
+        key: _described(value)
+        for key, value in part.items()
+        if not (key == 'title' and isinstance(value, str))  # there may be an entry of that name
+        and not (isinstance(value, dict) and value.get('x-internal') is True)
+    }
     kinds = [kind for kind in result.get('anyOf', ()) if kind != {'type': 'null'}]
     if len(kinds) == 1:  # an entry that may be left out: the description belongs to the entry
         inner = dict(kinds[0])

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 import yaml
 
 from veh_identification.configuration.faults import EntryPath
-from veh_identification.configuration.quantities import Components, Quantity, Table
+from veh_identification.configuration.quantities import Components, Entries, Quantity, Table
 
 WIDTH = 99
 _INDENT = '  '
@@ -42,7 +42,8 @@ def to_yaml(
 def plain(content: Any) -> Any:
     """Dictionaries, lists and scalars of a model."""
     if dataclasses.is_dataclass(content) and not isinstance(content, type):
-        return {f.name: plain(getattr(content, f.name)) for f in dataclasses.fields(content)}
+        fields = [f for f in dataclasses.fields(content) if 'internal' not in f.metadata]
+        return {field.name: plain(getattr(content, field.name)) for field in fields}
     if isinstance(content, Mapping):
         return {str(key): plain(value) for key, value in content.items()}
     if isinstance(content, (list, tuple)):
@@ -85,6 +86,9 @@ def _model(hint: Any) -> type[Any] | None:
     """The model of a field: itself, or that of its items."""
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return hint
+    for mark in getattr(hint, '__metadata__', ()):
+        if isinstance(mark, Entries):
+            return mark.model
     return next((found for part in get_args(hint) if (found := _model(part))), None)
 
 

@@ -1,4 +1,4 @@
-"""metadata.yaml as rosbag2 writes it: plain YAML without comments, by libyaml where it is there."""
+"""metadata.yaml as rosbag2 writes it: plain YAML without comments, by libyaml where it is."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from veh_identification.simulation.car.axle import BETA, QUANTITIES, TERMS, axle_values
 from veh_identification.simulation.car.manoeuvres import DRIVELINE, Manoeuvre
@@ -94,16 +93,15 @@ def configuration_of(
     """The mapping of a YAML file (`--config`) that describes this car and its sensors."""
     geometry, poses = vehicle.geometry, configuration.sensors
     described: dict[str, Any] = {}
-    for name in poses.__dataclass_fields__:
-        one, instrument = getattr(poses, name), getattr(sensors, name)
+    for name, one in poses.of_identification().items():
+        instrument = getattr(sensors, name)
         described[name] = {'noise': list(instrument.noise), 'offset': list(instrument.offset)}
         if one.delay:
             described[name]['delay'] = one.delay
         if one.bandwidth_hz > 0.0:
             described[name].update(bandwidth_hz=one.bandwidth_hz, order=one.order)
         if name in ('imu', 'speed'):
-            rotation = Rotation.from_matrix(one.matrix).as_euler('xyz')
-            described[name].update(position=list(one.position), rpy=rotation.tolist())
+            described[name].update(position=list(one.position), rpy=list(one.rpy))
     return {
         'name': configuration.name,
         'geometry': {

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veh_identification.systems.car.description.road import RoadMap, Waves
 from veh_identification.systems.vehicle.configuration import Configuration
-from veh_identification.systems.vehicle.model.road import RoadMap, Waves
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
 from veh_identification.types import Array, Progress
 

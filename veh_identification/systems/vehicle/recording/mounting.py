@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from veh_identification.fusion.frames import FrameError, StaticFrames, Transform
-from veh_identification.fusion.rotation import to_rpy
-from veh_identification.runtime.share import share_directory
+from veh_identification.configuration.document import Document
+from veh_identification.findings import Finding
+from veh_identification.runtime.transforms import StaticFrames
+from veh_identification.systems.car.description.files import packaged
 from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.types import Vector
 
 BASE = 'base_link'
 #: Further than this from base_link no sensor of a car sits [m].
@@ -32,91 +33,76 @@ ALL_GIVEN = GivenPoses(frozenset({'imu', 'gps'}))
 def given_poses(path: Path | str | None) -> GivenPoses:
     """Where a configuration, which loads without error, gives the poses of its sensors.
 
-    What it takes over from a packaged file by `base` belongs to another car, so it is a default.
+    What it takes over from a packaged file belongs to another car, so it is a default.
     """
-    shipped = share_directory() / 'config'
-    file = shipped / 'buggy.yaml' if path is None else Path(path)
-    own, packaged = _poses(file), set[str]()
-    base = _base(file, shipped)
-    while base is not None:
-        (packaged if base.parent.resolve() == shipped.resolve() else own).update(_poses(base))
-        base = _base(base, shipped)
-    return GivenPoses(frozenset(own), frozenset(packaged - own))
+    document: Document = load(path).document
+    shipped = packaged('').resolve()
+    own, example = set[str](), set[str]()
+    for name in ('imu', 'gps'):
+        for key in ('position', 'rpy', 'quaternion'):
+            entry = document.find(('sensors', name, key))
+            if entry is not None:
+                foreign = Path(entry.file).parent.resolve() == shipped
+                mine = entry.file == document.files[0] or not foreign
+                (own if mine else example).add(name)
+    return GivenPoses(frozenset(own), frozenset(example - own))
 
 
-def _base(file: Path, shipped: Path) -> Path | None:
-    """The file that a file changes, beside it or packaged."""
-    name = _read(file).get('base')
-    if name is None:
-        return None
-    beside = file.parent / str(name)
-    return beside if beside.exists() else shipped / beside.name
+@dataclass(frozen=True)
+class Mounting:
+    """The car with the poses of its sensors, and where each of them came from."""
 
-
-def _read(file: Path) -> dict[str, Any]:
-    data: Any = yaml.safe_load(file.read_text(encoding='utf-8'))
-    return data if isinstance(data, dict) else {}
-
-
-def _poses(file: Path) -> set[str]:
-    sensors = _read(file).get('sensors')
-    if not isinstance(sensors, dict):
-        return set()
-    return {
-        name
-        for name in ('imu', 'gps')
-        if isinstance(sensors.get(name), dict) and {'position', 'rpy'} & set(sensors[name])
-    }
-
-
-def add_transforms(frames: StaticFrames, message: Any) -> list[str]:
-    """Take a TFMessage of /tf_static; sentences about transforms that are none."""
-    problems = []
-    for item in message.transforms:
-        t, q = item.transform.translation, item.transform.rotation
-        try:
-            frames.set(
-                item.header.frame_id,
-                item.child_frame_id,
-                Transform((t.x, t.y, t.z), (q.x, q.y, q.z, q.w)),
-            )
-        except FrameError as error:
-            problems.append(f'/tf_static: {error}; it is ignored')
-    return problems
+    car: Configuration
+    findings: tuple[Finding, ...]
+    sources: Mapping[str, str]  # by sensor: imu, gps
 
 
 def mounted(
-    car: Configuration, given: GivenPoses, frames: StaticFrames, frame_ids: dict[str, str]
-) -> tuple[Configuration, list[str]]:
-    """The car with sensor poses of /tf_static where the configuration gives none, and notes."""
-    notes = []
+    car: Configuration, given: GivenPoses, frames: StaticFrames, frame_ids: Mapping[str, str]
+) -> Mounting:
+    """The car with sensor poses of /tf_static where the configuration gives none."""
+    findings: list[Finding] = []
+    sources: dict[str, str] = {}
     sensors = car.sensors
     for name in ('imu', 'gps'):
         frame = frame_ids.get(name, '')
+        sources[name] = 'configuration'
         if name in given.own:
             continue
         if not frame or not frames.connected(BASE, frame):
-            if name in given.packaged:
-                continue
-            notes.append(
-                f'{name}: neither the configuration nor /tf_static says where '
-                f'{frame or "it"} sits: taken at {getattr(sensors, name).position}'
-            )
+            sources[name] = 'packaged configuration that this one builds on'
+            if name not in given.packaged:
+                sources[name] = 'nowhere given: default of the program'
+                findings.append(_unknown(name, frame, getattr(sensors, name).position))
             continue
         pose = frames.lookup(BASE, frame)
         if max(abs(x) for x in pose.translation) > FARTHEST:
-            notes.append(
-                f'/tf_static puts {frame} at {pose.translation} in {BASE}, which is no '
-                'place on a car: the configuration is used'
-            )
+            findings.append(_no_place(name, frame, pose.translation))
             continue
+        sources[name] = f'/tf_static ({frame})'
         rounded = ', '.join(f'{x:.3g}' for x in pose.translation)
-        notes.append(f'{name}: mounted at ({rounded}) m by /tf_static ({frame})')
+        text = f'{name}: mounted at ({rounded}) m by /tf_static ({frame})'
+        findings.append(Finding('note', 'mounted_by_transform', text, f'/tf_static, {frame}'))
         if name == 'imu':
             sensors = replace(
-                sensors,
-                imu=replace(sensors.imu, position=pose.translation, rpy=to_rpy(pose.rotation)),
+                sensors, imu=replace(sensors.imu, position=pose.translation, rpy=pose.rpy)
             )
         else:
             sensors = replace(sensors, gps=replace(sensors.gps, position=pose.translation))
-    return replace(car, sensors=sensors), notes
+    return Mounting(replace(car, sensors=sensors), tuple(findings), sources)
+
+
+def _unknown(name: str, frame: str, position: Vector) -> Finding:
+    text = (
+        f'{name}: neither the configuration nor /tf_static says where {frame or "it"} sits: '
+        f'taken at {position}'
+    )
+    return Finding('warn', 'mounting_unknown', text, f'configuration, sensors.{name}.position')
+
+
+def _no_place(name: str, frame: str, place: Vector) -> Finding:
+    text = (
+        f'/tf_static puts {frame} at {place} in {BASE}, which is no place on a car: the '
+        'configuration is used'
+    )
+    return Finding('warn', 'mounting_impossible', text, f'/tf_static, {frame}')
