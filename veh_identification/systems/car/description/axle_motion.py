@@ -20,35 +20,52 @@ _STEP = 2e-3
 
 
 @dataclass(frozen=True)
+class Standing:
+    """What a wheel carries at rest."""
+
+    spring_load: float  # weight of the body on this wheel [N]
+    tyre_load: float  # and of all that is below the spring [N]
+    radius: float  # height of the wheel centre [m]
+
+
+@dataclass(frozen=True)
 class MotionRatio:
     """Compression c of the spring over the travel q of the wheel at design height."""
 
     slope: float  # dc/dq
     curvature: float  # d2c/dq2 [1/m]
+    camber: float  # change of camber over travel [rad/m]
 
-    def wheel_rate(self, stiffness: float, load: float) -> float:
-        """Stiffness at the wheel of a spring that carries the wheel's load [N].
+    def wheel_rate(self, stiffness: float, at_rest: Standing) -> float:
+        """Stiffness at the wheel, load over travel, of a spring of the given stiffness.
 
         The force at the wheel is the spring's times dc/dq: of its derivative one part is the
-        spring's stiffness, the other the change of the ratio under the load.
+        spring's stiffness, another the change of the ratio under the load. A wheel that leans
+        over puts its load beside the centre, and the moment helps the travel.
         """
-        return stiffness * self.slope**2 + load / self.slope * self.curvature
+        return stiffness * self.slope**2 + self._of_load(at_rest)
 
-    def spring_rate(self, stiffness: float, load: float) -> float:
+    def spring_rate(self, stiffness: float, at_rest: Standing) -> float:
         """Inverse of `wheel_rate`."""
-        return (stiffness - load / self.slope * self.curvature) / self.slope**2
+        return (stiffness - self._of_load(at_rest)) / self.slope**2
+
+    def _of_load(self, at_rest: Standing) -> float:
+        lean = at_rest.tyre_load * at_rest.radius * self.camber**2
+        return at_rest.spring_load / self.slope * self.curvature - lean
 
 
 def motion_ratio(axle: Axle) -> MotionRatio:
     """The motion ratio of the left wheel of an axle."""
     low, middle, high = (_stroke(axle, travel) for travel in (-_STEP, 0.0, _STEP))
+    lean = [_hub(axle, travel)[1][0] for travel in (-_STEP, _STEP)]
     slope = float(-(high - low) / (2.0 * _STEP))
     if not slope > 0.05:
         raise ModelError(
             f'the hardpoints shorten the spring by {slope:.3g} of the wheel travel only: '
             'spring_top or spring_share is wrong'
         )
-    return MotionRatio(slope, float(-(high - 2.0 * middle + low) / _STEP**2))
+    curvature = float(-(high - 2.0 * middle + low) / _STEP**2)
+    return MotionRatio(slope, curvature, float(lean[1] - lean[0]) / (2.0 * _STEP))
 
 
 def _stroke(axle: Axle, travel: float) -> float:

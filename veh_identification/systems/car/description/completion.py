@@ -60,7 +60,7 @@ _WITH_MASS = (
     *('tyre.stiffness', 'tyre.damping', 'tyre.slow_damping'),
 )
 #: Which parameters follow from which entries.
-_FROM_PARTS: Mapping[str, tuple[str, ...]] = {
+FROM_PARTS: Mapping[str, tuple[str, ...]] = {
     'chassis.mass': CHASSIS,
     'hub.mass': ('M1', 'M2', 'M3', 'M4'),
     'suspension.front.stiffness': ('k1', 'k2'),
@@ -76,13 +76,13 @@ _FROM_PARTS: Mapping[str, tuple[str, ...]] = {
 def for_identification(document: Document) -> CarDescription:
     """The description with parameters at the origin also where the file gives parts."""
     found = make_description(document)
-    given = [part for part in _FROM_PARTS if document.find(_path(part)) is not None]
+    given = [part for part in FROM_PARTS if document.find(_path(part)) is not None]
     if not given:
         return found
     values, provenance = dict(found.a_priori), dict[str, str]()
     amount = parameters_of(found)
     for part in given:
-        for name in _FROM_PARTS[part]:
+        for name in FROM_PARTS[part]:
             if not _nearer(document, ('a_priori', name), _path(part)):
                 values[name] = amount[name]
                 provenance[f'a_priori.{name}'] = f'{part} and the parts beside it'

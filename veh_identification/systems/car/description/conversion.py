@@ -19,7 +19,11 @@ from veh_identification.multibody.inertia import (
     consistency_violation,
     from_centre_of_mass,
 )
-from veh_identification.systems.car.description.axle_motion import MotionRatio, motion_ratio
+from veh_identification.systems.car.description.axle_motion import (
+    MotionRatio,
+    Standing,
+    motion_ratio,
+)
 from veh_identification.systems.car.description.model import CarDescription
 from veh_identification.systems.car.description.parts import Axle
 from veh_identification.systems.car.parameters import CORNERS
@@ -73,24 +77,32 @@ def unsprung(car: CarDescription) -> float:
     return car.hub.mass + (car.wishbone.lower_mass + car.wishbone.upper_mass) / 3.0
 
 
-def wheel_loads(car: CarDescription, body: Array) -> dict[str, float]:
-    """What one spring of each axle carries at rest [N]; `body` are the parameters (10)."""
+def standing(car: CarDescription, body: Array, below: float) -> dict[str, Standing]:
+    """What a wheel of each axle carries at rest.
+
+    `body` are the parameters (10) of all that the springs carry, `below` is the mass between
+    spring and wheel.
+    """
     weight = float(body[0]) * car.gravity
     front = float(body[1]) * car.gravity / car.geometry.wheelbase
-    return {'front': 0.5 * front, 'rear': 0.5 * (weight - front)}
+    more = (below + car.wheel.mass) * car.gravity
+    return {
+        name: Standing(0.5 * load, 0.5 * load + more, car.geometry.wheel_radius)
+        for name, load in (('front', front), ('rear', weight - front))
+    }
 
 
 def parameters_of(car: CarDescription) -> dict[str, float]:
     """The parameters of the contract that the parts amount to (friction and off are unknown)."""
     body = sprung(car)
     values = {name: float(value) for name, value in zip(CHASSIS, body, strict=True)}
-    loads = wheel_loads(car, body)
+    at_rest = standing(car, body, unsprung(car))
     for name, bar, numbers in (('front', 'karf', (1, 2)), ('rear', 'karr', (3, 4))):
         axle: Axle = getattr(car.suspension, name)
         ratio = motion_ratio(axle)
         values[bar] = axle.antiroll * ratio.slope**2
         for number in numbers:
-            values[f'k{number}'] = ratio.wheel_rate(axle.stiffness, loads[name])
+            values[f'k{number}'] = ratio.wheel_rate(axle.stiffness, at_rest[name])
             values[f'h{number}'] = axle.damping * ratio.slope**2
     values |= {f'M{number}': unsprung(car) for number in range(1, 5)}
     return {**values, 'Cx': car.air.drag}
@@ -114,12 +126,13 @@ def parts_of(given: Mapping[str, float], car: CarDescription) -> dict[str, Part]
     body = sprung(car)
     if 'chassis.mass' in found:
         body = np.array([given.get(name, body[k]) for k, name in enumerate(CHASSIS)])
-    loads = wheel_loads(car, body)
+    masses = [given[f'M{number}'] for number in range(1, 5) if f'M{number}' in given]
+    below = float(np.mean(masses)) if masses else unsprung(car)
+    at_rest = standing(car, body, below)
     for name, bar, numbers in (('front', 'karf', (1, 2)), ('rear', 'karr', (3, 4))):
         ratio = motion_ratio(getattr(car.suspension, name))
-        found |= _axle(given, name, bar, numbers, ratio, loads[name])
-    masses = [given[f'M{number}'] for number in range(1, 5) if f'M{number}' in given]
-    hub = float(np.mean(masses)) - unsprung(car) + car.hub.mass if masses else 0.0
+        found |= _axle(given, name, bar, numbers, ratio, at_rest[name])
+    hub = below - unsprung(car) + car.hub.mass if masses else 0.0
     if hub > 0.0:
         found['hub.mass'] = Part(hub, 'mean of a_priori.M1 to M4, less a third of the wishbones')
     if given.get('Cx', -1.0) >= 0.0:
@@ -158,7 +171,7 @@ def _axle(
     bar: str,
     numbers: tuple[int, int],
     ratio: MotionRatio,
-    load: float,
+    at_rest: Standing,
 ) -> dict[str, Part]:
     """Spring, damper and bar of an axle, from the wheels' by the motion ratio."""
     over = f'over the square of the motion ratio {ratio.slope:.3f}'
@@ -171,7 +184,7 @@ def _axle(
 
     left, right = numbers
     k, h = mean('k'), mean('h')
-    if k is not None and (spring := ratio.spring_rate(k, load)) > 0.0:
+    if k is not None and (spring := ratio.spring_rate(k, at_rest)) > 0.0:
         text = f'the mean of a_priori.k{left} and k{right}, {over}'
         found[f'suspension.{name}.stiffness'] = Part(spring, text)
     if h is not None and h > 0.0:
