@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from veh_identification.errors import EstimationError, UsageError
 from veh_identification.identification.gauss_markov import whitening
 from veh_identification.identification.trajectory import FourierTrajectory, MotionLimits
-from veh_identification.types import Array
+from veh_identification.types import Array, Progress
 
 Regressor = Callable[[Array, Array, Array], Array]
 Constraint = Callable[[Array, Array, Array], Array]
@@ -28,6 +28,8 @@ CRITERIA = ('condition', 'd_optimal')
 # Points per shortest wavelength: on such a grid a trigonometric polynomial hides at most
 # 1 - cos(pi / 64) = 0.12 % of its maximum.
 DENSE = 64
+# The same of the grid on which the optimiser keeps the limits: at most 1 - cos(pi / 8) = 7.6 %.
+COARSE = 8
 
 
 @dataclass(frozen=True)
@@ -143,22 +145,6 @@ class DesignProblem:
         return trajectory.scaled(lower, home)
 
 
-__all__ = [
-    'CRITERIA',
-    'DENSE',
-    'Constraint',
-    'DesignProblem',
-    'ExcitationDesign',
-    'MotionLimits',
-    'Regressor',
-    'design_excitation',
-    'random_trajectory',
-]
-# Points per shortest wavelength: on such a grid a trigonometric polynomial hides at most
-# 1 - cos(pi / 8) = 7.6 % of its maximum from the optimiser.
-COARSE = 8
-
-
 @dataclass(frozen=True)
 class ExcitationDesign:
     """Result of a design: the best feasible trajectory of all starts."""
@@ -214,6 +200,7 @@ class _Search:
     fundamental_hz: float
     evaluations_left: int
     deadline: float
+    report: Callable[[int], None] | None = None  # called with the number of iterations
     best_cost: float = np.inf
     best: FourierTrajectory | None = None
     history: list[float] = field(default_factory=list)
@@ -252,6 +239,8 @@ class _Search:
         if cost < self.best_cost:
             self.best_cost, self.best = cost, candidate
         self.history.append(self.best_cost)
+        if self.report is not None:
+            self.report(len(self.history))
 
     def constraint_values(self, z: Array) -> Array:
         trajectory = self.trajectory(z)
@@ -283,6 +272,11 @@ class _Search:
         return 'iterations' if result.nit >= iterations else 'converged'
 
 
+def _part(progress: Progress, index: int, starts: int, iterations: int) -> Callable[[int], None]:
+    """Progress of one start of several."""
+    return lambda done: progress(index * iterations + min(done, iterations), starts * iterations)
+
+
 def design_excitation(
     problem: DesignProblem,
     fundamental_hz: float | Sequence[float],
@@ -292,6 +286,7 @@ def design_excitation(
     max_iterations: int = 60,
     max_evaluations: int = 20_000,
     time_limit: float | None = None,
+    progress: Progress | None = None,
 ) -> ExcitationDesign:
     """Best of several optimised random starts.
 
@@ -311,7 +306,8 @@ def design_excitation(
         # Each start has its own stream: a larger `starts` only adds candidates.
         rng = np.random.default_rng([seed, index])
         share = (max_evaluations - used) // (starts - index)
-        search = _Search(problem, tries[index % len(tries)], share, deadline)
+        report = None if progress is None else _part(progress, index, starts, max_iterations)
+        search = _Search(problem, tries[index % len(tries)], share, deadline, report)
         first = random_trajectory(problem, search.fundamental_hz, rng)
         stopped = search.run(first, max_iterations)
         used += search.evaluations

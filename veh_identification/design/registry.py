@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from difflib import get_close_matches
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from veh_identification.errors import UsageError
-from veh_identification.systems.registry import Entry
+from veh_identification.systems.registry import Entry, chosen, instance
 
 if TYPE_CHECKING:
     from veh_identification.design.base import Design
@@ -36,20 +32,12 @@ DESIGNS: tuple[Entry, ...] = (
 )
 
 
-def find(name: str) -> Design:
+def entries() -> list[Entry]:
+    """All designs."""
+    return list(DESIGNS)
+
+
+def find(name: str) -> Design[Any, Any]:
     """The design of a name or of one of its aliases."""
-    for one in DESIGNS:
-        if name in (one.name, *one.aliases):
-            return load(one)
-    names = [name for one in DESIGNS for name in (one.name, *one.aliases)]
-    near = get_close_matches(name, names, 1)
-    hint = f'did you mean {near[0]!r}?' if near else f'it knows: {", ".join(names)}'
-    raise UsageError(f'design does not know {name!r}; {hint}')
-
-
-@lru_cache(maxsize=32)
-def load(entry: Entry) -> Design:
-    """The design of an entry."""
-    module, _, name = entry.place.partition(':')
-    made: Design = getattr(importlib.import_module(module), name)()
+    made: Design[Any, Any] = instance(chosen('design', name, DESIGNS))
     return made

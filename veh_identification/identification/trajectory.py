@@ -165,13 +165,17 @@ class FourierTrajectory(Model):
             raise ValueError(f"expected kind: 'fourier', found {shown(data['kind'])}")
         return {key: value for key, value in data.items() if key != 'kind'}
 
+    def to_text(self, ending: str) -> str:
+        """YAML for a file .yaml or .yml, JSON for any other."""
+        data = self.to_dict()
+        if ending in ('.yaml', '.yml'):
+            return to_yaml(data, type(self))
+        return json.dumps(data, indent=2) + '\n'
+
     def save(self, path: str | Path) -> None:
         """Write YAML (.yaml, .yml) or JSON, whole or not at all."""
         target = Path(path)
-        plain = target.suffix in ('.yaml', '.yml')
-        data = self.to_dict()
-        text = to_yaml(data, type(self)) if plain else json.dumps(data, indent=2) + '\n'
-        write_text(target, text)
+        write_text(target, self.to_text(target.suffix))
 
     @classmethod
     def load(cls, path: str | Path) -> FourierTrajectory:

@@ -63,11 +63,14 @@ def to_json(content: Any) -> str:
     return json.dumps(json_safe(content), indent=2, allow_nan=False) + '\n'
 
 
-def write(outcome: Outcome[Any], out: Path, report: bool = True) -> str:
+def write(
+    outcome: Outcome[Any], out: Path, report: bool = True, ours: Iterable[str] = OURS
+) -> str:
     """Write everything; returns the line to print about the report."""
-    check_target(out, outcome.inputs, {*OURS, *outcome.files})
-    with atomic_folder(out, overwrite=True, replaceable=(*OURS, *outcome.files)) as partial:
-        name, document = outcome.document
+    name, document = outcome.document
+    known = {*ours, name, *outcome.files}
+    check_target(out, outcome.inputs, known)
+    with atomic_folder(out, overwrite=True, replaceable=tuple(known)) as partial:
         (partial / name).write_text(to_json(document), encoding='utf-8')
         if isinstance(outcome.result, IdentificationResult):
             (partial / 'parameters.csv').write_text(to_csv(outcome.result), encoding='utf-8')

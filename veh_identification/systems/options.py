@@ -104,6 +104,10 @@ def _single(one: OptionField, value: Any, what: str) -> Any:
         made = None
     if made is None or (one.kind is not bool and isinstance(value, bool)):
         raise UsageError(f'{what}: {one.name} must be {_words(one)}, found {value!r}')
+    if one.choices and isinstance(made, str):  # d-optimal and d_optimal say the same
+        made = {choice.replace('-', '_'): choice for choice in one.choices}.get(
+            made.replace('-', '_'), made
+        )
     if one.choices and made not in one.choices:
         told = ', '.join(str(choice) for choice in one.choices)
         raise UsageError(f'{what}: {one.name} must be one of {told}; found {value!r}')

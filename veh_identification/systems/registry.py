@@ -7,6 +7,7 @@ Each line names a class `module:class`, imported only when it is asked for, so t
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -85,19 +86,28 @@ def main_verb(name: str) -> str:
 
 def find(verb: str, name: str) -> System[Any, Any]:
     """The system of a name or of one of its aliases."""
-    known = entries(verb)
+    return load(chosen(verb, name, entries(verb)))
+
+
+def chosen(verb: str, name: str, known: Sequence[Entry]) -> Entry:
+    """The entry of a name or alias; a wrong one is answered with what is near."""
     for one in known:
         if name in (one.name, *one.aliases):
-            return load(one)
+            return one
     names = [name for one in known for name in (one.name, *one.aliases)]
     near = get_close_matches(name, names, 1)
     hint = f'did you mean {near[0]!r}?' if near else f'it knows: {", ".join(names)}'
     raise UsageError(f'{verb} does not know {name!r}; {hint}')
 
 
-@lru_cache(maxsize=32)
 def load(entry: Entry) -> System[Any, Any]:
     """The system of an entry."""
-    module, _, name = entry.place.partition(':')
-    made: System[Any, Any] = getattr(importlib.import_module(module), name)()
+    made: System[Any, Any] = instance(entry)
     return made
+
+
+@lru_cache(maxsize=32)
+def instance(entry: Entry) -> Any:
+    """What the class of an entry makes, once."""
+    module, _, name = entry.place.partition(':')
+    return getattr(importlib.import_module(module), name)()

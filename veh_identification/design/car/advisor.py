@@ -2,7 +2,7 @@
 
 Every candidate is driven for some seconds by the simulated car with the user's geometry, a-priori
 values and sensor noise; what longer drives will give follows from its Gram matrices
-(`advisor_predict`).
+(`prediction`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from veh_identification.design.car.predict import (
+from veh_identification.design.car.prediction import (
     FOR_EVER,
     deviations_after,
     judged_offsets,
     trial_information,
 )
-from veh_identification.design.car.runs import Sine, Trial, TrialCar, drive
+from veh_identification.design.car.trial_drives import Sine, Trial, TrialCar, drive
+from veh_identification.design.wanted import parse_wants
 from veh_identification.errors import EstimationError, InputError, UsageError
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.identify import CarOptions, Gathered
+from veh_identification.systems.car.estimation.gathering import CarMethod, Gathered
 from veh_identification.systems.car.parameters import NAMES, scale
 from veh_identification.types import Array, Progress
 
@@ -50,6 +51,8 @@ DEFAULT_WANTS = (
     'Cx=5%',
 )
 GROUPS = ('M', 'k', 'h', 'fs', 'off')
+#: A percentage of a value below this share of what a car usually has means nothing.
+ABOUT_ZERO = 0.01
 
 
 @dataclass(frozen=True)
@@ -129,30 +132,15 @@ class Advice:
         )
 
 
-def parse_wants(texts: Sequence[str], values: Mapping[str, float]) -> tuple[Want, ...]:
+def wants_of(texts: Sequence[str], values: Mapping[str, float]) -> tuple[Want, ...]:
     """`Mc=0.5%`, `MYc=5` (in its unit), `k=2%` (all four corners)."""
-    wants: dict[str, Want] = {}
-    for text in texts:
-        name, separator, size = text.partition('=')
-        name, relative = name.strip(), size.strip().endswith('%')
-        try:
-            number = float(size.strip().rstrip('%'))
-        except ValueError:
-            number = math.nan
-        names = [f'{name}{j}' for j in range(1, 5)] if name in GROUPS else [name]
-        if not separator or not number > 0.0 or not set(names) <= set(NAMES):
-            raise UsageError(
-                f'--want {text!r}: expected PARAMETER=SIZE or PARAMETER=PERCENT%, '
-                f'with one of {", ".join((*NAMES, *GROUPS))}'
-            )
-        for one in names:
-            if relative and abs(values[one]) < 0.01 * scale(one):
-                raise UsageError(
-                    f'--want {text!r}: {one} of this car is about zero, a percentage '
-                    'of it means nothing; give a size in its unit'
-                )
-            wants[one] = Want(one, 0.01 * number * abs(values[one]) if relative else number)
-    return tuple(wants.values())
+    found = parse_wants(
+        texts,
+        {name: values[name] for name in NAMES},
+        {name: ABOUT_ZERO * scale(name) for name in NAMES},
+        {group: [f'{group}{j}' for j in range(1, 5)] for group in GROUPS},
+    )
+    return tuple(Want(name, sigma) for name, sigma in found.items())
 
 
 class Advisor:
@@ -173,7 +161,7 @@ class Advisor:
         self._lost = 0.0  # seconds that filters take off the ends of a recording
         self.configuration: CarConfiguration = car.configuration
         # Ranking does without the bias correction: it costs three times the memory.
-        self.options = CarOptions(dof=car.dof, bias_correction=False, check=False)
+        self.method = CarMethod(dof=car.dof, bias_correction=False, check=False)
         self._places = np.array([NAMES.index(want.name) for want in wants])
         self._sigma = np.array([want.sigma for want in wants])
 
@@ -197,7 +185,7 @@ class Advisor:
             )
         self._lost = self.trial_seconds - _informations(usable)[0].information.seconds
         self.configuration, offset_scale = judged_offsets(
-            _informations(usable), self.car.configuration, self.options
+            _informations(usable), self.car.configuration, self.method
         )
         never = self._rank_by_reachable(usable)
         for one in usable:
@@ -240,7 +228,7 @@ class Advisor:
                     candidate.excluded = 'the car does not keep the speed'
                 else:
                     candidate.information = trial_information(
-                        candidate.trial.recording, self.car.configuration, self.options
+                        candidate.trial.recording, self.car.configuration, self.method
                     )
             except UsageError:
                 candidate.excluded = 'out of control'
@@ -251,7 +239,7 @@ class Advisor:
     def _deviations(self, candidates: Sequence[Candidate], seconds: Sequence[float]) -> Array:
         informations = _informations(candidates)
         usable = [max(length - self._lost, 1.0) for length in seconds]
-        return deviations_after(informations, usable, self.configuration, self.options)
+        return deviations_after(informations, usable, self.configuration, self.method)
 
     def _worst(self, candidates: Sequence[Candidate], seconds: float) -> float:
         """Largest predicted over wanted deviation after that time in all."""
@@ -293,12 +281,12 @@ class Advisor:
 
     def _refined(self, chosen: list[Candidate]) -> float:
         """Time that is needed with everything that `identify car` does by default."""
-        self.options = replace(self.options, bias_correction=True)
+        self.method = replace(self.method, bias_correction=True)
         for place, one in enumerate(chosen):
             seed = self.seed + place + 1
             longer = drive(self.car, one.sine, self.refined_seconds, seed, seed)
             one.information = trial_information(
-                longer.recording, self.car.configuration, self.options
+                longer.recording, self.car.configuration, self.method
             )
         seconds = self._needed(chosen)
         return seconds if math.isfinite(seconds) else self.limits.longest

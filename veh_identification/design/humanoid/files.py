@@ -1,4 +1,4 @@
-"""Files of a designed excitation: trajectory as CSV, joint trajectory, coefficients, summary."""
+"""Files of a designed excitation: trajectory as CSV, joint trajectory, coefficients."""
 
 from __future__ import annotations
 
@@ -6,144 +6,40 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from veh_identification.atomic import atomic_folder
-from veh_identification.design.humanoid.options import DesignOptions
 from veh_identification.design.humanoid.stage import Stage
-from veh_identification.design.humanoid.stance import BASE_NAMES, Stance
-from veh_identification.design.humanoid.zero_moment_point import Checked, Part, check
-from veh_identification.errors import UsageError
-from veh_identification.identification.result import json_safe
+from veh_identification.design.humanoid.stance import BASE_NAMES
+from veh_identification.design.humanoid.zero_moment_point import Checked, Part
 from veh_identification.identification.trajectory import FourierTrajectory
 from veh_identification.types import Array
 
-SLOWER = (1.0, 1.5, 2.0, 3.0)  # tried on the length of transitions
+NAMES = ('trajectory.csv', 'joint_trajectory.json', 'fourier.json')
 ZMP_NAMES = ('zmp.x', 'zmp.y', 'zmp.margin')
 
 
-def write_design(
-    out: Path,
+def design_files(
     stages: Sequence[Stage],
     trajectories: Sequence[FourierTrajectory],
-    summary: dict[str, Any],
-    options: DesignOptions,
-) -> dict[str, Any]:
-    """Write the folder whole or not at all; returns the summary with its transitions."""
-    if out.is_dir() and not any(out.iterdir()):
-        out.rmdir()
-    parts, found, options = balanced(stages, trajectories, options)
+    parts: Sequence[Part],
+    found: Checked,
+    rate_hz: float,
+) -> dict[str, bytes]:
+    """Contents by name: time, stage, base pose, zero moment point and joints; coefficients."""
     q = np.concatenate([one.q for one in parts])
-    summary = {**summary, 'transition_seconds': options.transition, 'transitions': found.parts}
     names = list(stages[0].model.coordinate_names)
-    times = np.arange(len(q)) / options.rate_hz
+    times = np.arange(len(q)) / rate_hz
     rates = np.gradient(q, times, axis=0)
-    with atomic_folder(out) as folder:
-        (folder / 'trajectory.csv').write_text(_csv(times, parts, found, names), encoding='utf-8')
-        (folder / 'joint_trajectory.json').write_text(
-            _joint_trajectory(times, q, rates, names), encoding='utf-8'
-        )
-        (folder / 'fourier.json').write_text(
-            json.dumps(
-                {
-                    stage.label: one.to_dict()
-                    for stage, one in zip(stages, trajectories, strict=True)
-                },
-                indent=1,
-            )
-            + '\n',
-            encoding='utf-8',
-        )
-        (folder / 'summary.json').write_text(
-            json.dumps(json_safe(summary), indent=2, allow_nan=False) + '\n', encoding='utf-8'
-        )
-    return summary
-
-
-def balanced(
-    stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory], options: DesignOptions
-) -> tuple[list[Part], Checked, DesignOptions]:
-    """The whole motion with transitions slow enough to keep the zero moment point inside."""
-    wanted, checked = stages[0].limits.zmp_margin, None
-    for slower in SLOWER:
-        used = replace(options, transition=slower * options.transition)
-        parts = sequence(stages, trajectories, used)
-        checked = check(stages[0].model, parts, options.rate_hz)
-        if checked.worst_transition >= wanted:
-            return parts, checked, used
-    assert checked is not None
-    worst = min(checked.parts, key=lambda part: float(str(part['zmp_margin'])))
-    raise UsageError(
-        f'the transition {worst["name"]} brings the zero moment point to '
-        f'{1e3 * checked.worst_transition:.3g} mm inside the soles, '
-        f'{1e3 * wanted:.3g} mm are needed; lower zmp_margin or leave a stage out'
+    coefficients = {
+        stage.label: one.to_dict() for stage, one in zip(stages, trajectories, strict=True)
+    }
+    texts = (
+        _csv(times, parts, found, names),
+        _joint_trajectory(times, q, rates, names),
+        json.dumps(coefficients, indent=1) + '\n',
     )
-
-
-def sequence(
-    stages: Sequence[Stage], trajectories: Sequence[FourierTrajectory], options: DesignOptions
-) -> list[Part]:
-    """The whole motion, stages joined."""
-    parts: list[Part] = []
-    previous: Stage | None = None
-    for stage, trajectory in zip(stages, trajectories, strict=True):
-        if previous is not None:
-            parts += _between(previous, stage, options)
-        count = round(options.periods * trajectory.period * options.rate_hz)
-        free = trajectory.evaluate(np.arange(count) / options.rate_hz)[0]
-        parts.append(
-            Part(stage.label, free[:, :6], stage.stance.joints(free, stage.start), stage.corners)
-        )
-        previous = stage
-    return parts
-
-
-def _between(a: Stage, b: Stage, options: DesignOptions) -> list[Part]:
-    """Put the foot down, move over on both feet, lift the other: slow enough to be static."""
-    count = round(options.transition * options.rate_hz)
-    s = np.arange(count) / count
-    blend = (s**3 * (10.0 - 15.0 * s + 6.0 * s**2))[:, None]
-    down_a, down_b = _on_both_feet(a), _on_both_feet(b)
-    name, soles = f'{a.label} to {b.label}', np.concatenate([a.corners, b.corners])
-    parts = []
-    if len(a.stance.supports) == 1:
-        parts.append(
-            Part(
-                'foot down',
-                np.tile(a.home[:6], (count, 1)),
-                a.start + blend * (down_a - a.start),
-                a.corners,
-                name,
-            )
-        )
-    both = Stance(a.model, a.stance.feet, (0, 1), a.stance.places)
-    base = a.home[:6] + blend * (b.home[:6] - a.home[:6])
-    arms = down_a[both.free] + blend * (down_b[both.free] - down_a[both.free])
-    parts.append(
-        Part('transition', base, both.joints(np.hstack([base, arms]), down_a), soles, name)
-    )
-    if len(b.stance.supports) == 1:
-        parts.append(
-            Part(
-                'foot up',
-                np.tile(b.home[:6], (count, 1)),
-                down_b + blend * (b.start - down_b),
-                b.corners,
-                name,
-            )
-        )
-    return parts
-
-
-def _on_both_feet(stage: Stage) -> Array:
-    """Joints at home with both feet on the ground."""
-    both = Stance(stage.model, stage.stance.feet, (0, 1), stage.stance.places)
-    free = np.concatenate([stage.home[:6], stage.start[both.free]])
-    return both.joints(free[None], stage.start)[0]
+    return {name: text.encode() for name, text in zip(NAMES, texts, strict=True)}
 
 
 def _csv(times: Array, parts: Sequence[Part], found: Checked, names: list[str]) -> str:

@@ -8,45 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import UsageError
+from veh_identification.design.wanted import parse_wants
+from veh_identification.findings import Finding
 from veh_identification.types import Array
 
 # A percentage of a value smaller than this share of the largest of its kind means nothing.
 ABOUT_ZERO = 1e-3
 
 
-def parse_wants(texts: Sequence[str], names: Sequence[str], a_priori: Array) -> dict[str, float]:
+def wants_of(texts: Sequence[str], names: Sequence[str], a_priori: Array) -> dict[str, float]:
     """`base_link.M=0.5%`, or in the parameter's unit `base_link.MSx=0.002`."""
-    wants: dict[str, float] = {}
-    for text in texts:
-        name, separator, size = (part.strip() for part in text.partition('='))
-        try:
-            number = float(size.removesuffix('%'))
-        except ValueError:
-            number = math.nan
-        if not separator or not 0.0 < number < math.inf:
-            raise UsageError(f'--want {text!r}: expected NAME=SIZE or NAME=PERCENT%')
-        if name not in names:
-            raise UsageError(
-                f'--want {text!r}: {name} is no base parameter of this robot; some '
-                f'are {", ".join(names[:10])}; summary.json of a design lists all'
-            )
-        value = float(abs(a_priori[list(names).index(name)]))
-        if size.endswith('%'):
-            kind = name.split('.')[-1][0]
-            alike = [
-                abs(v)
-                for n, v in zip(names, a_priori, strict=True)
-                if n.split('.')[-1].startswith(kind)
-            ]
-            if value < ABOUT_ZERO * max(alike):
-                raise UsageError(
-                    f'--want {text!r}: {name} is about zero in the URDF, a '
-                    'percentage of it means nothing; give a size in its unit'
-                )
-            number *= 0.01 * value
-        wants[name] = number
-    return wants
+    sizes = dict(zip(names, np.abs(a_priori).tolist(), strict=True))
+    largest: dict[str, float] = {}
+    for name, size in sizes.items():
+        largest[_kind(name)] = max(size, largest.get(_kind(name), 0.0))
+    return parse_wants(texts, sizes, {name: ABOUT_ZERO * largest[_kind(name)] for name in names})
+
+
+def _kind(name: str) -> str:
+    """Masses, first moments or moments of inertia, by the first letter after the link."""
+    return name.split('.')[-1][0]
 
 
 def deviations(triangle: Array) -> Array:
@@ -75,11 +56,13 @@ def reached(
     return found
 
 
-def sentence(entry: dict[str, Any]) -> str:
-    """One line of the table."""
+def finding(entry: dict[str, Any]) -> Finding:
+    """Whether one wanted deviation is expected to be reached."""
     text = (
         f'{entry["name"]}: sigma {entry["std"]:.3g} expected, {entry["wanted_std"]:.3g} wanted: '
     )
-    return text + (
-        'met' if entry['met'] else f'set periods to {entry["periods_needed"]} in the configuration'
-    )
+    where = f'want {entry["name"]}'
+    if entry['met']:
+        return Finding('good', 'wanted_reached', text + 'met', where)
+    cure = f'set periods to {entry["periods_needed"]} in the configuration'
+    return Finding('warn', 'wanted_not_reached', text + cure, where)

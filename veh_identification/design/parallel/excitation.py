@@ -1,4 +1,4 @@
-"""Excitation design for the hexapod: criteria (21), (22) under the actuator limits (20)."""
+"""Excitation of a hexapod: criteria (21), (22) under the actuator limits (20)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from veh_identification.design.excitation import (
     Constraint,
     DesignProblem,
     ExcitationDesign,
-    MotionLimits,
     design_excitation,
 )
 from veh_identification.errors import UsageError
-from veh_identification.identification.trajectory import FourierTrajectory, pose_rates
+from veh_identification.identification.trajectory import (
+    FourierTrajectory,
+    MotionLimits,
+    pose_rates,
+)
 from veh_identification.systems.parallel.model.geometry import POSE_NAMES, Hexapod
 from veh_identification.systems.parallel.model.kinematics import leg_motion, pose_conditions
 from veh_identification.systems.parallel.model.model import HexapodModel
-from veh_identification.types import Array
+from veh_identification.types import Array, Progress
 
 #: Part of the singularity guard that a designed trajectory may use.
 CONDITION_SHARE = 0.8
@@ -91,7 +94,7 @@ def design_problem(
     )
 
 
-def design(
+def design_trajectory(
     model: HexapodModel,
     fundamental_hz: float | Sequence[float] = 0.4,
     *,
@@ -103,6 +106,7 @@ def design(
     seed: int = 0,
     max_iterations: int = 60,
     time_limit: float | None = None,
+    progress: Progress | None = None,
 ) -> ExcitationDesign:
     """Optimised excitation; `force_covariance` is that of section 3.2 (unit unless given)."""
     lowest = float(np.min(fundamental_hz))
@@ -121,6 +125,7 @@ def design(
         seed=seed,
         max_iterations=max_iterations,
         time_limit=time_limit,
+        progress=progress,
     )
 
 

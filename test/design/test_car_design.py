@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from car_cases import CONFIG, configuration
 
-from veh_identification.cli.main import main
 from veh_identification.design.car.advisor import (
     Advisor,
     Candidate,
     Grid,
     Limits,
     Want,
-    parse_wants,
+    wants_of,
 )
-from veh_identification.design.car.command import check_advice, design
-from veh_identification.design.car.predict import repeated
-from veh_identification.design.car.runs import Sine, TrialCar, drive
-from veh_identification.design.car.vehicle import sensors_of, vehicle_of
+from veh_identification.design.car.independent_check import check_advice
+from veh_identification.design.car.prediction import repeated
+from veh_identification.design.car.simulated_car import sensors_of, vehicle_of
+from veh_identification.design.car.trial_drives import Sine, TrialCar, drive
+from veh_identification.design.driver import run
 from veh_identification.errors import InputError, UsageError
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.systems.car.configuration import CarConfiguration, CarConfigurationError
@@ -54,22 +54,25 @@ def examined() -> tuple[Advisor, Candidate]:
 
 
 def test_the_car_has_the_users_values() -> None:
-    car, notes = vehicle_of(configuration())
+    car, assumed = vehicle_of(configuration())
     found = car.parameters()
     for name, value in configuration().a_priori.items():
         assert found[name] == pytest.approx(value, abs=1e-6), name
     assert car.geometry == configuration().geometry
-    assert 'fs1' in notes[0] and 'Cx' in notes[0] and 'Mc' not in notes[0]
+    assert [one.code for one in assumed] == ['values_assumed', 'offsets_from_weight']
+    text = assumed[0].text
+    assert 'fs1' in text and 'Cx' in text and 'Mc' not in text
 
 
 def test_offsets_give_the_travel_at_standstill() -> None:
     truth = replace(Vehicle(), geometry=configuration().geometry).parameters()
-    car, notes = vehicle_of(replace(configuration(), a_priori=truth))
-    assert notes == []
+    car, assumed = vehicle_of(replace(configuration(), a_priori=truth))
+    assert assumed == []
     assert car.parameters() == pytest.approx(truth)
     assert car.corners[0].standing == pytest.approx(Vehicle().corners[0].standing)
     far = vehicle_of(replace(configuration(), a_priori={**truth, 'off1': 12383.0}))
-    assert 'do not fit the weight' in far[1][0] and far[0].corners[0].standing == 0.0
+    assert [(one.level, one.code) for one in far[1]] == [('warn', 'offsets_do_not_fit')]
+    assert far[0].corners[0].standing == 0.0
 
 
 @pytest.mark.parametrize(
@@ -87,8 +90,9 @@ def test_values_that_no_car_has_are_refused(change: dict[str, float], text: str)
 
 
 def test_a_car_without_values_is_scaled_to_its_mass() -> None:
-    car, notes = vehicle_of(CarConfiguration(a_priori={'Mc': 1000.0}))
-    assert car.inertia.mass == 1000.0 and any('scaled to the mass' in note for note in notes)
+    car, assumed = vehicle_of(CarConfiguration(a_priori={'Mc': 1000.0}))
+    assert car.inertia.mass == 1000.0
+    assert ('warn', 'chassis_assumed') in {(one.level, one.code) for one in assumed}
     ratio = car.inertia.moments[0] / Vehicle().inertia.moments[0]
     assert ratio == pytest.approx(1000.0 / Vehicle().inertia.mass)
 
@@ -103,18 +107,18 @@ def test_sensors_follow_the_configuration() -> None:
 
 def test_wants_are_read() -> None:
     values = vehicle_of(configuration())[0].parameters()
-    wants = {w.name: w.sigma for w in parse_wants(['Mc=0.5%', 'MYc=5', 'k=2%'], values)}
+    wants = {w.name: w.sigma for w in wants_of(['Mc=0.5%', 'MYc=5', 'k=2%'], values)}
     assert wants['Mc'] == pytest.approx(0.005 * 1508.5) and wants['MYc'] == 5.0
     assert {'k1', 'k2', 'k3', 'k4'} < set(wants) and wants['k3'] == pytest.approx(440.0)
     for wrong, text in (
         ('Mc', 'expected'),
-        ('Mx=3%', 'expected'),
+        ('Mx=3%', 'Mx is no parameter of this model; did you mean M'),
         ('Mc=-1', 'expected'),
         ('Mc=x%', 'expected'),
         ('MYc=1%', 'about zero'),
     ):
         with pytest.raises(UsageError, match=text):
-            parse_wants([wrong], values)
+            wants_of([wrong], values)
 
 
 def test_twice_the_drive_has_twice_the_information(examined: tuple[Advisor, Candidate]) -> None:
@@ -183,56 +187,59 @@ def test_a_car_without_axle_sensors_has_20_dof() -> None:
     }
 
 
-def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_advice_is_written_and_told(tmp_path: Path) -> None:
     out = tmp_path / 'advice'
-    arguments = [
-        'design',
-        'car',
-        '--config',
-        str(CONFIG),
-        '--out',
-        str(out),
-        '--want',
-        'ZZc=3%',
-        '--want',
-        'MYc=0.001',
-        '--speed',
-        '90',
-        '--frequency',
-        '0.5',
-        '--lateral',
-        '4',
-        '--track-length',
-        '500',
-    ]
-    assert main(arguments) == 0
-    text = capsys.readouterr().out
-    assert 'recommended:' in text and 'NOT REACHED: MYc: constant errors' in text
+    options = {
+        'want': ['ZZc=3%', 'MYc=0.001'],
+        'speed': [90],
+        'frequency': [0.5],
+        'lateral': [4],
+        'track_length': 500,
+    }
+    done: list[tuple[int, int]] = []
+    outcome = run('car', out, CONFIG, options, lambda *one: done.append(one))
+    assert done == [(1, 1)]
+    assert 'recommended:' in outcome.text
+    (missed,) = outcome.verdict.reasons
+    assert (missed.code, missed.where) == ('wanted_beyond_sensors', 'want MYc')
     content = json.loads((out / 'advice.json').read_text())
-    (run,) = content['recommended']
-    assert run['speed_km_per_h'] == pytest.approx(90.0) and run['frequency_hz'] == 0.5
-    assert run['passes'] == math.ceil(run['distance_m'] / 500.0)
+    (recommended,) = content['recommended']
+    assert (
+        recommended['speed_km_per_h'] == pytest.approx(90.0) and recommended['frequency_hz'] == 0.5
+    )
+    assert recommended['passes'] == math.ceil(recommended['distance_m'] / 500.0)
     assert content['missed'] == ['MYc'] == content['never_by_driving_longer']
+    assert content['verdict']['level'] == 'care'
+    assert outcome['ZZc'].std == content['parameters'][NAMES.index('ZZc')]['predicted_std']
     found = {one['name']: one for one in content['parameters']}
     assert found['ZZc']['predicted_std'] < found['ZZc']['wanted_std'] == pytest.approx(185.97)
     rows = list(csv.reader((out / 'manoeuvre.csv').open()))
     assert rows[0] == ['time_s', 'steering_rad', 'speed_m_per_s']
     table = np.array(rows[1:], dtype=float)
-    assert table[-1, 0] == pytest.approx(run['duration_s'] / run['passes'], abs=0.02)
-    assert np.abs(table[:, 1]).max() == pytest.approx(run['steering_amplitude_rad'], rel=0.01)
+    assert table[-1, 0] == pytest.approx(
+        recommended['duration_s'] / recommended['passes'], abs=0.02
+    )
+    assert np.abs(table[:, 1]).max() == pytest.approx(
+        recommended['steering_amplitude_rad'], rel=0.01
+    )
     assert np.all(table[:, 2] == 25.0)
 
 
-def test_wrong_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(UsageError, match='--noise must be positive'):
-        design(out=tmp_path / 'x', noise=0.0)
-    with pytest.raises(UsageError, match='--speed must be positive'):
-        design(out=tmp_path / 'x', speed=[-3.0])
+def test_wrong_use_is_refused(tmp_path: Path) -> None:
+    for options, sentence in (
+        ({'noise': 0.0}, '--noise must be positive'),
+        ({'speed': [-3.0]}, '--speed must be positive'),
+        ({'urdf': 'x'}, "design car has no option 'urdf'"),
+        ({'dof': 30}, 'dof must be one of 20, 38'),
+    ):
+        with pytest.raises(UsageError, match=sentence):
+            run('car', tmp_path / 'x', options=options)
+    with pytest.raises(UsageError, match="design parallel has no option 'want'"):
+        run('parallel', tmp_path / 'x', options={'want': ['Mc=1%']})
+    with pytest.raises(UsageError, match="design does not know 'cart'; did you mean 'car'"):
+        run('cart', tmp_path / 'x')
     (tmp_path / 'mine').mkdir()
     (tmp_path / 'mine' / 'thesis.tex').write_text('years of work')
-    with pytest.raises(InputError, match=r'holds thesis\.tex'):
-        design(out=tmp_path / 'mine')
-    assert main(['design', 'parallel', '--want', 'Mc=1%', '--out', str(tmp_path / 'y')]) == 2
-    assert 'has no option --want' in capsys.readouterr().err
-    assert main(['design', 'car', '--urdf', 'x', '--out', str(tmp_path / 'y')]) == 2
-    assert not (tmp_path / 'x').exists() and not (tmp_path / 'y').exists()
+    with pytest.raises(InputError, match=r"holds 'thesis\.tex'"):
+        run('car', tmp_path / 'mine')
+    assert not (tmp_path / 'x').exists()

@@ -9,13 +9,13 @@ import pytest
 from humanoid_cases import CAD, true_robot
 
 from veh_identification.configuration.faults import ConfigurationError
-from veh_identification.design.humanoid.command import design
-from veh_identification.design.humanoid.files import balanced, sequence
+from veh_identification.design.driver import run
 from veh_identification.design.humanoid.options import DesignOptions, load_options
+from veh_identification.design.humanoid.sequence import balanced, sequence
 from veh_identification.design.humanoid.stage import sole_corners
 from veh_identification.design.humanoid.stance import chain, periodic_derivatives
 from veh_identification.design.humanoid.start import make_stages, sole_size
-from veh_identification.design.humanoid.wanted import parse_wants, reached
+from veh_identification.design.humanoid.wanted import finding, reached, wants_of
 from veh_identification.design.humanoid.zero_moment_point import check
 from veh_identification.errors import UsageError
 from veh_identification.identification.trajectory import FourierTrajectory
@@ -34,15 +34,13 @@ def made(tmp_path_factory):
     config = folder / 'design.yaml'
     locked = '\n'.join(f'  {name}: {value}' for name, value in ARMS.items())
     config.write_text(f'evaluations: 24\nsamples: 48\nrate_hz: 20.0\nlocked_joints:\n{locked}\n')
-    text = [
-        design(out=folder / name, criterion='condition', config=config, urdf=CAD, seed=3, starts=1)
-        for name in ('a', 'b')
-    ]
-    return folder, text
+    options = {'criterion': 'condition', 'urdf': CAD, 'seed': 3, 'starts': 1, 'time_limit': 0}
+    outcomes = [run('humanoid', folder / name, config, options) for name in ('a', 'b')]
+    return folder, outcomes
 
 
 def test_condition_number_comes_down_within_all_limits(made) -> None:
-    folder, text = made
+    folder, (outcome, _) = made
     summary = json.loads((folder / 'a' / 'summary.json').read_text())
     assert summary['condition_number'] < 0.8 * summary['condition_number_before']
     assert len(summary['parameters']) == 94
@@ -50,7 +48,11 @@ def test_condition_number_comes_down_within_all_limits(made) -> None:
     for stage in summary['stages']:
         assert min(stage['margins'].values()) >= 0.0
         assert stage['zmp_margin'] > 0.005
-    assert 'condition number' in text[0]
+    assert 'condition number' in outcome.text
+    assert outcome.verdict.level == summary['verdict']['level'] == 'yes'
+    assert [one.code for one in outcome.findings] == ['limits_kept']
+    assert outcome['base_link.M'].unit == 'kg'
+    assert outcome['base_link.M'].std == summary['parameters'][0]['std']
 
 
 def test_one_seed_gives_one_design(made) -> None:
@@ -140,17 +142,22 @@ def test_parts() -> None:
 
 def test_wanted_deviations() -> None:
     names, values = ['a.M', 'a.MSx', 'b.MSx'], np.array([2.0, 0.1, 0.0])
-    wants = parse_wants(['a.M=1%', 'b.MSx=0.002'], names, values)
+    wants = wants_of(['a.M=1%', 'b.MSx=0.002'], names, values)
     assert wants == {'a.M': pytest.approx(0.02), 'b.MSx': 0.002}
     entries = reached(wants, names, np.array([0.01, 1.0, 0.004]), 2)
     assert [(e['met'], e['periods_needed']) for e in entries] == [(True, 1), (False, 8)]
+    said = [finding(e) for e in entries]
+    assert [(f.level, f.code, f.where) for f in said] == [
+        ('good', 'wanted_reached', 'want a.M'),
+        ('warn', 'wanted_not_reached', 'want b.MSx'),
+    ]
     for text, words in (
-        ('c.M=1%', 'no base parameter'),
+        ('c.M=1%', r'c\.M is no parameter of this model; did you mean a\.M'),
         ('a.M', 'expected NAME=SIZE'),
         ('b.MSx=1%', 'about zero'),
     ):
         with pytest.raises(UsageError, match=words):
-            parse_wants([text], names, values)
+            wants_of([text], names, values)
 
 
 def test_wrong_options_are_named(tmp_path) -> None:
@@ -162,7 +169,18 @@ def test_wrong_options_are_named(tmp_path) -> None:
     with pytest.raises(ConfigurationError, match=r"stages\[0\]: expected 'both', 'left'"):
         load_options(config)
     with pytest.raises(UsageError, match='--urdf'):
-        design(out=tmp_path / 'out')
+        run('humanoid', tmp_path / 'out')
     config.write_text('feet: [l_toe, r_toe]\n')
     with pytest.raises(Exception, match='l_toe'):
-        design(out=tmp_path / 'out', urdf=CAD, config=config)
+        run('humanoid', tmp_path / 'out', config, {'urdf': CAD})
+    assert not (tmp_path / 'out').exists()
+
+
+def test_time_that_runs_out_is_told(tmp_path) -> None:
+    config = tmp_path / 'design.yaml'
+    locked = ''.join(f'  {name}: {value}\n' for name, value in ARMS.items())
+    config.write_text(f'evaluations: 100000\nsamples: 48\nlocked_joints:\n{locked}')
+    options = {'urdf': CAD, 'starts': 1, 'time_limit': 0.5}
+    outcome = run('humanoid', config=config, options=options)
+    assert [one.code for one in outcome.verdict.reasons] == ['time_ran_out']
+    assert outcome.verdict.level == 'care'

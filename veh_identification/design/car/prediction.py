@@ -13,13 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.identify import (
-    CarOptions,
+from veh_identification.systems.car.estimation.gathering import (
+    CarMethod,
     Gathered,
-    fit_gathered,
     gather_recordings,
-    select,
 )
+from veh_identification.systems.car.estimation.identify import fit_gathered, select
 from veh_identification.systems.car.estimation.offsets import TYPICAL
 from veh_identification.systems.car.processing.cutoffs import widest
 from veh_identification.systems.car.processing.spectral import BAND_HZ, SpectralInformation
@@ -31,10 +30,10 @@ FOR_EVER = 1e6
 
 
 def trial_information(
-    recording: CarRecording, configuration: CarConfiguration, options: CarOptions
+    recording: CarRecording, configuration: CarConfiguration, method: CarMethod
 ) -> Gathered:
     """What a trial says, without the bands that no equation uses."""
-    gathered = gather_recordings([recording], configuration, options)
+    gathered = gather_recordings([recording], configuration, method)
     top = max(gathered.cutoffs.hertz.values())
     bands = int(np.ceil(top / BAND_HZ)) + 1
     return replace(
@@ -64,7 +63,7 @@ def deviations_after(
     trials: Sequence[Gathered],
     seconds: Sequence[float],
     configuration: CarConfiguration,
-    options: CarOptions,
+    method: CarMethod,
 ) -> Array:
     """Standard deviations of all parameters after the given seconds of each kind of driving."""
     total: Gathered | None = None
@@ -79,7 +78,7 @@ def deviations_after(
         total = one if total is None else _together(total, one)
     assert total is not None
     selection, _ = select(total)
-    fit, _ = fit_gathered(total, options, selection, configuration)
+    fit, _ = fit_gathered(total, method, selection, configuration)
     std = np.sqrt(np.diag(fit.covariance))
     return np.where(selection.parameters, std, np.inf)
 
@@ -96,7 +95,7 @@ def _together(a: Gathered, b: Gathered) -> Gathered:
 
 
 def judged_offsets(
-    trials: Sequence[Gathered], configuration: CarConfiguration, options: CarOptions
+    trials: Sequence[Gathered], configuration: CarConfiguration, method: CarMethod
 ) -> tuple[CarConfiguration, float | None]:
     """Constant errors of the sensors as the identification judges them from such recordings.
 
@@ -109,7 +108,7 @@ def judged_offsets(
     scales = []
     for trial in trials:
         one = replace(trial, details=dict(trial.details))
-        fit_gathered(one, options, select(one)[0], configuration)
+        fit_gathered(one, method, select(one)[0], configuration)
         scales.append(float(one.details.get('offset_scale', 1.0)))
     scale = float(np.median(scales))
     accelerometer, force, moment, travel = (scale * size for size in TYPICAL)

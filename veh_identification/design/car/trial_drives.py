@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veh_identification.design.car.vehicle import drive_limit
+from veh_identification.design.car.simulated_car import drive_limit
 from veh_identification.signals import TimeSeries
 from veh_identification.simulation.car.manoeuvres import UNDERSTEER, Manoeuvre
 from veh_identification.simulation.car.run import (

@@ -5,11 +5,11 @@ import pytest
 
 from veh_identification.design.excitation import (
     DesignProblem,
-    MotionLimits,
     design_excitation,
     random_trajectory,
 )
 from veh_identification.errors import EstimationError, UsageError
+from veh_identification.identification.trajectory import MotionLimits
 
 LIMITS = MotionLimits([-1.5, -2.0], [1.5, 1.0], [3.0, 4.0], [12.0, 20.0])
 
