@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.design.parallel.excitation import design
+from veh_identification.design.parallel.excitation import design_trajectory
 from veh_identification.identification.trajectory import FourierTrajectory
 from veh_identification.simulation.parallel.closed_loop import mean_square, tracking_errors
 from veh_identification.simulation.parallel.scenarios import (
@@ -21,14 +21,17 @@ from veh_identification.simulation.parallel.scenarios import (
     executed,
     true_parameters,
 )
-from veh_identification.systems.parallel import load_configuration
+from veh_identification.systems.parallel.configuration import load_configuration
+from veh_identification.systems.parallel.estimation.equations import equations
 from veh_identification.systems.parallel.estimation.likelihood import (
-    equations,
     gauss_markov,
     maximum_likelihood,
     pooled_force_covariance,
 )
-from veh_identification.systems.parallel.processing import PeriodicRecord, average_record
+from veh_identification.systems.parallel.recording.mean_period import (
+    PeriodicRecord,
+    average_record,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -183,7 +186,7 @@ def designs(quick: bool, trials: int) -> list[dict[str, Any]]:
     made: dict[str, FourierTrajectory] = {}
     scatter = {}
     for criterion in ('d_optimal', 'condition'):
-        found = design(
+        found = design_trajectory(
             MODEL,
             0.4,
             criterion=criterion,

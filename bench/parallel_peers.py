@@ -14,7 +14,8 @@ from veh_identification.systems.parallel.estimation.likelihood import pooled_for
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
 from veh_identification.systems.parallel.model.model import HexapodModel
-from veh_identification.systems.parallel.processing import PeriodicRecord, measured_pose
+from veh_identification.systems.parallel.processing import measured_pose
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 
 
 def coefficient_likelihood(
