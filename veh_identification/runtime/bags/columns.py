@@ -198,10 +198,10 @@ class _Collector:
         for column in self.wanted:
             for text, leaf_name, index in self._resolve(column, layout):
                 leaf = layout.leaves.get(leaf_name)
-                if leaf is None or (index is not None and index >= leaf.count):
+                if leaf is None or (index is not None and index >= leaf.length):
                     continue  # not in this message: stays NaN
                 numbers = layout.numbers(block, leaf, index)
-                single = index is not None or leaf.count == 1
+                single = index is not None or leaf.length == 1
                 batch.put(text, rows, numbers[:, 0] if single else numbers)
 
     def _resolve(

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from veh_identification.errors import UsageError
-from veh_identification.runtime.cdr.plan import MessagePlan, Piece
-from veh_identification.runtime.cdr.templates import LITTLE_ENDIAN, TypeTemplates
+from veh_identification.runtime.cdr.plan import MessagePlan
+from veh_identification.runtime.cdr.templates import TypeTemplates
+from veh_identification.runtime.cdr.walk import CODES, LITTLE_ENDIAN, SIZES, Piece
 
 Values = tuple[Any, ...]
 Extract = Callable[[bytes], Values | None]
@@ -140,7 +141,7 @@ def make_extract(plan: MessagePlan, fields: Sequence[Field]) -> Extract | None:
             constants[f'T{len(constants)}'] = leaf
             wanted.append(f'T{len(constants) - 1}')
             continue
-        if leaf is not None and field.whole and leaf.dtype and not leaf.length:
+        if leaf is not None and field.whole and leaf.length == 0:
             wanted.append('()')
             continue
         form = None if leaf is None else _number_form(leaf, field)
@@ -189,11 +190,10 @@ def _assemble(
 
 def _number_form(piece: Piece, field: Field) -> tuple[int, int, str, int] | None:
     """Where the bytes of a field are and how `struct` reads them."""
-    if piece.code:
+    code, size = CODES[piece.kind], SIZES[piece.kind]
+    if piece.length is None:
         plain = not field.whole and field.element < 0
-        return (piece.begin, piece.end, piece.code, 1) if plain else None
-    code = '?' if piece.dtype == '|b1' else np.dtype(piece.dtype).char
-    size = struct.calcsize(f'<{code}')
+        return (piece.begin, piece.end, code, 1) if plain else None
     if field.whole:
         return (piece.begin, piece.end, f'{piece.length}{code}', piece.length)
     if not 0 <= field.element < piece.length:

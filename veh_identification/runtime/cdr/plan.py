@@ -1,4 +1,4 @@
-"""One walk through a serialised message, and the functions generated from it.
+"""Functions that decode and encode messages of one structure, generated from a walk through one.
 
 The walk lists the pieces of the message in order: numbers, arrays, and the bytes that make the
 structure (encapsulation, lengths, texts). From that list straight-line Python is generated, as
@@ -10,62 +10,103 @@ from __future__ import annotations
 import dataclasses
 import struct
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from rosbags.interfaces import Nodetype
+
+from veh_identification.runtime.cdr.walk import (
+    CODES,
+    ENCAPSULATION,
+    Message,
+    Node,
+    Piece,
+    Walk,
+    WalkError,
+)
 
 #: More pieces than this make no function worth compiling.
 MAXIMUM_PIECES = 400
-ENCAPSULATION = 4
-# As rosbags reads and writes them; a byte is signed there.
-CODES = {
-    **{'bool': '?', 'byte': 'b', 'char': 'B', 'int8': 'b', 'uint8': 'B', 'int16': 'h'},
-    **{'uint16': 'H', 'int32': 'i', 'uint32': 'I', 'int64': 'q', 'uint64': 'Q'},
-    **{'float32': 'f', 'float64': 'd'},
-}
-DTYPES = {'bool': 'bool', 'char': 'uint8', 'byte': 'int8'}
-STANDARD = struct.Struct('<I')
+DTYPES = {kind: np.dtype(code) for kind, code in CODES.items()}
 NEWLINE = '\n'
-
-
-class UnsuitableError(Exception):
-    """No template can be made of a message."""
-
-
-class Piece(NamedTuple):
-    """Bytes `begin` to `end`: a number (`code`), an array (`dtype`) or structure (neither)."""
-
-    begin: int
-    end: int
-    path: str = ''
-    code: str = ''
-    dtype: str = ''
-    length: int = 0
 
 
 class MessagePlan:
     """Pieces of a message, the checks on its texts, and the expression that builds it."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, store: Any, type_name: str, data: bytes) -> None:
+        """Plan of one valid little-endian message; WalkError when there cannot be one."""
+        walk = Walk(store, type_name, data, most=MAXIMUM_PIECES)
+        if walk.order != '<':
+            raise WalkError('it is big-endian')
         self.data = data
-        self.pieces: list[Piece] = [Piece(0, 2)]
-        self.reads: list[str] = []  # nested messages, and the checks of texts and lengths
-        self.builds: list[str] = []
-        self.expression = ''
-        self.locals = 0
-        self.constants: dict[str, Any] = {}
+        self.pieces = walk.pieces
         #: By dotted name: the piece of a number or an array, or the text (or list of texts).
-        self.leaves: dict[str, Piece | str | list[str]] = {}
+        self.leaves: dict[str, Piece | str | list[str]] = {
+            **{piece.path: piece for piece in walk.pieces if piece.kind},
+            **walk.texts,
+        }
+        self._classes = store.types
+        self._constants: dict[str, Any] = {}
         self._names: dict[int, str] = {}
+        self._expressions: dict[int, str] = {}  # of each piece of numbers in a message `m`
+        self._reads: list[str] = []  # nested messages, and the checks of texts and lengths
+        self._builds: list[str] = []
+        self._locals = 0
+        self._message(walk.root, 'm')
 
     def constant(self, value: Any) -> str:
         """Name of a constant inside the generated functions."""
         name = self._names.get(id(value))
         if name is None:
-            name = self._names[id(value)] = f'K{len(self.constants)}'
-            self.constants[name] = value  # also keeps it alive, so that its id stays its own
+            name = self._names[id(value)] = f'K{len(self._constants)}'
+            self._constants[name] = value  # also keeps it alive, so that its id stays its own
         return name
+
+    # Fields -------------------------------------------------------------------------------------
+
+    def _message(self, message: Message, path: str) -> str:
+        """Lines that read and build a message; returns the variable that holds it.
+
+        Attributes are set one by one: the same as the dataclass's constructor does, without its
+        call.
+        """
+        cls = self._classes[message.type_name]
+        own = 'm'
+        if path != 'm':
+            self._locals += 1
+            own = f'm{self._locals}'
+            self._reads.append(f'{own} = {path}')
+        sets = []
+        for name, node in message.fields:
+            if not name.isidentifier():
+                raise WalkError(f'{name} is no name in Python')
+            sets.append(f'{own}.{name} = {self._field(node, f"{own}.{name}")}')
+        self._builds.append(f'{own} = {self.constant(object.__new__)}({self.constant(cls)})')
+        self._builds += sets
+        for rest in dataclasses.fields(cls)[len(sets) :]:  # constants and the type's name
+            self._builds.append(f'{own}.{rest.name} = {self.constant(rest.default)}')
+        return own
+
+    def _field(self, node: Node, path: str) -> str:
+        """Expression that gives a field when a message is built."""
+        if isinstance(node, Message):
+            return self._message(node, path)
+        if isinstance(node, list):
+            self._reads.append(f'if len({path}) != {len(node)}: return None')
+            items = [self._message(one, f'{path}[{k}]') for k, one in enumerate(node)]
+            return f'[{", ".join(items)}]'
+        if isinstance(node, str):
+            text = self.leaves[node]
+            value = self.constant(text)
+            self._reads.append(f'if {path} != {value}: return None')
+            return value if isinstance(text, str) else f'[*{value}]'
+        self._expressions[node] = path
+        piece = self.pieces[node]
+        if piece.length is None:
+            return f'v{node}'
+        dtype = self.constant(DTYPES[piece.kind])
+        offset = piece.begin - ENCAPSULATION
+        return f'{self.constant(np.frombuffer)}(body, {dtype}, {piece.length}, {offset})'
 
     # Decoding -----------------------------------------------------------------------------------
 
@@ -76,7 +117,7 @@ class MessagePlan:
         for begin, end, index in self.structure():
             form.append(f'{begin - position}x')
             if index >= 0:
-                form.append(self.pieces[index].code)
+                form.append(CODES[self.pieces[index].kind])
                 names.append(f'v{index}')
             else:
                 form.append(f'{end - begin}s')
@@ -85,15 +126,16 @@ class MessagePlan:
             position = end
         form.append(f'{len(self.data) - position}x')
         unpack = self.constant(struct.Struct(''.join(form)).unpack)
-        body = '    body = data[4:]\n' if any(piece.dtype for piece in self.pieces) else ''
+        arrays = any(piece.length is not None for piece in self.pieces)
+        body = f'    body = data[{ENCAPSULATION}:]\n' if arrays else ''
         return self._compile(
             f'def function(data):\n'
             f'    {", ".join(names)}, = {unpack}(data)\n'
             f'    if {" or ".join(tests)}:\n'
             f'        return None\n'
             f'{body}'
-            f'{"".join(f"    {line}{NEWLINE}" for line in self.builds)}'
-            f'    return {self.expression}\n'
+            f'{"".join(f"    {line}{NEWLINE}" for line in self._builds)}'
+            f'    return m\n'
         )
 
     def structure(self) -> list[tuple[int, int, int]]:
@@ -103,9 +145,9 @@ class MessagePlan:
         merged: list[tuple[int, int, int]] = []
         joinable = False
         for index, piece in enumerate(self.pieces):
-            if piece.dtype:
+            if piece.length is not None:
                 joinable = False
-            elif piece.code:
+            elif piece.kind:
                 merged.append((piece.begin, piece.end, index))
                 joinable = False
             elif joinable and piece.begin != ENCAPSULATION:
@@ -137,163 +179,31 @@ class MessagePlan:
                     parts.append(self.constant(self.data[position:end]))
             form, values, position = '<', [], end
 
-        lines += [f'    {read}' for read in self.reads]
+        lines += [f'    {read}' for read in self._reads]
         for index, piece in enumerate(self.pieces):
-            if piece.dtype:
+            if piece.length is not None:
                 finish(piece.begin)
                 name = f'a{index}'
-                lines.append(f'    {name} = {piece.path}')
-                dtype = self.constant(np.dtype(piece.dtype))
+                lines.append(f'    {name} = {self._expressions[index]}')
+                dtype = self.constant(DTYPES[piece.kind])
                 lines.append(
                     f'    if {name}.shape != {(piece.length,)} or {name}.dtype != {dtype}:'
                     ' return None'
                 )
                 parts.append(name)
                 position = piece.end
-            elif piece.code:
+            elif piece.kind:
                 if piece.begin > position:  # structure and padding as in the model
                     form += f'{piece.begin - position}s'
                     values.append(self.constant(self.data[position : piece.begin]))
-                form += piece.code
-                values.append(piece.path)
+                form += CODES[piece.kind]
+                values.append(self._expressions[index])
                 position = piece.end
         finish(len(self.data))
         lines.append(f'    return {self.constant(b"".join)}(({", ".join(parts)},))')
         return self._compile('\n'.join(lines) + '\n')
 
     def _compile(self, source: str) -> Any:
-        scope: dict[str, Any] = dict(self.constants)
+        scope: dict[str, Any] = dict(self._constants)
         exec(compile(source, '<message template>', 'exec'), scope)
         return scope['function']
-
-
-def make_plan(store: Any, type_name: str, data: bytes) -> MessagePlan:
-    """Plan of one valid little-endian message; UnsuitableError when there cannot be one."""
-    walk = _Walk(store, data)
-    walk.plan.expression = walk.message(type_name, 'm')
-    if not 0 <= len(data) - walk.position <= 3:
-        raise UnsuitableError('it ends elsewhere')
-    return walk.plan
-
-
-class _Walk:
-    """Follows the fields of a type through the bytes of a message."""
-
-    def __init__(self, store: Any, data: bytes) -> None:
-        self.store = store
-        self.data = data
-        self.plan = MessagePlan(data)
-        self.position = ENCAPSULATION
-        self._trail: list[str] = []  # names of the fields down to the present one
-        self._frombuffer = self.plan.constant(np.frombuffer)
-
-    def message(self, type_name: str, path: str) -> str:
-        """Walk through a message; returns the variable that holds it once it is built.
-
-        Attributes are set one by one: the same as the dataclass's constructor does, without its
-        call.
-        """
-        plan = self.plan
-        cls = self.store.types[type_name]
-        own = 'm'
-        if path != 'm':
-            plan.locals += 1
-            own = f'm{plan.locals}'
-            plan.reads.append(f'{own} = {path}')
-        sets = []
-        for name, description in self.store.get_msgdef(type_name).fields:
-            if not name.isidentifier():
-                raise UnsuitableError(name)
-            self._trail.append(name)
-            sets.append(f'{own}.{name} = {self.field(description, f"{own}.{name}")}')
-            self._trail.pop()
-        new = plan.constant(object.__new__)
-        plan.builds.append(f'{own} = {new}({plan.constant(cls)})')
-        plan.builds += sets
-        for rest in dataclasses.fields(cls)[len(sets) :]:  # constants and the type's name
-            plan.builds.append(f'{own}.{rest.name} = {plan.constant(rest.default)}')
-        return own
-
-    def field(self, description: Any, path: str) -> str:
-        kind, rest = description
-        if kind == Nodetype.BASE:
-            return self.text(path) if rest[0] == 'string' else self.number(rest[0], path)
-        if kind == Nodetype.NAME:
-            return self.message(rest, path)
-        (inner_kind, inner), count = rest
-        if kind == Nodetype.SEQUENCE:
-            count = self.length()
-        if inner_kind == Nodetype.BASE and inner[0] == 'string':
-            return self.texts(count, path)
-        if inner_kind == Nodetype.BASE:
-            return self.array(inner[0], count, path)
-        if count > MAXIMUM_PIECES:
-            raise UnsuitableError('a long list of messages')
-        self.plan.reads.append(f'if len({path}) != {count}: return None')
-        items, name = [], self._trail[-1]
-        for index in range(count):
-            self._trail[-1] = f'{name}[{index}]'
-            items.append(self.message(inner, f'{path}[{index}]'))
-        return f'[{", ".join(items)}]'
-
-    def number(self, kind: str, path: str) -> str:
-        code = self.code(kind)
-        size = struct.calcsize('<' + code)
-        self.align(size)
-        self.add(Piece(self.position, self.position + size, path, code=code), leaf=True)
-        return f'v{len(self.plan.pieces) - 1}'
-
-    def array(self, kind: str, count: int, path: str) -> str:
-        size = struct.calcsize('<' + self.code(kind))
-        if count:
-            self.align(size)
-        dtype = np.dtype(DTYPES.get(kind, kind))
-        begin = self.position
-        end = begin + count * size
-        self.add(Piece(begin, end, path, dtype=dtype.str, length=count), leaf=True)
-        offset = begin - ENCAPSULATION
-        return f'{self._frombuffer}(body, {self.plan.constant(dtype)}, {count}, {offset})'
-
-    def text(self, path: str) -> str:
-        value = self.plan.constant(self.remember(self.read_text()))
-        self.plan.reads.append(f'if {path} != {value}: return None')
-        return value
-
-    def texts(self, count: int, path: str) -> str:
-        if count > MAXIMUM_PIECES:
-            raise UnsuitableError('a long list of texts')
-        value = self.plan.constant(self.remember([self.read_text() for _ in range(count)]))
-        self.plan.reads.append(f'if {path} != {value}: return None')
-        return f'[*{value}]'
-
-    def read_text(self) -> str:
-        length = self.length()
-        begin = self.position
-        self.add(Piece(begin, begin + length))
-        return self.data[begin : begin + length - 1].decode()
-
-    def length(self) -> int:
-        self.align(4)
-        begin = self.position
-        self.add(Piece(begin, begin + 4))
-        return int(STANDARD.unpack_from(self.data, begin)[0])
-
-    def code(self, kind: str) -> str:
-        if kind not in CODES:
-            raise UnsuitableError(kind)
-        return CODES[kind]
-
-    def align(self, size: int) -> None:
-        self.position += -(self.position - ENCAPSULATION) % size
-
-    def remember(self, leaf: Any) -> Any:
-        self.plan.leaves['.'.join(self._trail)] = leaf
-        return leaf
-
-    def add(self, piece: Piece, *, leaf: bool = False) -> None:
-        self.plan.pieces.append(piece)
-        if leaf:
-            self.remember(piece)
-        self.position = piece.end
-        if self.position > len(self.data) or len(self.plan.pieces) > MAXIMUM_PIECES:
-            raise UnsuitableError('too long')

