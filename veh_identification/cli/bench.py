@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from veh_identification import __version__
+from veh_identification._version import __version__
 from veh_identification.errors import UsageError
 
 

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from veh_identification import __version__
+from veh_identification._version import __version__
 from veh_identification.reporting.content import Provenance
 
 LIBRARIES = ('numpy', 'scipy', 'numba', 'rosbags', 'plotly')

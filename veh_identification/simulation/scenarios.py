@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from veh_identification import __version__
+from veh_identification._version import __version__
 from veh_identification.errors import UsageError
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.simulation.drive import Drive
