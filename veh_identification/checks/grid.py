@@ -1,0 +1,34 @@
+"""Channels of different rates at the same times, averaged alike, to be compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.types import Array
+
+
+def averaged(time: Array, value: Array, grid: Array, window: float) -> Array:
+    """Means of irregular samples over `window` seconds around each grid time; nan outside.
+
+    The integral of the samples is interpolated, so that any rate, jitter and gap will do.
+    """
+    good = np.isfinite(value) & np.isfinite(time)
+    t, v = time[good], value[good]
+    if len(t) < 2:
+        return np.full(len(grid), np.nan)
+    steps = np.diff(t)
+    integral = np.concatenate([[0.0], np.cumsum(0.5 * (v[1:] + v[:-1]) * steps)])
+    begin, end = grid - 0.5 * window, grid + 0.5 * window
+    mean = (np.interp(end, t, integral) - np.interp(begin, t, integral)) / window
+    inside = (begin >= t[0]) & (end <= t[-1])
+    # A gap longer than the window holds no sample at all: its mean is an invention.
+    count = np.searchsorted(t, end) - np.searchsorted(t, begin)
+    return np.where(inside & (count > 0), mean, np.nan)
+
+
+def slope(grid: Array, value: Array) -> Array:
+    """Derivative on a uniform grid by central differences; nan at the ends and beside gaps."""
+    step = grid[1] - grid[0] if len(grid) > 1 else 1.0
+    found = np.full(len(value), np.nan)
+    found[1:-1] = (value[2:] - value[:-2]) / (2.0 * step)
+    return found

@@ -1,0 +1,467 @@
+"""Units, signs, axes and geometry of a car, by their ranges and by who else tells them.
+
+Nothing is fitted here: lateral acceleration is speed times yaw rate, the derivative of speed is
+the longitudinal one, a wheel that rolls tells the speed, four wheels carry the weight. Whatever
+contradicts that is named with its topic before an estimate makes it into a wrong parameter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veh_identification.checks.grid import averaged, slope
+from veh_identification.checks.health import check_missing, check_saturated, check_stuck
+from veh_identification.checks.ranges import (
+    ACCELERATION,
+    ANGLE,
+    ANGULAR_VELOCITY,
+    FORCE,
+    GRAVITY,
+    LENGTH,
+    SPEED,
+    TRAVEL,
+    check_range,
+)
+from veh_identification.checks.relations import Relation, Source, Suspect, Told, judge
+from veh_identification.findings import Finding
+from veh_identification.signals import TimeSeries
+from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.types import Array
+
+#: Grid and window of the comparisons: slower than wheel hop and the engine, faster than driving.
+RATE, WINDOW = 25.0, 0.24
+#: Stiffness of a wheel's suspension that slopes of load over travel are compared with [N/m].
+TYPICAL_STIFFNESS = 30e3
+#: Smallest changes that say something: acceleration, yaw and roll rate, speed, load, travel.
+LEAST_ACCELERATION, LEAST_RATE, LEAST_SPEED, LEAST_LOAD = 0.25, 0.02, 0.5, 60.0
+#: Road cars lie between these [kg]; without an a-priori mass it is all that is known.
+LIGHTEST, HEAVIEST = 250.0, 8000.0
+#: Mean specific force that is neither one g nor nothing: sensor tilted or in another unit.
+GRAVITY_TOLERANCE = 0.08
+TILT_DEGREES = 15.0
+#: Below this yaw rate [rad/s] a car goes straight.
+STRAIGHT_RATE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Channels:
+    """A car's signals at common times, in base axes; nan where a sensor says nothing."""
+
+    grid: Array
+    rate: Array  # (N, 3) angular velocity
+    force: Array  # (N, 3) specific force
+    speed: Array  # (N, 2)
+    steering: Array  # (N,) mean of the front wheels
+    travel: Array  # (N, 4)
+    load: Array  # (N, 4) vertical wheel forces
+    side: Array  # (N,) sum of the lateral wheel forces
+    wheel_rate: Array  # (N, 4)
+
+    @property
+    def moving(self) -> Array:
+        """Samples at which the car surely moves."""
+        fast = np.abs(self.speed[:, 0]) > 2.0
+        return np.asarray(fast | (np.abs(self.rate[:, 2]) > 0.05))
+
+
+def channels(recording: CarRecording, imu: Sensor) -> Channels | None:
+    """All series on one grid; None for a recording that is too short to say anything."""
+    known = [one for one in _all_series(recording) if len(one.stamps) > 1]
+    if not known:
+        return None
+    begin = min(float(one.stamps[0]) for one in known)
+    end = max(float(one.stamps[-1]) for one in known)
+    grid = np.arange(begin, end, 1.0 / RATE)
+    if len(grid) < 3.0 * RATE:
+        return None
+
+    def on_grid(series: TimeSeries | None, column: int = 0) -> Array:
+        if series is None:
+            return np.full(len(grid), np.nan)
+        return averaged(series.stamps, series.values[:, column], grid, WINDOW)
+
+    def joints(kind: str) -> Array:
+        return np.column_stack([on_grid(recording.joint(kind, one)) for one in CORNERS])
+
+    turn = imu.matrix
+    motion = np.column_stack([on_grid(recording.imu, k) for k in range(6)])
+    wrenches = [recording.wrenches.get(one) for one in CORNERS]
+    front = [on_grid(recording.joint('steering', one)) for one in CORNERS[:2]]
+    wheel = joints('wheel')
+    return Channels(
+        grid,
+        motion[:, :3] @ turn.T,
+        motion[:, 3:] @ turn.T,
+        np.column_stack([on_grid(recording.speed, k) for k in range(2)]),
+        _mean_known(np.column_stack(front)),
+        joints('suspension'),
+        np.column_stack([on_grid(one, 2) for one in wrenches]),
+        np.sum([on_grid(one, 1) for one in wrenches], axis=0),
+        np.column_stack([slope(grid, wheel[:, k]) for k in range(4)]),
+    )
+
+
+def _mean_known(columns: Array) -> Array:
+    """Mean over the columns that are known at all."""
+    known = columns[:, np.isfinite(columns).any(axis=0)]
+    return known.mean(axis=1) if known.shape[1] else np.full(len(columns), np.nan)
+
+
+def _all_series(recording: CarRecording) -> list[TimeSeries]:
+    single = [one for one in (recording.imu, recording.speed) if one is not None]
+    return [*single, *recording.joints.values(), *recording.wrenches.values()]
+
+
+def check_plausibility(
+    recording: CarRecording, configuration: CarConfiguration, imu: Sensor
+) -> list[Finding]:
+    """Everything that can be said before a fit; `imu` is the pose that was found for the unit."""
+    found = _ranges(recording, configuration)
+    shown = channels(recording, imu)
+    if shown is None:
+        return found
+    if not found:  # a wrong unit makes every comparison wrong
+        found += check_specific_force(shown, configuration)
+    if not found:
+        judged = judge(relations(shown, configuration), sources(configuration))
+        found += judged.findings
+        found += [] if found else _axes(judged.told, shown, configuration)
+    return [*found, *_health(recording, shown, configuration)]
+
+
+def _ranges(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
+    topics, found = configuration.topics, []
+    if recording.imu is not None:
+        found += check_range(
+            recording.imu.values[:, :3].ravel(),
+            ANGULAR_VELOCITY,
+            f'{topics["imu"]}.angular_velocity',
+            6.0,
+        )
+        found += check_range(
+            recording.imu.values[:, 3:].ravel(),
+            ACCELERATION,
+            f'{topics["imu"]}.linear_acceleration',
+        )
+    if recording.speed is not None:
+        found += check_range(recording.speed.values[:, 0], SPEED, f'{topics["speed"]}.twist')
+    for name, series in recording.joints.items():
+        where = f'{topics["joints"]}.position[{name}]'
+        if name.startswith('suspension'):
+            moved = series.values[:, 0] - np.nanmedian(series.values[:, 0])
+            found += check_range(moved, TRAVEL, where, 0.3)
+        elif name.startswith(('steering', 'camber', 'kingpin')):
+            found += check_range(series.values[:, 0], ANGLE, where, 1.2)
+    for corner, series in recording.wrenches.items():
+        found += check_range(series.values[:, 2], FORCE, topics[f'wrench_{corner}'], 6e4)
+    return [*found, *_geometry(configuration)]
+
+
+def _geometry(configuration: CarConfiguration) -> list[Finding]:
+    geometry, found = configuration.geometry, []
+    for name, value, largest in (
+        ('wheelbase', geometry.wheelbase, 7.0),
+        ('half_track', max(geometry.half_track), 1.6),
+        ('wheel_radius', geometry.wheel_radius, 0.8),
+    ):
+        found += check_range(np.array([value]), LENGTH, f'geometry.{name}', largest)
+    return found
+
+
+def check_specific_force(shown: Channels, configuration: CarConfiguration) -> list[Finding]:
+    """One g upwards in the mean: gravity removed, another unit, tilted or turned."""
+    where = f'{configuration.topics["imu"]}.linear_acceleration'
+    mean = _straight_mean(shown)
+    if not np.isfinite(mean).all():
+        return []
+    size = float(np.linalg.norm(mean))
+    told = f'the mean specific force is [{mean[0]:.3g}, {mean[1]:.3g}, {mean[2]:.3g}]'
+    if abs(mean[2]) < 0.2 * GRAVITY and size < 0.25 * GRAVITY:
+        in_g = abs(abs(mean[2]) - 1.0) < 0.1
+        code, text = (
+            ('unit', 'it seems to be in g, it must be in m/s^2')
+            if in_g
+            else (
+                'gravity_removed',
+                'gravity has been removed; it must be the specific force, '
+                '+9.81 m/s^2 upwards at rest (REP-145)',
+            )
+        )
+        return [Finding('bad', code, f'{where}: {told}: {text}', where)]
+    if abs(size / GRAVITY - 1.0) > 2.0 * GRAVITY_TOLERANCE:
+        text = f'{told}, {size:.4g} m/s^2 in all: scale or unit is wrong, one g is 9.81 m/s^2'
+        return [Finding('bad', 'scale', f'{where}: {text}', where)]
+    tilt = float(np.degrees(np.arccos(np.clip(mean[2] / size, -1.0, 1.0))))
+    if tilt > TILT_DEGREES:
+        up = 'xyz'[int(np.argmax(np.abs(mean)))]
+        sign = '-' if mean['xyz'.index(up)] < 0.0 else '+'
+        text = (
+            f'{told} in base_link, {tilt:.0f} degrees from upwards ({sign}{up} shows up): the '
+            'inertial unit is mounted upside down or turned against the pose given (sensors.imu, '
+            'or /tf_static)'
+        )
+        return [Finding('bad', 'imu_turned', f'{where}: {text}', where)]
+    return []
+
+
+def _straight_mean(shown: Channels) -> Array:
+    """Mean specific force where the car goes straight: bends tilt it rightly.
+
+    Without such a time the acceleration of the path is taken off.
+    """
+    straight = np.abs(shown.rate[:, 2]) < STRAIGHT_RATE
+    known = np.isfinite(shown.force).all(axis=1)
+    if np.sum(straight & known) >= RATE:
+        return np.asarray(shown.force[straight & known].mean(axis=0))
+    along = slope(shown.grid, shown.speed[:, 0])
+    path = np.column_stack([along, shown.speed[:, 0] * shown.rate[:, 2], np.zeros(len(along))])
+    rest = shown.force - path
+    known = np.isfinite(rest).all(axis=1)
+    return rest[known].mean(axis=0) if known.any() else np.full(3, np.nan)
+
+
+def sources(configuration: CarConfiguration) -> dict[str, Source]:
+    """Channels and entries that the relations are made of, with the mistakes made with each."""
+    topics = configuration.topics
+    joints = topics['joints']
+    length = (Suspect(1000.0, 'it seems to be in mm, it must be in m', 'geometry'),)
+    half = Suspect(2.0, 'it seems to be the full track: give half of it', 'geometry')
+    return {
+        'accelerometer': Source(f'{topics["imu"]}.linear_acceleration', ACCELERATION.suspects()),
+        'gyroscope': Source(f'{topics["imu"]}.angular_velocity', ANGULAR_VELOCITY.suspects()),
+        **{
+            f'gyroscope_{axis}': Source(
+                f'{topics["imu"]}.angular_velocity.{axis}',
+                (Suspect(-1.0, 'it has the wrong sign', 'gyro_sign'),),
+            )
+            for axis in 'xyz'
+        },
+        **{
+            f'accelerometer_{axis}': Source(
+                f'{topics["imu"]}.linear_acceleration.{axis}',
+                (Suspect(-1.0, 'it has the wrong sign', 'accelerometer_sign'),),
+            )
+            for axis in 'xy'
+        },
+        'speed': Source(f'{topics["speed"]}.twist.linear', SPEED.suspects()),
+        'steering': Source(f'{joints}.position[steering_*]', ANGLE.suspects()),
+        'travel': Source(f'{joints}.position[suspension_*]', TRAVEL.suspects()),
+        'wheel': Source(f'{joints}.position[wheel_*]', ANGLE.suspects()),
+        'force': Source(topics['wrench_fl'].replace('fl', '*'), FORCE.suspects()),
+        'wheelbase': Source('geometry.wheelbase', length),
+        'half_track': Source('geometry.half_track', (half, *length)),
+        'wheel_radius': Source('geometry.wheel_radius', length),
+        'mass': Source('a_priori.Mc', (Suspect(1e-3, 'it seems to be in t, it must be in kg'),)),
+    }
+
+
+def relations(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
+    """Who tells the same quantity."""
+    geometry = configuration.geometry
+    speed, yaw = shown.speed[:, 0], shown.rate[:, 2]
+    drift = slope(shown.grid, shown.speed[:, 1])
+    return [
+        Relation(
+            'lateral acceleration against speed times yaw rate',
+            shown.force[:, 1],
+            speed * yaw + np.nan_to_num(drift),
+            {
+                'accelerometer': 1.0,
+                'accelerometer_y': 1.0,
+                'speed': -1.0,
+                'gyroscope': -1.0,
+                'gyroscope_z': -1.0,
+            },
+            LEAST_ACCELERATION,
+        ),
+        Relation(
+            'longitudinal acceleration against the derivative of speed',
+            shown.force[:, 0],
+            slope(shown.grid, speed),
+            {'accelerometer': 1.0, 'accelerometer_x': 1.0, 'speed': -1.0},
+            2.0 * LEAST_ACCELERATION,
+        ),
+        Relation(
+            'yaw rate against speed times steering angle over wheelbase',
+            yaw,
+            speed * shown.steering / geometry.wheelbase,
+            {
+                'gyroscope': 1.0,
+                'gyroscope_z': 1.0,
+                'speed': -1.0,
+                'steering': -1.0,
+                'wheelbase': 1.0,
+            },
+            LEAST_RATE,
+            1.2,  # understeer, and the steering of the rear axle
+        ),
+        *_rolling(shown, configuration),
+        *_wheel_speeds(shown, configuration),
+        *_loads(shown, configuration),
+    ]
+
+
+def _rolling(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
+    left, right = shown.travel[:, [0, 2]], shown.travel[:, [1, 3]]
+    tracks = 2.0 * np.mean(configuration.geometry.half_track)
+    roll = (right - left).mean(axis=1) / tracks
+    front, rear = shown.travel[:, :2].mean(axis=1), shown.travel[:, 2:].mean(axis=1)
+    pitch = (front - rear) / configuration.geometry.wheelbase  # positive: nose down
+    return [
+        Relation(
+            'roll rate against the difference of the suspension travels over the track',
+            shown.rate[:, 0],
+            slope(shown.grid, roll),
+            {'gyroscope': 1.0, 'gyroscope_x': 1.0, 'travel': -1.0, 'half_track': 1.0},
+            LEAST_RATE,
+            0.55,  # the tyres roll too
+        ),
+        Relation(
+            'pitch rate against the travels of front and rear over the wheelbase',
+            shown.rate[:, 1],
+            slope(shown.grid, pitch),
+            {'gyroscope': 1.0, 'gyroscope_y': 1.0, 'travel': -1.0, 'wheelbase': 1.0},
+            LEAST_RATE,
+            0.8,  # road under the wheels
+        ),
+    ]
+
+
+def _wheel_speeds(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
+    geometry = configuration.geometry
+    rim = shown.wheel_rate * geometry.wheel_radius
+    rear = rim[:, 2:]
+    found = []
+    if np.isfinite(rear).any():
+        found.append(
+            Relation(
+                'speed against wheel speed times radius',
+                shown.speed[:, 0],
+                _mean_known(rear),
+                {'speed': 1.0, 'wheel': -1.0, 'wheel_radius': -1.0},
+                constant=True,
+            )
+        )
+    if np.isfinite(rear).any(axis=0).all():
+        found.append(
+            Relation(
+                'difference of the rear wheel speeds against yaw rate times track',
+                rear[:, 1] - rear[:, 0],
+                shown.rate[:, 2] * sum(geometry.half_track[2:]),
+                {
+                    'wheel': 1.0,
+                    'wheel_radius': 1.0,
+                    'gyroscope': -1.0,
+                    'gyroscope_z': -1.0,
+                    'half_track': -1.0,
+                },
+                LEAST_RATE,
+                1.2,  # loaded wheels turn faster, driven ones slip
+            )
+        )
+    return found
+
+
+def _loads(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
+    total = shown.load.sum(axis=1)
+    found = []
+    if np.isfinite(total).any():
+        weighed = float(np.nanmean(total)) / GRAVITY
+        prior = configuration.a_priori.get('Mc', float('nan'))
+        known = np.isfinite(prior)
+        centre = prior if known else np.sqrt(LIGHTEST * HEAVIEST)
+        found.append(
+            Relation(
+                f'mass on the wheels ({weighed:.4g} kg) against '
+                + ('the a-priori one' if known else 'that of a car'),
+                np.array([weighed]),
+                np.array([centre]),
+                {'force': 1.0, 'mass': -1.0} if known else {'force': 1.0},
+                tolerance=0.5 if known else 0.5 * float(np.log(HEAVIEST / LIGHTEST)),
+                constant=True,
+            )
+        )
+        found.append(
+            Relation(
+                'lateral wheel forces against the weighed mass times lateral acceleration',
+                shown.side,
+                weighed * shown.force[:, 1],
+                {'accelerometer': -1.0, 'accelerometer_y': -1.0},
+                300.0 * LEAST_ACCELERATION,
+                0.4,
+            )
+        )
+    for k, corner in enumerate(CORNERS):
+        found.append(
+            Relation(
+                f'load of wheel {corner} against its suspension travel times a usual stiffness',
+                shown.load[:, k],
+                TYPICAL_STIFFNESS * shown.travel[:, k],
+                {'force': 1.0, 'travel': -1.0},
+                LEAST_LOAD,
+                1.8,  # soft and hard cars
+            )
+        )
+    return found
+
+
+def _axes(
+    told: tuple[Told, ...], shown: Channels, configuration: CarConfiguration
+) -> list[Finding]:
+    """A relation between quantities that move and do not agree at all: an axis is exchanged."""
+    turn = next((one for one in told if one.relation.text.startswith('lateral acc')), None)
+    if turn is None or turn.clear or float(np.nanstd(turn.relation.predicted)) < 1.0:
+        return []
+    likeness = [_likeness(shown.force[:, k], turn.relation.predicted) for k in range(3)]
+    best = int(np.nanargmax(np.abs(likeness)))
+    where = f'{configuration.topics["imu"]}.linear_acceleration'
+    if best == 1 or not abs(likeness[best]) > 0.8:
+        text = (
+            'lateral acceleration and speed times yaw rate have nothing in common (correlation '
+            f'{turn.correlation:.2f}): stamps, axes or signs of {where}, '
+            f'{configuration.topics["speed"]} or the gyroscope are wrong'
+        )
+        return [Finding('warn', 'sensors_disagree', text, where)]
+    text = (
+        f'{where}: its {"xyz"[best]} axis in base_link shows the lateral acceleration '
+        f'(correlation {likeness[best]:.2f}): axes are exchanged, or the unit is turned against '
+        'the pose given'
+    )
+    return [Finding('bad', 'imu_turned', text, where)]
+
+
+def _likeness(a: Array, b: Array) -> float:
+    good = np.isfinite(a) & np.isfinite(b)
+    if good.sum() < 20 or a[good].std() == 0.0 or b[good].std() == 0.0:
+        return float('nan')
+    return float(np.corrcoef(a[good], b[good])[0, 1])
+
+
+def _health(
+    recording: CarRecording, shown: Channels, configuration: CarConfiguration
+) -> list[Finding]:
+    topics, found = configuration.topics, []
+    places = {topics['imu']: recording.imu, topics['speed']: recording.speed}
+    places |= {f'{topics["joints"]}.position[{n}]': s for n, s in recording.joints.items()}
+    places |= {topics[f'wrench_{c}']: s for c, s in recording.wrenches.items()}
+    for where, series in places.items():
+        if series is None:
+            continue
+        moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
+        for column, name in enumerate(series.names):
+            place = where if series.values.shape[1] == 1 else f'{where}.{name}'
+            value = series.values[:, column]
+            # Angles of wheels that are held straight and axle joints rest rightly.
+            if not where.endswith(tuple(f'{k}_{c}]' for k in RESTING for c in CORNERS)):
+                found += check_stuck(series.stamps, value, place, moving=moving)
+            found += check_saturated(value, place)
+            found += check_missing(value, place)
+    return found
+
+
+#: Joints that need not move while the car does.
+RESTING = ('steering', 'half_track', 'wheelbase', 'camber', 'kingpin', 'tyre')
