@@ -137,7 +137,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     ours, peer, ours_cpu, peer_cpu = [], [], [], []
     for _ in range(turns):
         wall, cpu = time.perf_counter(), time.process_time()
-        value = identify_recordings([run], config).value
+        value = identify_recordings([run], config).result.value
         ours.append(time.perf_counter() - wall)
         ours_cpu.append(time.process_time() - cpu)
         wall, cpu = time.perf_counter(), time.process_time()

@@ -16,7 +16,7 @@ from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
 from veh_identification.simulation.car.scenarios import car_recording, default_configuration
 from veh_identification.simulation.car.vehicle import random_vehicle
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
@@ -31,7 +31,7 @@ RUNS = (
     (135.0, 0.42, 3.7),
 )
 ALONE = 3
-OURS = CarOptions(check=False)
+OURS = CarMethod(check=False)
 PLAIN = replace(OURS, bias_correction=False, beyond_band=False)
 GROUPS = {
     'chassis': NAMES[:10],
@@ -62,10 +62,10 @@ def normalised(
     recordings: list[CarRecording],
     truth: Array,
     configuration: CarConfiguration,
-    options: CarOptions,
+    options: CarMethod,
 ) -> Array:
     """Errors over their deviations."""
-    result = identify_recordings(recordings, configuration, options)
+    result = identify_recordings(recordings, configuration, options).result
     return np.asarray((result.value - truth) / result.std)
 
 

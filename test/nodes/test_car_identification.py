@@ -27,7 +27,7 @@ from veh_identification.simulation.car.scenarios import (
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
 from veh_identification.systems.car.configuration import load_configuration
-from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import BRAKE, ROUGH, advice
 from veh_identification.systems.car.live.chunks import OVERLAP, CarChunks
@@ -73,7 +73,7 @@ def driven():
 
 @pytest.fixture(scope='module')
 def live(driven):
-    core = CarLive(default_configuration(), CarOptions(), 1e-5)
+    core = CarLive(default_configuration(), CarMethod(), 1e-5)
     problems = [core.add(chunk) for chunk in pieces(driven[0], 60.0)]
     assert problems == [''] * 4
     return core
@@ -82,7 +82,7 @@ def live(driven):
 def test_after_60_s_of_sine_steering_within_two_sigma_of_the_offline_estimate(
     driven, live
 ) -> None:
-    offline = identify_recordings([driven[0]], default_configuration())
+    offline = identify_recordings([driven[0]], default_configuration()).result
     solution = live.solve()
     difference = (solution.value - offline.value) / offline.std
     print(
@@ -138,11 +138,11 @@ def test_a_missing_wheel_is_skipped_and_named(driven, live) -> None:
     assert core.add(replace(chunk, speed=None)) == 'the speed is missing'
     assert core.seconds == seconds
     with pytest.raises(EstimationError, match='no chunk so far'):
-        CarLive(default_configuration(), CarOptions(), 1e-5).solve()
+        CarLive(default_configuration(), CarMethod(), 1e-5).solve()
 
 
 def test_state_survives_storage(live) -> None:
-    other = CarLive(default_configuration(), CarOptions(), 1e-5)
+    other = CarLive(default_configuration(), CarMethod(), 1e-5)
     other.restore(live.state())
     np.testing.assert_allclose(other.solve().value, live.solve().value, rtol=1e-9)
     assert other.seconds == pytest.approx(live.seconds)
@@ -272,7 +272,7 @@ def test_a_chain_of_transforms_gives_offline_what_the_direct_one_gives(
         recording = read_recording(tmp_path / name, configuration)
         sensor, told = sensor_pose(configuration.sensors.imu, recording)
         assert told == '/tf_static'
-        estimate = identify_recordings([recording], configuration, CarOptions())
+        estimate = identify_recordings([recording], configuration, CarMethod()).result
         values.append([*sensor.position, *sensor.matrix.ravel(), *estimate.value])
     np.testing.assert_allclose(values[1], values[0], rtol=1e-9, atol=1e-9)
     assert values[0][:3] == pytest.approx(default_configuration().sensors.imu.position)

@@ -23,14 +23,14 @@ from veh_identification.simulation.car.scenarios import (
 )
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
-from veh_identification.systems.car.estimation.identify import CarOptions
+from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import SINE
 from veh_identification.systems.car.live.chunks import OVERLAP
 
 NAME = 'car_identification'
 CHUNK = 10.0
-OPTIONS = CarOptions(bias_correction=False)
+OPTIONS = CarMethod(bias_correction=False)
 
 
 def loaded(mass: float, place: tuple[float, float, float] = (0.9, 0.3, 0.35)) -> Vehicle:
@@ -170,7 +170,7 @@ from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.nodes.car_identification.warm_up import warm_up
 from veh_identification.simulation.car.scenarios import car_recording, default_configuration
 from veh_identification.simulation.car.scenarios import sine_steer
-from veh_identification.systems.car.estimation.identify import CarOptions
+from veh_identification.systems.car.estimation.identify import CarMethod
 
 def compiled():
     return {f'{name}.{key}': len(value.overloads)
@@ -183,7 +183,7 @@ recording, _ = car_recording(car, sine_steer(1), 8.0, 3)
 warm_up(0, True)
 before = compiled()
 assert sum(before.values()) >= 3, before
-live = CarLive(car, CarOptions(), 1e-5)
+live = CarLive(car, CarMethod(), 1e-5)
 assert live.add(recording) == ''
 live.solve()
 W, Y = live.model.matrices(live.latest)

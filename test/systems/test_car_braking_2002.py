@@ -5,34 +5,32 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from car_cases import CONFIG, configuration, recording
+from car_cases import CONFIG, configuration, faults, recording
 
 from veh_identification.errors import EstimationError, UsageError
+from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
-from veh_identification.results.identification import read_traces
+from veh_identification.reporting.content import IdentificationContent
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.simulation.car.exact.bag import write_recording
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
 from veh_identification.simulation.car.scenarios import braking, car_recording, ramp_steer
-from veh_identification.systems.car.estimation.identify import identify_recordings
-from veh_identification.systems.car.model_2002.braking import (
-    Options2002,
+from veh_identification.systems.car.checks.static_mass import static_mass_line
+from veh_identification.systems.car.estimation.identify import Identified, identify_recordings
+from veh_identification.systems.car.model_2002.identify import (
+    Method2002,
     a_priori_2002,
     identify_car_2002,
     names_of_2006,
 )
-from veh_identification.systems.car.model_2002.command import (
-    identify_2002_bags,
-    text_2002,
-    truth_2002,
-)
 from veh_identification.systems.car.model_2002.lagrange import EQUATIONS_2002
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.recording.reader import CarRecording
-from veh_identification.systems.car.results import result_text
+from veh_identification.systems.driver import run
 
 MOVED = ('x', 'z', 'phi', *(f'suspension_{corner}' for corner in ('fl', 'fr', 'rl', 'rr')))
 
@@ -45,10 +43,19 @@ def runs() -> tuple[list[CarRecording], CarRecording, dict[str, float]]:
 
 
 @pytest.fixture(scope='module')
-def result(
+def identified(
     runs: tuple[list[CarRecording], CarRecording, dict[str, float]],
-) -> IdentificationResult:
+) -> Identified:
     return identify_car_2002(runs[0], configuration(), None, runs[1])
+
+
+@pytest.fixture(scope='module')
+def result(identified: Identified) -> IdentificationResult:
+    return identified.result
+
+
+def by_code(identified: Identified) -> dict[str, Finding]:
+    return {one.code: one for one in identified.findings}
 
 
 def test_every_parameter_has_its_name_of_2006() -> None:
@@ -75,7 +82,7 @@ def test_ramps_find_mass_springs_and_dampers(
     assert inside.sum() >= 0.8 * len(inside)
 
 
-def test_braking_is_reconstructed(result: IdentificationResult) -> None:
+def test_braking_is_reconstructed(identified: Identified, result: IdentificationResult) -> None:
     assert result.validation is not None
     rows = dict(zip(EQUATIONS_2002, result.validation.rms_relative, strict=True))
     print({name: round(float(value), 4) for name, value in rows.items()})
@@ -85,54 +92,81 @@ def test_braking_is_reconstructed(result: IdentificationResult) -> None:
     # A straight braking says nothing about lateral force and yaw.
     assert not result.extra['validation_excited']['y']
     assert not result.extra['validation_excited']['psi']
-    assert 'does not move these equations' in text_2002(result)
+    idle = by_code(identified)['equations_not_validated']
+    assert idle.level == 'note' and idle.text.endswith(': y psi')
     assert result.validation.a_priori_rms is not None
     place = EQUATIONS_2002.index('z')
     assert result.validation.a_priori_rms[place] > 2.0 * result.validation.rms[place]
 
 
-def test_the_mass_is_that_of_the_standing_car(result: IdentificationResult) -> None:
+def test_the_mass_is_that_of_the_standing_car(
+    identified: Identified, result: IdentificationResult
+) -> None:
     """The document finds 6.5 % between the two; braking runs here stand still at both ends."""
     static = result.extra['static_mass']
     assert static['seconds'] > 3.0
     assert abs(static['difference_percent']) < 0.5
-    assert 'static mass of the chassis from wheel loads' in text_2002(result)
+    assert by_code(identified)['static_mass'].level == 'good'
+
+
+def test_good_runs_raise_no_doubt(identified: Identified, result: IdentificationResult) -> None:
+    assert set(by_code(identified)) == {'equations_not_validated', 'static_mass'}
+    assert result.impossible == []
 
 
 def test_the_2006_model_is_weighed_as_well(
     runs: tuple[list[CarRecording], CarRecording, dict[str, float]],
 ) -> None:
     found = identify_recordings([runs[1]], configuration())
-    static = found.extra['static_mass']
+    static = found.result.extra['static_mass']
     assert abs(static['difference_percent']) < 0.5
     total = runs[2]['Mc'] + sum(runs[2][f'M{j}'] for j in range(1, 5))
     assert static['total'] == pytest.approx(total, rel=0.005)
-    assert f'identified {static["chassis_identified"]:.1f} kg' in result_text(found)
+    assert f'identified {static["chassis_identified"]:.1f} kg' in static_mass_line(static)
+    assert by_code(found)['static_mass'].level == 'good'
 
 
 def test_a_ramp_is_not_suspected_though_its_yaw_moment_is_small(
     runs: tuple[list[CarRecording], CarRecording, dict[str, float]],
 ) -> None:
     found = identify_recordings(runs[0][:1], configuration())
-    assert found.extra['findings'] == []
+    assert found.findings == ()
 
 
 def test_without_camber_the_lateral_force_misleads_the_mass(
     runs: tuple[list[CarRecording], CarRecording, dict[str, float]],
 ) -> None:
-    found = identify_car_2002(runs[0], configuration(), Options2002(camber=False))
+    found = identify_car_2002(runs[0], configuration(), Method2002(camber=False)).result
     error = found.value[found.index('m6')] / runs[2]['Mc'] - 1.0
     assert -0.04 < error < -0.005
     assert 'static_mass' not in found.extra  # ramps never stand still
+
+
+def test_swapped_wheels_are_named_before_the_fit() -> None:
+    good = recording(20.0, 1.0)
+    wrenches = {**good.wrenches, 'fl': good.wrenches['rl'], 'rl': good.wrenches['fl']}
+    found = by_code(identify_car_2002([replace(good, wrenches=wrenches)], configuration()))
+    assert found['swapped_wrenches'].level == 'bad'
+    assert found['swapped_wrenches'].where == 'wheel_fl/wrench and wheel_rl/wrench'
+    fine = identify_car_2002([good], configuration())
+    assert faults(fine.findings) == [] and fine.result.impossible == ['xx6', 'yy6', 'zz6']
 
 
 def test_from_bags_to_files(tmp_path: Path) -> None:
     for name, seed in (('a', 0), ('b', 3)):
         with BagWriter(tmp_path / name) as writer:
             write_recording(writer, recording(14.0, seed=seed), configuration())
-    out = tmp_path / 'result'
-    text = identify_2002_bags(
-        bags=[tmp_path / 'a'], validate=tmp_path / 'b', config=CONFIG, out=out
+    truth = {'Mc': 1500.0, 'MYc': 8.0, 'k3': 22000.0, 'other': 1.0}
+    (tmp_path / 'a' / 'truth.json').write_text(json.dumps({'parameters': truth}))
+    out, options = tmp_path / 'result', {'model': '2002'}
+    outcome = run(
+        'identify',
+        'car',
+        [tmp_path / 'a'],
+        validate=tmp_path / 'b',
+        config=CONFIG,
+        out=out,
+        options=options,
     )
     content = json.loads((out / 'parameters.json').read_text())
     values = {one['name']: one['value'] for one in content['parameters']}
@@ -141,34 +175,43 @@ def test_from_bags_to_files(tmp_path: Path) -> None:
     assert content['input']['model'] == '2002' and list(content['validation']) == list(
         EQUATIONS_2002
     )
-    assert (out / 'parameters.csv').exists() and 'm6' in text
-    traces = {
-        trace.equation: trace
-        for trace in read_traces(out / 'result', ['a'], tmp_path / 'b')[0].traces
-    }
-    assert list(traces) == list(EQUATIONS_2002) and traces['phi'].unit == 'N m'
-    # The traces show the validation run with the residuals that parameters.json states.
+    assert (out / 'parameters.csv').exists() and 'm6' in outcome.text
+    # Names and signs of Venture 2002, also of the truth.
+    assert outcome['ks7'].description == outcome['ks7'].description.strip() != ''
+    assert outcome['mx6'].description.startswith('minus the first moment')
+    assert isinstance(outcome.content, IdentificationContent)
+    known = {row.name: row.truth for row in outcome.content.parameters if row.truth == row.truth}
+    assert known == {'m6': 1500.0, 'mx6': -8.0, 'ks7': 22000.0}
+    (series,) = outcome.series
+    assert series.equations == EQUATIONS_2002 and series.units[4] == 'N m' and series.held_out
+    # The series are of the validation run with the residuals that parameters.json states.
     for name in ('x', 'z', 'suspension_rr'):
-        shown = np.sqrt(np.nanmean(np.square(traces[name].error)))
+        j = EQUATIONS_2002.index(name)
+        shown = np.sqrt(np.nanmean(np.square(series.measured[:, j] - series.predicted[:, j])))
         stated = content['validation'][name]['rms']
-        size = np.sqrt(np.nanmean(np.square(traces[name].measured)))
+        size = np.sqrt(np.nanmean(np.square(series.measured[:, j])))
         assert shown < 2.0 * stated + 1e-3 * size, name
     report = (out / 'report.html').read_text('utf-8')
     assert 'Lagrange model of Venture 2002' in report and '--model 2002' in report
     assert 'Validation recording b' in report
-    identify_2002_bags(bags=[tmp_path / 'a'], config=CONFIG, out=out)  # replaces its own results
+    # A second run replaces its own results.
+    run('identify', 'car', [tmp_path / 'a'], config=CONFIG, out=out, options=options)
     assert 'Identification data: a' in (out / 'report.html').read_text('utf-8')
     with pytest.raises(UsageError, match='at least one'):
-        identify_2002_bags(bags=[], out=tmp_path / 'x')
-    with pytest.raises(UsageError, match='must be positive'):
-        identify_2002_bags(bags=[tmp_path / 'a'], out=tmp_path / 'x', cutoff_hz=-1.0)
+        run('identify', 'car', [], out=tmp_path / 'x', options=options)
 
 
-def test_truth_has_the_names_and_signs_of_document_001(tmp_path: Path) -> None:
-    assert truth_2002(tmp_path) == {}
-    truth = {'Mc': 1500.0, 'MYc': 8.0, 'k3': 22000.0, 'other': 1.0}
-    (tmp_path / 'truth.json').write_text(json.dumps({'parameters': truth}))
-    assert truth_2002(tmp_path) == {'m6': 1500.0, 'mx6': -8.0, 'ks7': 22000.0}
+@pytest.mark.parametrize(
+    ('given', 'named'),
+    [
+        ({'dof': 20}, "'dof'"),
+        ({'bias_correction': False, 'chassis_cutoff': 5.0}, "'chassis_cutoff', 'bias_correction'"),
+        ({'aerodynamics': ['Cz']}, "'aerodynamics'"),
+    ],
+)
+def test_options_that_the_model_does_not_have_are_named(given: dict[str, Any], named: str) -> None:
+    with pytest.raises(UsageError, match=f'model 2002 has no option {named}$'):
+        run('identify', 'car', [recording(14.0)], options={'model': '2002', **given})
 
 
 def test_a_missing_wheel_and_a_short_recording_are_named() -> None:

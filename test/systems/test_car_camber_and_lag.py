@@ -16,12 +16,11 @@ from veh_identification.systems.car.checks.camber_and_lag import (
     check_camber_and_lag,
     estimate_camber_and_lag,
 )
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarConfiguration, parse_configuration
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.processing.signals import prepare
-from veh_identification.systems.car.recording.axle_tables import read_axle_tables
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion, hub_rotation
 
@@ -93,9 +92,8 @@ def test_known_camber_is_found_to_its_size() -> None:
 
 def test_a_table_of_camber_ends_the_suspicion() -> None:
     run, truth = driven(0)
-    tables = read_axle_tables(axle_tables(Vehicle()), 'truth')
-    camber = {key: table for key, table in tables.items() if key[0] == 'camber'}
-    car = replace(configuration(), axle_tables=camber)
+    camber = parse_configuration({'axle_kinematics': axle_tables(Vehicle())}).axle_kinematics
+    car = replace(configuration(), axle_kinematics={'camber': camber['camber']})
     found = identify_recordings([without_camber(run)], car, QUICK)
     assert found.findings == ()
     assert found.result.value[0] == pytest.approx(truth['Mc'], rel=0.003)

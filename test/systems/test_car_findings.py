@@ -15,7 +15,6 @@ from veh_identification.runtime.transforms import Transform
 from veh_identification.simulation.car.exact.motion import ExactCar
 from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
 from veh_identification.systems.car.checks.sensors import check_steering
-from veh_identification.systems.car.configuration import Sensor
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.processing.signals import Processing, prepare
@@ -23,7 +22,7 @@ from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.system import Car
 
 QUICK = CarMethod(bias_correction=False)
-TURNED = [0.02, -0.03, 0.6]
+TURNED = (0.02, -0.03, 0.6)
 
 
 def swap_wrenches(run: CarRecording, a: str, b: str) -> CarRecording:
@@ -136,15 +135,12 @@ def test_signs_of_the_recording_that_judges_are_checked() -> None:
 def test_signs_are_named_on_the_own_axes_of_a_turned_inertial_unit(from_bag: bool) -> None:
     config = configuration()
     pose = Transform.from_rpy([1.3, 0.1, 0.2], TURNED)
-    rows = tuple(tuple(row) for row in pose.matrix.tolist())
-    imu = replace(config.sensors.imu, position=pose.translation, rotation=rows, pose_given=True)
+    imu = replace(config.sensors.imu, position=pose.translation, rpy=TURNED, pose_given=True)
     config = replace(config, sensors=replace(config.sensors, imu=imu))
     run = exact_recording(ExactCar(config), 14.0, ExactSensors.noisy())
     if from_bag:
         run.frames.set('base_link', imu.frame, pose)
-        unknown = replace(
-            imu, position=(0.0, 0.0, 0.0), rotation=Sensor().rotation, pose_given=False
-        )
+        unknown = replace(imu, position=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0), pose_given=False)
         config = replace(config, sensors=replace(config.sensors, imu=unknown))
     good = identify_recordings([run], config, QUICK)
     assert faults(good.findings) == []

@@ -11,12 +11,12 @@ from car_cases import TRUTH, configuration, recording
 from veh_identification.multibody.dynamics import ExternalWrench, external_rows
 from veh_identification.multibody.motion import floating_base_motion
 from veh_identification.multibody.tree import TreeModel
+from veh_identification.systems.car.description.axle_tables import AxleTable
 from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import CORNERS, NAMES
 from veh_identification.systems.car.processing.resampling import equalise, sensor_response
 from veh_identification.systems.car.processing.signals import prepare
-from veh_identification.systems.car.recording.axle_tables import AxleTable
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
 from veh_identification.systems.car.studies.models import compare_models
 
@@ -135,10 +135,10 @@ def test_axle_tables_move_the_wheels_of_the_38_dof_model() -> None:
     curve = AxleTable(
         (-0.1, -0.05, 0.0, 0.05, 0.1), ((-0.01,), (-0.004,), (0.0,), (0.003,), (0.004,))
     )
-    tables = {('half_track', corner): curve for corner in CORNERS}
+    tables = {'half_track': dict.fromkeys(CORNERS, curve)}
     found = compare_models(
         [recording(20.0, 1.0)],
-        replace(config, axle_tables=tables),
+        replace(config, axle_kinematics=tables),
         CarMethod(bias_correction=False),
     )
     assert 'Mc' not in found.disagreeing

@@ -1,24 +1,25 @@
-"""`veh-id identify car` from bags to files."""
+"""`identify car` from recordings to its outcome and files."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from car_cases import CONFIG, TRUTH, configuration, recording
 
 from veh_identification.errors import InputError, UsageError
-from veh_identification.results.identification import read_traces
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.simulation.car.exact.bag import write_exact, write_recording
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
-from veh_identification.systems.car.command import identify
 from veh_identification.systems.car.model import EQUATIONS
-from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.parameters import AERODYNAMIC, NAMES, unit
 from veh_identification.systems.car.recording.reader import read_recording
+from veh_identification.systems.car.system import Car
+from veh_identification.systems.driver import run
 
 
 @pytest.fixture(scope='module')
@@ -32,7 +33,7 @@ def bags(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / 'result'
-    text = identify(bags=[bags[0]], validate=bags[1], config=CONFIG, out=out)
+    outcome = run('identify', 'car', [bags[0]], validate=bags[1], config=CONFIG, out=out)
     content = json.loads((out / 'parameters.json').read_text())
     assert content['system'] == 'car' and content['equations'] == 10
     assert [one['name'] for one in content['parameters']] == list(NAMES)
@@ -41,10 +42,17 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     assert list(content['residuals']) == list(EQUATIONS)
     assert set(content['validation']['FY']) == {'rms', 'rms_relative', 'a_priori_rms'}
     assert content['input']['cutoff_hz']['NX'] > 3.0
-    assert content['findings'] == []
+    assert content['input']['configuration'] == str(CONFIG)
+    told = content['verdict']['findings']
+    # The exact car has the inertia of Table II, which no body has; nothing else is wrong.
+    assert content['verdict']['level'] == 'no'
+    assert {one['code'] for one in told if one['level'] == 'bad'} == {
+        'impossible_value',
+        'triangle_inequality',
+    }
     lines = (out / 'parameters.csv').read_text().splitlines()
     assert lines[0].startswith('name,unit,value,std') and len(lines) == 34
-    assert 'Mc' in text and 'validation on another recording' in text
+    assert 'Mc' in outcome.text and 'validation on another recording' in outcome.text
     with BagReader(out / 'result') as reader:
         assert reader.topics['/car_identification/parameters'].count == 1
         assert reader.topics['/car_identification/reconstruction'].count > 500
@@ -52,13 +60,40 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     measured, predicted = np.asarray(first.measured), np.asarray(first.predicted)
     assert np.all(np.abs(measured - predicted)[6:] < 0.1 * np.abs(measured)[6:])
     # A second run replaces the first one's results.
-    identify(bags=[bags[0]], config=CONFIG, out=out)
+    run('identify', 'car', [bags[0]], config=CONFIG, out=out)
     assert sorted(one.name for one in out.iterdir()) == [
         'parameters.csv',
         'parameters.json',
         'report.html',
         'result',
     ]
+
+
+def test_every_value_is_described(bags: tuple[Path, Path]) -> None:
+    outcome = run(
+        'identify',
+        'car',
+        [recording(14.0, 1.0, 0)],
+        config=configuration(),
+        options={'aerodynamics': ['Cz', 'Cm', 'Cz'], 'bias_correction': False},
+    )
+    assert list(outcome) == [*NAMES, 'Cz', 'Cm']
+    assert all(one.description and one.unit == unit(one.name) for one in outcome.values.values())
+    assert outcome['Mc'].possible and not outcome['YYc'].possible
+    assert set(Car.glossary) == {*NAMES, *AERODYNAMIC}
+
+
+def test_recordings_read_before_give_the_same(bags: tuple[Path, Path]) -> None:
+    options = {'bias_correction': False, 'dof': 20}
+    car = Car()
+    config = car.configure(CONFIG)
+    read = [car.read(bag, config) for bag in bags]
+    memory = run('identify', 'car', read[:1], validate=read[1], config=config, options=options)
+    files = run('identify', 'car', bags[:1], validate=bags[1], config=CONFIG, options=options)
+    assert memory.result.as_dict()['parameters'] == files.result.as_dict()['parameters']
+    assert memory.verdict == files.verdict
+    assert memory.series[0].title == files.series[0].title == 'Validation recording b'
+    assert memory.inputs[:2] == files.inputs[:2] == bags
 
 
 def test_equations_that_are_lost_have_no_predicted_side(
@@ -68,18 +103,31 @@ def test_equations_that_are_lost_have_no_predicted_side(
         for item in reader.messages():
             if item.topic != '/wheel_rr/wrench':
                 writer.write_message(item.topic, item.message, item.time_ns)
-    text = identify(
-        bags=[tmp_path / 'blind'], validate=bags[1], config=CONFIG, out=tmp_path / 'out'
+    outcome = run(
+        'identify',
+        'car',
+        [tmp_path / 'blind'],
+        validate=bags[1],
+        config=CONFIG,
+        out=tmp_path / 'out',
     )
-    assert 'wheel_rr/wrench is missing' in text and text.splitlines()[-1].startswith('report: ')
-    (shown,) = read_traces(tmp_path / 'out' / 'result', ['blind'], bags[1])
-    traces = {trace.equation: trace for trace in shown.traces}
+    assert 'missing_wrench' in [one.code for one in outcome.verdict.reasons]
+    assert (tmp_path / 'out' / 'report.html').is_file()
+    (shown,) = outcome.series
+    measured, predicted = (
+        dict(zip(EQUATIONS, side.T, strict=True)) for side in (shown.measured, shown.predicted)
+    )
     for name in ('FX', 'NZ', 'suspension_rr'):
-        assert np.isnan(traces[name].predicted).all() and np.isfinite(traces[name].measured).any()
-    assert np.isfinite(traces['suspension_fl'].predicted).sum() > 500
+        assert np.isnan(predicted[name]).all() and np.isfinite(measured[name]).any()
+    assert np.isfinite(predicted['suspension_fl']).sum() > 500
     # The transients of the filters are no errors of the model.
-    error = np.abs(traces['suspension_fl'].error)
+    error = np.abs(measured['suspension_fl'] - predicted['suspension_fl'])
     assert np.nanmax(error[:20]) < 5.0 * np.sqrt(np.nanmean(np.square(error)))
+
+
+def origins(content: dict[str, Any]) -> dict[str, str]:
+    """Where each input came from; bags by their last name."""
+    return {one['what']: one['from'] for one in content['provenance']['inputs']}
 
 
 def test_poses_from_tf_static_serve_where_the_configuration_has_none(
@@ -87,13 +135,45 @@ def test_poses_from_tf_static_serve_where_the_configuration_has_none(
 ) -> None:
     plain = tmp_path / 'plain.yaml'
     plain.write_text('geometry: {wheelbase: 2.70, half_track: [0.750, 0.748, 0.760, 0.760]}\n')
-    text = identify(bags=list(bags), config=plain, out=tmp_path / 'out')
+    outcome = run('identify', 'car', list(bags), config=plain, out=tmp_path / 'out')
     content = json.loads((tmp_path / 'out' / 'parameters.json').read_text())
     assert content['input']['pose_from'] == {'imu': '/tf_static', 'speed': '/tf_static'}
     inertia = {one['name']: one['value'] for one in content['parameters']}
     assert abs(inertia['YYc'] - EXACT_TRUTH['YYc']) < 0.01 * EXACT_TRUTH['YYc']
     assert len(content['input']['recordings']) == 2
-    assert 'no --config' not in text
+    assert 'no_configuration' not in [one.code for one in outcome.findings]
+    entries = content['provenance']['inputs']
+    poses = [one for one in entries if one['what'] == 'pose of imu/data in base_link']
+    assert [one['from'] for one in poses] == [f'/tf_static of {bag}' for bag in bags]
+    position = configuration().sensors.imu.position
+    assert all(f'{position[0]:g}' in one['value'] for one in poses)
+    assert origins(content)['wheelbase'] == f'configuration {plain}'
+
+
+def test_without_a_configuration_the_defaults_are_named(
+    bags: tuple[Path, Path], tmp_path: Path
+) -> None:
+    outcome = run('identify', 'car', [bags[0]], options={'bias_correction': False})
+    told = [one for one in outcome.findings if one.code == 'no_configuration']
+    assert [one.level for one in told] == ['warn']
+    assert outcome.result.input['configuration'] == 'none'
+    assert origins({'provenance': outcome.provenance.as_dict()})['wheelbase'] == 'default'
+
+
+def test_studies_stand_in_the_outcome(bags: tuple[Path, Path]) -> None:
+    options = {'compare_models': True, 'filter_study': True, 'bias_correction': False}
+    outcome = run('identify', 'car', [bags[0]], config=CONFIG, options=options)
+    content = outcome.document[1]
+    assert len(content['model_comparison']['parameters']) == 33
+    assert content['filter_study']['choices'][0] == 'rule'
+    assert outcome.content is not None
+    assert [one.title for one in outcome.content.extras] == [
+        '38-dof and 20-dof model',
+        'Estimates over cut-offs',
+    ]
+    assert all(len(one.rows) == 33 for one in outcome.content.extras)
+    assert 'model_comparison' in [one.code for one in outcome.findings]
+    assert '38-dof and 20-dof model' in outcome.body and 'estimates over cut-offs' in outcome.body
 
 
 def test_reading_keeps_header_stamps_and_subsets_of_joints(bags: tuple[Path, Path]) -> None:
@@ -103,18 +183,25 @@ def test_reading_keeps_header_stamps_and_subsets_of_joints(bags: tuple[Path, Pat
     np.testing.assert_array_equal(read.imu.values, made.imu.values)
     np.testing.assert_array_equal(read.imu.stamps_ns(), made.imu.stamps_ns())
     assert set(read.joints) == set(made.joints)
-    assert set(read.poses) == {'imu_link', 'correvit_link'}
+    assert set(read.frames.frames()) == {'base_link', 'imu_link', 'correvit_link'}
+    assert read.source == str(bags[0])
 
 
-def test_wrong_use_is_refused(bags: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no option 'speed'"):
-        identify(bags=[bags[0]], out=tmp_path / 'x', speed=3)
-    with pytest.raises(UsageError, match='dof must be 20 or 38'):
-        identify(bags=[bags[0]], out=tmp_path / 'x', dof=21)
-    with pytest.raises(UsageError, match='no URDF'):
-        identify(bags=[bags[0]], out=tmp_path / 'x', urdf='car.urdf')
-    with pytest.raises(UsageError, match='at least one'):
-        identify(bags=[], out=tmp_path / 'x')
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        ({'speed': 3}, "no option 'speed'"),
+        ({'dof': 21}, 'dof must be one of 20, 38'),
+        ({'model': '1998'}, 'model must be one of 2006, 2002'),
+        ({'aerodynamics': ['Cw']}, 'aerodynamics must be one of Cy, Cz'),
+        ({'rate': -1.0}, 'rate must be at least'),
+    ],
+)
+def test_wrong_use_is_refused(
+    bags: tuple[Path, Path], tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        run('identify', 'car', [bags[0]], out=tmp_path / 'x', options=options)
     assert not (tmp_path / 'x').exists()
 
 
@@ -123,7 +210,7 @@ def test_a_folder_with_other_things_is_not_replaced(
 ) -> None:
     (tmp_path / 'thesis.tex').write_text('years of work')
     with pytest.raises(InputError, match=r'thesis\.tex'):
-        identify(bags=[bags[0]], config=CONFIG, out=tmp_path, bias_correction=False)
+        run('identify', 'car', [bags[0]], config=CONFIG, out=tmp_path)
     assert (tmp_path / 'thesis.tex').read_text() == 'years of work'
 
 
@@ -137,7 +224,7 @@ def test_a_bag_of_something_else_is_refused(tmp_path: Path) -> None:
             ),
         )
     with pytest.raises(InputError, match='imu/data is missing'):
-        identify(bags=[tmp_path / 'bag'], out=tmp_path / 'out', config=CONFIG)
+        run('identify', 'car', [tmp_path / 'bag'], out=tmp_path / 'out', config=CONFIG)
     assert not (tmp_path / 'out').exists()
 
 

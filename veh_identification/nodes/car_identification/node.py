@@ -46,7 +46,7 @@ from veh_identification.runtime.parameters import declare, parameter, refuse_unk
 from veh_identification.runtime.qos import LATCHED, STATIC_TF, SYSTEM_DEFAULT, QoS
 from veh_identification.signals import decimate, decimated_stamps
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
-from veh_identification.systems.car.estimation.identify import CarOptions
+from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.live import chunks
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import advice
@@ -99,7 +99,7 @@ class CarIdentification(LiveServices):
         self.configuration = self._configuration()
         if self.options.dof not in (0, 20, 38):
             raise ParameterError(f'parameter dof: 0, 20 or 38, found {self.options.dof}')
-        options = CarOptions(
+        options = CarMethod(
             dof=self.options.dof or None, bias_correction=self.options.bias_correction
         )
         self.live = CarLive(self.configuration, options, self.options.significance)

@@ -17,7 +17,7 @@ from veh_identification.errors import VehIdError
 from veh_identification.identification.rows import row_filter
 from veh_identification.signals import TimeSeries, decimate
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.identify import CarOptions
+from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.parameters import CORNERS
@@ -74,7 +74,7 @@ def warm_up(dof: int, bias_correction: bool) -> float:
     later = replace(recording, label='made up, later')
     for one in (dof,) if dof else (38, 20):  # arrays of the two differ in their layout
         live = CarLive(
-            CarConfiguration(), CarOptions(dof=one, bias_correction=bias_correction), 1e-5
+            CarConfiguration(), CarMethod(dof=one, bias_correction=bias_correction), 1e-5
         )
         with contextlib.suppress(VehIdError, np.linalg.LinAlgError):
             # What a made-up chunk says does not matter, only that it has been computed.

@@ -67,6 +67,44 @@ POSITIVE = (
 )
 
 
+_CORNER_WORDS = ('front left', 'front right', 'rear left', 'rear right')
+#: What every name means, in plain words.
+DESCRIPTIONS: dict[str, str] = {
+    'Mc': 'mass of the chassis: all that the suspensions carry',
+    'MXc': 'first moment of the chassis along x: mass times x of its centre of gravity',
+    'MYc': 'first moment of the chassis along y: mass times y of its centre of gravity',
+    'MZc': 'first moment of the chassis along z: mass times z of its centre of gravity',
+    'XXc': 'moment of inertia of the chassis about the x axis of base_link (roll)',
+    'YYc': 'moment of inertia of the chassis about the y axis of base_link (pitch)',
+    'ZZc': 'moment of inertia of the chassis about the z axis of base_link (yaw)',
+    'XZc': 'product of inertia of the chassis, -integral of x z dm at the base_link origin',
+    'XYc': 'product of inertia of the chassis, -integral of x y dm at the base_link origin',
+    'YZc': 'product of inertia of the chassis, -integral of y z dm at the base_link origin',
+    **{
+        f'M{j}': f'mass between suspension and wheel sensor {corner}, without the wheel'
+        for j, corner in enumerate(_CORNER_WORDS, start=1)
+    },
+    'karr': 'stiffness of the rear anti-roll bar at the wheels',
+    'karf': 'stiffness of the front anti-roll bar at the wheels',
+    **{
+        f'{kind}{j}': f'{what} {corner}'
+        for j, corner in enumerate(_CORNER_WORDS, start=1)
+        for kind, what in (
+            ('k', 'spring stiffness of the suspension'),
+            ('fs', 'dry (Coulomb) friction of the suspension'),
+            ('h', 'damping of the suspension'),
+            ('off', 'spring force at zero travel, about the static wheel load,'),
+        )
+    },
+    'Cx': 'aerodynamic drag: force along -x at the base_link origin per square of the speed',
+    'Cy': 'aerodynamic side force along -y per square of the speed',
+    'Cz': 'aerodynamic downforce, along -z, per square of the speed',
+    'Cl': 'aerodynamic rolling moment about -x of base_link per square of the speed',
+    'Cm': 'aerodynamic pitching moment about -y of base_link per square of the speed',
+    'Cn': 'aerodynamic yawing moment about -z of base_link per square of the speed',
+}
+
+
 def unit(name: str) -> str:
     """SI unit of a parameter."""
     if name in _UNITS:

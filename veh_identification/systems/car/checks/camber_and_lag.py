@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from veh_identification.errors import EstimationError
-from veh_identification.systems.car.checks.explanations import Finding
+from veh_identification.findings import Finding
 from veh_identification.systems.car.estimation.weighted import (
     CarProblem,
     Fit,
@@ -52,7 +52,7 @@ SURE, SHARE, SHOWN = 4.0, 0.004, 5
 _INWARDS = np.array([1.0, -1.0, 1.0, -1.0])
 
 
-class UntoldModel:
+class CamberLagModel:
     """The equations of a car with camber per travel and lags of the wheel forces as unknowns."""
 
     def __init__(self, model: CarModel, camber: bool) -> None:
@@ -112,7 +112,7 @@ def _cambered(samples: CarSamples, more: Array) -> CarSamples:
 
 
 @dataclass(frozen=True)
-class Untold:
+class CamberAndLag:
     """Camber and lags (s) with their deviations, and what camber changes."""
 
     camber: Array  # as CAMBERS, or empty where the camber is known
@@ -135,11 +135,11 @@ class Untold:
         return [f'{self.names[k]} {100.0 * share[k]:+.1f} %' for k in order[:SHOWN]]
 
 
-def untold(
+def estimate_camber_and_lag(
     model: CarModel, piece: CarSamples, stop_bands: tuple[tuple[float, float], ...] = ()
-) -> Untold | None:
+) -> CamberAndLag | None:
     """Estimate the further unknowns on one stretch of measured motion; None if it is too poor."""
-    wide = UntoldModel(model, camber=not np.any(piece.joints['camber'].position))
+    wide = CamberLagModel(model, camber=not np.any(piece.joints['camber'].position))
     cutoffs = fixed_cutoffs(BELIEVED_HZ, BELIEVED_HZ, stop_bands)
     count, cambers = len(model.names), len(wide.cambers)
     try:
@@ -150,7 +150,7 @@ def untold(
         return None
     std = np.sqrt(np.diag(full.covariance))
     camber, lag = slice(count, count + cambers), slice(count + cambers, None)
-    return Untold(
+    return CamberAndLag(
         full.value[camber],
         std[camber],
         full.value[lag],
@@ -170,12 +170,12 @@ def _fit(problem: CarProblem, cutoffs: Cutoffs, without: tuple[str, ...]) -> Fit
     return estimate(problem, Selection(bands, chosen), iterations=3)
 
 
-def check_untold(found: Untold) -> list[Finding]:
+def check_camber_and_lag(found: CamberAndLag) -> list[Finding]:
     """Findings for what is both certain and large enough to matter."""
     return [*_check_camber(found), *_check_lag(found)]
 
 
-def _check_camber(found: Untold) -> list[Finding]:
+def _check_camber(found: CamberAndLag) -> list[Finding]:
     if not np.any(np.abs(found.camber) > np.maximum(CAMBER, DEVIATIONS * found.camber_std)):
         return []
     front, rear = np.degrees(found.camber[:2]) * 0.01
@@ -183,6 +183,7 @@ def _check_camber(found: Untold) -> list[Finding]:
     change = f' With it the estimates change: {", ".join(moved)}.' if moved else ''
     return [
         Finding(
+            'bad',
             'untold_camber',
             'the wheel forces fit as if the hubs cambered (as much as front '
             f'{front:+.2f}, rear {rear:+.2f} degrees per 10 mm of compression, tops inwards '
@@ -192,11 +193,12 @@ def _check_camber(found: Untold) -> list[Finding]:
             f'{change} Record camber_* in joint_states or give a table of camber under '
             'axle_kinematics in the configuration (a wrong scale of lateral force or acceleration '
             'looks alike)',
+            'camber_* of joint_states, or axle_kinematics.camber of the configuration',
         )
     ]
 
 
-def _check_lag(found: Untold) -> list[Finding]:
+def _check_lag(found: CamberAndLag) -> list[Finding]:
     late = np.abs(found.lag) > np.maximum(LAG_SECONDS, DEVIATIONS * found.lag_std)
     cure = (
         'give delay, or bandwidth_hz and order of its own low-pass, under sensors in the '
@@ -204,18 +206,21 @@ def _check_lag(found: Untold) -> list[Finding]:
     )
     mean = float(found.lag.mean())
     if late.all() and float(np.ptp(found.lag)) < LAG_SECONDS:
-        pair = (
-            ('all wheel wrenches lag', 'the inertial unit')
+        pair, where = (
+            ('all wheel wrenches lag the inertial unit', 'wheel_*/wrench')
             if mean > 0.0
-            else ('imu/data lags', 'all wheel wrenches')
+            else ('imu/data lags all wheel wrenches', 'imu/data')
         )
-        return [Finding('sensor_lag', f'{pair[0]} {pair[1]} by {1e3 * abs(mean):.1f} ms: {cure}')]
+        text = f'{pair} by {1e3 * abs(mean):.1f} ms: {cure}'
+        return [Finding('bad', 'sensor_lag', text, where)]
     return [
         Finding(
+            'bad',
             'sensor_lag',
             f'wheel_{CORNERS[j]}/wrench '
             f'{"lags" if found.lag[j] > 0.0 else "leads"} the inertial unit by '
             f'{1e3 * abs(found.lag[j]):.1f} ms: {cure}',
+            f'wheel_{CORNERS[j]}/wrench',
         )
         for j in np.flatnonzero(late)
     ]

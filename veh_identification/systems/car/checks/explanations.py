@@ -7,14 +7,19 @@ named. Hypotheses are only tried when the plain fit looks wrong, so good recordi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import lsq_linear
 
+from veh_identification.checks.explanation import Hypothesis, best_explanation
+from veh_identification.findings import Finding
+from veh_identification.findings.numbers import listed
 from veh_identification.systems.car.configuration import Sensor
 from veh_identification.systems.car.estimation.weighted import (
     CarProblem,
@@ -22,11 +27,11 @@ from veh_identification.systems.car.estimation.weighted import (
     Selection,
     diagonal_weights,
 )
-from veh_identification.systems.car.model import EQUATIONS, CarModel
+from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import CORNERS, POSITIVE
 from veh_identification.systems.car.processing.spectral import one_band
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
-from veh_identification.types import Array, BoolArray
+from veh_identification.types import Array
 
 Change = Callable[[CarSamples], CarSamples]
 TEST_SECONDS = 20.0
@@ -37,23 +42,8 @@ SUSPICIOUS = 0.35
 #: much: the yaw moment of a slow ramp is hardly more than what the driveline shakes.
 WITNESS = 300.0
 _WITNESS = WITNESS * np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
-#: Standard deviation (rad) below which nobody steers: what moves is bump steer and noise.
-STEERED = 0.003
-#: Improvement of the log-likelihood per line that convicts.
-CONVINCING = 0.08
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong or missing, with a short name for programs."""
-
-    name: str
-    text: str
-    serious: bool = True
-
-    def as_dict(self) -> dict[str, object]:
-        """For parameters.json."""
-        return {'name': self.name, 'text': self.text, 'serious': self.serious}
+#: So many times smaller residuals convict: 0.08 of the log-likelihood per line.
+CONVINCING = float(np.exp(0.5 * 0.08))
 
 
 def suspicious(problem: CarProblem, fit: Fit, selection: Selection, constant: int) -> bool:
@@ -79,34 +69,56 @@ def suspicious(problem: CarProblem, fit: Fit, selection: Selection, constant: in
     )
 
 
-def explain(
-    model: CarModel, piece: CarSamples, selection: Selection, imu: Sensor, top_hz: float = TEST_HZ
-) -> Finding | None:
-    """The change of the signals that explains the recording, if one does so convincingly.
+@dataclass(frozen=True)
+class Stretch:
+    """A short stretch of one recording on which hypotheses are tried."""
 
-    `piece` holds measured motion only; `imu` is the inertial unit's pose that was assumed.
-    """
-    # Every few samples do: what folds back above TEST_HZ is small beside a wrong sign.
+    label: str
+    samples: CarSamples
+    imu: Sensor  # with the pose that was assumed
+    top_hz: float = TEST_HZ  # where the inertial unit is believed
+
+
+def short_stretch(label: str, piece: CarSamples, imu: Sensor, top_hz: float = TEST_HZ) -> Stretch:
+    """The beginning of a piece of measured motion, with as few samples as do."""
+    # What folds back above TEST_HZ is small beside a wrong sign.
     step = max(1, int(piece.rate / (4.0 * TEST_HZ)))
     short = replace(piece[: int(TEST_SECONDS * piece.rate) : step], rate=piece.rate / step)
-    plain = _score(model, short, selection, top_hz)
-    best_score, best = np.inf, ('', '')
-    for name, text, change in hypotheses(imu):
-        score = _score(model, change(short), selection, top_hz)
-        if score < best_score:
-            best_score, best = score, (name, text)
-    if plain - best_score > CONVINCING:
-        return Finding(
-            best[0],
-            f'{best[1]} (with that put right, the equations fit '
-            f'{np.exp(0.5 * (plain - best_score)):.2g} times better)',
+    # A view would keep the whole piece in memory.
+    return Stretch(label, deepcopy(short), imu, min(top_hz, TEST_HZ))
+
+
+def explain(model: CarModel, stretches: Sequence[Stretch], selection: Selection) -> list[Finding]:
+    """The changes of the signals that explain recordings, where one does so convincingly."""
+    found: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
+    for one in stretches:
+        explained = best_explanation(
+            one.samples, hypotheses(one.imu), partial(_misfit, model, selection, one.top_hz)
         )
-    return None
+        best = explained.best
+        if best is not None and explained.factor > CONVINCING:
+            key = (best.code, best.text, best.where)
+            found.setdefault(key, []).append((one.label, explained.factor))
+    return [_finding(*key, judged, len(stretches)) for key, judged in found.items()]
 
 
-def _score(model: CarModel, piece: CarSamples, selection: Selection, top_hz: float) -> float:
-    """Mean log power per line of the residuals of the best physically possible car."""
-    problem = CarProblem(model, one_band(model.signals(piece), piece.rate, min(top_hz, TEST_HZ)))
+def _finding(
+    code: str, text: str, where: str, judged: Sequence[tuple[str, float]], recordings: int
+) -> Finding:
+    factor = max(factor for _, factor in judged)
+    some = '' if len(judged) == recordings else f', in {listed([label for label, _ in judged])}'
+    return Finding(
+        'bad',
+        code,
+        f'{text}{some} (with that put right, the equations fit {factor:.2g} times better)',
+        where,
+        factor,
+    )
+
+
+def _misfit(model: CarModel, selection: Selection, top_hz: float, piece: CarSamples) -> float:
+    """Geometric mean of the residuals over equations, of the best physically possible car."""
+    problem = CarProblem(model, one_band(model.signals(piece), piece.rate, top_hz))
     usable = np.asarray(selection.bands.any(axis=1))
     bands = np.asarray(usable).reshape(-1, 1)
     lines = float(problem.information.rows[0])
@@ -119,7 +131,8 @@ def _score(model: CarModel, piece: CarSamples, selection: Selection, top_hz: flo
         left, right = problem.normal(diagonal_weights(weights[:, None]))
         X[chosen] = _bounded(left[np.ix_(chosen, chosen)], right[chosen], lower)
         squares, _ = problem.squares(X, bands)
-    return float(np.log(np.maximum(squares[usable] / lines, 1e-12)).mean())
+    power = np.log(np.maximum(squares[usable] / lines, 1e-12)).mean()
+    return float(np.exp(0.5 * power))
 
 
 def _bounded(left: Array, right: Array, lower: Array) -> Array:
@@ -133,80 +146,119 @@ def _bounded(left: Array, right: Array, lower: Array) -> Array:
     return np.asarray(lsq_linear(matrix, target, bounds=(lower, np.inf), method='bvls').x / scale)
 
 
-def hypotheses(imu: Sensor) -> Iterator[tuple[str, str, Change]]:
-    """Name, sentence and the change that would put the signals right."""
+def hypotheses(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
+    """What may be wrong, each with the change that would put the signals right."""
+    yield from _swapped()
+    for j in range(len(CORNERS)):
+        yield from _signs_of_a_corner(j)
+    yield from _common_signs()
+    yield from _turned_units(imu)
+    yield from _signs_of_axes(imu)
+
+
+def _swapped() -> Iterator[Hypothesis[CarSamples]]:
     for a, b in combinations(range(4), 2):
-        pair = f'wheel_{CORNERS[a]}/wrench and wheel_{CORNERS[b]}/wrench'
-        yield ('swapped_wrenches', f'{pair} are swapped', _swap_wrenches(a, b))
-        pair = f'suspension_{CORNERS[a]} and suspension_{CORNERS[b]}'
-        yield ('swapped_travels', f'{pair} are swapped', _swap_travels(a, b))
-    for j, corner in enumerate(CORNERS):
-        yield (
-            'wrench_sign',
-            f'wheel_{corner}/wrench has the wrong sign (it must be what the '
-            'wheel exerts on the hub carrier)',
-            _flip_wrench(slice(j, j + 1), slice(0, 6)),
+        for code, names, change in (
+            (
+                'swapped_wrenches',
+                (f'wheel_{CORNERS[a]}/wrench', f'wheel_{CORNERS[b]}/wrench'),
+                _swap_wrenches(a, b),
+            ),
+            (
+                'swapped_travels',
+                (f'suspension_{CORNERS[a]}', f'suspension_{CORNERS[b]}'),
+                _swap_travels(a, b),
+            ),
+        ):
+            both = ' and '.join(names)
+            yield Hypothesis(code, f'{both} are swapped', change, both)
+
+
+def _signs_of_a_corner(j: int) -> Iterator[Hypothesis[CarSamples]]:
+    wheel, travel = f'wheel_{CORNERS[j]}/wrench', f'suspension_{CORNERS[j]}'
+    yield Hypothesis(
+        'wrench_sign',
+        f'{wheel} has the wrong sign (it must be what the wheel exerts on the hub carrier)',
+        _flip_wrench(slice(j, j + 1), slice(0, 6)),
+        wheel,
+    )
+    yield Hypothesis(
+        'travel_sign',
+        f'{travel} has the wrong sign (positive in compression)',
+        _flip_travel(j),
+        travel,
+    )
+    for axis, letter in enumerate('xyz'):
+        yield Hypothesis(
+            'wrench_axis_sign',
+            f'{wheel}: force.{letter} has the wrong sign',
+            _flip_wrench(slice(j, j + 1), slice(axis, axis + 1)),
+            f'{wheel} force.{letter}',
         )
-        yield (
-            'travel_sign',
-            f'suspension_{corner} has the wrong sign (positive in compression)',
-            _flip_travel(j),
-        )
-        for axis in range(3):
-            yield (
-                'wrench_axis_sign',
-                f'wheel_{corner}/wrench: force.{"xyz"[axis]} has the wrong sign',
-                _flip_wrench(slice(j, j + 1), slice(axis, axis + 1)),
-            )
-    yield (
+
+
+def _common_signs() -> Iterator[Hypothesis[CarSamples]]:
+    yield Hypothesis(
         'wrench_sign',
         'all wheel wrenches have the wrong sign (they must be what the wheels '
         'exert on the hub carriers)',
         _flip_wrench(slice(0, 4), slice(0, 6)),
+        'wheel_*/wrench',
     )
-    yield (
+    yield Hypothesis(
         'travel_sign',
         'all suspension travels have the wrong sign (positive in compression)',
         _flip_all_travels(),
+        'suspension_*',
     )
-    yield (
+    yield Hypothesis(
         'steering_sign',
         'all steering angles have the wrong sign (positive to the left)',
         _flip_steering(),
+        'steering_*',
     )
+
+
+def _turned_units(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
     for about, angle in (
         ('x', (1.0, -1.0, -1.0)),
         ('y', (-1.0, 1.0, -1.0)),
         ('z', (-1.0, -1.0, 1.0)),
     ):
         what = 'mounted upside down' if about in 'xy' else 'mounted back to front'
-        yield (
+        yield Hypothesis(
             'imu_turned',
             f'the inertial unit (imu/data) is {what}: turned by 180 degrees '
             f'about its {about} axis against the pose given',
             _turn_imu(imu, angle, angle),
+            'imu/data',
         )
-    for axis in range(3):
+
+
+def _signs_of_axes(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
+    same = (1.0, 1.0, 1.0)
+    for axis, letter in enumerate('xyz'):
         flip = [1.0, 1.0, 1.0]
         flip[axis] = -1.0
         sign = (flip[0], flip[1], flip[2])
-        one = (1.0, 1.0, 1.0)
-        yield (
+        yield Hypothesis(
             'gyro_sign',
-            f'imu/data: angular_velocity.{"xyz"[axis]} has the wrong sign',
-            _turn_imu(imu, sign, one),
+            f'imu/data: angular_velocity.{letter} has the wrong sign',
+            _turn_imu(imu, sign, same),
+            f'imu/data angular_velocity.{letter}',
         )
-        yield (
+        yield Hypothesis(
             'accelerometer_sign',
-            f'imu/data: linear_acceleration.{"xyz"[axis]} has the wrong sign',
-            _turn_imu(imu, one, sign),
+            f'imu/data: linear_acceleration.{letter} has the wrong sign',
+            _turn_imu(imu, same, sign),
+            f'imu/data linear_acceleration.{letter}',
         )
-    minus = (-1.0, -1.0, -1.0)
-    yield (
+    yield Hypothesis(
         'accelerometer_sign',
         'imu/data: linear_acceleration has the wrong sign (it must show '
         '+9.81 m/s^2 upwards at rest)',
-        _turn_imu(imu, (1.0, 1.0, 1.0), minus),
+        _turn_imu(imu, same, (-1.0, -1.0, -1.0)),
+        'imu/data linear_acceleration',
     )
 
 
@@ -289,70 +341,3 @@ def _turn_imu(
 
 def _carried(omega: Array, alpha: Array, arm: Array) -> Array:
     return np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))
-
-
-def check_steering(piece: CarSamples) -> list[Finding]:
-    """A front wheel that steers against the yaw rate, or against the other wheel."""
-    turning = piece.angular_velocity[:, 2] - piece.angular_velocity[:, 2].mean()
-    found = []
-    for j in (0, 1):
-        angle = piece.joints['steering'].position[:, j]
-        spread = angle.std() * turning.std()
-        if angle.std() > STEERED and spread > 1e-9:
-            likeness = float((angle - angle.mean()) @ turning / len(angle) / spread)
-            if likeness < -0.5:
-                found.append(
-                    Finding(
-                        'steering_sign',
-                        f'steering_{CORNERS[j]} has the wrong sign (positive to the '
-                        f'left): it runs against the yaw rate (correlation {likeness:.2f})',
-                    )
-                )
-    return found
-
-
-def check_gravity(piece: CarSamples) -> list[Finding]:
-    """The mean specific force must point upwards and be about one g."""
-    mean = piece.specific_force.mean(axis=0)
-    if mean[2] > 0.8 * 9.81:
-        return []
-    return [
-        Finding(
-            'imu_turned',
-            'the inertial unit (imu/data) does not show +9.81 m/s^2 along z '
-            f'of base_link but [{mean[0]:.2f}, {mean[1]:.2f}, {mean[2]:.2f}]: it is '
-            'mounted upside down or turned against the pose given',
-        )
-    ]
-
-
-def lost_equations(
-    missing_wrenches: tuple[str, ...], missing_travels: tuple[str, ...]
-) -> tuple[BoolArray, list[Finding]]:
-    """Mask of usable equations and what is lost with the missing sensors."""
-    usable = np.ones(len(EQUATIONS), dtype=bool)
-    found = []
-    for corner in missing_wrenches:
-        usable[:6] = False
-        usable[6 + CORNERS.index(corner)] = False
-        found.append(
-            Finding(
-                'missing_wrench',
-                f'wheel_{corner}/wrench is missing: the six chassis equations '
-                f'(FX FY FZ NX NY NZ) and suspension_{corner} are lost; the other suspension '
-                'equations are used',
-            )
-        )
-    for corner in missing_travels:
-        axle = [other for other in CORNERS if other[0] == corner[0]]
-        usable[[6 + CORNERS.index(other) for other in axle]] = False
-        found.append(
-            Finding(
-                'missing_travel',
-                f'suspension_{corner} is missing: the equations '
-                f'{" and ".join(f"suspension_{other}" for other in axle)} are lost (the anti-roll '
-                'bar '
-                'couples them)',
-            )
-        )
-    return usable, found

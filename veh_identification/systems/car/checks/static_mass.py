@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from veh_identification.findings import Finding
+from veh_identification.findings.numbers import number
 from veh_identification.identification import IdentificationResult
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.recording.samples import CarSamples, wheel_loads
 from veh_identification.types import Array
 
 MINIMUM_SECONDS = 1.0
+#: A chassis that weighs this much (percent) more or less than identified deserves a word.
+WEIGHT_PERCENT = 1.0
 
 
 @dataclass(frozen=True)
@@ -27,8 +31,13 @@ class StaticLoads:
 
     def compare(self, result: IdentificationResult) -> dict[str, Any]:
         """The weighed chassis beside the identified one."""
-        unsprung = float(sum(result.value[result.index(f'M{j}')] for j in range(1, 5)))
-        identified = float(result.value[result.index('Mc')])
+        return self.beside(
+            float(result.value[result.index('Mc')]),
+            float(sum(result.value[result.index(f'M{j}')] for j in range(1, 5))),
+        )
+
+    def beside(self, chassis: float, unsprung: float) -> dict[str, Any]:
+        """For parameters.json: the chassis by weighing, less the unsprung masses, and as found."""
         weighed = self.mass - unsprung
         return {
             'wheel_loads': list(self.loads),
@@ -36,9 +45,29 @@ class StaticLoads:
             'std': self.std,
             'seconds': self.seconds,
             'chassis_weighed': weighed,
-            'chassis_identified': identified,
-            'difference_percent': 100.0 * (identified - weighed) / weighed,
+            'chassis_identified': chassis,
+            'difference_percent': 100.0 * (chassis - weighed) / weighed,
         }
+
+
+def static_mass_finding(weighed: Mapping[str, Any]) -> Finding:
+    """Whether weighing and identification agree."""
+    off = float(weighed['difference_percent'])
+    return Finding(
+        'good' if abs(off) < WEIGHT_PERCENT else 'warn',
+        'static_mass',
+        f'At standstill the wheels carry {number(weighed["chassis_weighed"], 4)} kg of '
+        f'chassis; {number(weighed["chassis_identified"], 4)} kg were identified ({off:+.2f} %).',
+    )
+
+
+def static_mass_line(weighed: Mapping[str, Any]) -> str:
+    """For the terminal."""
+    return (
+        f'static mass of the chassis from wheel loads {weighed["chassis_weighed"]:.1f}'
+        f' kg, identified {weighed["chassis_identified"]:.1f} kg '
+        f'({weighed["difference_percent"]:+.2f} %)'
+    )
 
 
 def static_loads(
@@ -63,7 +92,7 @@ def static_loads(
         return None
     loads = np.concatenate(sums)
     mean = loads.mean(axis=0)
-    gravity = configuration.static.gravity
+    gravity = configuration.gravity
     # One independent value per second: what vibrates is slower than the samples.
     spread = float(loads.sum(axis=1).std() / gravity / np.sqrt(max(count / pieces[0].rate, 1.0)))
     return StaticLoads(

@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
-from veh_identification.systems.car.checks.explanations import Finding, lost_equations
+from veh_identification.findings import Finding
+from veh_identification.systems.car.checks.explanations import Stretch, short_stretch
+from veh_identification.systems.car.checks.sensors import check_signs, lost_equations
 from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation import bias
 from veh_identification.systems.car.model import CarModel
+from veh_identification.systems.car.origins import Origin, recording_origins
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.processing.cutoffs import (
     Cutoffs,
@@ -23,7 +26,7 @@ from veh_identification.systems.car.processing.cutoffs import (
     widest,
 )
 from veh_identification.systems.car.processing.first_look import (
-    PILOT_SECONDS,
+    LOOK_SECONDS,
     Bands,
     extension_of,
     first_look,
@@ -40,7 +43,7 @@ BIAS_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
-class CarOptions:
+class CarMethod:
     """How to identify; the defaults are for any recording of the contract's format."""
 
     dof: int | None = None  # 20 or 38; by default 38 where its extra dofs are known
@@ -70,17 +73,19 @@ class Gathered:
     findings: list[Finding]
     static: StaticLoads | None
     details: dict[str, Any]
-    imu: Sensor = field(default_factory=Sensor)  # with the pose that was used
+    signs: list[Finding] = field(default_factory=list)  # what gravity and steering contradict
+    stretches: tuple[Stretch, ...] = ()  # of every recording, to try hypotheses on
+    origins: tuple[Origin, ...] = ()  # where poses came from, of every recording
 
 
 def gather_recordings(
-    recordings: Iterable[CarRecording], configuration: CarConfiguration, options: CarOptions
+    recordings: Iterable[CarRecording], configuration: CarConfiguration, method: CarMethod
 ) -> Gathered:
     """Read recordings one by one (never two at a time) and keep their Gram matrices."""
     total: Gathered | None = None
     cutoffs: list[Cutoffs] = []
     for seed, recording in enumerate(recordings):
-        one = _gather_one(recording, configuration, options, seed)
+        one = _gather_one(recording, configuration, method, seed)
         cutoffs.append(one.cutoffs)
         total = one if total is None else _joined(total, one)
     if total is None:
@@ -90,41 +95,71 @@ def gather_recordings(
 
 
 def _gather_one(
-    recording: CarRecording, configuration: CarConfiguration, options: CarOptions, seed: int
+    recording: CarRecording, configuration: CarConfiguration, method: CarMethod, seed: int
 ) -> Gathered:
     noise = bias.sensor_noise(recording, configuration)
-    processing = replace(options.processing, travel_noise=bias.travel_noise(noise))
+    processing = replace(method.processing, travel_noise=bias.travel_noise(noise))
     short, looked = _looked(recording, configuration, processing)
-    usable, findings = lost_equations(looked.missing_wrenches, looked.missing_travels)
-    model = CarModel(configuration, _dof(options, looked, configuration), options.names)
-    cutoffs = _cutoffs(looked, recording, noise, configuration, options)
+    usable, lost = lost_equations(looked.missing_wrenches, looked.missing_travels, recording.label)
+    model = CarModel(configuration, _dof(method, looked, configuration), method.names)
+    cutoffs = _cutoffs(looked, recording, noise, configuration, method)
     bands: Bands | None = None
-    if options.beyond_band and usable.all() and not processing.paper_rule:
+    if method.beyond_band and usable.all() and not processing.paper_rule:
         look = first_look(model, looked, cutoffs)
         bands = look.bands
-        if not _fixed(options):
+        if not _fixed(method):
             cutoffs = limited(cutoffs, bands)
-        processing = replace(
-            processing,
-            extension=extension_of(look, cutoffs, recording, configuration, looked.rate),
-        )
+        extension = extension_of(look, cutoffs, recording, configuration, looked.rate)
+        processing = replace(processing, extension=extension)
     prepared = looked
     if short is not recording or processing.extension is not None:
         prepared = prepare(recording, configuration, processing)
-    findings += [Finding('note', note, serious=False) for note in prepared.notes]
-    findings += [
-        Finding('samples', sentence, serious=False)
-        for report in recording.reports
-        for sentence in report.sentences()
-    ]
     static = static_loads(prepared.pieces, configuration) if usable[:6].all() else None
     _require_motion(recording, prepared, static)
     information = gather(model, prepared.pieces, prepared.cutoff_hz)
     mirrored: list[SpectralInformation] = []
-    if options.bias_correction and any(np.any(sigma > 0.0) for sigma in noise.values()):
+    if method.bias_correction and any(np.any(sigma > 0.0) for sigma in noise.values()):
         mirrored = _mirrored(
             model, recording, configuration, processing, noise, seed, (prepared, information)
         )
+    first = max(looked.pieces, key=len)
+    stretch_to_test = short_stretch(
+        recording.label, first, looked.poses['imu'][0], np.inf if bands is None else bands.imu
+    )
+    return Gathered(
+        model,
+        information,
+        mirrored,
+        cutoffs,
+        first,
+        usable,
+        prepared.has_speed,
+        [*lost, *prepared.findings, *_repairs(recording)],
+        static,
+        _details(recording, prepared, model, noise, bands),
+        check_signs(first, recording.label) if method.check else [],
+        (stretch_to_test,) if method.check else (),
+        recording_origins(recording.label, prepared.poses, prepared.measured_extra, configuration),
+    )
+
+
+def _repairs(recording: CarRecording) -> list[Finding]:
+    """Samples that were dropped or sorted in while reading, and gaps."""
+    return [
+        replace(one, where=f'{recording.label} {one.where}')
+        for report in recording.reports
+        for one in report.findings()
+    ]
+
+
+def _details(
+    recording: CarRecording,
+    prepared: Prepared,
+    model: CarModel,
+    noise: bias.Noise,
+    bands: Bands | None,
+) -> dict[str, Any]:
+    """For the entry `input` of parameters.json."""
     details = {
         'recordings': [recording.label],
         **prepared.details,
@@ -133,26 +168,14 @@ def _gather_one(
     }
     if bands is not None:
         details['sensor_band_hz'] = {'imu': bands.imu, 'travel': bands.travel}
-    return Gathered(
-        model,
-        information,
-        mirrored,
-        cutoffs,
-        max(looked.pieces, key=len),
-        usable,
-        prepared.has_speed,
-        findings,
-        static,
-        details,
-        looked.imu,
-    )
+    return details
 
 
 def _looked(
     recording: CarRecording, configuration: CarConfiguration, processing: Processing
 ) -> tuple[CarRecording, Prepared]:
     """A lively stretch of a long recording for the first look, or the whole of a short one."""
-    short = stretch(recording, PILOT_SECONDS, 1.0)
+    short = stretch(recording, LOOK_SECONDS, 1.0)
     if short is not recording:
         try:
             return short, prepare(short, configuration, processing)
@@ -190,8 +213,8 @@ def _mirrored(
     return result
 
 
-def _fixed(options: CarOptions) -> bool:
-    return options.chassis_cutoff_hz is not None or options.suspension_cutoff_hz is not None
+def _fixed(method: CarMethod) -> bool:
+    return method.chassis_cutoff_hz is not None or method.suspension_cutoff_hz is not None
 
 
 def _cutoffs(
@@ -199,15 +222,15 @@ def _cutoffs(
     recording: CarRecording,
     noise: bias.Noise,
     configuration: CarConfiguration,
-    options: CarOptions,
+    method: CarMethod,
 ) -> Cutoffs:
     """Cut-offs that the user asks for, or those that the spectra allow."""
-    if not _fixed(options):
+    if not _fixed(method):
         return choose_cutoffs(prepared, recording, noise, configuration)
     top = 0.75 * prepared.cutoff_hz
     return fixed_cutoffs(
-        options.chassis_cutoff_hz or top,
-        options.suspension_cutoff_hz or top,
+        method.chassis_cutoff_hz or top,
+        method.suspension_cutoff_hz or top,
         configuration.disturbances,
     )
 
@@ -231,15 +254,17 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
         a.findings + b.findings,
         a.static or b.static,
         details,
-        a.imu,
+        a.signs + b.signs,
+        a.stretches + b.stretches,
+        a.origins + b.origins,
     )
 
 
-def _dof(options: CarOptions, prepared: Prepared, configuration: CarConfiguration) -> int:
-    if options.dof is not None:
-        if options.dof not in (20, 38):
-            raise EstimationError(f'there are models with 20 and 38 dof, not {options.dof}')
-        return options.dof
+def _dof(method: CarMethod, prepared: Prepared, configuration: CarConfiguration) -> int:
+    if method.dof is not None:
+        if method.dof not in (20, 38):
+            raise EstimationError(f'there are models with 20 and 38 dof, not {method.dof}')
+        return method.dof
     return 38 if prepared.measured_extra or configuration.axle_tables else 20
 
 

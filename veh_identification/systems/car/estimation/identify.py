@@ -8,24 +8,23 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.errors import EstimationError
+from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Removal, Validation
-from veh_identification.identification.statistics import correlation_condition
-from veh_identification.systems.car.checks.camber_and_lag import check_untold, untold
-from veh_identification.systems.car.checks.explanations import (
-    Finding,
-    check_gravity,
-    check_steering,
-    explain,
-    lost_equations,
-    suspicious,
+from veh_identification.systems.car.checks.camber_and_lag import (
+    check_camber_and_lag,
+    estimate_camber_and_lag,
 )
-from veh_identification.systems.car.checks.static_mass import static_loads
+from veh_identification.systems.car.checks.explanations import explain, suspicious
+from veh_identification.systems.car.checks.possible import impossible_values
+from veh_identification.systems.car.checks.sensors import check_signs, lost_equations
+from veh_identification.systems.car.checks.static_mass import static_loads, static_mass_finding
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation.gathering import (
-    CarOptions,
+    CarMethod,
     Gathered,
     gather_recordings,
 )
+from veh_identification.systems.car.estimation.identified import Identified, solved
 from veh_identification.systems.car.estimation.offsets import offset_covariance
 from veh_identification.systems.car.estimation.weighted import (
     CarProblem,
@@ -43,8 +42,10 @@ from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
 
 __all__ = [
-    'CarOptions',
+    'CarMethod',
     'Gathered',
+    'Identified',
+    'check_recording',
     'fit_gathered',
     'gather_recordings',
     'identify_recordings',
@@ -78,15 +79,15 @@ def select(gathered: Gathered) -> tuple[Selection, list[Removal]]:
 
 
 def fit_gathered(
-    gathered: Gathered, options: CarOptions, selection: Selection, configuration: CarConfiguration
+    gathered: Gathered, method: CarMethod, selection: Selection, configuration: CarConfiguration
 ) -> tuple[Fit, Array]:
     """Weighted least squares and the bias that was taken off its values."""
     problem = CarProblem(gathered.model, gathered.information)
     fit = estimate(
         problem,
         selection,
-        gauss_markov=options.gauss_markov,
-        spectral_weights=options.spectral_weights,
+        gauss_markov=method.gauss_markov,
+        spectral_weights=method.spectral_weights,
     )
     correction = np.zeros(len(fit.value))
     if gathered.mirrored:
@@ -109,52 +110,63 @@ def fit_gathered(
 def identify_recordings(
     recordings: Iterable[CarRecording],
     configuration: CarConfiguration,
-    options: CarOptions | None = None,
+    method: CarMethod | None = None,
     validation: CarRecording | None = None,
-) -> IdentificationResult:
+) -> Identified:
     """Identify a car from one or several recordings, and validate on another one."""
-    options = options or CarOptions()
-    gathered = gather_recordings(recordings, configuration, options)
+    method = method or CarMethod()
+    gathered = gather_recordings(recordings, configuration, method)
     selection, removed = select(gathered)
-    fit, correction = fit_gathered(gathered, options, selection, configuration)
-    problem = CarProblem(gathered.model, gathered.information)
-    findings = list(gathered.findings)
-    if options.check:
-        findings += _checked(gathered, problem, fit, selection)
+    fit, correction = fit_gathered(gathered, method, selection, configuration)
     names = gathered.model.names
     result = _result(gathered, fit, selection, removed, configuration.a_priori_array(names))
     result.noise['bias_correction'] = dict(zip(names, correction.tolist(), strict=True))
+    result.impossible, found = impossible_values(names, result.value, fit.covariance)
+    findings = [*gathered.findings, *found]
+    if method.check:
+        findings += check_fit(gathered, fit, selection)
     static = gathered.static
     if validation is not None:
-        prepared = prepare(validation, configuration, options.processing)
+        prepared = prepare(validation, configuration, method.processing)
         result.validation = validate_prepared(
             prepared, gathered, fit.value, configuration, selection
         )
+        findings += check_validation(prepared, validation.label)
         if static is None and gathered.usable[:6].all() and not prepared.missing_wrenches:
             static = static_loads(prepared.pieces, configuration)
     if static is not None:
-        result.extra['static_mass'] = static.compare(result)
-    result.extra['findings'] = [finding.as_dict() for finding in findings]
-    return result
+        result.extra['static_mass'] = weighed = static.compare(result)
+        findings.append(static_mass_finding(weighed))
+    return Identified(result, tuple(findings), gathered.model, gathered.origins)
 
 
-def _checked(
-    gathered: Gathered, problem: CarProblem, fit: Fit, selection: Selection
-) -> list[Finding]:
+def check_recording(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
+    """Is a recording what it says it is? By a quick identification from it alone."""
+    method = CarMethod(bias_correction=False)
+    try:
+        gathered = gather_recordings([recording], configuration, method)
+        selection, _ = select(gathered)
+        fit, _ = fit_gathered(gathered, method, selection, configuration)
+    except EstimationError as error:
+        text = f'the sensors cannot be checked against each other: {error}'
+        return [Finding('warn', 'not_checked', text, recording.label)]
+    return [*gathered.findings, *check_fit(gathered, fit, selection)]
+
+
+def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Finding]:
     """What is wrong with the recordings: signs and swaps first, then camber and lags."""
-    # The yaw rate of a turned inertial unit says nothing about the steering.
-    found = check_gravity(gathered.first) or check_steering(gathered.first)
-    poor = suspicious(problem, fit, selection, gathered.model.constant_column)
+    model, found = gathered.model, list(gathered.signs)
+    problem = CarProblem(model, gathered.information)
+    poor = suspicious(problem, fit, selection, model.constant_column)
     if poor:
-        band = gathered.details.get('sensor_band_hz', {'imu': np.inf})['imu']
-        culprit = explain(gathered.model, gathered.first, selection, gathered.imu, band)
-        found += [] if culprit is None else [culprit]
+        found += explain(model, gathered.stretches, selection)
     if not found and gathered.usable.all():
-        more = untold(gathered.model, gathered.first, gathered.cutoffs.stop_bands)
-        found += [] if more is None else check_untold(more)
+        more = estimate_camber_and_lag(model, gathered.first, gathered.cutoffs.stop_bands)
+        found += [] if more is None else check_camber_and_lag(more)
     if poor and not found:
         found.append(
             Finding(
+                'bad',
                 'poor_fit',
                 'the equations fit badly or a mass, spring or damper comes out negative; '
                 'no single swapped, turned or wrongly signed sensor explains it',
@@ -163,46 +175,32 @@ def _checked(
     return found
 
 
+def check_validation(prepared: Prepared, label: str) -> list[Finding]:
+    """Signs of the recording that judges, and equations that it cannot judge."""
+    _, lost = lost_equations(prepared.missing_wrenches, prepared.missing_travels, label)
+    return [
+        *check_signs(max(prepared.pieces, key=len), label),
+        *(
+            replace(one, level='note', text=f'in the validation recording, {one.text}')
+            for one in lost
+        ),
+    ]
+
+
 def _result(
     gathered: Gathered, fit: Fit, selection: Selection, removed: list[Removal], a_priori: Array
 ) -> IdentificationResult:
-    names, samples = gathered.model.names, gathered.information.samples
-    kept = np.flatnonzero(selection.parameters)
-    value = np.where(selection.parameters, fit.value, np.nan)
-    covariance = fit.covariance.copy()
-    unknown = ~selection.parameters
-    covariance[unknown, unknown] = np.nan
-    rms = np.sqrt(fit.residual_squares / samples)
-    measured = np.sqrt(fit.measured_squares / samples)
-    used = gathered.usable
-    with np.errstate(divide='ignore', invalid='ignore'):
-        relative = np.where(used & (measured > 0.0), rms / measured, np.nan)
-    sigma = np.sqrt(np.einsum('bjj->jb', fit.power).mean(axis=1))
-    cutoffs = gathered.cutoffs
-    return IdentificationResult(
-        names=list(names),
-        units=[unit(name) for name in names],
-        value=value,
-        covariance=covariance,
-        equations=list(EQUATIONS),
-        estimator='weighted',
-        samples=samples,
-        excluded_samples=0,
-        condition_number=fit.condition_number,
-        correlation_condition=correlation_condition(fit.covariance[np.ix_(kept, kept)]),
-        sigma=np.where(used, sigma, np.nan),
-        residual_rms=np.where(used, rms, np.nan),
-        residual_rms_relative=relative,
-        a_priori=a_priori,
-        noise={
-            'model': 'power of the residuals per band and pair of equations',
-            'lines': fit.lines.tolist(),
-        },
-        removed=removed,
+    names, cutoffs, information = gathered.model.names, gathered.cutoffs, gathered.information
+    found = solved(fit, information.samples, gathered.usable, selection.parameters, removed)
+    return found.result(
+        names,
+        [unit(name) for name in names],
+        EQUATIONS,
+        a_priori,
         system='car',
         input={
             **gathered.details,
-            'seconds': gathered.information.seconds,
+            'seconds': information.seconds,
             'cutoff_hz': dict(cutoffs.hertz),
             'cutoff_reason': dict(cutoffs.reasons),
             'stop_bands_hz': [list(band) for band in cutoffs.stop_bands],

@@ -20,7 +20,7 @@ from veh_identification.errors import EstimationError, InputError
 from veh_identification.identification.live import Change, Solution
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation.identify import (
-    CarOptions,
+    CarMethod,
     Gathered,
     fit_gathered,
     gather_recordings,
@@ -68,7 +68,7 @@ class CarLive:
     """Long-term knowledge, the newest chunk, and whether the two are at odds."""
 
     def __init__(
-        self, configuration: CarConfiguration, options: CarOptions, significance: float
+        self, configuration: CarConfiguration, options: CarMethod, significance: float
     ) -> None:
         self.configuration, self.options = configuration, options
         self.significance = significance

@@ -9,17 +9,13 @@ four of the suspensions; steering and spin hold no unknown of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import yaml
 from scipy.spatial.transform import Rotation
 
+from veh_identification.configuration.reading import read
 from veh_identification.errors import ModelError
-from veh_identification.identification import Validation
 from veh_identification.multibody.columns import aerodynamic
 from veh_identification.multibody.dynamics import ExternalWrench, external_rows
 from veh_identification.multibody.kinematics import body_motion
@@ -29,18 +25,9 @@ from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import Frame
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.weighted import CarProblem, Fit, Selection, estimate
 from veh_identification.systems.car.model import Entry
-from veh_identification.systems.car.model_2002.attitude import (
-    euler_accelerations,
-    euler_rates,
-    with_attitude,
-)
+from veh_identification.systems.car.model_2002.attitude import euler_accelerations, euler_rates
 from veh_identification.systems.car.parameters import CORNERS, OPPOSITE
-from veh_identification.systems.car.processing.cutoffs import fixed_cutoffs
-from veh_identification.systems.car.processing.signals import Processing, prepare
-from veh_identification.systems.car.processing.spectral import SpectralInformation, gather
-from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import Array
 
@@ -67,7 +54,7 @@ class LagrangeCar:
     def __init__(self, configuration: CarConfiguration, anti_roll: bool = True) -> None:
         self.configuration, self.anti_roll = configuration, anti_roll
         path = share_directory() / 'config' / 'models' / 'car_2002.yaml'
-        table: dict[str, Any] = yaml.safe_load(path.read_text(encoding='utf-8'))
+        table = read(path).mapping
         geometry = configuration.geometry
         fl, fr, rl, rr = geometry.half_track
         table['constants'] = {
@@ -154,7 +141,7 @@ class LagrangeCar:
         names = self.tree.coordinate_names
         q, qd, qdd = (np.zeros((len(samples), self.tree.dof)) for _ in range(3))
         rotation = Rotation.from_euler('ZYX', samples.attitude)
-        gravity = np.array([0.0, 0.0, -self.configuration.static.gravity])
+        gravity = np.array([0.0, 0.0, -self.configuration.gravity])
         acceleration = rotation.apply(samples.specific_force) + gravity
         for axis, name in enumerate('xyz'):
             qdd[:, names.index(name)] = acceleration[:, axis]
@@ -174,70 +161,3 @@ class LagrangeCar:
                     q[:, place], qd[:, place] = joint.position[:, j], joint.velocity[:, j]
                     qdd[:, place] = joint.acceleration[:, j]
         return fixed_base_motion(q, qd, qdd, gravity, samples.air_speed_squared)
-
-
-@dataclass(frozen=True)
-class LagrangeResult:
-    """Outcome in the paper's names."""
-
-    names: tuple[str, ...]
-    fit: Fit
-    problem: CarProblem
-    selection: Selection
-
-    def value(self, name: str) -> float:
-        """One parameter."""
-        return float(self.fit.value[self.names.index(name)])
-
-    def std(self, name: str) -> float:
-        """Its standard deviation."""
-        place = self.names.index(name)
-        return float(np.sqrt(self.fit.covariance[place, place]))
-
-
-def identify_2002(
-    recordings: Iterable[CarRecording],
-    configuration: CarConfiguration,
-    cutoff_hz: float = 8.0,
-    anti_roll: bool = True,
-) -> LagrangeResult:
-    """Identify from concatenated recordings; the paper takes a ramp to each side."""
-    model = LagrangeCar(configuration, anti_roll)
-    total: SpectralInformation | None = None
-    for recording in recordings:
-        one = _gather(model, recording, configuration)
-        total = one if total is None else total + one
-    if total is None:
-        raise ModelError('no recording was given')
-    problem = CarProblem(model, total)
-    bands = fixed_cutoffs(cutoff_hz, cutoff_hz).bands(total.frequency)
-    selection = Selection(bands, np.ones(len(model.names), dtype=bool))
-    return LagrangeResult(model.names, estimate(problem, selection), problem, selection)
-
-
-def validate_2002(
-    result: LagrangeResult, recording: CarRecording, configuration: CarConfiguration
-) -> Validation:
-    """Reconstruct another run, in the paper a braking in a straight line."""
-    model = LagrangeCar(configuration, 'karf' in result.names)
-    information = _gather(model, recording, configuration)
-    problem = CarProblem(model, information)
-    residual, measured = problem.squares(
-        result.fit.value, result.selection.bands[:, : len(information.rows)]
-    )
-    return Validation(
-        list(EQUATIONS_2002),
-        np.sqrt(residual / information.samples),
-        np.sqrt(residual / np.maximum(measured, 1e-300)),
-        None,
-        information.samples,
-        0,
-    )
-
-
-def _gather(
-    model: LagrangeCar, recording: CarRecording, configuration: CarConfiguration
-) -> SpectralInformation:
-    prepared = prepare(recording, configuration, replace(Processing(), cutoff_hz=30.0))
-    pieces = [with_attitude(piece, recording, configuration) for piece in prepared.pieces]
-    return gather(model, pieces, 25.0)

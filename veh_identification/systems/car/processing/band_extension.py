@@ -105,7 +105,7 @@ def _add_body(mass: Array, m: float, first: Array, inertia: Array) -> None:
     mass[3:6, 3:6] += inertia
 
 
-class Reconstruction:
+class MotionFromForces:
     """Motion of one stretch from the measured sides (N, 10) of its equations."""
 
     def __init__(

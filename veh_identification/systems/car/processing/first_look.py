@@ -32,7 +32,7 @@ from veh_identification.systems.car.processing.spectral import BAND_HZ, gather
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
 
-PILOT_SECONDS = 60.0
+LOOK_SECONDS = 60.0
 #: Every sensor is believed up to here; the first parameters come from below.
 BELIEVED_HZ = 6.0
 #: A band ends where the prediction over this width above it falls short by this factor.

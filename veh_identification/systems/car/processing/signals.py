@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.findings import Finding
 from veh_identification.signals import (
     TimeSeries,
     ZeroPhaseFilter,
@@ -24,13 +25,12 @@ from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.processing.band_extension import (
     Extension,
     HighBand,
-    Reconstruction,
+    MotionFromForces,
     low_band,
 )
-from veh_identification.systems.car.processing.equalise import equalise
 from veh_identification.systems.car.processing.friction import friction_sign, sign_lines
-from veh_identification.systems.car.processing.resampling import on_grid
-from veh_identification.systems.car.recording.extra_joints import extra_joints
+from veh_identification.systems.car.processing.resampling import equalise, on_grid
+from veh_identification.systems.car.recording.extra_joints import AXLE_JOINTS, extra_joints
 from veh_identification.systems.car.recording.reader import (
     CarRecording,
     CarRecordingError,
@@ -70,12 +70,13 @@ class Prepared:
     missing_travels: tuple[str, ...] = ()
     has_speed: bool = True
     measured_extra: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     grid: Array = field(default_factory=lambda: np.zeros(0))  # all stamps, and which were known
     valid: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     details: dict[str, Any] = field(default_factory=dict)
     beyond: tuple[HighBand, ...] = ()  # of every stretch, with an extension
-    imu: Sensor = field(default_factory=Sensor)  # with the pose that was used
+    #: Poses that were used of 'imu' and 'speed', and where they come from.
+    poses: Mapping[str, tuple[Sensor, str]] = field(default_factory=dict)
 
 
 class _Grid:
@@ -91,9 +92,11 @@ class _Grid:
         self.options, self.same = options, same
         self.columns: list[tuple[str, TimeSeries, Sensor]] = []
         sensors = configuration.sensors
-        self.imu, imu_from = sensor_pose(sensors.imu, recording)
-        self.speed, speed_from = sensor_pose(sensors.speed, recording)
-        self.pose_sources = {'imu': imu_from, 'speed': speed_from}
+        self.poses = {
+            'imu': sensor_pose(sensors.imu, recording),
+            'speed': sensor_pose(sensors.speed, recording),
+        }
+        self.imu, self.speed = self.poses['imu'][0], self.poses['speed'][0]
         if recording.imu is None:
             raise CarRecordingError(
                 f'{recording.label}: the topic {configuration.topics["imu"]} is missing or empty; '
@@ -182,54 +185,58 @@ def prepare(
     """Synchronise and filter one recording; `same` lends the wrenches of an equal one."""
     grid = _Grid(recording, configuration, options, same)
     wide = ZeroPhaseFilter(grid.rate, grid.cutoff, options.order, label=recording.label)
-    margin = wide.transient
-    notes: list[str] = []
+    found = list(recording.findings)
     pieces: list[CarSamples] = []
     beyond: list[HighBand] = []
-    for segment in contiguous_segments(grid.valid, wide.minimum_length + 16):
+    for place, segment in enumerate(_usable_segments(grid, wide, recording.label)):
         values = {
             name: _equalised(values[segment], grid, name) for name, values in grid.values.items()
         }
-        piece, travel = _piece(values, grid, configuration, options, wide, segment, notes)
+        piece, travel = _piece(values, grid, configuration, options, wide, segment, found)
         told = None
         if options.extension is not None:
             told = (
-                same.beyond[len(pieces)]
+                same.beyond[place]
                 if same is not None
                 else _told(piece, travel, values, wide, configuration, options, grid.travel_rate)
             )
+            beyond.append(told)
             piece = _extended(piece, told, options.extension)
-        piece = replace(
-            piece,
-            friction_sign=friction_sign(
-                travel,
-                options.travel_noise,
-                wide,
-                grid.travel_rate,
-                configuration.geometry,
-                options.extension,
-                told,
-            ),
+        sign = friction_sign(
+            travel,
+            options.travel_noise,
+            wide,
+            grid.travel_rate,
+            configuration.geometry,
+            options.extension,
+            told,
         )
-        kept = piece[margin : len(piece) - margin]
-        if len(kept) < int(0.5 * MINIMUM_SECONDS * grid.rate):
-            continue
+        kept = replace(piece, friction_sign=sign)[wide.transient : len(piece) - wide.transient]
         if same is not None:
-            kept = replace(kept, wrench=same.pieces[len(pieces)].wrench)
+            kept = replace(kept, wrench=same.pieces[place].wrench)
         pieces.append(kept)
-        beyond += [] if told is None else [told]
-    if not pieces:
+    return _prepared(grid, pieces, beyond, found)
+
+
+def _usable_segments(grid: _Grid, wide: ZeroPhaseFilter, label: str) -> list[slice]:
+    """Stretches without gaps of which enough remains between the filter's transients."""
+    fewest = int(0.5 * MINIMUM_SECONDS * grid.rate) + 2 * wide.transient
+    found = [
+        segment
+        for segment in contiguous_segments(grid.valid, wide.minimum_length + 16)
+        if segment.stop - segment.start >= fewest
+    ]
+    if not found:
         raise CarRecordingError(
-            f'{recording.label}: every stretch is shorter than the filter transients '
-            f'({2 * margin / grid.rate:.3g} s)'
+            f'{label}: every stretch is shorter than the filter transients '
+            f'({2 * wide.transient / grid.rate:.3g} s)'
         )
-    extra = tuple(
-        sorted(
-            name
-            for name in grid.values
-            if name.startswith(('half_track', 'wheelbase', 'camber', 'kingpin'))
-        )
-    )
+    return found
+
+
+def _prepared(
+    grid: _Grid, pieces: list[CarSamples], beyond: list[HighBand], found: list[Finding]
+) -> Prepared:
     return Prepared(
         tuple(pieces),
         grid.cutoff,
@@ -237,18 +244,18 @@ def prepare(
         tuple(corner for corner in CORNERS if f'wrench_{corner}' not in grid.values),
         tuple(corner for corner in CORNERS if f'suspension_{corner}' not in grid.values),
         'speed' in grid.values,
-        extra,
-        tuple(dict.fromkeys(notes)),
+        tuple(sorted(name for name in grid.values if name.startswith(AXLE_JOINTS))),
+        tuple(dict.fromkeys(found)),
         grid.grid,
         grid.valid,
         {
             'grid_rate_hz': grid.rate,
             'wide_cutoff_hz': grid.cutoff,
             'slowest_sensor_hz': grid.slowest,
-            'pose_from': grid.pose_sources,
+            'pose_from': {name: source for name, (_, source) in grid.poses.items()},
         },
         tuple(beyond),
-        grid.imu,
+        grid.poses,
     )
 
 
@@ -270,7 +277,7 @@ def _told(
         np.broadcast_to(geometry.wheel_x, shape),
         np.broadcast_to(geometry.wheel_y, shape),
     )
-    reconstruction = Reconstruction(
+    reconstruction = MotionFromForces(
         np.concatenate([total, vertical], axis=1), wide, geometry, options.extension
     )
     # The friction's jumps stand in the loads as well; a first sign without them takes them out.
@@ -307,7 +314,7 @@ def _piece(
     options: Processing,
     wide: ZeroPhaseFilter,
     segment: slice,
-    notes: list[str],
+    found: list[Finding],
 ) -> tuple[CarSamples, Array]:
     """One stretch without its friction sign, and the travel as recorded."""
     slow = wide
@@ -333,7 +340,7 @@ def _piece(
         if f'wrench_{corner}' in values:
             wrench[:, j] = slow.apply(values[f'wrench_{corner}'])[0]
     wrench = np.nan_to_num(wrench)
-    travel, joints = _joints(values, count, wide, slow, configuration, notes)
+    travel, joints = _joints(values, count, wide, slow, configuration, found)
     return CarSamples(
         grid.rate,
         grid.columns[0][1].epoch_ns,
@@ -354,7 +361,7 @@ def _joints(
     wide: ZeroPhaseFilter,
     slow: ZeroPhaseFilter,
     configuration: CarConfiguration,
-    notes: list[str],
+    found: list[Finding],
 ) -> tuple[Array, dict[str, JointMotion]]:
     """Raw travel and the motion of all joints; tables or nominal values where not measured."""
     travel = np.zeros((count, 4))
@@ -364,13 +371,17 @@ def _joints(
             zero = configuration.geometry.suspension_zero[j]
             travel[:, j] = values[f'suspension_{corner}'][:, 0] + zero
         else:
-            notes.append(f'suspension_{corner} is not recorded: taken as zero')
+            name = f'suspension_{corner}'
+            text = f'{name} is not recorded: taken as zero'
+            found.append(Finding('note', 'travel_not_recorded', text, name))
         if f'steering_{corner}' in values:
             steering[:, j] = values[f'steering_{corner}'][:, 0]
         elif corner.startswith('f'):
-            notes.append(f'steering_{corner} is not recorded: its wheel wrench is not turned')
-    extra, used = extra_joints(values, travel, steering, configuration)
-    notes.extend(used)
+            name = f'steering_{corner}'
+            text = f'{name} is not recorded: its wheel wrench is not turned'
+            found.append(Finding('warn', 'steering_not_recorded', text, name))
+    extra, told = extra_joints(values, travel, steering, configuration)
+    found.extend(told)
     result = {'suspension': _motion(travel, wide)}
     for kind, positions in extra.items():
         result[kind] = _motion(positions, slow)
@@ -381,5 +392,5 @@ def _motion(positions: Array, zero_phase: ZeroPhaseFilter) -> JointMotion:
     if np.ptp(positions, axis=0).max() == 0.0:
         still = np.zeros_like(positions)
         return JointMotion(positions, still, still)
-    found = zero_phase.derivatives(positions)
-    return JointMotion(found.position, found.velocity, found.acceleration)
+    motion = zero_phase.derivatives(positions)
+    return JointMotion(motion.position, motion.velocity, motion.acceleration)

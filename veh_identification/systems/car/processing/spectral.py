@@ -10,7 +10,7 @@ every later step (weights, covariance, hypotheses, validation) needs no further 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,14 @@ class SpectralInformation:
             self.samples + other.samples,
             self.seconds + other.seconds,
         )
+
+
+def sum_of(several: Sequence[SpectralInformation]) -> SpectralInformation:
+    """All recordings concatenated."""
+    total = several[0]
+    for one in several[1:]:
+        total = total + one
+    return total
 
 
 def gather(

@@ -6,18 +6,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from veh_identification.findings import Finding
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.types import Array
 
+#: What varies with the travel of a real axle; how the joints' names begin.
+AXLE_JOINTS = ('half_track', 'wheelbase', 'camber', 'kingpin')
 #: A half track or wheelbase below this mean is a variation about the nominal value.
 VARIATION_BELOW = 0.3
 
 
 def extra_joints(
     values: Mapping[str, Array], travel: Array, steering: Array, configuration: CarConfiguration
-) -> tuple[dict[str, Array], list[str]]:
-    """Positions (N, 4) of steering, half_track, wheelbase, camber and kingpin, and notes.
+) -> tuple[dict[str, Array], list[Finding]]:
+    """Positions (N, 4) of steering, half_track, wheelbase, camber and kingpin, and findings.
 
     half_track is positive outwards on both sides, wheelbase is x of the wheel centre.
     """
@@ -28,7 +31,7 @@ def extra_joints(
         'camber': (0.0,) * 4,
         'kingpin': (0.0,) * 4,
     }
-    notes: list[str] = []
+    found: list[Finding] = []
     turned = steering.copy()
     result: dict[str, Array] = {}
     for kind, values_at_rest in nominal.items():
@@ -36,7 +39,7 @@ def extra_joints(
         for j, corner in enumerate(CORNERS):
             measured = values.get(f'{kind}_{corner}')
             if measured is not None:
-                columns[:, j] = _absolute(measured[:, 0], values_at_rest[j], kind, corner, notes)
+                columns[:, j] = _absolute(measured[:, 0], values_at_rest[j], kind, corner, found)
                 continue
             table = configuration.axle_tables.get((kind, corner))
             columns[:, j] = values_at_rest[j]
@@ -48,19 +51,23 @@ def extra_joints(
         if table is not None and f'steering_{corner}' not in values:
             turned[:, j] = table(travel[:, j], steering[:, j])
     result['steering'] = turned
-    return result, notes
+    return result, found
 
 
-def _absolute(measured: Array, nominal: float, kind: str, corner: str, notes: list[str]) -> Array:
+def _absolute(
+    measured: Array, nominal: float, kind: str, corner: str, found: list[Finding]
+) -> Array:
     """The full distance, whether the sensor shows it or only its variation."""
     if kind in ('camber', 'kingpin'):
         return measured
-    mean = float(np.nanmean(measured))
+    mean, name = float(np.nanmean(measured)), f'{kind}_{corner}'
     if abs(mean) > VARIATION_BELOW:
         if kind == 'half_track' and mean < 0.0:
-            notes.append(f'half_track_{corner} is negative: taken as y of the wheel centre')
+            text = f'{name} is negative: taken as y of the wheel centre'
+            found.append(Finding('note', 'half_track_negative', text, name))
             return -measured
         return measured
     if abs(nominal) > VARIATION_BELOW:
-        notes.append(f'{kind}_{corner} holds the variation about {nominal:g} m')
+        text = f'{name} holds the variation about {nominal:g} m'
+        found.append(Finding('note', 'variation_about_nominal', text, name))
     return measured + nominal

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
-from veh_identification.errors import BagError, InputError
+from veh_identification.errors import InputError
+from veh_identification.findings import Finding
+from veh_identification.orientations import rpy_of_matrix
 from veh_identification.runtime.bags import BagReader, Columns, columns_of
+from veh_identification.runtime.transforms import StaticFrames, read_static_frames
+from veh_identification.runtime.transforms import clean as clean_frame
 from veh_identification.signals import SampleReport, TimeSeries, clean
 from veh_identification.systems.car.configuration import CarConfiguration, Sensor
 from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.types import Progress
 
 IMU_PATHS = [
     f'{field}.{axis}' for field in ('angular_velocity', 'linear_acceleration') for axis in 'xyz'
 ]
 WRENCH_PATHS = [f'wrench.{field}.{axis}' for field in ('force', 'torque') for axis in 'xyz']
 WRENCH_CHANNELS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
+BASE = 'base_link'
 JOINT_KINDS = (
     'suspension',
     'steering',
@@ -49,8 +52,9 @@ class CarRecording:
     wrenches: Mapping[str, TimeSeries]  # by corner, in hub axes
     ride_heights: Mapping[str, TimeSeries] = field(default_factory=dict)
     reports: tuple[SampleReport, ...] = ()
-    poses: Mapping[str, tuple[tuple[float, float, float], Any]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    frames: StaticFrames = field(default_factory=StaticFrames)
+    findings: tuple[Finding, ...] = ()
+    source: str = ''  # the bag it was read from
 
     def joint(self, kind: str, corner: str) -> TimeSeries | None:
         """Series of one joint, None if the recording does not hold it."""
@@ -60,7 +64,7 @@ class CarRecording:
 def read_recording(
     bag: str | Path,
     configuration: CarConfiguration,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> CarRecording:
     """Read the car's topics of one bag (with or without a leading slash) and clean them."""
     topics = configuration.topics
@@ -89,13 +93,19 @@ def read_recording(
                 f'{", ".join(sorted(present)) or "nothing"}'
             )
         columns = columns_of(reader, wanted)
-        poses = _static_poses(reader, topics['tf_static']) if there('tf_static') else {}
-    return _build(str(bag), columns, topics, poses)
+        static = [topics['tf_static']] if there('tf_static') else []
+        frames, wrong = read_static_frames(reader, static)
+    return replace(
+        _build(str(bag), columns, topics),
+        frames=frames,
+        findings=tuple(
+            Finding('note', 'transform_ignored', text, topics['tf_static']) for text in wrong
+        ),
+        source=str(bag),
+    )
 
 
-def _build(
-    label: str, columns: Mapping[str, Columns], topics: Mapping[str, str], poses: Mapping[str, Any]
-) -> CarRecording:
+def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]) -> CarRecording:
     stamps = [one.stamps_ns[one.stamps_ns > 0] for one in columns.values()]
     epoch = int(min((s.min() for s in stamps if len(s)), default=0))
     reports: list[SampleReport] = []
@@ -134,7 +144,6 @@ def _build(
         wrenches,
         heights,
         tuple(reports),
-        poses,
     )
 
 
@@ -163,65 +172,44 @@ def _joints(columns: Columns, epoch: int, reports: list[SampleReport]) -> dict[s
     return result
 
 
-def _static_poses(reader: BagReader, topic: str) -> dict[str, Any]:
-    """Pose in base_link of every frame that /tf_static joins to it, by frame name."""
-    edges: dict[str, tuple[str, NDArray[np.float64], Rotation]] = {}
-    for message in reader.messages([topic]):
-        for one in message.message.transforms:
-            t, r = one.transform.translation, one.transform.rotation
-            quaternion = np.array([r.x, r.y, r.z, r.w])
-            if not np.linalg.norm(quaternion) > 0.0:
-                raise BagError(
-                    f'{reader.named}, topic {topic}: the transform to '
-                    f'{one.child_frame_id} has a zero quaternion'
-                )
-            edges[one.child_frame_id.lstrip('/')] = (
-                one.header.frame_id.lstrip('/'),
-                np.array([t.x, t.y, t.z]),
-                Rotation.from_quat(quaternion),
-            )
-    poses: dict[str, Any] = {}
-    for frame in edges:
-        position, rotation, current = np.zeros(3), Rotation.identity(), frame
-        for _ in range(len(edges) + 1):
-            if current == 'base_link':
-                matrix = rotation.as_matrix()
-                poses[frame] = (
-                    (float(position[0]), float(position[1]), float(position[2])),
-                    tuple(tuple(float(v) for v in row) for row in matrix),
-                )
-                break
-            if current not in edges:
-                break
-            current, translation, turn = edges[current]
-            position, rotation = translation + turn.apply(position), turn * rotation
-    return poses
-
-
 def sensor_pose(sensor: Sensor, recording: CarRecording) -> tuple[Sensor, str]:
     """The sensor with its pose: the configuration wins, then /tf_static, then zero."""
     if sensor.pose_given:
         return sensor, 'configuration'
-    if sensor.frame in recording.poses:
-        position, rotation = recording.poses[sensor.frame]
-        return replace(sensor, position=position, rotation=rotation), '/tf_static'
+    frames, frame = recording.frames, clean_frame(sensor.frame)
+    if frame != BASE and frames.connected(BASE, frame):
+        pose = frames.lookup(BASE, frame)
+        rpy = rpy_of_matrix(pose.matrix)
+        return replace(sensor, position=pose.translation, rpy=rpy), '/tf_static'
+    if frame in frames.refused:
+        raise CarRecordingError(frames.refused[frame])
     return sensor, 'default (base_link origin)'
 
 
 class Recordings:
-    """Bags read one after the other, so that only one is in memory; `last` stays."""
+    """Recordings one after the other, read when their turn comes: one bag is in memory."""
 
     def __init__(
         self,
-        bags: Sequence[str | Path],
+        given: Sequence[str | Path | CarRecording],
         configuration: CarConfiguration,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        self.bags, self.configuration, self.progress = bags, configuration, progress
-        self.last: CarRecording | None = None
+        self.given, self.configuration, self.progress = given, configuration, progress
+        self._newest: CarRecording | None = None
+
+    @property
+    def newest(self) -> CarRecording:
+        """The one that was handed out last."""
+        assert self._newest is not None, 'nothing was read yet'
+        return self._newest
 
     def __iter__(self) -> Iterator[CarRecording]:
-        for bag in self.bags:
-            self.last = None
-            self.last = read_recording(bag, self.configuration, self.progress)
-            yield self.last
+        for one in self.given:
+            self._newest = None  # the one before is forgotten first
+            self._newest = (
+                one
+                if isinstance(one, CarRecording)
+                else read_recording(one, self.configuration, self.progress)
+            )
+            yield self._newest

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.reporting.content import ExtraTable, table
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation.identify import (
-    CarOptions,
+    CarMethod,
     Gathered,
     fit_gathered,
     gather_recordings,
@@ -66,6 +67,30 @@ class FilterStudy:
             ],
         }
 
+    def table(self) -> ExtraTable | None:
+        """For the report: one column for each choice."""
+        rows = [
+            {
+                'name': name,
+                'unit': unit(name),
+                'change': self.largest_change()[k],
+                **{f'choice {i}': value for i, value in enumerate(self.value[:, k])},
+            }
+            for k, name in enumerate(self.names)
+        ]
+        return table(
+            'Estimates over cut-offs',
+            'Cut-offs of chassis and suspension equations in Hz. '
+            'An estimate that moves by more than its sigma is not to be trusted.',
+            rows,
+            {
+                'name': 'parameter',
+                'unit': 'unit',
+                **{f'choice {i}': choice for i, choice in enumerate(self.choices)},
+                'change': 'largest change / sigma',
+            },
+        )
+
     def text(self) -> str:
         """Change of every parameter in percent of its estimate, one column per choice."""
         lines = [
@@ -96,7 +121,7 @@ class FilterStudy:
 def filter_study(
     recordings: Iterable[CarRecording],
     configuration: CarConfiguration,
-    options: CarOptions | None = None,
+    method: CarMethod | None = None,
     *,
     chassis: Sequence[float] = CHASSIS_HZ,
     suspension: Sequence[float] = SUSPENSION_HZ,
@@ -106,7 +131,7 @@ def filter_study(
 
     All signals stay as they are gathered once; only the bands that count change with the cut-off.
     """
-    chosen = replace(options or CarOptions(), check=False)
+    chosen = replace(method or CarMethod(), check=False)
     gathered = gather_recordings(recordings, configuration, chosen)
     names = gathered.model.names
     choices, fits = ['rule'], [_fit(gathered, chosen, configuration)]
@@ -138,10 +163,10 @@ def filter_study(
 
 
 def _fit(
-    gathered: Gathered, options: CarOptions, configuration: CarConfiguration
+    gathered: Gathered, method: CarMethod, configuration: CarConfiguration
 ) -> tuple[Array, Array]:
     selection, _ = select(gathered)
-    fit, _ = fit_gathered(gathered, options, selection, configuration)
+    fit, _ = fit_gathered(gathered, method, selection, configuration)
     used = selection.parameters
     return (
         np.where(used, fit.value, np.nan),

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.findings import Finding
+from veh_identification.reporting.content import ExtraTable, table
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.identify import CarOptions, identify_recordings
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.parameters import unit
+from veh_identification.systems.car.recording.extra_joints import AXLE_JOINTS
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
 
@@ -108,8 +111,37 @@ class ModelComparison:
             ],
         }
 
+    def finding(self) -> Finding:
+        """How far the two models agree."""
+        agree, of = self.agreement(self.names)
+        return Finding(
+            'note',
+            'model_comparison',
+            'The 38-dof and the 20-dof model agree within two standard deviations in '
+            f'{agree} of {of} parameters; where they do not, the axle kinematics matter.',
+        )
+
+    def table(self) -> ExtraTable | None:
+        """For the report."""
+        return table(
+            '38-dof and 20-dof model',
+            'The same recordings identified with both (Tables II '
+            'and IV of Venture 2006); the difference is in joint standard deviations.',
+            self.as_dict()['parameters'],
+            {
+                'name': 'parameter',
+                'unit': 'unit',
+                'value_38': '38 dof',
+                'std_38': 'sigma',
+                'value_20': '20 dof',
+                'std_20': 'sigma, 20 dof',
+                'difference_percent': 'difference [%]',
+                'difference_in_sigma': 'difference / sigma',
+            },
+        )
+
     def text(self) -> str:
-        """The two tables as one."""
+        """The two tables as one, for the terminal."""
         lines = [
             '38-dof and 20-dof model (difference in joint standard deviations):',
             f'{"parameter":<10} {"38 dof":>12} {"std":>9} {"20 dof":>12} {"std":>9} '
@@ -141,19 +173,18 @@ def _percent(difference: float, value: float) -> float:
 def compare_models(
     recordings: Iterable[CarRecording],
     configuration: CarConfiguration,
-    options: CarOptions | None = None,
+    method: CarMethod | None = None,
 ) -> ModelComparison:
     """Identify twice; `recordings` is gone through once for each model."""
-    chosen = replace(options or CarOptions(), check=False)
-    wide = identify_recordings(recordings, configuration, replace(chosen, dof=38))
-    reduced = identify_recordings(recordings, configuration, replace(chosen, dof=20))
+    chosen = replace(method or CarMethod(), check=False)
+    wide = identify_recordings(recordings, configuration, replace(chosen, dof=38)).result
+    reduced = identify_recordings(recordings, configuration, replace(chosen, dof=20)).result
     note = (
         ''
         if _knows_axles(recordings, configuration)
         else (
             'neither the recordings nor the configuration tell how half track, wheelbase, camber '
-            'and '
-            'kingpin vary: the two models are one and the same'
+            'and kingpin vary: the two models are one and the same'
         )
     )
     return ModelComparison(
@@ -172,6 +203,4 @@ def _knows_axles(recordings: Iterable[CarRecording], configuration: CarConfigura
     if configuration.axle_tables:
         return True
     first = next(iter(recordings))
-    return any(
-        name.startswith(('half_track', 'wheelbase', 'camber', 'kingpin')) for name in first.joints
-    )
+    return any(name.startswith(AXLE_JOINTS) for name in first.joints)

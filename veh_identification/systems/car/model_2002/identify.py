@@ -9,19 +9,26 @@ small without.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from veh_identification.errors import EstimationError, SignalError
+from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Validation
-from veh_identification.identification.statistics import correlation_condition
-from veh_identification.systems.car.checks.explanations import lost_equations
-from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
+from veh_identification.systems.car.checks.possible import impossible_values
+from veh_identification.systems.car.checks.sensors import check_signs, lost_equations
+from veh_identification.systems.car.checks.static_mass import (
+    StaticLoads,
+    static_loads,
+    static_mass_finding,
+)
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation import bias
+from veh_identification.systems.car.estimation.identified import Identified, solved
+from veh_identification.systems.car.estimation.identify import check_recording
 from veh_identification.systems.car.estimation.offsets import TYPICAL, equation_offsets
 from veh_identification.systems.car.estimation.weighted import (
     CarProblem,
@@ -37,10 +44,11 @@ from veh_identification.systems.car.model_2002.lagrange import (
     WHEEL_NUMBER,
     LagrangeCar,
 )
+from veh_identification.systems.car.origins import Origin, recording_origins
 from veh_identification.systems.car.parameters import CORNERS, unit
 from veh_identification.systems.car.processing.cutoffs import fixed_cutoffs
-from veh_identification.systems.car.processing.signals import Processing, prepare
-from veh_identification.systems.car.processing.spectral import SpectralInformation, gather
+from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
+from veh_identification.systems.car.processing.spectral import SpectralInformation, gather, sum_of
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples, hub_rotation
 from veh_identification.types import Array
@@ -77,13 +85,14 @@ def names_of_2006() -> dict[str, tuple[str, float]]:
 
 
 @dataclass(frozen=True)
-class Options2002:
+class Method2002:
     """How the Lagrange model is identified."""
 
     cutoff_hz: float = 8.0
     anti_roll: bool = True  # the document has no anti-roll bars: its springs take their part
     camber: bool = True  # turn wheel wrenches by measured camber and kingpin angles
     top_hz: float = 25.0
+    check: bool = True  # look for swapped, turned and wrongly signed sensors
 
 
 @dataclass(frozen=True)
@@ -93,50 +102,98 @@ class Gathered2002:
     information: SpectralInformation
     static: StaticLoads | None
     label: str
+    origins: tuple[Origin, ...]
+    signs: list[Finding]  # what gravity and steering contradict
 
 
 def identify_car_2002(
     recordings: Iterable[CarRecording],
     configuration: CarConfiguration,
-    options: Options2002 | None = None,
+    method: Method2002 | None = None,
     validation: CarRecording | None = None,
-) -> IdentificationResult:
+) -> Identified:
     """Identify from concatenated recordings and validate on another one."""
-    options = options or Options2002()
-    model = LagrangeCar(configuration, options.anti_roll)
-    parts = [_gather(model, one, configuration, options) for one in recordings]
+    method = method or Method2002()
+    model = LagrangeCar(configuration, method.anti_roll)
+    parts: list[Gathered2002] = []
+    findings: list[Finding] = []
+    for one in recordings:
+        parts.append(_gather(model, one, configuration, method))
+        if method.check:
+            findings += check_recording(one, configuration)
     if not parts:
         raise EstimationError('no recording was given')
-    total = parts[0].information
-    for part in parts[1:]:
-        total = total + part.information
-    problem = CarProblem(model, total)
-    bands = fixed_cutoffs(options.cutoff_hz, options.cutoff_hz).bands(total.frequency)
-    selection = Selection(bands, np.ones(len(model.names), dtype=bool))
-    fit = estimate(problem, selection)
-    fit = replace(
-        fit, covariance=fit.covariance + _constant_errors(problem, fit, selection, configuration)
-    )
-    result = _result(model, fit, total.samples, configuration)
-    result.input = {
-        'model': '2002',
-        'recordings': [part.label for part in parts],
-        'dof': 20,
-        'seconds': total.seconds,
-        'cutoff_hz': dict.fromkeys(EQUATIONS_2002, options.cutoff_hz),
-        'anti_roll_bars': options.anti_roll,
-        'camber': options.camber,
-    }
+    total = sum_of([part.information for part in parts])
+    fit, selection = _fit(model, total, configuration, method)
+    result = _result(model, fit, parts, total, configuration, method)
+    result.impossible, found = _impossible(model.names, fit)
+    findings += found
     static = next((part.static for part in parts if part.static is not None), None)
     if validation is not None:
-        braking = _gather(model, validation, configuration, options)
+        braking = _gather(model, validation, configuration, method)
         result.validation = _validation(model, braking, fit, selection, configuration)
-        result.extra['validation_excited'] = _excited(result)
+        result.extra['validation_excited'] = excited = _excited(result)
+        findings += [*braking.signs, *_idle(excited, validation.label)]
         static = static or braking.static
     if static is not None:
-        result.extra['static_mass'] = _weighed(static, result)
-    result.extra['findings'] = []
-    return result
+        result.extra['static_mass'] = weighed = _weighed(static, result)
+        findings.append(static_mass_finding(weighed))
+    origins = tuple(origin for part in parts for origin in part.origins)
+    return Identified(result, tuple(findings), model, origins)
+
+
+def _fit(
+    model: LagrangeCar,
+    total: SpectralInformation,
+    configuration: CarConfiguration,
+    method: Method2002,
+) -> tuple[Fit, Selection]:
+    problem = CarProblem(model, total)
+    bands = fixed_cutoffs(method.cutoff_hz, method.cutoff_hz).bands(total.frequency)
+    selection = Selection(bands, np.ones(len(model.names), dtype=bool))
+    fit = estimate(problem, selection)
+    constant = _constant_errors(problem, fit, selection, configuration)
+    return replace(fit, covariance=fit.covariance + constant), selection
+
+
+def _result(
+    model: LagrangeCar,
+    fit: Fit,
+    parts: Sequence[Gathered2002],
+    total: SpectralInformation,
+    configuration: CarConfiguration,
+    method: Method2002,
+) -> IdentificationResult:
+    table, equations = names_of_2006(), len(EQUATIONS_2002)
+    every = np.ones(len(model.names), dtype=bool)
+    found = solved(fit, total.samples, np.ones(equations, dtype=bool), every, [])
+    return found.result(
+        model.names,
+        [unit(table[name][0]) for name in model.names],
+        EQUATIONS_2002,
+        a_priori_2002(configuration, model.names),
+        system='car',
+        input={
+            'model': '2002',
+            'recordings': [part.label for part in parts],
+            'dof': 20,
+            'seconds': total.seconds,
+            'cutoff_hz': dict.fromkeys(EQUATIONS_2002, method.cutoff_hz),
+            'anti_roll_bars': method.anti_roll,
+            'camber': method.camber,
+        },
+    )
+
+
+def _impossible(names: Sequence[str], fit: Fit) -> tuple[list[str], list[Finding]]:
+    """Values that cannot exist, judged and told under the names of Venture 2006."""
+    table = names_of_2006()
+    known = [table[name] for name in names]
+    sign = np.array([factor for _, factor in known])
+    broken, found = impossible_values(
+        [name for name, _ in known], sign * fit.value, np.outer(sign, sign) * fit.covariance
+    )
+    return [name for name, (other, _) in zip(names, known, strict=True) if other in broken], found
 
 
 def _constant_errors(
@@ -169,32 +226,37 @@ def _gather(
     model: LagrangeCar,
     recording: CarRecording,
     configuration: CarConfiguration,
-    options: Options2002,
+    method: Method2002,
 ) -> Gathered2002:
-    pieces, static = prepare_2002(recording, configuration, options)
-    return Gathered2002(gather(model, pieces, options.top_hz), static, recording.label)
+    prepared, pieces = prepare_2002(recording, configuration, method)
+    return Gathered2002(
+        gather(model, pieces, method.top_hz),
+        static_loads(prepared.pieces, configuration),
+        recording.label,
+        recording_origins(recording.label, prepared.poses, prepared.measured_extra, configuration),
+        check_signs(max(prepared.pieces, key=len), recording.label),
+    )
 
 
 def prepare_2002(
-    recording: CarRecording, configuration: CarConfiguration, options: Options2002
-) -> tuple[tuple[CarSamples, ...], StaticLoads | None]:
-    """Stretches of a recording with attitude and turned wheel wrenches, and the wheel loads."""
+    recording: CarRecording, configuration: CarConfiguration, method: Method2002
+) -> tuple[Prepared, tuple[CarSamples, ...]]:
+    """A recording, and its stretches with attitude and turned wheel wrenches."""
     noise = bias.sensor_noise(recording, configuration)
     prepared = prepare(
         recording,
         configuration,
-        Processing(cutoff_hz=1.2 * options.top_hz, travel_noise=bias.travel_noise(noise)),
+        Processing(cutoff_hz=1.2 * method.top_hz, travel_noise=bias.travel_noise(noise)),
     )
-    usable, findings = lost_equations(prepared.missing_wrenches, prepared.missing_travels)
+    usable, lost = lost_equations(prepared.missing_wrenches, prepared.missing_travels)
     if not usable.all():
         raise EstimationError(
             f'{recording.label}: the model of 2002 needs all ten equations; '
-            + '; '.join(finding.text for finding in findings)
+            + '; '.join(finding.text for finding in lost)
         )
-    static = static_loads(prepared.pieces, configuration)
     pieces = []
     for piece in prepared.pieces:
-        turned = steered_wrenches(piece) if options.camber else piece
+        turned = steered_wrenches(piece) if method.camber else piece
         try:
             pieces.append(with_attitude(turned, recording, configuration))
         except SignalError:
@@ -206,7 +268,7 @@ def prepare_2002(
             f'both ends, and the longest stretch without gaps has {longest:.1f} s: record 20 s or '
             'more'
         )
-    return tuple(pieces), static
+    return prepared, tuple(pieces)
 
 
 def steered_wrenches(piece: CarSamples) -> CarSamples:
@@ -222,35 +284,6 @@ def steered_wrenches(piece: CarSamples) -> CarSamples:
         axis=2,
     )
     return replace(piece, wrench=wrench)
-
-
-def _result(
-    model: LagrangeCar, fit: Fit, samples: int, configuration: CarConfiguration
-) -> IdentificationResult:
-    rms = np.sqrt(fit.residual_squares / samples)
-    measured = np.sqrt(fit.measured_squares / samples)
-    table = names_of_2006()
-    return IdentificationResult(
-        names=list(model.names),
-        units=[unit(table[name][0]) for name in model.names],
-        value=fit.value,
-        covariance=fit.covariance,
-        equations=list(EQUATIONS_2002),
-        estimator='weighted',
-        samples=samples,
-        excluded_samples=0,
-        condition_number=fit.condition_number,
-        correlation_condition=correlation_condition(fit.covariance),
-        sigma=np.sqrt(np.einsum('bjj->jb', fit.power).mean(axis=1)),
-        residual_rms=rms,
-        residual_rms_relative=rms / np.maximum(measured, 1e-300),
-        a_priori=a_priori_2002(configuration, model.names),
-        system='car',
-        noise={
-            'model': 'power of the residuals per band and pair of equations',
-            'lines': fit.lines.tolist(),
-        },
-    )
 
 
 def a_priori_2002(configuration: CarConfiguration, names: Iterable[str]) -> Array:
@@ -291,18 +324,20 @@ def _excited(result: IdentificationResult) -> dict[str, bool]:
     }
 
 
+def _idle(excited: Mapping[str, bool], label: str) -> list[Finding]:
+    idle = [name for name, one in excited.items() if not one]
+    if not idle:
+        return []
+    text = (
+        'the validation run does not move these equations, their relative rms says '
+        f'nothing: {" ".join(idle)}'
+    )
+    return [Finding('note', 'equations_not_validated', text, label)]
+
+
 def _weighed(static: StaticLoads, result: IdentificationResult) -> dict[str, Any]:
     """Section 6.2: wheel loads at standstill less the unsprung masses, beside m6."""
     unsprung = sum(
         float(result.value[result.index(f'm{number}')]) for number in WHEEL_NUMBER.values()
     )
-    identified, weighed = float(result.value[result.index('m6')]), static.mass - unsprung
-    return {
-        'wheel_loads': list(static.loads),
-        'total': static.mass,
-        'std': static.std,
-        'seconds': static.seconds,
-        'chassis_weighed': weighed,
-        'chassis_identified': identified,
-        'difference_percent': 100.0 * (identified - weighed) / weighed,
-    }
+    return static.beside(float(result.value[result.index('m6')]), unsprung)

@@ -1,0 +1,193 @@
+"""The car: what the command line, the API, nodes, reports and demo reach it through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from veh_identification.errors import UsageError
+from veh_identification.findings import Finding
+from veh_identification.identification import IdentificationResult
+from veh_identification.results.outcome import Outcome
+from veh_identification.systems.base import System, Task
+from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
+from veh_identification.systems.car.estimation.gathering import CarMethod
+from veh_identification.systems.car.estimation.identify import (
+    check_recording,
+    identify_recordings,
+)
+from veh_identification.systems.car.model_2002.identify import (
+    Method2002,
+    identify_car_2002,
+    names_of_2006,
+    prepare_2002,
+)
+from veh_identification.systems.car.outcome import Presentation, Study, car_outcome
+from veh_identification.systems.car.parameters import AERODYNAMIC, DESCRIPTIONS, NAMES
+from veh_identification.systems.car.processing.signals import Processing, prepare
+from veh_identification.systems.car.recording.reader import (
+    CarRecording,
+    Recordings,
+    read_recording,
+)
+from veh_identification.systems.car.studies.filters import filter_study
+from veh_identification.systems.car.studies.models import compare_models
+from veh_identification.systems.options import option
+from veh_identification.types import Progress
+
+
+@dataclass(frozen=True)
+class CarOptions:
+    """Options of `identify car`; the model of 2002 has none of the others."""
+
+    model: str = option(
+        '2006',
+        '2006: mixed Newton-Lagrange form (Venture 2006); 2002: Lagrange form (Venture 2002), '
+        'identified from ramps and validated by braking',
+        choices=('2006', '2002'),
+    )
+    dof: int | None = option(
+        None,
+        'degrees of freedom; by default 38 where half track, wheelbase, camber or kingpin are '
+        'measured or tabled, else 20',
+        choices=(20, 38),
+    )
+    rate: float | None = option(
+        None, 'rate of the common grid; by default from the recording, in Hz', minimum=1.0
+    )
+    chassis_cutoff: float | None = option(
+        None, 'cut-off of the chassis equations; by default from the spectra, in Hz', minimum=0.1
+    )
+    suspension_cutoff: float | None = option(
+        None,
+        'cut-off of the suspension equations; by default from the spectra, in Hz',
+        minimum=0.1,
+    )
+    paper_rule: bool = option(
+        False, 'the unequal filtering of Venture 2006, which ruins masses and dampers'
+    )
+    gauss_markov: bool = option(
+        False, 'weights that also know the noise which equations share (Gauss-Markov)'
+    )
+    bias_correction: bool = option(
+        True, 'take off the bias by sensor noise in the regressor (three times the work)'
+    )
+    aerodynamics: tuple[str, ...] = option(
+        (),
+        'further aerodynamic coefficients to identify beside Cx; may be repeated',
+        metavar='NAME',
+        choices=AERODYNAMIC,
+    )
+    compare_models: bool = option(
+        False, 'also identify with 38 and with 20 dof, side by side (Tables II and IV)'
+    )
+    filter_study: bool = option(False, 'also identify over a range of cut-offs (section VI.B)')
+
+    def method(self) -> CarMethod:
+        """How the model of 2006 is identified."""
+        return CarMethod(
+            dof=self.dof,
+            names=(*NAMES, *dict.fromkeys(self.aerodynamics)),
+            processing=Processing(rate=self.rate, paper_rule=self.paper_rule),
+            chassis_cutoff_hz=self.chassis_cutoff,
+            suspension_cutoff_hz=self.suspension_cutoff,
+            gauss_markov=self.gauss_markov,
+            bias_correction=self.bias_correction,
+        )
+
+    def check_2002(self) -> None:
+        """Refuse what the model of 2002 does not have."""
+        given = asdict(self)
+        foreign = [
+            one.name
+            for one in fields(self)
+            if one.name != 'model' and given[one.name] != one.default
+        ]
+        if foreign:
+            names = ', '.join(repr(name) for name in foreign)
+            raise UsageError(f'identify car: model 2002 has no option {names}')
+
+
+class Car(System[CarConfiguration, CarRecording]):
+    """A passenger car with wheel force sensors."""
+
+    name = 'car'
+    title = 'car'
+    summary = 'the 33 parameters of a passenger car (Venture 2006, 2002)'
+    verbs: ClassVar[Mapping[str, type]] = {'identify': CarOptions}
+    glossary = DESCRIPTIONS
+    node = 'car_identification'
+    template = 'car_template.yaml'
+
+    def configure(self, path: Path | None, options: Any = None) -> CarConfiguration:
+        """The description of a car, or the defaults."""
+        return CarConfiguration() if path is None else load_configuration(path)
+
+    def read(
+        self, bag: Path, config: CarConfiguration, progress: Progress | None = None
+    ) -> CarRecording:
+        """The sensors' series of one bag."""
+        return read_recording(bag, config, progress)
+
+    def checks(self, recording: CarRecording, config: CarConfiguration) -> list[Finding]:
+        """Missing, swapped, turned, late and wrongly signed sensors."""
+        return check_recording(recording, config)
+
+    def identify(self, task: Task[CarConfiguration]) -> Outcome[IdentificationResult]:
+        """The parameters, with the model that the options name."""
+        if task.options.model == '2002':
+            task.options.check_2002()
+            return self._identify_2002(task)
+        return self._identify_2006(task)
+
+    def _identify_2006(self, task: Task[CarConfiguration]) -> Outcome[IdentificationResult]:
+        options: CarOptions = task.options
+        method, config = options.method(), task.config
+        recordings, validation = self._recordings(task)
+        identified = identify_recordings(recordings, config, method, validation)
+        shown = prepare(validation or recordings.newest, config, method.processing).pieces
+        presentation = Presentation(
+            f'{identified.result.input["dof"]}-dof model',
+            'Mc',
+            {name: (name, 1.0) for name in method.names},
+        )
+        studies = _studies(options, recordings, config, method)
+        return car_outcome(task, identified, presentation, shown, studies)
+
+    def _identify_2002(self, task: Task[CarConfiguration]) -> Outcome[IdentificationResult]:
+        method, config = Method2002(), task.config
+        recordings, validation = self._recordings(task)
+        identified = identify_car_2002(recordings, config, method, validation)
+        _, shown = prepare_2002(validation or recordings.newest, config, method)
+        presentation = Presentation('Lagrange model of Venture 2002', 'm6', names_of_2006())
+        return car_outcome(task, identified, presentation, shown)
+
+    def _recordings(self, task: Task[CarConfiguration]) -> tuple[Recordings, CarRecording | None]:
+        """The recordings, read when their turn comes, and the one that judges."""
+        recordings = Recordings(task.recordings, task.config, task.progress)
+        if task.validation is None:
+            return recordings, None
+        return recordings, self.series(task.validation, task)
+
+
+def _studies(
+    options: CarOptions, recordings: Recordings, config: CarConfiguration, method: CarMethod
+) -> list[Study]:
+    found = []
+    if options.compare_models:
+        compared = compare_models(recordings, config, method)
+        found.append(
+            Study(
+                'model_comparison',
+                compared.as_dict(),
+                compared.table(),
+                compared.text(),
+                (compared.finding(),),
+            )
+        )
+    if options.filter_study:
+        studied = filter_study(recordings, config, method)
+        found.append(Study('filter_study', studied.as_dict(), studied.table(), studied.text()))
+    return found
