@@ -33,9 +33,18 @@ if TYPE_CHECKING:  # pydantic is imported when a file is read, not with every da
 T = TypeVar('T')
 
 
-def entry(default: Any = dataclasses.MISSING, description: str = '') -> Any:
-    """A field of a model; a class as default makes a fresh part, a list or mapping is copied."""
-    metadata = {'description': description}
+def entry(
+    default: Any = dataclasses.MISSING,
+    description: str = '',
+    schema: Mapping[str, Any] | None = None,
+) -> Any:
+    """A field of a model; a class as default makes a fresh part, a list or mapping is copied.
+
+    `schema` changes what the JSON schema says, where a file may hold a shorter form.
+    """
+    metadata: dict[str, Any] = {'description': description}
+    if schema is not None:
+        metadata['json_schema_extra'] = dict(schema)
     if isinstance(default, type):
         return dataclasses.field(default_factory=default, metadata=metadata)
     if isinstance(default, (list, dict)):
@@ -60,6 +69,8 @@ class Model:
     __pydantic_config__: ClassVar[dict[str, Any]] = {'extra': 'forbid'}
     #: Entries that `prepared` makes others of, as JSON schemas; they are known beside the fields.
     other_entries: ClassVar[Mapping[str, Any]] = {}
+    #: Entries that a loader makes others of before the model sees them; in JSON schemas only.
+    older_entries: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     def prepared(cls, data: Any) -> Any:
@@ -99,7 +110,8 @@ class Model:
     ) -> dict[str, Any]:
         """The fields and the other entries."""
         described = handler(schema)
-        handler.resolve_ref_schema(described)['properties'] |= cls.other_entries
+        properties = handler.resolve_ref_schema(described)['properties']
+        properties |= {**cls.other_entries, **cls.older_entries}
         return described
 
 

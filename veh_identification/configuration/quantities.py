@@ -221,6 +221,23 @@ class Components(Checked):
 
 
 @dataclass(frozen=True)
+class OneOrMore(Checked):
+    """Makes a tuple of floats a field: a list of numbers, or a single one."""
+
+    item: Quantity
+
+    def read(self, value: object) -> tuple[float, ...]:
+        """The numbers, or a QuantityError about the first that is none."""
+        return tuple(self.item.read(one) for one in (value if _is_list(value) else [value]))
+
+    def json_schema(self) -> dict[str, Any]:
+        """A number or a list."""
+        item = self.item.json_schema()
+        unit = item.pop('x-unit')
+        return {'anyOf': [item, {'type': 'array', 'items': item}], 'x-unit': unit}
+
+
+@dataclass(frozen=True)
 class Table(Checked):
     """Makes an array a field: numbers of one dimension in a shape; None for any length."""
 
@@ -426,6 +443,7 @@ PositiveTime = Annotated[float, Quantity(TIME, positive=True)]
 NotNegativeTime = Annotated[float, Quantity(TIME, 0.0)]
 PositiveFrequency = Annotated[float, Quantity(FREQUENCY, positive=True)]
 NotNegativeFrequency = Annotated[float, Quantity(FREQUENCY, 0.0)]
+Numbers = Annotated[tuple[float, ...], OneOrMore(Quantity(NUMBER))]
 Whole = Annotated[int, WholeNumber()]
 PositiveWhole = Annotated[int, WholeNumber(1)]
 Text = Annotated[str, PlainText()]

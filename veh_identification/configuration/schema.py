@@ -20,15 +20,25 @@ def schema_line(address: str) -> str:
     return f'# yaml-language-server: $schema={address}'
 
 
-def json_schema(model: type[Any], title: str) -> dict[str, Any]:
-    """The schema of a model; descriptions end with the unit."""
+def json_schema(model: type[Any], title: str, wrapper: str = '') -> dict[str, Any]:
+    """The schema of a model; descriptions end with the unit.
+
+    With `wrapper` a file may also hold everything below that one name.
+    """
     schema = _described(adapter(model).json_schema())
-    return {'$schema': DIALECT, **schema, 'title': title}
+    if wrapper:
+        place = {'$ref': f'#/$defs/{wrapper}'}
+        wrapped = {'properties': {wrapper: place}, 'additionalProperties': False}
+        schema = {
+            'anyOf': [place, {'type': 'object', 'required': [wrapper], **wrapped}],
+            '$defs': {**schema.pop('$defs', {}), wrapper: schema},
+        }
+    return {'$schema': DIALECT, 'title': title, **schema}
 
 
-def schema_text(model: type[Any], title: str) -> str:
+def schema_text(model: type[Any], title: str, wrapper: str = '') -> str:
     """The content of a schema file."""
-    return json.dumps(json_schema(model, title), indent=2, ensure_ascii=False) + '\n'
+    return json.dumps(json_schema(model, title, wrapper), indent=1, ensure_ascii=False) + '\n'
 
 
 def _described(part: Any) -> Any:

@@ -13,7 +13,13 @@ from typing import Any, get_args, get_type_hints
 import yaml
 
 from veh_identification.configuration.faults import EntryPath
-from veh_identification.configuration.quantities import Components, Entries, Quantity, Table
+from veh_identification.configuration.quantities import (
+    Components,
+    Entries,
+    OneOrMore,
+    Quantity,
+    Table,
+)
 
 WIDTH = 99
 _INDENT = '  '
@@ -76,7 +82,7 @@ def _units(hint: Any) -> Iterator[str]:
     for part in (*getattr(hint, '__metadata__', ()), *get_args(hint)):
         if isinstance(part, Quantity):
             yield part.dimension.unit
-        elif isinstance(part, (Components, Table)):
+        elif isinstance(part, (Components, OneOrMore, Table)):
             yield part.item.dimension.unit
         elif not isinstance(part, str):
             yield from _units(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from veh_identification.configuration.quantities import (
 from veh_identification.configuration.reading import read_all
 from veh_identification.types import Array
 
-EstimatorName = Literal['prior', 'weighted', 'robust']
+EstimatorName = Literal['prior', 'weighted', 'robust', 'gauss-markov', 'ordinary']
 Percent = Annotated[float, Quantity(NUMBER, positive=True)]
 
 
@@ -46,6 +46,10 @@ class Pose:
 class Sensor(Model):
     """A 6-axis sensor: its link, and the links beyond it if not simply the link's subtree."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        'extra': 'forbid',
+        'json_schema_extra': {'type': ['object', 'string']},
+    }
     frame: Text = entry('', 'link whose frame it measures in; empty: the frame_id')
     beyond: tuple[Text, ...] = entry((), 'links beyond it; empty: all that hang on that link')
 
@@ -96,8 +100,15 @@ class Configuration(Model):
     )
     estimator: EstimatorName = entry(
         'prior',
-        'prior: CAD values weigh as much as the recording says they deserve; weighted: data only; '
-        'robust: data only, Huber',
+        'prior: CAD values weigh as much as the recording says they deserve; data only: weighted, '
+        'robust (rows that do not fit count for less), gauss-markov (equations share noise), '
+        'ordinary (all equations weigh alike)',
+    )
+    loss: Literal['huber', 'tukey'] = entry('huber', 'of the estimator robust')
+    essential: Flag = entry(
+        False,
+        'remove, step by step, parameters that cannot be told from zero; not with the estimator '
+        'prior',
     )
     sigma: tuple[Number, ...] = entry(
         (), 'noise of FX FY FZ NX NY NZ for the weights; empty: estimated'
@@ -127,6 +138,11 @@ class Configuration(Model):
         if self.sigma and len(self.sigma) != 6:
             raise ValueError(
                 f'sigma needs six numbers (FX FY FZ NX NY NZ), found {len(self.sigma)}'
+            )
+        if self.essential and self.estimator == 'prior':
+            raise ValueError(
+                'essential parameters are found by data alone: essential needs another estimator '
+                'than prior (weighted, robust ...)'
             )
 
     def plate(self, name: str) -> Pose | None:

@@ -161,7 +161,9 @@ class Description(Model):
     sensor: LengthSensor = entry(LengthSensor, 'of the lengths')
     model: Structure = entry(Structure, 'which parameters there are')
     excitation: FourierTrajectory | None = entry(
-        None, 'the periodic motion, or the name of a file that `veh-id design parallel` wrote'
+        None,
+        'the periodic motion, or the name of a file that `veh-id design parallel` wrote',
+        {'type': ['object', 'string']},
     )
     identify: Mapping[Text, Any] = entry({}, 'options of `veh-id identify parallel`')
 

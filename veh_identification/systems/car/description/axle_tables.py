@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PchipInterpolator
 
 from veh_identification.configuration.models import Model, entry
-from veh_identification.configuration.quantities import Angle, Choice, Length, Number
+from veh_identification.configuration.quantities import Angle, Choice, Length, Numbers
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.types import Array
 
@@ -26,18 +26,10 @@ class AxleTable(Model):
     """values[i][j] at travel[i] and steering[j]; a table without steering has one column."""
 
     travel: tuple[Length, ...] = entry(description='increasing, at least two')
-    values: tuple[tuple[Number, ...], ...] = entry(
+    values: tuple[Numbers, ...] = entry(
         description='one number per travel, or one row per travel with one per steering angle'
     )
     steering: tuple[Angle, ...] = entry((), 'increasing, at least two; empty: no dependence')
-
-    @classmethod
-    def prepared(cls, data: Any) -> Any:
-        """Numbers instead of rows where there is one column."""
-        if isinstance(data, dict) and isinstance(data.get('values'), list):
-            rows = [row if isinstance(row, list) else [row] for row in data['values']]
-            return {**data, 'values': rows}
-        return data
 
     def __post_init__(self) -> None:
         for name, knots in (('travel', self.travel), ('steering', self.steering)):

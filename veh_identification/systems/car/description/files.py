@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from veh_identification.configuration.document import Document, Entry, entry_of
-from veh_identification.configuration.faults import Fault
+from veh_identification.configuration.faults import Fault, shown
 from veh_identification.configuration.models import validate
 from veh_identification.configuration.quantities import LENGTH, Quantity, QuantityError
 from veh_identification.configuration.reading import read_all
@@ -82,41 +82,42 @@ def present_form(document: Document) -> Document:
     if static is not None and static.is_mapping and set(static.content) <= {'gravity'}:
         del content['static']
         content = {**static.content, **content}
-    faults = document.faults
+    faults = list(document.faults)
     geometry = content.get('geometry')
     if geometry is not None and geometry.is_mapping:
-        half_track = geometry.child('half_track')
-        if 'base' not in content and half_track is not None and half_track.is_mapping:
-            faults = (*faults, *_missing_corners(document, half_track))
-        content['geometry'] = replace(geometry, content=_half_tracks(geometry.content))
-    return replace(document, root=replace(document.root, content=content), faults=faults)
+        tracks, wrong = _half_tracks(document, geometry.content, 'base' in content)
+        content['geometry'] = replace(geometry, content=tracks)
+        faults += wrong
+    root = replace(document.root, content=content)
+    return replace(document, root=root, faults=tuple(faults))
 
 
-def _missing_corners(document: Document, half_track: Entry) -> list[Fault]:
-    """A part of the corners is an error where no other file gives the rest."""
-    missing = [corner for corner in CORNERS if corner not in half_track.content]
-    if not missing or set(half_track.content) - set(CORNERS):
-        return []
-    text = f'has no entry {missing[0]!r}, expected fl, fr, rl and rr'
-    return [document.fault(('geometry', 'half_track'), text)]
-
-
-def _half_tracks(geometry: Mapping[str, Entry]) -> dict[str, Entry]:
-    """The geometry with all forms of half tracks as `half_track: {fl: ...}`."""
+def _half_tracks(
+    document: Document, geometry: Mapping[str, Entry], has_base: bool
+) -> tuple[dict[str, Entry], list[Fault]]:
+    """The geometry with all forms of half tracks as `half_track: {fl: ...}`, and what is wrong."""
     corners: dict[str, Entry] = {}
+    faults: list[Fault] = []
     for name, (places, full) in _TRACKS.items():
         given = geometry.get(name)
         if given is None or given.content is None:
             continue
         parts = _of_corners(given, places)
-        if parts is None:  # for the model to say what is wrong with it
-            return dict(geometry)
-        corners |= {corner: _half(one) if full else one for corner, one in parts.items()}
+        if parts is None:
+            wanted = '4 lengths [fl, fr, rl, rr]' if name == 'half_track' else 'one length'
+            text = f'expected {wanted}, found {shown(given.plain())}'
+            faults.append(document.fault(('geometry', name), text))
+        elif name == 'half_track' and set(parts) != set(CORNERS) and not has_base:
+            # A part of the corners only makes sense where another file gives the rest.
+            missing = next(corner for corner in CORNERS if corner not in parts)
+            text = f'has no entry {missing!r}, expected fl, fr, rl and rr'
+            faults.append(document.fault(('geometry', name), text))
+        else:
+            corners |= {corner: _half(one) if full else one for corner, one in parts.items()}
     rest = {name: entry for name, entry in geometry.items() if name not in _TRACKS}
-    if not corners:
-        return rest
-    first = next(iter(corners.values()))
-    return {**rest, 'half_track': replace(first, content=corners)}
+    if corners:
+        rest['half_track'] = replace(next(iter(corners.values())), content=corners)
+    return rest, faults
 
 
 def _of_corners(given: Entry, places: tuple[str, ...]) -> dict[str, Entry] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -179,6 +179,14 @@ class CarDescription(Model):
     )
     simulation: Simulation = entry(Simulation, 'what the true vehicle has and the model has not')
     observer: Observer = entry(Observer, 'settings of the errorEKF')
+    older_entries: ClassVar[Mapping[str, Any]] = {
+        'base': {'type': 'string', 'description': 'a file whose entries this one changes'},
+        'static': {
+            'type': 'object',
+            'properties': {'gravity': {'type': 'number'}},
+            'description': 'gravity stands at the top today',
+        },
+    }
     #: The file, and what was read of it.
     source: str = internal('')
     document: Any = internal(None)

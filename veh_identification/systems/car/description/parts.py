@@ -6,8 +6,9 @@ x forward, y left, z up. The defaults are a light buggy but for the geometry, wh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 from veh_identification.configuration.models import Model, entry
 from veh_identification.configuration.quantities import (
@@ -18,7 +19,6 @@ from veh_identification.configuration.quantities import (
     STIFFNESS,
     Components,
     Dimension,
-    Inertia,
     NotNegativeNumber,
     Position,
     PositiveInertia,
@@ -46,6 +46,12 @@ class OfCorners(Components):
         """One number counts for all."""
         return super().listed([value] * 4 if isinstance(value, (int, float, str)) else value)
 
+    def json_schema(self) -> dict[str, Any]:
+        """A number for all wheels too; some corners are enough where a base gives the others."""
+        schema = super().json_schema()
+        listed, named = schema['anyOf']
+        return {**schema, 'anyOf': [listed['items'], listed, {**named, 'required': []}]}
+
 
 @dataclass(frozen=True)
 class Geometry(Model):
@@ -61,6 +67,20 @@ class Geometry(Model):
         (0.0, 0.0, 0.0, 0.0),
         'z of the wheel centre when the travel sensor shows zero; it is added to the reading',
     )
+
+    older_entries: ClassVar[Mapping[str, Any]] = {
+        **{
+            name: {**Quantity(LENGTH, positive=True).json_schema(), 'description': text}
+            for name, text in (
+                ('track', 'full width of both axles, instead of half_track'),
+                ('track_front', 'full width of the front axle'),
+                ('track_rear', 'full width of the rear axle'),
+                ('half_track_front', 'of both front wheels'),
+                ('half_track_rear', 'of both rear wheels'),
+                *((f'half_track_{corner}', 'of this wheel alone') for corner in CORNERS),
+            )
+        },
+    }
 
     @property
     def wheel_x(self) -> FourNumbers:
@@ -207,8 +227,3 @@ class Brakes(Model):
 
     front: BrakeGain = entry(1.1e-4, 'of a front wheel')
     rear: BrakeGain = entry(0.7e-4, 'of a rear wheel')
-
-
-def moments(inertia: tuple[Inertia, ...]) -> dict[str, float]:
-    """The six numbers of an inertia by their names."""
-    return dict(zip(_INERTIA_NAMES, inertia, strict=True))

@@ -19,6 +19,7 @@ from veh_identification.configuration.quantities import (
     NotNegativeNumber,
     NotNegativeTime,
     Number,
+    Numbers,
     Position,
     PositiveFrequency,
     PositiveTime,
@@ -44,10 +45,10 @@ class Sensor(Mounting):
     bandwidth_hz: NotNegativeFrequency = entry(0.0, 'of its own low-pass; 0: no limit')
     order: Annotated[int, WholeNumber(1, 8)] = entry(2, 'of its own low-pass')
     delay: Time = entry(0.0, 'the value was true this long before its stamp')
-    noise: tuple[Number, ...] = entry(
+    noise: Numbers = entry(
         (), 'standard deviation per sample, one or one per group of channels; empty: found'
     )
-    offset: tuple[Number, ...] = entry(
+    offset: Numbers = entry(
         (), 'standard deviation of an unknown constant error, likewise; empty: judged'
     )
     #: Whether a file gives the pose, which then wins over /tf_static.
@@ -55,15 +56,11 @@ class Sensor(Mounting):
 
     @classmethod
     def prepared(cls, data: Any) -> Any:
-        """One number instead of a list; whether there is a pose."""
+        """Whether there is a pose."""
         if not isinstance(data, dict):
             return data
         given = any(name in data for name in ('position', 'rpy', 'quaternion'))
-        data = dict(super().prepared(data))
-        for name in ('noise', 'offset'):
-            if name in data and not isinstance(data[name], (list, tuple)):
-                data[name] = [data[name]]
-        return {**data, 'pose_given': given}
+        return {**super().prepared(data), 'pose_given': given}
 
 
 @dataclass(frozen=True)
