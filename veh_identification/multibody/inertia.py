@@ -172,17 +172,3 @@ def log_cholesky(parameters: ArrayLike) -> Array:
     diagonal = np.log(np.stack([U[..., 0, 0], U[..., 1, 1], U[..., 2, 2]], axis=-1))
     shear = np.stack([U[..., 0, 1], U[..., 1, 2], U[..., 0, 2]], axis=-1)
     return np.concatenate([np.log(scale)[..., None], diagonal, shear, U[..., :3, 3]], axis=-1)
-
-
-def rotation_from_rpy(rpy: ArrayLike) -> Array:
-    """Rotation matrix of URDF roll-pitch-yaw angles: Rz(yaw) Ry(pitch) Rx(roll)."""
-    roll, pitch, yaw = np.asarray(rpy, dtype=float)
-    cr, sr, cp, sp = np.cos(roll), np.sin(roll), np.cos(pitch), np.sin(pitch)
-    cy, sy = np.cos(yaw), np.sin(yaw)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )

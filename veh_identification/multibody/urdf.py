@@ -27,7 +27,6 @@ from veh_identification.errors import ModelError
 from veh_identification.multibody.inertia import (
     PARAMETERS_PER_BODY,
     from_centre_of_mass,
-    rotation_from_rpy,
 )
 from veh_identification.multibody.locking import lock_joints, merge_locked
 from veh_identification.multibody.tree import (
@@ -39,6 +38,7 @@ from veh_identification.multibody.tree import (
     assemble,
 )
 from veh_identification.multibody.urdf_text import kinematic_elements, unreadable
+from veh_identification.orientations import matrix_of_rpy
 from veh_identification.types import Array
 
 # As a share of the largest principal moment: files print six digits or more.
@@ -229,7 +229,7 @@ def _pose(origin: Any) -> tuple[Array, Array]:
         return np.eye(3), np.zeros(3)
     xyz = origin.xyz if origin.xyz is not None else (0.0, 0.0, 0.0)
     rpy = origin.rpy if origin.rpy is not None else (0.0, 0.0, 0.0)
-    return rotation_from_rpy(rpy), np.array(xyz, dtype=float)
+    return matrix_of_rpy(rpy), np.array(xyz, dtype=float)
 
 
 def _parameters(link: Any, where: str) -> Array:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from veh_identification.orientations import quaternion_of_matrix
 from veh_identification.runtime import messages
 from veh_identification.simulation.car.run import CarRecord
 from veh_identification.simulation.car.sensors import Stream, interpolate
@@ -212,7 +212,7 @@ def static_transforms(configuration: CarConfiguration) -> Any:
                 'child_frame_id': name,
                 'transform': {
                     'translation': position,
-                    'rotation': Rotation.from_matrix(rotation).as_quat(),
+                    'rotation': quaternion_of_matrix(rotation),
                 },
             }
             for name, (position, rotation) in poses.items()

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from veh_identification.multibody.kinematics import body_motion
 from veh_identification.multibody.tree import TreeModel
+from veh_identification.orientations import matrix_of_rpy, quaternion_of_matrix
 from veh_identification.runtime import messages
 from veh_identification.simulation.humanoid.gait import SIDES
 from veh_identification.simulation.humanoid.motion import HumanoidMotion, Sampled
@@ -73,7 +74,7 @@ class HumanoidSensors:
 
     def plate_rotation(self) -> Array:
         """Plate axes in the world."""
-        return Rotation.from_euler('z', self.plate_yaw).as_matrix()
+        return matrix_of_rpy((0.0, 0.0, self.plate_yaw))
 
 
 def readings(
@@ -276,7 +277,7 @@ def _wrenches(
 
 
 def _static(s: HumanoidSensors) -> Any:
-    quaternion = Rotation.from_matrix(s.plate_rotation()).as_quat()
+    quaternion = quaternion_of_matrix(s.plate_rotation())
     return messages.new(
         'tf2_msgs/msg/TFMessage',
         transforms=[

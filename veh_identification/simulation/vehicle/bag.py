@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.observation.sensors import count_angle
+from veh_identification.orientations import matrix_of_rpy, quaternion_of_rpy
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.share import share_directory
@@ -67,7 +68,7 @@ def _imu(
     truth: Truth, car: Configuration, noise: float, generator: np.random.Generator
 ) -> Iterator[Message]:
     imu = car.sensors.imu
-    mounting = Rotation.from_euler('xyz', imu.rpy).as_matrix()
+    mounting = matrix_of_rpy(imu.rpy)
     force = point_motion(truth.frame, imu.position, 2) + [0.0, 0.0, car.gravity]
     force = np.einsum('nji,nj->ni', _rotations(truth), force) @ mounting
     rates = body_rates(truth.frame) @ mounting
@@ -244,7 +245,7 @@ def _static(car: Configuration) -> Any:
                 'child_frame_id': name,
                 'transform': {
                     'translation': position,
-                    'rotation': tuple(Rotation.from_euler('xyz', rpy).as_quat()),
+                    'rotation': quaternion_of_rpy(rpy),
                 },
             }
             for name, (position, rpy) in places.items()

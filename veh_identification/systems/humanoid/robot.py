@@ -18,11 +18,11 @@ from veh_identification.errors import ModelError
 from veh_identification.multibody.inertia import (
     PARAMETERS_PER_BODY,
     from_centre_of_mass,
-    rotation_from_rpy,
     transport_matrix,
 )
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.multibody.urdf import parse_urdf
+from veh_identification.orientations import matrix_of_rpy
 from veh_identification.types import Array
 
 
@@ -165,7 +165,7 @@ def link_parameters(link: Any) -> Array:
         return np.zeros(PARAMETERS_PER_BODY)
     origin, inertia = inertial.find('origin'), inertial.find('inertia')
     centre = _triple(None if origin is None else origin.get('xyz'))
-    rotation = rotation_from_rpy(_triple(None if origin is None else origin.get('rpy')))
+    rotation = matrix_of_rpy(_triple(None if origin is None else origin.get('rpy')))
     entries = (
         {}
         if inertia is None

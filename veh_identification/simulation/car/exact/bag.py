@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from veh_identification.orientations import quaternion_of_matrix
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.share import share_directory
@@ -135,7 +135,7 @@ def _static(configuration: CarConfiguration, stamp: int) -> Any:
             'child_frame_id': child,
             'transform': {
                 'translation': sensor.position,
-                'rotation': Rotation.from_matrix(sensor.matrix).as_quat(),
+                'rotation': quaternion_of_matrix(sensor.matrix),
             },
         }
 
