@@ -244,7 +244,7 @@ def test_bag_holds_the_topics_of_the_contract(tmp_path: Path) -> None:
     assert recording.imu is not None and recording.speed is not None
     assert set(recording.wrenches) == set(recording.ride_heights) == {'fl', 'fr', 'rl', 'rr'}
     assert len(recording.joints) == 32
-    assert set(recording.poses) >= {'imu_link', 'correvit_link'}
+    assert set(recording.frames.frames()) >= {'imu_link', 'correvit_link'}
     direct, parameters = car_scenarios.car_recording(
         car_scenarios.default_configuration(), car_scenarios.sine_steer(0), 2.0, 0
     )
