@@ -314,6 +314,13 @@ def design_excitation(
         searches.append(search)
         if stopped == 'time':
             break
+    return _best_of(problem, searches, seed, stopped)
+
+
+def _best_of(
+    problem: DesignProblem, searches: Sequence[_Search], seed: int, stopped: str
+) -> ExcitationDesign:
+    """The best feasible trajectory, if it determines every column."""
     best = min(searches, key=lambda one: one.best_cost).best
     if best is None:
         raise UsageError('no feasible trajectory was found: check the limits and constraints')
@@ -323,8 +330,15 @@ def design_excitation(
             f'no start determines all columns of the regressor (condition number '
             f'{condition:.2g}): give the columns of base parameters only'
         )
-    histories = tuple(tuple(s.history) for s in searches)
-    use, margin = problem.worst_use(best), problem.constraint_margin(best)
     return ExcitationDesign(
-        best, problem.criterion, condition, log_det, use, margin, histories, used, seed, stopped
+        best,
+        problem.criterion,
+        condition,
+        log_det,
+        problem.worst_use(best),
+        problem.constraint_margin(best),
+        tuple(tuple(one.history) for one in searches),
+        sum(one.evaluations for one in searches),
+        seed,
+        stopped,
     )

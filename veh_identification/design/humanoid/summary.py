@@ -37,8 +37,6 @@ def summarise(
     factor = np.sqrt(per_period / (DENSE * options.samples))
     std = deviations(triangle * factor)
     std_before = deviations(before * np.sqrt(per_period / options.samples))
-    with np.errstate(divide='ignore', invalid='ignore'):
-        percent = 100.0 * std / np.abs(a_priori)
     return {
         'system': 'humanoid',
         'criterion': search.criterion,
@@ -57,16 +55,22 @@ def summarise(
             }
             for stage, one in zip(search.stages, made, strict=True)
         ],
-        'parameters': [
-            {
-                'name': name,
-                'a_priori': float(value),
-                'std': float(s),
-                'rel_std_percent': float(p) if np.isfinite(p) else None,
-            }
-            for name, value, s, p in zip(names, a_priori, std, percent, strict=True)
-        ],
+        'parameters': _parameters(names, a_priori, std),
     }
+
+
+def _parameters(names: list[str], a_priori: Array, std: Array) -> list[dict[str, Any]]:
+    with np.errstate(divide='ignore', invalid='ignore'):
+        percent = 100.0 * std / np.abs(a_priori)
+    return [
+        {
+            'name': name,
+            'a_priori': float(value),
+            'std': float(s),
+            'rel_std_percent': float(p) if np.isfinite(p) else None,
+        }
+        for name, value, s, p in zip(names, a_priori, std, percent, strict=True)
+    ]
 
 
 def text(summary: dict[str, Any]) -> str:
