@@ -20,6 +20,7 @@ from veh_identification.simulation.car.exact.bag import write_recording
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
 from veh_identification.simulation.car.scenarios import braking, car_recording, ramp_steer
 from veh_identification.systems.car.checks.static_mass import static_mass_line
+from veh_identification.systems.car.configuration import load_configuration
 from veh_identification.systems.car.estimation.identify import Identified, identify_recordings
 from veh_identification.systems.car.model_2002.identify import (
     Method2002,
@@ -191,6 +192,10 @@ def test_from_bags_to_files(tmp_path: Path) -> None:
         stated = content['validation'][name]['rms']
         size = np.sqrt(np.nanmean(np.square(series.measured[:, j])))
         assert shown < 2.0 * stated + 1e-3 * size, name
+    # The description has the names and signs that every command knows.
+    found = load_configuration(out / 'identified.yaml').a_priori
+    assert found['k3'] == pytest.approx(values['ks7'], rel=1e-8)
+    assert found['MYc'] == pytest.approx(-values['mx6'], rel=1e-8)
     report = (out / 'report.html').read_text('utf-8')
     assert 'Lagrange model of Venture 2002' in report and '--model 2002' in report
     assert 'Validation recording b' in report

@@ -15,6 +15,7 @@ from veh_identification.errors import InputError, UsageError
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.simulation.car.exact.bag import write_exact, write_recording
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
+from veh_identification.systems.car.configuration import load_configuration
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.parameters import AERODYNAMIC, NAMES, unit
 from veh_identification.systems.car.recording.reader import read_recording
@@ -59,9 +60,15 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
         first = next(iter(reader.messages(['/car_identification/reconstruction']))).message
     measured, predicted = np.asarray(first.measured), np.asarray(first.predicted)
     assert np.all(np.abs(measured - predicted)[6:] < 0.1 * np.abs(measured)[6:])
+    # What was found is a description; values that cannot exist are not handed on.
+    known = load_configuration(out / 'identified.yaml')
+    assert known.a_priori['k1'] == pytest.approx(outcome['k1'].value, rel=1e-8)
+    assert known.a_priori['YYc'] == configuration().a_priori['YYc'] != outcome['YYc'].value
+    assert known.geometry == configuration().geometry
     # A second run replaces the first one's results.
     run('identify', 'car', [bags[0]], config=CONFIG, out=out)
     assert sorted(one.name for one in out.iterdir()) == [
+        'identified.yaml',
         'parameters.csv',
         'parameters.json',
         'report.html',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.systems.base import Task, paths_of
 from veh_identification.systems.car.checks.static_mass import static_mass_line
 from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.description.identified import identified_description
 from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.model import EQUATION_UNITS, EquationModel
 from veh_identification.systems.car.origins import configuration_origins
@@ -33,6 +34,8 @@ from veh_identification.types import Array, IntArray
 
 TOPIC = '/car_identification/reconstruction'
 RECONSTRUCTION_RATE = 50.0
+#: The description of the car with what was found, which every command takes as it is.
+DESCRIPTION = 'identified.yaml'
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,17 @@ class Presentation:
             name: DESCRIPTIONS[other] if sign > 0.0 else f'minus the {DESCRIPTIONS[other]}'
             for name, (other, sign) in self.names.items()
         }
+
+    def as_2006(self, result: IdentificationResult) -> IdentificationResult:
+        """The same parameters under the names and signs of Venture 2006."""
+        sign = np.array([self.names[name][1] for name in result.names])
+        return replace(
+            result,
+            names=[self.names[name][0] for name in result.names],
+            value=sign * result.value,
+            covariance=np.outer(sign, sign) * result.covariance,
+            impossible=[self.names[name][0] for name in result.impossible],
+        )
 
     def truth(self, bags: Sequence[Path]) -> dict[str, float]:
         """True values of the first recording, where it is simulated."""
@@ -88,6 +102,7 @@ def car_outcome(
     bags = paths_of(task.recordings)
     validate = next(iter(paths_of([task.validation])), None)
     static = result.extra.get('static_mass')
+    description = identified_description(task.config, presentation.as_2006(result))
     origins = (*configuration_origins(task.config), *dict.fromkeys(identified.origins))
     return identification_outcome(
         result,
@@ -120,6 +135,7 @@ def car_outcome(
             band_hz=result.input['cutoff_hz'],
             seconds=float(result.input['seconds']),
         ),
+        files={DESCRIPTION: description.encode()},
         inputs=task.inputs,
     )
 
