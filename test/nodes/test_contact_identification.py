@@ -17,7 +17,7 @@ from veh_identification.nodes.contact_identification.node import (
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.simulation.humanoid.scenarios import robot_path, write_walk
-from veh_identification.systems.humanoid import command
+from veh_identification.systems import driver
 from veh_identification.systems.humanoid.estimation.prior import link_prior, links_to_base
 from veh_identification.systems.humanoid.robot import load_robot
 
@@ -67,7 +67,7 @@ def states(walked):
 
 def test_after_a_walk_the_estimate_is_within_two_sigma_of_the_offline_one(walked, bag) -> None:
     node, sink = walked
-    offline = command.run([bag], robot_path(cad=True))
+    offline = driver.run('identify', 'humanoid', [bag], options={'urdf': robot_path(cad=True)})
     found, result = last(sink), offline.result
     difference = np.array(
         [

@@ -105,7 +105,8 @@ def _add_option(group: Any, one: OptionField) -> None:
     word = f'--{one.name.replace("_", "-")}'
     text = one.help.replace('%', '%%')
     if one.kind is bool:
-        action = argparse.BooleanOptionalAction if one.default else 'store_true'
+        # None: neither was said, so that --no-... may contradict a file.
+        action = 'store_true' if one.default is False else argparse.BooleanOptionalAction
         group.add_argument(word, action=action, default=None, help=text)
         return
     more: dict[str, Any] = {'type': one.kind, 'help': text, 'default': None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,6 @@ class Plan:
     validate: tuple[str, float]  # scenario and seconds of the other recording
     config: str | None = None
     urdf: str | None = None
-    true_urdf: str | None = None
 
 
 CAR = Plan(
@@ -56,7 +55,6 @@ HUMANOID = Plan(
     ('humanoid-bend', 12.0),
     None,
     'ut_mu2_like_cad.urdf',
-    'ut_mu2_like.urdf',
 )
 HEXAPOD = Plan(
     'parallel',
@@ -88,7 +86,7 @@ def run(plan: Plan, out: Path, seed: int) -> Part:
         config=plan.config,
         options={'urdf': models / plan.urdf} if plan.urdf else {},
     )
-    said, truth = live_values(live), true_parameters(plan, bag)
+    said, truth = live_values(live), true_parameters(outcome)
     rows = tuple(
         Compared(
             one.name,
@@ -139,18 +137,10 @@ def live_values(bag: Path) -> dict[str, float]:
     )
 
 
-def true_parameters(plan: Plan, bag: Path) -> dict[str, float]:
-    """The truth under the names of parameters.json."""
-    if plan.true_urdf is None:
-        found: dict[str, float] = json.loads((bag / 'truth.json').read_text('utf-8'))['parameters']
-        return found
-    from veh_identification.systems.humanoid.configuration import load_configuration
-    from veh_identification.systems.humanoid.recording.setup import set_up
-
-    # The same equations with the true URDF: its a-priori base parameters are the truth.
-    true = share_directory() / 'config' / 'models' / plan.true_urdf
-    problem = set_up(true, [bag], None, load_configuration(None)).problem
-    return dict(zip(problem.base.names, (float(v) for v in problem.a_priori), strict=True))
+def true_parameters(outcome: Outcome[IdentificationResult]) -> dict[str, float]:
+    """The truth of the simulated recording, as the report compares it."""
+    rows = getattr(outcome.content, 'parameters', ())
+    return {row.name: row.truth for row in rows if math.isfinite(row.truth)}
 
 
 def sentences(outcome: Outcome[IdentificationResult]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from veh_identification.design.humanoid.stage import (
 from veh_identification.design.humanoid.stance import BASE_NAMES, Stance, StanceMotion
 from veh_identification.errors import UsageError
 from veh_identification.multibody.tree import TreeModel
-from veh_identification.systems.humanoid.recording.odometry import foot_frames, foot_positions
+from veh_identification.systems.humanoid.processing.odometry import foot_frames, foot_positions
 from veh_identification.systems.humanoid.robot import Robot, parse_xml
 from veh_identification.types import Array
 

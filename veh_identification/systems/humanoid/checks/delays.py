@@ -14,6 +14,7 @@ import numpy as np
 from scipy import fft
 
 from veh_identification.errors import EstimationError, SignalError
+from veh_identification.findings import Finding
 from veh_identification.identification import ArrayBlocks, BlockSource, Prior
 from veh_identification.identification.gram import accumulate_fast
 from veh_identification.multibody.dynamics import inverse_dynamics
@@ -26,9 +27,9 @@ from veh_identification.systems.humanoid.estimation.problem import (
     prepare,
     source_of,
 )
-from veh_identification.systems.humanoid.processing.cutoff import CORRELATION
+from veh_identification.systems.humanoid.processing.equations import CORRELATION
+from veh_identification.systems.humanoid.processing.odometry import gridded
 from veh_identification.systems.humanoid.processing.signals import Raw, with_wrenches
-from veh_identification.systems.humanoid.recording.odometry import gridded
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array
 
@@ -60,37 +61,53 @@ class Delay:
 
 def corrected(
     problem: Problem, recordings: Sequence[Recording], raws: Sequence[Raw]
-) -> tuple[list[Recording], list[Raw], list[str]]:
-    """Recordings with significant delays taken off, each for itself, and notes about them."""
-    notes: list[str] = []
-    new_recordings, new_raws = list(recordings), list(raws)
-    for k, (recording, raw) in enumerate(zip(recordings, raws, strict=True)):
-        offset = clock_offset(problem, raw) if raw.inertial is None and not raw.in_base else 0.0
-        total = dict.fromkeys(GROUPS, offset)
-        if offset:
-            recording = _shifted(recordings[k], total)
-            raw = gridded(recording, problem.model, problem.configuration)
-        # Leg odometry depends on the joints' clock itself.
-        for turn in range(ROUNDS if raw.inertial is None else 0):
-            found = significant(problem, raw)
-            if not any(abs(d.value) > (REST if turn else SMALLEST) for d in found):
-                break
-            for one in found:
-                total[one.group] += one.value
-            if max(abs(value - offset) for value in total.values()) > LARGEST:
-                total = dict.fromkeys(GROUPS, 0.0)  # no longer small: not a matter of clocks
-                recording, raw = recordings[k], raws[k]
-                break
-            recording = _shifted(recordings[k], total)
-            raw = gridded(recording, problem.model, problem.configuration)
-        new_recordings[k], new_raws[k] = recording, raw
-        notes.extend(
-            f'{recording.label}: the stamps of {group} are {1e3 * abs(value):.3g} ms '
-            f'{"late" if value > 0.0 else "early"} against the wrenches, corrected'
-            for group, value in total.items()
-            if value
-        )
-    return new_recordings, new_raws, notes
+) -> tuple[list[Recording], list[Raw], list[Finding]]:
+    """Recordings with significant delays taken off, each for itself, and findings about them."""
+    new_recordings, new_raws, findings = [], [], []
+    for before, gridded_before in zip(recordings, raws, strict=True):
+        recording, raw, total = _corrected(problem, before, gridded_before)
+        new_recordings.append(recording)
+        new_raws.append(raw)
+        findings += [
+            _finding(recording.label, group, value) for group, value in total.items() if value
+        ]
+    return new_recordings, new_raws, findings
+
+
+def _corrected(
+    problem: Problem, before: Recording, raw_before: Raw
+) -> tuple[Recording, Raw, dict[str, float]]:
+    """One recording without its delays, and the delay of each group."""
+    recording, raw = before, raw_before
+    offset = clock_offset(problem, raw) if raw.inertial is None and not raw.in_base else 0.0
+    total = dict.fromkeys(GROUPS, offset)
+    if offset:
+        recording = _shifted(before, total)
+        raw = gridded(recording, problem.model, problem.configuration)
+    # Leg odometry depends on the joints' clock itself.
+    for turn in range(ROUNDS if raw.inertial is None else 0):
+        found = significant(problem, raw)
+        if not any(abs(d.value) > (REST if turn else SMALLEST) for d in found):
+            break
+        for one in found:
+            total[one.group] += one.value
+        if max(abs(value - offset) for value in total.values()) > LARGEST:
+            # No longer small: not a matter of clocks.
+            return before, raw_before, dict.fromkeys(GROUPS, 0.0)
+        recording = _shifted(before, total)
+        raw = gridded(recording, problem.model, problem.configuration)
+    return recording, raw, total
+
+
+def _finding(label: str, group: str, value: float) -> Finding:
+    """Small delays are taken off well; clocks that were never set to each other are a fault."""
+    text = (
+        f'{label}: the stamps of {group} are {1e3 * abs(value):.3g} ms '
+        f'{"late" if value > 0.0 else "early"} against the wrenches, corrected'
+    )
+    if abs(value) > LARGEST:
+        return Finding('warn', 'clocks_differ', text, f'{label}, stamps of {group}')
+    return Finding('note', 'stamps_delayed', text, f'{label}, stamps of {group}')
 
 
 def clock_offset(problem: Problem, raw: Raw) -> float:

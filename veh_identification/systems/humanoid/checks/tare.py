@@ -6,14 +6,14 @@ foot's swing. What it shows then is its offset, far better known than any estima
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
-from veh_identification.systems.humanoid.recording.reader import Recording, Wrench
+from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array
 
 BLOCK_SECONDS = 0.05
@@ -35,11 +35,11 @@ class Empty:
     seconds: float
 
 
-def tared(recording: Recording) -> tuple[Recording, list[str]]:
-    """The recording with the offsets of plates taken off that are empty at times, and notes."""
+def tared(recording: Recording) -> tuple[Recording, list[Finding]]:
+    """The recording with the offsets of plates taken off that are empty at times."""
     plates = [w for w in recording.wrenches if w.is_plate]
     load = max((float(np.percentile(_force(w.series), 98)) for w in plates), default=0.0)
-    wrenches, notes = [], []
+    wrenches, findings = [], []
     for one in recording.wrenches:
         found = empty_plate(one.series, load) if one.is_plate else None
         if found is None:
@@ -49,11 +49,16 @@ def tared(recording: Recording) -> tuple[Recording, list[str]]:
         wrenches.append(replace(one, series=series, tared=True))
         if np.linalg.norm(found.offset[:3]) > WORTH_SAYING * load:
             shown = ', '.join(f'{value:.3g}' for value in found.offset)
-            notes.append(
-                f'{recording.label}: {one.topic} shows {shown} (N, N m) while it is '
-                f'empty ({found.seconds:.3g} s); taken off'
+            findings.append(
+                Finding(
+                    'note',
+                    'plate_tared',
+                    f'{recording.label}: {one.topic} shows {shown} (N, N m) while it is '
+                    f'empty ({found.seconds:.3g} s); taken off',
+                    f'{recording.label}, topic {one.topic}',
+                )
             )
-    return replace(recording, wrenches=tuple(wrenches)), notes
+    return replace(recording, wrenches=tuple(wrenches)), findings
 
 
 def empty_plate(series: TimeSeries, load: float) -> Empty | None:
@@ -101,17 +106,6 @@ def _flat(force: Array, load: float) -> bool:
     lean = force[:half].mean(axis=0) - force[half:].mean(axis=0)
     noise = np.std(np.diff(force, axis=0)) / np.sqrt(2.0) * 2.0 / np.sqrt(count)
     return bool(max(np.abs(bend).max(), np.abs(lean).max()) < max(4.0 * noise, BEND * load))
-
-
-def common_sources(groups: Sequence[Sequence[Wrench]]) -> tuple[Wrench, ...]:
-    """Each wrench topic once; tared only if it is in every recording that holds it."""
-    found: dict[str, Wrench] = {}
-    for sources in groups:
-        for one in sources:
-            before = found.get(one.topic)
-            both = one.tared and (before is None or before.tared)
-            found[one.topic] = replace(before or one, tared=both)
-    return tuple(found.values())
 
 
 def _force(series: TimeSeries) -> Array:

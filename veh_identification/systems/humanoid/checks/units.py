@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veh_identification.errors import InputError
+from veh_identification.findings import Finding
 from veh_identification.systems.humanoid.recording.reader import Recording, Wrench
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.types import Array
@@ -25,22 +25,17 @@ CARRIED = 0.1  # share of the CAD weight that plates must carry on average to te
 GRAVITY = 9.81
 
 
-class UnitFindingError(InputError):
-    """A recording seems to be in other units or axes than SI with z up."""
-
-
-def check_units(recording: Recording, robot: Robot) -> None:
-    """Refuse a recording in degrees, millimetres or a world that is not upright."""
-    _check_degrees(recording, robot)
+def unit_findings(recording: Recording, robot: Robot) -> list[Finding]:
+    """Degrees, millimetres, or a world that is not upright: no such recording can be used."""
     plates = [wrench for wrench in recording.wrenches if wrench.is_plate]
-    for plate in plates:
-        _check_moments(recording.label, plate)
+    found = [_degrees(recording, robot), *(_moments(recording.label, one) for one in plates)]
     if plates and recording.mount is None:
-        _check_distance(recording, plates)
-        _check_upright(recording, plates, CARRIED * robot.total_mass * GRAVITY)
+        found.append(_distance(recording, plates))
+        found.append(_upright(recording, plates, CARRIED * robot.total_mass * GRAVITY))
+    return [one for one in found if one is not None]
 
 
-def _check_degrees(recording: Recording, robot: Robot) -> None:
+def _degrees(recording: Recording, robot: Robot) -> Finding | None:
     """Revolute joints have stops: hardly one covers a turn, and never many of them."""
     revolute = {joint.name for joint in robot.joints if joint.type == 'revolute'}
     ranges = {
@@ -49,12 +44,16 @@ def _check_degrees(recording: Recording, robot: Robot) -> None:
         if (values := recording.joint(name)) is not None
     }
     wide = [name for name, value in ranges.items() if value > TURN]
-    if len(wide) >= max(2.0, TURNING_SHARE * len(ranges)):
-        name = max(wide, key=lambda one: ranges[one])
-        raise UnitFindingError(
-            f'{recording.label}: joint_states seems to be in degrees, expected rad: {len(wide)} '
-            f'joints cover more than a turn, {name} {ranges[name]:.3g}'
-        )
+    if len(wide) < max(2.0, TURNING_SHARE * len(ranges)):
+        return None
+    name = max(wide, key=lambda one: ranges[one])
+    return Finding(
+        'bad',
+        'joints_in_degrees',
+        f'{recording.label}: joint_states seems to be in degrees, expected rad: {len(wide)} '
+        f'joints cover more than a turn, {name} {ranges[name]:.3g}',
+        f'{recording.label}, topic joint_states, joint {name}',
+    )
 
 
 def _loaded(plate: Wrench) -> Array:
@@ -64,35 +63,43 @@ def _loaded(plate: Wrench) -> Array:
     return values[size > max(LOADED * float(np.percentile(size, 98.0)), 1e-9)]
 
 
-def _check_moments(label: str, plate: Wrench) -> None:
+def _moments(label: str, plate: Wrench) -> Finding | None:
     rows = _loaded(plate)
     if not len(rows):
-        return
+        return None
     arm = float(
         np.median(np.linalg.norm(rows[:, 3:], axis=1) / np.linalg.norm(rows[:, :3], axis=1))
     )
-    if arm > FAR_PRESSURE:
-        raise UnitFindingError(
-            f'{label}: the moments of {plate.topic} put the force {arm:.3g} m away from the '
-            'origin of its frame: they seem to be in N mm, expected N m'
-        )
+    if arm <= FAR_PRESSURE:
+        return None
+    return Finding(
+        'bad',
+        'moments_in_newton_millimetres',
+        f'{label}: the moments of {plate.topic} put the force {arm:.3g} m away from the '
+        'origin of its frame: they seem to be in N mm, expected N m',
+        f'{label}, topic {plate.topic}, wrench.torque',
+    )
 
 
-def _check_distance(recording: Recording, plates: Sequence[Wrench]) -> None:
+def _distance(recording: Recording, plates: Sequence[Wrench]) -> Finding | None:
     place = np.median(recording.base.values[:, :3], axis=0)
     near = min(
         float(np.linalg.norm(place - plate.pose.position))
         for plate in plates
         if plate.pose is not None
     )
-    if near > FAR_BASE:
-        raise UnitFindingError(
-            f'{recording.label}: {recording.base.label} is {near:.3g} m away from the nearest '
-            "plate: is it in mm, or in another frame than the plates' poses?"
-        )
+    if near <= FAR_BASE:
+        return None
+    return Finding(
+        'bad',
+        'base_far_from_plates',
+        f'{recording.label}: {recording.base.label} is {near:.3g} m away from the nearest '
+        "plate: is it in mm, or in another frame than the plates' poses?",
+        f'{recording.label}, topic {recording.base.label}, pose.position',
+    )
 
 
-def _check_upright(recording: Recording, plates: Sequence[Wrench], least: float) -> None:
+def _upright(recording: Recording, plates: Sequence[Wrench], least: float) -> Finding | None:
     """The mean of all forces carries the weight, so it points upwards, from plates to base.
 
     Below `least` [N] it carries nobody and points anywhere.
@@ -104,13 +111,17 @@ def _check_upright(recording: Recording, plates: Sequence[Wrench], least: float)
             places.append(plate.pose.position)
     arm = np.median(recording.base.values[:, :3], axis=0) - np.mean(places, axis=0)
     if np.linalg.norm(total) < least:
-        return
+        return None
     axis = int(np.argmax(np.abs(total)))
     # Other directions are for the test of signs and frames.
-    if axis != 2 and axis == int(np.argmax(np.abs(arm))) and total[axis] * arm[axis] > 0.0:
-        raise UnitFindingError(
-            f"{recording.label}: the plates' mean force points along "
-            f'{"-" if total[axis] < 0 else "+"}{"xyz"[axis]} of the world, where the base is, '
-            "expected +z: gravity is taken along -z, so give base pose and plates' poses in a "
-            'world with z up'
-        )
+    if axis == 2 or axis != int(np.argmax(np.abs(arm))) or total[axis] * arm[axis] <= 0.0:
+        return None
+    return Finding(
+        'bad',
+        'world_not_upright',
+        f"{recording.label}: the plates' mean force points along "
+        f'{"-" if total[axis] < 0 else "+"}{"xyz"[axis]} of the world, where the base is, '
+        "expected +z: gravity is taken along -z, so give base pose and plates' poses in a "
+        'world with z up',
+        f'{recording.label}, topic {recording.base.label}',
+    )

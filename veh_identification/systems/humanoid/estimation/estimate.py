@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification import (
-    BlockSource,
-    IdentificationResult,
-    Information,
-    Options,
-    identify,
-)
+from veh_identification.findings import Finding
+from veh_identification.identification import BlockSource, Information, Options
+from veh_identification.identification.batch import residual_shares, solve
+from veh_identification.identification.factor import scaled_condition
 from veh_identification.identification.gram import accumulate_fast
+from veh_identification.identification.least_squares import PRIOR
+from veh_identification.identification.result import Solved
 from veh_identification.multibody.tree import BASE_ROWS
-from veh_identification.systems.humanoid.checks.supports import Selection, select
+from veh_identification.systems.humanoid.estimation.cutoff import (
+    FEWEST_SAMPLES,
+    CutoffFound,
+    choose_cutoff,
+)
 from veh_identification.systems.humanoid.estimation.noise_and_trust import (
     Evidence,
+    normal_noise,
     weigh,
     whitened,
 )
-from veh_identification.systems.humanoid.estimation.noise_colour import normal_noise
 from veh_identification.systems.humanoid.estimation.noise_free_normal import Excess
 from veh_identification.systems.humanoid.estimation.offsets import considered, with_offsets
 from veh_identification.systems.humanoid.estimation.prior_trust import held_out_scale
@@ -36,14 +40,9 @@ from veh_identification.systems.humanoid.estimation.problem import (
     source_of,
 )
 from veh_identification.systems.humanoid.estimation.regressor_noise import find_excess
-from veh_identification.systems.humanoid.processing.cutoff import (
-    CORRELATION,
-    FEWEST_SAMPLES,
-    CutoffFound,
-    choose_cutoff,
-)
-from veh_identification.systems.humanoid.processing.equations import Unknowns
+from veh_identification.systems.humanoid.processing.equations import CORRELATION
 from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.systems.humanoid.processing.supports import Selection, select
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array
 
@@ -55,50 +54,69 @@ TIGHTEST_SUPPORT = 0.06
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The result with everything that later steps need."""
+    """The solution with everything that later steps need."""
 
     problem: Problem
-    result: IdentificationResult
+    solved: Solved  # base parameters, then further unknowns
     prepared: tuple[Prepared, ...]
     cutoff: CutoffFound
     evidence: Evidence
-    notes: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
     @property
     def total_mass(self) -> tuple[float, float]:
         """Mass of the identified tree and its deviation."""
         weights = self.problem.mass_weights
         count = len(weights)
-        variance = weights @ self.result.covariance[:count, :count] @ weights
-        return float(weights @ self.result.value[:count]), float(np.sqrt(variance))
+        variance = weights @ self.solved.covariance[:count, :count] @ weights
+        return float(weights @ self.solved.value[:count]), float(np.sqrt(variance))
 
     @property
     def value(self) -> Array:
         """Base parameters, then further unknowns."""
-        return self.result.value
+        return self.solved.value
 
 
 def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recording]) -> Estimate:
     """Choose samples and cut-off, decide on offsets, estimate, look at the samples again."""
-    notes: list[str] = []
     selections = [choose_samples(problem, raw) for raw in raws]
     if not any(one.usable.any() for one in selections):
         raise EstimationError(f'no sample can be used: {_left_out(raws, selections)}')
     problem = _loaded(problem, selections)
     try:
-        found = choose_cutoff(problem, raws, recordings, selections)
-        problem = with_offsets(problem, raws, selections, found.cutoff_hz, notes)
-        first = _solve(problem, raws, recordings, selections, found, notes)
+        cutoff = choose_cutoff(problem, raws, recordings, selections)
+        problem, findings = with_offsets(problem, raws, selections, cutoff.cutoff_hz)
+        findings += cutoff.findings()
+        found = _solve(problem, raws, recordings, selections, cutoff)
         again = [
-            _second_look(problem, raw, one, first.value)
+            _second_look(problem, raw, one, found.value)
             for raw, one in zip(raws, selections, strict=True)
         ]
-        if all(np.array_equal(a.usable, b.usable) for a, b in zip(selections, again, strict=True)):
-            return first
-        selections = again
-        return _solve(problem, raws, recordings, selections, found, notes)
+        same = all(
+            np.array_equal(a.usable, b.usable) for a, b in zip(selections, again, strict=True)
+        )
+        if not same:
+            selections = again
+            found = _solve(problem, raws, recordings, selections, cutoff)
+        return replace(found, findings=findings + _robust_findings(found.solved))
     except EstimationError as error:
         raise EstimationError(f'{error}; {_left_out(raws, selections)}') from None
+
+
+def _robust_findings(solved: Solved) -> list[Finding]:
+    """What a robust estimate says of itself."""
+    if 'converged' not in solved.noise:
+        return []
+    shares = solved.noise['down_weighted_share']
+    told = ', '.join(f'{name} {100.0 * share:.2g} %' for name, share in shares.items())
+    found = [Finding('note', 'rows_down_weighted', f'rows that count for less: {told}')]
+    if not solved.noise['converged']:
+        text = (
+            f'the robust estimate has not settled after {solved.noise["iterations"]} iterations: '
+            'many rows do not fit the model'
+        )
+        found.append(Finding('warn', 'robust_not_converged', text, 'estimator: robust'))
+    return found
 
 
 def _left_out(raws: Sequence[Raw], selections: Sequence[Selection]) -> str:
@@ -129,12 +147,10 @@ def _solve(
     raws: Sequence[Raw],
     recordings: Sequence[Recording],
     selections: Sequence[Selection],
-    found: CutoffFound,
-    notes: list[str],
+    cutoff: CutoffFound,
 ) -> Estimate:
-    c = problem.configuration
     prepared = [
-        prepare(problem, raw, found.cutoff_hz, one)
+        prepare(problem, raw, cutoff.cutoff_hz, one)
         for raw, one in zip(raws, selections, strict=True)
     ]
     rows = source_of(prepared)
@@ -144,44 +160,47 @@ def _solve(
             f'{information.samples} rows are left for each of the six '
             f'equations, at least {FEWEST_SAMPLES} are needed'
         )
-    prior = c.estimator == 'prior'
-    excess = find_excess(problem, raws, recordings, selections, found.cutoff_hz) if prior else None
-    evidence = _weighed(problem, rows, information, excess)
-    result = identify(
-        rows,
-        problem.names,
-        BASE_ROWS,
-        problem.units,
-        problem.a_priori,
-        Options(
-            # Filtered rows are never white, and a short recording cannot tell.
-            estimator=c.estimator,
-            noise='white' if prior else 'coloured',
-            sigma=evidence.sigma,
-            prior=evidence.prior if prior else None,
-        ),
-        information if prior else None,
-    )
-    if prior:
-        result = _by_evidence(result, evidence, information)
-        result = replace(result, covariance=considered(problem, evidence))
-    return Estimate(problem, result, tuple(prepared), found, evidence, notes)
+    if problem.configuration.estimator == 'prior':
+        excess = find_excess(problem, raws, recordings, selections, cutoff.cutoff_hz)
+        evidence = _weighed(problem, rows, information, excess)
+        solved = _with_prior(problem, evidence, information)
+    else:
+        evidence = _weighed(problem, rows, information, None)
+        solved = _by_data_alone(problem, rows, evidence)
+    # Rows that keep stretches apart were never samples.
+    left_out = solved.excluded - sum(one.equations.separators for one in prepared)
+    solved = replace(solved, excluded=left_out)
+    return Estimate(problem, solved, tuple(prepared), cutoff, evidence)
 
 
-def _by_evidence(
-    result: IdentificationResult, evidence: Evidence, information: Information
-) -> IdentificationResult:
-    """The result with the evidence's values, which are free of noise in the regressor."""
-    rms = np.sqrt(information.residual_squares(evidence.value) / information.samples)
-    measured = np.sqrt(information.squares / information.samples)
-    return replace(
-        result,
+def _with_prior(problem: Problem, evidence: Evidence, information: Information) -> Solved:
+    """The evidence's estimate, which is free of noise in the regressor."""
+    rms, relative = residual_shares(information, evidence.value)
+    return Solved(
         value=evidence.value,
+        covariance=considered(problem, evidence),
+        sigma=evidence.sigma,
         residual_rms=rms,
+        residual_rms_relative=relative,
+        estimator=PRIOR,
+        samples=information.samples,
+        excluded=information.excluded,
+        condition_number=scaled_condition(evidence.measured.R),  # what the data alone say
         noise={'model': 'coloured'},
-        covariance=evidence.covariance,
-        residual_rms_relative=np.where(measured > 0.0, rms / np.maximum(measured, 1e-300), np.nan),
     )
+
+
+def _by_data_alone(problem: Problem, rows: BlockSource, evidence: Evidence) -> Solved:
+    c = problem.configuration
+    options = Options(
+        estimator=c.estimator,
+        # Filtered rows are never white, and a short recording cannot tell.
+        noise='coloured',
+        sigma=None if c.estimator == 'ordinary' else evidence.sigma,
+        loss=c.loss,
+        eliminate=c.essential,
+    )
+    return solve(rows, problem.names, BASE_ROWS, options)
 
 
 def _weighed(
@@ -222,16 +241,11 @@ def _second_look(problem: Problem, raw: Raw, selection: Selection, value: Array)
     )
 
 
-def unknowns_table(
-    unknowns: Unknowns, result: IdentificationResult, first: int
-) -> list[dict[str, object]]:
+def unknowns_table(found: Estimate) -> list[dict[str, Any]]:
     """Further unknowns as plain entries."""
+    unknowns, first = found.problem.unknowns, found.problem.base.rank
+    value, std = found.solved.value[first:], found.solved.std[first:]
     return [
-        {
-            'name': name,
-            'unit': unit,
-            'value': float(result.value[first + k]),
-            'std': float(result.std[first + k]),
-        }
+        {'name': name, 'unit': unit, 'value': float(value[k]), 'std': float(std[k])}
         for k, (name, unit) in enumerate(zip(unknowns.names, unknowns.units, strict=True))
     ]

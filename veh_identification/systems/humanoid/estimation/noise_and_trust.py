@@ -6,6 +6,12 @@ uses up tr(W_j' W_j C) / sigma_j^2 of the rows of equation j, which gives a new 
 restricted maximum likelihood); given the noise, the scale s of the prior's deviations is the one
 that makes d = z - R x0, which is normal with the covariance 1 + s^2 R C0 R', most likely
 (empirical Bayes).
+
+Rows are correlated over time. That noise is read off the residuals, after giving back what the fit
+has taken up. With a prior that is less than one row per unknown: in E(r r') = Gamma - s0 A,
+A = W C W' with C the covariance of data and prior together, and tr(A) = unknowns - tr(C C0^-1). A
+walk of four steps determines 30 of 100 unknowns; to count all of them would make the deviation of
+the mass more than twice too large.
 """
 
 from __future__ import annotations
@@ -15,8 +21,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from veh_identification.identification import Factor, Information, Prior
+from veh_identification.identification import BlockSource, Factor, Information, Prior
 from veh_identification.identification.least_squares import floored_sigma
+from veh_identification.identification.noise import describe_noise
+from veh_identification.identification.residuals import MAXIMUM_LAG, residual_statistics
+from veh_identification.identification.sandwich import coloured_covariance
 from veh_identification.systems.humanoid.estimation.noise_free_normal import Excess, without_excess
 from veh_identification.types import Array
 
@@ -27,6 +36,7 @@ ITERATIONS = 40
 USUAL, USUAL_SPREAD = 0.5, 0.2
 # Of the density of white noise: no short recording shows less.
 SMALLEST_NOISE = 0.2
+PROBES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +102,21 @@ def weigh(
             break
     assert found is not None
     return found
+
+
+def normal_noise(rows: BlockSource, evidence: Evidence, samples: int) -> Array:
+    """Covariance of W' P^2 e, with the noise e as coloured as the residuals show."""
+    weights = 1.0 / evidence.sigma
+    whole = evidence.measured.extended(*evidence.prior.rows())
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(whole.z), PROBES))
+    lags = int(min(MAXIMUM_LAG, max(samples // 4, 1)))
+    statistics = residual_statistics(rows, evidence.value, lags, probes=whole.inverse() @ signs)
+    used = round(float(np.sum(evidence.response * (evidence.measured.R.T @ evidence.measured.R))))
+    colour = describe_noise(statistics, weights, used)  # tr(A)
+    information = whole.R.T @ whole.R
+    return np.asarray(
+        information @ coloured_covariance(rows, whole, weights, colour) @ information
+    )
 
 
 def whitened(

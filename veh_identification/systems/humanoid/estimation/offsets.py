@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import chi2
 
+from veh_identification.findings import Finding
 from veh_identification.identification import Information
 from veh_identification.identification.gram import accumulate_fast
-from veh_identification.systems.humanoid.checks.supports import Selection
 from veh_identification.systems.humanoid.estimation.noise_and_trust import Evidence, weigh
 from veh_identification.systems.humanoid.estimation.problem import Problem, prepare, source_of
-from veh_identification.systems.humanoid.processing.cutoff import CORRELATION
-from veh_identification.systems.humanoid.processing.equations import source_label
+from veh_identification.systems.humanoid.processing.equations import CORRELATION, source_label
 from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.systems.humanoid.processing.supports import Selection
 from veh_identification.types import Array
 
 # An offset larger than this many of its usual deviations deserves a word.
@@ -29,12 +29,8 @@ SIGNIFICANCE = 1e-4
 
 
 def with_offsets(
-    problem: Problem,
-    raws: Sequence[Raw],
-    selections: Sequence[Selection],
-    cutoff: float,
-    notes: list[str],
-) -> Problem:
+    problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection], cutoff: float
+) -> tuple[Problem, list[Finding]]:
     """Add the offsets of the wrench sensors as unknowns.
 
     A tared sensor may be off by a little, and the deviations (of the total mass above all) are
@@ -43,8 +39,8 @@ def with_offsets(
     mode = problem.configuration.wrench_offset
     trial = replace(problem, unknowns=replace(problem.unknowns, offset=mode != 'off'))
     if mode == 'off':
-        return trial
-    trial = _apart(trial, raws, selections, cutoff, notes)
+        return trial, []
+    trial, findings = _apart(trial, raws, selections, cutoff)
     trial, found = _offset_size(trial, _information(trial, raws, selections, cutoff))
     trial = _weighed_only(trial, found)
     allowed = np.sqrt(np.diag(found.prior.covariance)) / trial.unknowns.offset_scale
@@ -55,15 +51,19 @@ def with_offsets(
         and abs(found.value[k]) > OFFSET_LIMIT * allowed[k]
         and not (trial.unknowns.weighed and name.endswith('.FZ'))
     ]
-    if far:
-        what = ', '.join(f'{name} {value:.3g}' for name, value in far)
-        notes.append(
-            f'sensor offsets seem to be large ({what}): was the sensor tared? Errors of '
-            'the model can look like that as well; the total mass is less certain then'
-        )
-        # Noise of the accelerations would decide about the mass: rather trust the weight.
-        return replace(trial, unknowns=replace(trial.unknowns, offset_scale=1.0))
-    return trial
+    if not far:
+        return trial, findings
+    what = ', '.join(f'{name} {value:.3g}' for name, value in far)
+    large = Finding(
+        'warn',
+        'offsets_large',
+        f'sensor offsets seem to be large ({what}): was the sensor tared? Errors of '
+        'the model can look like that as well; the total mass is less certain then',
+        ', '.join(name for name, _ in far),
+    )
+    # Noise of the accelerations would decide about the mass: rather trust the weight.
+    held = replace(trial, unknowns=replace(trial.unknowns, offset_scale=1.0))
+    return held, [*findings, large]
 
 
 def _information(
@@ -76,18 +76,14 @@ def _information(
 
 
 def _apart(
-    problem: Problem,
-    raws: Sequence[Raw],
-    selections: Sequence[Selection],
-    cutoff: float,
-    notes: list[str],
-) -> Problem:
+    problem: Problem, raws: Sequence[Raw], selections: Sequence[Selection], cutoff: float
+) -> tuple[Problem, list[Finding]]:
     """Offsets of their own for recordings after the first, where the data insist on them."""
     labels = tuple(
         raw.label for raw, one in zip(raws, selections, strict=True) if one.usable.any()
     )[1:]
     if not labels or problem.unknowns.drifting:
-        return problem
+        return problem, []
     trial = replace(problem, unknowns=replace(problem.unknowns, apart=labels))
     found = weigh(
         _information(trial, raws, selections, cutoff),
@@ -105,14 +101,19 @@ def _apart(
             if distance > chi2.isf(SIGNIFICANCE, len(which)):
                 different.append((label, source.topic))
     if not different:
-        return problem
-    notes.extend(
-        f'{label}: {topic} has other offsets than in the first recording; estimated apart'
+        return problem, []
+    findings = [
+        Finding(
+            'note',
+            'offsets_differ',
+            f'{label}: {topic} has other offsets than in the first recording; estimated apart',
+            f'{label}, topic {topic}',
+        )
         for label, topic in different
-    )
+    ]
     wanted = {label for label, _ in different}
     chosen = tuple(label if label in wanted else '' for label in labels)
-    return replace(problem, unknowns=replace(problem.unknowns, apart=chosen))
+    return replace(problem, unknowns=replace(problem.unknowns, apart=chosen)), findings
 
 
 def _weighed_only(problem: Problem, found: Evidence) -> Problem:

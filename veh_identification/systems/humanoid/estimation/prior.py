@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,9 +58,14 @@ def typical_length(parameters: Array) -> float:
     return max(float(np.sqrt(spread + centre @ centre)), SMALLEST_LENGTH)
 
 
-def links_to_base(robot: Robot, model: TreeModel, base: BaseParameters) -> Array:
-    """Matrix (base parameters, 10 links) from the links' standard parameters."""
-    to_bodies = robot.standard(model)
+def links_to_base(
+    robot: Robot, model: TreeModel, base: BaseParameters, links: Sequence[str] | None = None
+) -> Array:
+    """Matrix (base parameters, 10 links) from the links' standard parameters.
+
+    Without `links` those of the robot that have mass.
+    """
+    to_bodies = robot.standard(model, links)
     rows = [
         PARAMETERS_PER_BODY * model.body_index(column.body) + column.parameter
         for column in base.columns

@@ -16,13 +16,6 @@ from veh_identification.multibody.base_parameters import (
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.signals import ZeroPhaseFilter
-from veh_identification.systems.humanoid.checks.supports import (
-    Loads,
-    Selection,
-    judged,
-    select,
-)
-from veh_identification.systems.humanoid.checks.tare import common_sources
 from veh_identification.systems.humanoid.configuration import Configuration
 from veh_identification.systems.humanoid.estimation.prior import (
     LinkPrior,
@@ -34,6 +27,7 @@ from veh_identification.systems.humanoid.processing.equations import (
     Equations,
     Unknowns,
     as_source,
+    common_sources,
     row_filter,
 )
 from veh_identification.systems.humanoid.processing.signals import (
@@ -42,6 +36,12 @@ from veh_identification.systems.humanoid.processing.signals import (
     Samples,
     filtered,
     signal_filter,
+)
+from veh_identification.systems.humanoid.processing.supports import (
+    Loads,
+    Selection,
+    judged,
+    select,
 )
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.types import Array

@@ -14,10 +14,10 @@ import numpy as np
 from veh_identification.identification import Information
 from veh_identification.identification.gram import accumulate_fast
 from veh_identification.signals import TimeSeries
-from veh_identification.systems.humanoid.checks.supports import Selection
 from veh_identification.systems.humanoid.estimation.noise_free_normal import Excess
 from veh_identification.systems.humanoid.estimation.problem import Problem, prepare, source_of
 from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.systems.humanoid.processing.supports import Selection
 from veh_identification.systems.humanoid.recording.joint_rest import white_noise
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array

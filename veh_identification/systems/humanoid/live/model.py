@@ -20,7 +20,7 @@ from veh_identification.systems.humanoid.estimation.noise_and_trust import weigh
 from veh_identification.systems.humanoid.estimation.prior import base_prior
 from veh_identification.systems.humanoid.estimation.problem import Problem, make_problem
 from veh_identification.systems.humanoid.live.states import BASE
-from veh_identification.systems.humanoid.processing.cutoff import CORRELATION
+from veh_identification.systems.humanoid.processing.equations import CORRELATION
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.types import Array
 

@@ -9,7 +9,7 @@ the weight does, so that each such recording has a pose of its own that changes 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ BLOCK = 2048
 # Rows per second over the cut-off. Two would do for the information; three make the colour of
 # the noise easier to describe.
 ROWS_PER_CUTOFF = 3.0
+# How much larger their correlation makes the variance of sums.
+CORRELATION = 1.5
 # Recordings whose rows fit into this are kept in memory, longer ones are made anew on each pass.
 KEPT_BYTES = 400e6
 SEPARATOR_ROWS = 8  # unusable rows between stretches, so that noise is not correlated across
@@ -50,6 +52,17 @@ POSE_SIZES = (0.02,) * 3 + (0.035,) * 3
 def source_label(source: Wrench) -> str:
     """Name of a wrench topic in names of unknowns."""
     return source.topic.removesuffix('/wrench').replace('/', '_')
+
+
+def common_sources(groups: Sequence[Sequence[Wrench]]) -> tuple[Wrench, ...]:
+    """Each wrench topic once; tared only if it is in every recording that holds it."""
+    found: dict[str, Wrench] = {}
+    for sources in groups:
+        for one in sources:
+            before = found.get(one.topic)
+            both = one.tared and (before is None or before.tared)
+            found[one.topic] = replace(before or one, tared=both)
+    return tuple(found.values())
 
 
 @dataclass(frozen=True)
@@ -234,7 +247,7 @@ class Equations:
     def stamped_blocks(self) -> Iterator[tuple[Array, Array, NDArray[np.int64]]]:
         """Rows with their stamps (0 for separators)."""
         columns = self.regressor.shape[1] + len(self.unknowns.names)
-        for segment in contiguous_segments(self.samples.valid, len(self.low_pass.taps)):
+        for segment in self._segments():
             left, right = BlockDecimator(self.low_pass), BlockDecimator(self.low_pass)
             for first in range(segment.start, segment.stop, BLOCK):
                 rows = slice(first, min(first + BLOCK, segment.stop))
@@ -255,6 +268,14 @@ class Equations:
                 np.full((SEPARATOR_ROWS, 6), np.nan),
                 np.zeros(SEPARATOR_ROWS, dtype=np.int64),
             )
+
+    @property
+    def separators(self) -> int:
+        """Rows of the blocks that stand for nothing measured."""
+        return SEPARATOR_ROWS * len(self._segments())
+
+    def _segments(self) -> list[slice]:
+        return contiguous_segments(self.samples.valid, len(self.low_pass.taps))
 
     def _rows(self, rows: slice) -> Array:
         W = self.regressor.compute(self.samples.motion[rows])

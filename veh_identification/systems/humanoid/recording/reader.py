@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from veh_identification.fusion.frames import FrameError, StaticFrames, Transform
+from veh_identification.findings import Finding
 from veh_identification.runtime.bags import BagReader, Columns, columns_of
+from veh_identification.runtime.transforms import FrameError, StaticFrames, read_static_frames
 from veh_identification.signals import TimeSeries, clean
-from veh_identification.systems.humanoid.checks.outliers import (
-    SMALLEST_ANGLE,
-    excursions,
-    unwrapped,
-)
 from veh_identification.systems.humanoid.configuration import Configuration, Pose
 from veh_identification.systems.humanoid.recording.base_signals import (
+    EXCURSION,
+    FEWEST_SAMPLES,
     IMU_NAMES,
     IMU_PATHS,
     IMU_UNITS,
@@ -29,6 +26,13 @@ from veh_identification.systems.humanoid.recording.base_signals import (
     read_mount,
     read_poses,
     read_series,
+    said_of,
+    taken_out,
+)
+from veh_identification.systems.humanoid.recording.outliers import (
+    SMALLEST_ANGLE,
+    excursions,
+    unwrapped,
 )
 from veh_identification.types import Array, Progress
 
@@ -47,6 +51,7 @@ class Wrench:
     frame: str
     series: TimeSeries
     pose: Pose | None = None  # of a plate
+    origin: str = ''  # where the pose of a plate, or the frame of a sensor, comes from
     tared: bool = False  # its offset was read off while nobody stood on it
 
     @property
@@ -59,15 +64,20 @@ class Wrench:
 class Recording:
     """What one bag holds for the identification, cleaned, all of one epoch."""
 
-    label: str
+    label: str  # its path
     joints: tuple[TimeSeries, ...]  # each with one or several joints as channels
     base: TimeSeries  # position and unwrapped quaternion, or angular velocity and specific force
     wrenches: tuple[Wrench, ...]
     unknown_joints: tuple[str, ...]
     missing_joints: tuple[str, ...]
-    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
     epoch_ns: int
     mount: Mount | None = None  # of the IMU, when it gives the base's motion
+
+    @property
+    def source(self) -> str:
+        """Where it was read from."""
+        return self.label
 
     def joint(self, name: str) -> Array | None:
         """All samples of one joint."""
@@ -77,6 +87,21 @@ class Recording:
         return None
 
 
+@dataclass(frozen=True, eq=False)
+class _Topics:
+    """The topics of a recording that are read, without leading slashes."""
+
+    configuration: Configuration  # with the names that the recording has
+    inertial: bool  # the base's motion comes from an IMU
+    wrenches: list[str]
+    findings: list[Finding]
+
+    @property
+    def base(self) -> str:
+        c = self.configuration
+        return c.imu if self.inertial else c.base_pose
+
+
 def read_recording(
     bag: str | Path,
     joints: Sequence[str],
@@ -84,51 +109,53 @@ def read_recording(
     progress: Progress | None = None,
 ) -> Recording:
     """Read joints, base pose, wrenches and static transforms of a bag."""
-    c = configuration
-    notes: list[str] = []
     with BagReader(bag, progress=progress) as reader:
         present = {name.lstrip('/'): name for name, info in reader.topics.items() if info.count}
-        c = _in_namespace(c, present, str(bag), notes)
-        inertial = c.base == 'imu' or (
-            c.base == 'auto' and c.base_pose not in present and c.imu in present
-        )
-        base = (
-            (c.imu, 'the IMU (sensor_msgs/Imu)')
-            if inertial
-            else (c.base_pose, 'the base pose (geometry_msgs/PoseStamped)')
-        )
-        for topic, what in ((c.joint_states, 'joint positions (sensor_msgs/JointState)'), base):
-            if topic not in present:
-                raise RecordingError(
-                    f'{bag}: there is no topic {topic} with {what}, only '
-                    f'{", ".join(sorted(present)) or "nothing"}'
-                )
-        reader.expect_type(present[c.joint_states], 'sensor_msgs/msg/JointState')
-        reader.expect_type(
-            present[base[0]],
-            'sensor_msgs/msg/Imu' if inertial else 'geometry_msgs/msg/PoseStamped',
-        )
-        topics = _wrench_topics(present, c, str(bag), inertial)
-        for topic in topics:
+        topics = _choose_topics(configuration, present, str(bag))
+        joint_states = present[topics.configuration.joint_states]
+        motion = 'sensor_msgs/msg/Imu' if topics.inertial else 'geometry_msgs/msg/PoseStamped'
+        reader.expect_type(joint_states, 'sensor_msgs/msg/JointState')
+        reader.expect_type(present[topics.base], motion)
+        for topic in topics.wrenches:
             reader.expect_type(present[topic], 'geometry_msgs/msg/WrenchStamped')
         wanted: dict[str, Sequence[str] | None] = {
-            present[c.joint_states]: ['position'],
-            present[base[0]]: IMU_PATHS if inertial else POSE_PATHS,
-            **{present[topic]: WRENCH_PATHS for topic in topics},
+            joint_states: ['position'],
+            present[topics.base]: IMU_PATHS if topics.inertial else POSE_PATHS,
+            **{present[topic]: WRENCH_PATHS for topic in topics.wrenches},
         }
         columns = columns_of(reader, wanted)
-        frames = _static_frames(reader, present, notes)
+        # A transform that contradicts the others is reported, not fatal.
+        frames, refused = read_static_frames(reader)
     by_topic = {name.lstrip('/'): one for name, one in columns.items()}
-    stamps = [one.stamps_ns[one.stamps_ns > 0] for one in by_topic.values()]
-    epoch = min((int(s.min()) for s in stamps if len(s)), default=0)
-    return _build(str(bag), by_topic, topics, frames, joints, c, epoch, inertial, notes)
+    return _build(str(bag), by_topic, topics, frames, refused, joints)
+
+
+def _choose_topics(c: Configuration, present: Mapping[str, str], bag: str) -> _Topics:
+    """Which topics are read; what is needed and is not there is refused."""
+    c, findings = _in_namespace(c, present, bag)
+    inertial = c.base == 'imu' or (
+        c.base == 'auto' and c.base_pose not in present and c.imu in present
+    )
+    base = (
+        (c.imu, 'the IMU (sensor_msgs/Imu)')
+        if inertial
+        else (c.base_pose, 'the base pose (geometry_msgs/PoseStamped)')
+    )
+    for topic, what in ((c.joint_states, 'joint positions (sensor_msgs/JointState)'), base):
+        if topic not in present:
+            raise RecordingError(
+                f'{bag}: there is no topic {topic} with {what}, only '
+                f'{", ".join(sorted(present)) or "nothing"}'
+            )
+    return _Topics(c, inertial, _wrench_topics(present, c, bag, inertial), findings)
 
 
 def _in_namespace(
-    c: Configuration, present: Mapping[str, str], bag: str, notes: list[str]
-) -> Configuration:
+    c: Configuration, present: Mapping[str, str], bag: str
+) -> tuple[Configuration, list[Finding]]:
     """The configuration with topics that are there under one namespace only."""
     found: dict[str, str] = {}
+    findings: list[Finding] = []
     for field in ('joint_states', 'base_pose', 'imu'):
         name = getattr(c, field)
         under = [one for one in present if one.endswith(f'/{name}')]
@@ -140,14 +167,16 @@ def _in_namespace(
                 f'the right one as {field} in the configuration'
             )
         found[field] = under[0]
-        notes.append(f'{under[0]} is taken for {name}')
+        text = f'{under[0]} is taken for {name}'
+        findings.append(Finding('note', 'topic_in_namespace', text, f'topic {under[0]}'))
     names = [found.get(field, getattr(c, field)) for field in ('joint_states', 'base_pose', 'imu')]
     delays = {
         found[field]: c.delays[name] for field in found if (name := getattr(c, field)) in c.delays
     }
-    return replace(
+    named = replace(
         c, joint_states=names[0], base_pose=names[1], imu=names[2], delays={**c.delays, **delays}
     )
+    return named, findings
 
 
 def _wrench_topics(
@@ -180,103 +209,119 @@ def _wrench_topics(
     return chosen
 
 
-def _static_frames(
-    reader: BagReader, present: Mapping[str, str], notes: list[str]
-) -> StaticFrames:
-    """All static transforms; one that contradicts the others is reported, not fatal."""
-    frames = StaticFrames()
-    names = [present[name] for name in present if name.split('/')[-1] == 'tf_static']
-    for decoded in reader.messages(names) if names else ():
-        for one in decoded.message.transforms:
-            t, r = one.transform.translation, one.transform.rotation
-            try:
-                frames.set(
-                    one.header.frame_id,
-                    one.child_frame_id,
-                    Transform((t.x, t.y, t.z), (r.x, r.y, r.z, r.w)),
-                )
-            except FrameError as error:
-                notes.append(f'{decoded.topic}: {error}; it is ignored')
-    return frames
-
-
 def _build(
     label: str,
     columns: Mapping[str, Columns],
-    topics: Sequence[str],
+    topics: _Topics,
     frames: StaticFrames,
+    refused: Sequence[str],
     joints: Sequence[str],
-    c: Configuration,
-    epoch: int,
-    inertial: bool,
-    notes: list[str],
 ) -> Recording:
-    base_columns = columns[c.imu if inertial else c.base_pose]
-    if inertial:
-        base = read_series(base_columns, IMU_PATHS, IMU_NAMES, IMU_UNITS, epoch, notes)
-        mount = read_mount(base_columns, frames, notes)
-    else:
-        base, mount = read_poses(base_columns, epoch, notes), None
-    frame_ids = [] if inertial else base_columns.frame_ids
+    c, findings = topics.configuration, list(topics.findings)
+    stamps = [one.stamps_ns[one.stamps_ns > 0] for one in columns.values()]
+    epoch = min((int(s.min()) for s in stamps if len(s)), default=0)
+    base, mount = _base(columns[topics.base], topics.inertial, frames, epoch, findings)
+    frame_ids = () if topics.inertial else columns[topics.base].frame_ids
     world = c.world_frame or next((f for f in frame_ids if f), 'world')
-    wrenches = []
-    for topic in topics:
-        found = columns[topic]
-        series = read_series(found, WRENCH_PATHS, WRENCH_NAMES, WRENCH_UNITS, epoch, notes)
-        frame = next((f.strip('/') for f in found.frame_ids if f), '')
-        sensor = c.sensors.get(topic)
-        plate = PLATE_TOPIC.match(topic) and sensor is None
-        if len(found.frame_ids) > 1:
-            notes.append(
-                f'{topic}: messages name the frames {", ".join(found.frame_ids)}; {frame} is used'
-            )
-        pose = plate_pose(topic, frame, frames, world, c) if plate else None
-        wrenches.append(Wrench(topic, (sensor.frame if sensor else '') or frame, series, pose))
-    groups, unknown, missing = _joints(columns[c.joint_states], joints, epoch, notes)
+    wrenches = [
+        _wrench(topic, columns[topic], frames, world, c, epoch, findings)
+        for topic in topics.wrenches
+    ]
+    # Poses may rest on what is left of the transforms.
+    rests = any('/tf_static' in one.origin for one in wrenches) or mount is not None
+    findings += [
+        Finding('warn' if rests else 'note', 'transform_refused', text, 'topic /tf_static')
+        for text in refused
+    ]
+    groups, unknown, missing = _joints(columns[c.joint_states], joints, epoch, findings)
     if not groups:
         raise RecordingError(
             f'{label}, topic {c.joint_states}: none of its joints ('
             f'{", ".join(unknown[:6]) or "no names at all"}) is a moving joint of the URDF ('
             f'{", ".join(list(joints)[:6])} ...)'
         )
-    moved = [_delayed(one, c.delays.get(c.joint_states, 0.0)) for one in groups]
     return Recording(
         label,
-        tuple(moved),
+        tuple(_delayed(one, c.delays.get(c.joint_states, 0.0)) for one in groups),
         _delayed(base, c.delays.get(base.label, 0.0)),
         tuple(replace(w, series=_delayed(w.series, c.delays.get(w.topic, 0.0))) for w in wrenches),
         tuple(unknown),
         tuple(missing),
-        tuple(notes),
+        tuple(said_of(label, findings)),
         epoch,
         mount,
     )
+
+
+def _base(
+    columns: Columns, inertial: bool, frames: StaticFrames, epoch: int, findings: list[Finding]
+) -> tuple[TimeSeries, Mount | None]:
+    """Motion of the base link, and where the IMU sits that gives it."""
+    if not inertial:
+        poses, found = read_poses(columns, epoch)
+        findings += found
+        return poses, None
+    series, found = read_series(columns, IMU_PATHS, IMU_NAMES, IMU_UNITS, epoch)
+    mount = read_mount(columns, frames)
+    text = f'the motion of the base comes from {series.label} in {mount.frame!r}'
+    findings += [*found, Finding('note', 'base_from_imu', text, f'topic {series.label}')]
+    return series, mount
+
+
+def _wrench(
+    topic: str,
+    columns: Columns,
+    frames: StaticFrames,
+    world: str,
+    c: Configuration,
+    epoch: int,
+    findings: list[Finding],
+) -> Wrench:
+    series, found = read_series(columns, WRENCH_PATHS, WRENCH_NAMES, WRENCH_UNITS, epoch)
+    findings += found
+    frame = next((f.strip('/') for f in columns.frame_ids if f), '')
+    if len(columns.frame_ids) > 1:
+        names = ', '.join(columns.frame_ids)
+        text = f'{topic}: messages name the frames {names}; {frame} is used'
+        findings.append(Finding('warn', 'frames_mixed', text, f'topic {topic}'))
+    sensor = c.sensors.get(topic)
+    if PLATE_TOPIC.match(topic) and sensor is None:
+        pose, origin = plate_pose(topic, frame, frames, world, c)
+        return Wrench(topic, frame, series, pose, origin)
+    if sensor is not None and sensor.frame:
+        return Wrench(topic, sensor.frame, series, origin=f'configuration, sensors.{topic}')
+    return Wrench(topic, frame, series, origin=f'frame_id of {topic}')
 
 
 def _delayed(series: TimeSeries, delay: float) -> TimeSeries:
     return series.delayed(delay) if delay else series
 
 
-def plate_pose(topic: str, frame: str, frames: StaticFrames, world: str, c: Configuration) -> Pose:
-    """Pose of a plate in the world: configuration by topic or frame, then static transforms."""
+def plate_pose(
+    topic: str, frame: str, frames: StaticFrames, world: str, c: Configuration
+) -> tuple[Pose, str]:
+    """Pose of a plate in the world, and where it comes from.
+
+    The configuration by topic or frame wins over static transforms.
+    """
     for name in (topic, topic.removesuffix('/wrench'), frame):
-        if name in c.plates:
-            return c.plates[name]
+        if (given := c.plate(name)) is not None:
+            return given, f'configuration, plates.{name}'
     for root in dict.fromkeys((world, 'world')):
         if frame and frames.connected(root, frame):
             found = frames.lookup(root, frame)
-            return Pose(
-                np.array(found.translation), Rotation.from_quat(found.rotation).as_matrix()
-            )
+            return Pose(np.array(found.translation), found.matrix), '/tf_static'
+    why = frames.refused.get(frame, '')
     raise FrameError(
         f'{topic}: the pose of its frame {frame or "(no frame_id)"!r} in {world!r} is unknown; '
         f'give it as plates.{topic.removesuffix("/wrench")} in the configuration or in '
         f'/tf_static (which knows {", ".join(frames.frames()) or "nothing"})'
+        f'{"; " + why if why else ""}'
     )
 
 
 def _joints(
-    columns: Columns, wanted: Sequence[str], epoch: int, notes: list[str]
+    columns: Columns, wanted: Sequence[str], epoch: int, findings: list[Finding]
 ) -> tuple[list[TimeSeries], list[str], list[str]]:
     """One series per group of joints that come in the same messages."""
     given = {path.split('[', 1)[1].rstrip(']'): path for path in columns.values if '[' in path}
@@ -286,7 +331,7 @@ def _joints(
     for name in wanted:
         values = columns.values.get(given.get(name, ''))
         known = np.isfinite(values) if values is not None else np.zeros(0, dtype=bool)
-        if known.sum() < 16:
+        if known.sum() < FEWEST_SAMPLES:
             missing.append(name)
         else:
             groups.setdefault(known.tobytes(), []).append(name)
@@ -303,20 +348,23 @@ def _joints(
             label=f'{columns.topic.lstrip("/")} ({names[0]} ...)',
         )
         tidy, report = clean(raw)
-        notes.extend(report.sentences())
-        series.append(_plausible(tidy, notes))
+        plausible, found = _plausible(tidy)
+        findings += [*report.findings(), *found]
+        series.append(plausible)
     return series, unknown, missing
 
 
-def _plausible(series: TimeSeries, notes: list[str]) -> TimeSeries:
+def _plausible(series: TimeSeries) -> tuple[TimeSeries, list[Finding]]:
     """Joint positions without jumps by whole turns and without excursions of a few frames."""
     values, turns = unwrapped(series.values)
     wrong = excursions(series.stamps, values, np.full(values.shape[1], SMALLEST_ANGLE))
-    if turns:
-        notes.append(f'{series.label}: {turns} jumps by a whole turn taken out')
-    if wrong.any():
-        notes.append(
-            f'{series.label}: {int(wrong.sum())} samples taken out that leave the motion '
-            'for a few frames (markers taken for each other?)'
-        )
-    return replace(series, values=values).take(np.flatnonzero(~wrong))
+    found = taken_out(
+        'joint_turns', series.label, turns, len(values), 'jumps by a whole turn taken out'
+    ) + taken_out(
+        'joint_excursions',
+        series.label,
+        int(wrong.sum()),
+        len(values),
+        f'samples {EXCURSION}',
+    )
+    return replace(series, values=values).take(np.flatnonzero(~wrong)), found

@@ -1,11 +1,12 @@
-"""Measured and predicted wrenches (Figs. 4 and 5 of Ayusawa 2008), for tables and bags."""
+"""Measured and predicted wrenches of a recording (Figs. 4 and 5 of Ayusawa 2008)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from veh_identification.identification import Validation
 from veh_identification.multibody.tree import BASE_ROWS
@@ -17,23 +18,27 @@ from veh_identification.systems.humanoid.estimation.problem import (
     prepare,
 )
 from veh_identification.systems.humanoid.processing.signals import Raw
-from veh_identification.types import Array
+from veh_identification.types import Array, IntArray
 
 # Times the usual size (0.3 % of the load): smaller ones may as well be errors of the model.
 LARGE = 5.0
+Offsets = Literal['identified', 'none', 'own']
+IDENTIFIED: Offsets = 'identified'
+NONE: Offsets = 'none'
+OWN: Offsets = 'own'
 
 
 @dataclass(frozen=True, eq=False)
-class Reconstruction:
-    """Wrenches of one recording after the equations' filter, one column set per parameter set."""
+class Wrenches:
+    """Both sides of the equations after their filter, predicted by three sets of parameters."""
 
     label: str
-    stamps_ns: NDArray[np.int64]
+    stamps_ns: IntArray
     measured: Array  # (N, 6)
     identified: Array  # by the base parameters
     urdf: Array  # by identified.urdf
     a_priori: Array  # by the URDF as it was given
-    offsets: str = ''  # what was done about the offsets of the wrench sensors
+    offsets: Offsets = 'identified'  # which ones of the wrench sensors were taken
     weight: float = 1.0  # that it shows over the identified one, before that
 
     def validation(self, predicted: Array) -> Validation:
@@ -52,6 +57,18 @@ class Reconstruction:
         )
 
 
+def joined(parts: Sequence[Wrenches]) -> Wrenches:
+    """Several recordings one after the other."""
+    return Wrenches(
+        ', '.join(one.label for one in parts),
+        np.concatenate([one.stamps_ns for one in parts]),
+        np.concatenate([one.measured for one in parts]),
+        np.concatenate([one.identified for one in parts]),
+        np.concatenate([one.urdf for one in parts]),
+        np.concatenate([one.a_priori for one in parts]),
+    )
+
+
 def _rms(values: Array) -> Array:
     return np.asarray(np.sqrt(np.mean(np.square(values), axis=0)))
 
@@ -63,7 +80,7 @@ def validation_rows(estimate: Estimate, raw: Raw) -> Prepared:
     return prepare(problem, raw, estimate.cutoff.cutoff_hz, selection)
 
 
-def reconstruct(estimate: Estimate, prepared: Prepared, urdf_value: Array) -> Reconstruction:
+def reconstruct(estimate: Estimate, prepared: Prepared, urdf_value: Array) -> Wrenches:
     """Wrenches of one recording by identified, consistent and a-priori parameters.
 
     Offsets belong to the day they were found on. In another recording they are used only if the
@@ -74,23 +91,23 @@ def reconstruct(estimate: Estimate, prepared: Prepared, urdf_value: Array) -> Re
     as_found = (estimate.value, urdf_value, estimate.problem.a_priori)
     without = tuple(np.where(offset, 0.0, value) for value in as_found)
     stamps, measured, predicted = _predicted(prepared, [*as_found, *without])
-    chosen, treated = predicted[:3], ''
+    chosen, offsets = predicted[:3], IDENTIFIED
     if not any(prepared.raw.label == one.raw.label for one in estimate.prepared) and len(stamps):
         sigma = estimate.evidence.sigma
         costs = [float(np.sum(np.square((measured - predicted[k]) / sigma))) for k in (0, 3)]
         own = _own_offsets(estimate, prepared, measured, predicted[3:])
         if own is not None:
-            chosen, treated = own, 'are large and others than identified: its own are taken off'
+            chosen, offsets = own, OWN
         elif costs[1] < costs[0]:
-            chosen, treated = predicted[3:], 'are not those identified, which are left out'
-    return Reconstruction(
+            chosen, offsets = predicted[3:], NONE
+    return Wrenches(
         prepared.raw.label,
         stamps,
         measured,
         chosen[0],
         chosen[1],
         chosen[2],
-        treated,
+        offsets,
         _weight_shown(measured, predicted[1]),
     )
 
@@ -129,12 +146,10 @@ def _own_offsets(
     return [one + columns @ offsets for one, offsets in zip(predicted, found, strict=True)]
 
 
-def _predicted(
-    prepared: Prepared, values: list[Array]
-) -> tuple[NDArray[np.int64], Array, list[Array]]:
+def _predicted(prepared: Prepared, values: list[Array]) -> tuple[IntArray, Array, list[Array]]:
     """Stamps, measured wrenches, and those of every set of values."""
     parts: list[list[Array]] = [[] for _ in range(1 + len(values))]
-    stamps: list[NDArray[np.int64]] = []
+    stamps: list[IntArray] = []
     for W, Y, when in prepared.equations.stamped_blocks():
         good = np.isfinite(Y).all(axis=1)
         flat = W[good]

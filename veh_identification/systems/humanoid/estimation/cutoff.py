@@ -16,14 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from veh_identification.errors import EstimationError, SignalError
+from veh_identification.findings import Finding
 from veh_identification.identification import Prior
 from veh_identification.identification.gram import accumulate_fast
-from veh_identification.systems.humanoid.checks.supports import Selection
 from veh_identification.systems.humanoid.estimation.noise_and_trust import Evidence, weigh
 from veh_identification.systems.humanoid.estimation.noise_free_normal import without_excess
 from veh_identification.systems.humanoid.estimation.problem import Problem, prepare, source_of
 from veh_identification.systems.humanoid.estimation.regressor_noise import noisier, shortened
+from veh_identification.systems.humanoid.processing.equations import CORRELATION
 from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.systems.humanoid.processing.supports import Selection
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array
 
@@ -40,8 +42,6 @@ MOSTLY_PRIOR, LITTLE = 0.7, 0.5
 FEWEST_ROWS = 3.0  # per unknown
 SHORT_SHARE = 0.4  # or this share of those at the highest cut-off, for short recordings
 FEWEST_SAMPLES = 10  # rows of each equation, below which nothing is known of its noise
-# Neighbouring rows (three per period of the cut-off) are correlated.
-CORRELATION = 1.5
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,18 @@ class CutoffFound:
     cutoff_hz: float
     reason: str
     trials: tuple[CutoffTrial, ...] = ()
+
+    def findings(self) -> list[Finding]:
+        """A reservation where noise changes the total mass at every cut-off that can be used."""
+        best = next((one for one in self.trials if one.cutoff_hz == self.cutoff_hz), None)
+        if best is None or abs(best.mass_bias) <= MASS_BIAS:
+            return []
+        text = (
+            f'noise in pose and joints changes the total mass by {100 * best.mass_bias:.2g} % at '
+            f'{self.cutoff_hz:g} Hz, where it does least; that is taken off as far as it is '
+            'known: the recording is short or noisy'
+        )
+        return [Finding('warn', 'noise_in_mass', text, 'joint_states, base pose')]
 
 
 def kinematic_rate(recordings: Sequence[Recording]) -> float:

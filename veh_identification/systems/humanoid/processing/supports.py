@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from veh_identification.findings import Finding
 from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.signals.segments import contiguous_segments
@@ -28,41 +29,72 @@ MOST_UNFIT = 0.3
 MOST_IMPACTS = 0.3  # if more than this looks like impacts, it is simply how the recording is
 
 
+# Why samples are left out, by the codes of the findings that say so.
+REASONS = {
+    'signal_missing': 'a signal is missing',
+    'filter_ends': 'at the ends of stretches, which the filter spoils',
+    'impacts': 'around impacts',
+    'off_the_sensors': 'the robot was not on the sensors',
+    'other_support': 'another support carried a part of the robot',
+    'moments_unfit': 'the moments do not fit (a foot on an edge, a wrong centre of pressure)',
+}
+# Where much is left out for these, what is left is in doubt as well. Robots may well be beside
+# their plates for most of the time.
+DOUBTFUL = ('signal_missing', 'other_support', 'moments_unfit')
+DOUBTFUL_SHARE = 0.3
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """Usable grid points of one recording and what was left out."""
 
     usable: BoolArray
     weight: float  # N, as the sensors show it when they carry the whole robot
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)  # by reason
+    duration: float = float('nan')  # s of the recording
 
     def sentences(self, label: str) -> list[str]:
         """One sentence per reason."""
+        return [one.text for one in self.findings(label)]
+
+    def findings(self, label: str) -> list[Finding]:
+        """One finding per reason."""
         return [
-            f'{label}: {seconds:.3g} s left out, {reason}'
-            for reason, seconds in self.seconds.items()
+            _left_out(
+                code,
+                seconds / self.duration,
+                f'{label}: {seconds:.3g} s left out, {REASONS[code]}',
+                label,
+            )
+            for code, seconds in self.seconds.items()
             if seconds > 0.0
         ]
 
 
-def left_out(chosen: Sequence[tuple[str, Selection]]) -> list[str]:
-    """Sentences on all recordings; one for all of them where many have the same to say."""
+def _left_out(code: str, share: float, text: str, where: str) -> Finding:
+    doubtful = code in DOUBTFUL and share > DOUBTFUL_SHARE
+    return Finding('warn' if doubtful else 'note', f'left_out_{code}', text, where)
+
+
+def left_out(chosen: Sequence[tuple[str, Selection]]) -> list[Finding]:
+    """Findings on all recordings; one for all of them where many have the same to say."""
     if len(chosen) < MANY_RECORDINGS:
-        return [text for label, one in chosen for text in one.sentences(label)]
-    reasons = dict.fromkeys(reason for _, one in chosen for reason in one.seconds)
-    notes = []
-    for reason in reasons:
-        parts = [one.seconds.get(reason, 0.0) for _, one in chosen]
+        return [found for label, one in chosen for found in one.findings(label)]
+    duration = sum(one.duration for _, one in chosen)
+    findings = []
+    for code in dict.fromkeys(code for _, one in chosen for code in one.seconds):
+        parts = [one.seconds.get(code, 0.0) for _, one in chosen]
         affected = sum(seconds > 0.0 for seconds in parts)
         if affected:
             most, worst = max(
                 (seconds, label) for seconds, (label, _) in zip(parts, chosen, strict=True)
             )
-            notes.append(
+            text = (
                 f'{affected} of {len(chosen)} recordings: {sum(parts):.3g} s left out, '
-                f'{reason} (most in {worst}: {most:.3g} s)'
+                f'{REASONS[code]} (most in {worst}: {most:.3g} s)'
             )
-    return notes
+            findings.append(_left_out(code, sum(parts) / duration, text, worst))
+    return findings
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +174,10 @@ def select(
         scale = 1.0  # identified parameters: then it is not light, but beside the sensors
     weight = scale * float(np.median(predicted[valid]))
     hits = find_impacts(raw, weight) if impacts else np.zeros(len(valid), dtype=bool)
-    left_out = {
-        'a signal is missing': ~raw.valid,
-        'at the ends of stretches, which the filter spoils': raw.valid & ~valid,
-        'around impacts': hits & valid,
+    reasons = {
+        'signal_missing': ~raw.valid,
+        'filter_ends': raw.valid & ~valid,
+        'impacts': hits & valid,
     }
     if support:
         expected = scale * predicted
@@ -156,18 +188,16 @@ def select(
         near = _widened(wrong, round(0.05 * raw.rate)) & valid
         # Filtering smears a hit over its neighbours, which then look as if load were missing.
         smeared = near & _widened(hits, round(SMEARED_SECONDS * raw.rate))
-        left_out['around impacts'] = left_out['around impacts'] | smeared
+        reasons['impacts'] = reasons['impacts'] | smeared
         off = wrong & ~smeared & (measured < UNLOADED * weight)
-        left_out['the robot was not on the sensors'] = off
-        left_out['another support carried a part of the robot'] = near & ~smeared & ~off & ~hits
+        reasons['off_the_sensors'] = off
+        reasons['other_support'] = near & ~smeared & ~off & ~hits
         if unfit is not None:
             wide = _widened(unfit, round(0.05 * raw.rate)) & valid
-            left_out['the moments do not fit (a foot on an edge, a wrong centre of pressure)'] = (
-                wide & ~near & ~hits
-            )
-    usable = ~np.any(list(left_out.values()), axis=0)
-    seconds = {reason: float(mask.sum()) / raw.rate for reason, mask in left_out.items()}
-    return Selection(usable, weight, seconds)
+            reasons['moments_unfit'] = wide & ~near & ~hits
+    usable = ~np.any(list(reasons.values()), axis=0)
+    seconds = {code: float(mask.sum()) / raw.rate for code, mask in reasons.items()}
+    return Selection(usable, weight, seconds, len(usable) / raw.rate)
 
 
 def find_impacts(raw: Raw, weight: float) -> BoolArray:

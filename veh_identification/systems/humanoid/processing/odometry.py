@@ -23,17 +23,17 @@ from veh_identification.multibody.motion import fixed_base_motion
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.signals.segments import contiguous_segments
 from veh_identification.systems.humanoid.configuration import Configuration
+from veh_identification.systems.humanoid.processing.imu_calibration import (
+    SHORTEST,
+    Calibration,
+    calibrate,
+)
 from veh_identification.systems.humanoid.processing.signals import (
     Raw,
     Samples,
     filtered,
     to_grid,
     with_wrenches,
-)
-from veh_identification.systems.humanoid.recording.imu_calibration import (
-    SHORTEST,
-    Calibration,
-    calibrate,
 )
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array

@@ -1,0 +1,87 @@
+"""What the figures of an identified humanoid say: weight, fit, links, the validation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from veh_identification.findings import Finding, Level
+from veh_identification.findings.numbers import listed
+from veh_identification.systems.humanoid.estimation.links import LinkFit
+from veh_identification.systems.humanoid.results.wrenches import NONE, OWN, Wrenches
+
+# Residuals above this share of the measured rms deserve a word, if they are above this share of
+# the weight as well (moments: at 1 m; about a base above the feet the moment itself is small).
+POOR_FIT = 0.5
+POOR_SHARE = {'FZ': 0.05, 'NX': 0.01, 'NY': 0.01}
+# A recording whose weight differs by this share from the identified one deserves a word.
+OTHER_WEIGHT = 0.03
+# From this share of links at the border of what can exist on, single links are not to be trusted.
+MANY_AT_THE_BORDER = 0.5
+
+
+def poor_fit(recordings: Sequence[Wrenches]) -> list[Finding]:
+    """Equations that the identified values do not reconstruct; without FZ nothing holds."""
+    findings = []
+    for one in recordings:
+        check = one.validation(one.identified)
+        weight = float(np.median(np.linalg.norm(one.measured[:, :3], axis=1)))
+        for name, relative, rms in zip(
+            check.equations, check.rms_relative, check.rms, strict=True
+        ):
+            if name in POOR_SHARE and relative > POOR_FIT and rms > POOR_SHARE[name] * weight:
+                text = (
+                    f'{one.label}: {name} is reconstructed poorly ({relative:.2g} of '
+                    'its rms): check frames, signs, stamps, supports and the '
+                    'pose of the plates (plate_pose: true estimates small errors of it)'
+                )
+                level: Level = 'bad' if name == 'FZ' else 'warn'
+                findings.append(
+                    Finding(level, 'poor_reconstruction', text, f'{one.label}, {name}')
+                )
+    return findings
+
+
+def other_weight(recordings: Sequence[Wrenches], mass: float) -> list[Finding]:
+    """Recordings that show another weight than was identified."""
+    findings = []
+    for one in recordings:
+        shown = one.weight
+        if abs(shown - 1.0) > OTHER_WEIGHT:
+            text = (
+                f'{one.label} shows a weight of {shown * mass:.4g} kg, '
+                f'{100 * abs(shown - 1.0):.2g} % {"more" if shown > 1.0 else "less"} '
+                'than identified: a load, or gains of the sensors that differ?'
+            )
+            findings.append(Finding('warn', 'weight_differs', text, one.label))
+    return findings
+
+
+def link_findings(fit: LinkFit) -> list[Finding]:
+    """Whether single links of identified.urdf are shaped by data, or by what can exist."""
+    if len(fit.active) > MANY_AT_THE_BORDER * len(fit.links):
+        text = (
+            f'{len(fit.active)} of {len(fit.links)} links of identified.urdf lie at the border of '
+            'what can exist: together they predict the wrenches, but masses, centres and inertias '
+            'of single links must not be relied on (a smaller prior_percent keeps them nearer to '
+            'the URDF as given)'
+        )
+        return [Finding('warn', 'links_at_the_border', text, 'identified.urdf')]
+    text = 'Every link of identified.urdf is physically possible'
+    if not fit.active:
+        return [Finding('good', 'links_possible', f'{text}.', 'identified.urdf')]
+    text += f'; {listed(fit.active)} lie at the limit, where the data alone would go beyond.'
+    return [Finding('note', 'links_possible', text, 'identified.urdf')]
+
+
+def validation_offsets(validation: Wrenches) -> list[Finding]:
+    """What was done about offsets that are not those of the identification."""
+    told = f'{validation.label}: offsets of the wrench sensors are'
+    if validation.offsets == OWN:
+        text = f'{told} large and others than identified: its own are taken off'
+        return [Finding('warn', 'validation_offsets', text, validation.label)]
+    if validation.offsets == NONE:
+        text = f'{told} not those identified, which are left out'
+        return [Finding('note', 'validation_offsets', text, validation.label)]
+    return []

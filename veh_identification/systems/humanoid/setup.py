@@ -1,0 +1,216 @@
+"""From recordings to a problem: units and frames, sensors, joints that rest or lack, clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from veh_identification.errors import InputError
+from veh_identification.findings import Finding
+from veh_identification.multibody.tree import TreeModel
+from veh_identification.systems.humanoid.checks.delays import corrected
+from veh_identification.systems.humanoid.checks.explanations import frame_findings
+from veh_identification.systems.humanoid.checks.tare import tared
+from veh_identification.systems.humanoid.checks.units import unit_findings
+from veh_identification.systems.humanoid.configuration import Configuration
+from veh_identification.systems.humanoid.estimation.problem import Problem, make_problem
+from veh_identification.systems.humanoid.processing.odometry import gridded
+from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.systems.humanoid.recording.joint_rest import resting_joints
+from veh_identification.systems.humanoid.recording.reader import Recording, Wrench
+from veh_identification.systems.humanoid.robot import Robot
+
+# A joint that no message names is taken as resting at zero if it moves less than this share of
+# the mass (fingers, eyes); any other one would spoil the estimate unseen.
+MISSING_MASS_SHARE = 0.03
+
+
+class JointFindingError(InputError):
+    """The joints of a recording do not fit the URDF."""
+
+
+class ImplausibleError(InputError):
+    """A recording contradicts itself, the robot or the world."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Everything that the estimation needs."""
+
+    problem: Problem
+    recordings: tuple[Recording, ...]
+    raws: tuple[Raw, ...]
+    validation: Raw | None
+    locked: dict[str, float]
+    findings: list[Finding] = field(default_factory=list)
+
+
+def set_up(
+    robot: Robot,
+    recordings: Sequence[Recording],
+    validation: Recording | None,
+    configuration: Configuration,
+) -> Setup:
+    """Check the recordings, cut the tree at sensors, lock what rests, bring all to grids."""
+    every = [*recordings, *([validation] if validation is not None else [])]
+    findings = [finding for one in every for finding in one.findings]
+    if configuration.check_frames:
+        _refuse(finding for one in every for finding in unit_findings(one, robot))
+    made = _assembled(robot, every, len(recordings), configuration)
+    if configuration.check_frames:
+        _refuse(finding for raw in made.raws for finding in frame_findings(made.problem, raw))
+    findings += made.findings
+    found, raws = list(made.recordings), list(made.raws)
+    if configuration.estimate_delays:
+        found, raws, late = corrected(made.problem, found, raws)
+        findings += late
+    count = len(recordings)
+    return replace(
+        made,
+        recordings=tuple(found[:count]),
+        raws=tuple(raws[:count]),
+        validation=raws[-1] if validation is not None else None,
+        findings=findings,
+    )
+
+
+def check(robot: Robot, recording: Recording, configuration: Configuration) -> list[Finding]:
+    """What can be said of one recording before anything is identified from it."""
+    findings = list(recording.findings)
+    if configuration.check_frames:
+        findings += unit_findings(recording, robot)
+    if any(one.level == 'bad' for one in findings):
+        return findings  # in other units nothing else makes sense
+    made = _assembled(robot, [recording], 1, configuration)
+    findings += made.findings
+    if configuration.check_frames:
+        findings += frame_findings(made.problem, made.raws[0])
+    if configuration.estimate_delays and not any(one.level == 'bad' for one in findings):
+        findings += corrected(made.problem, made.recordings, made.raws)[2]
+    return findings
+
+
+def _refuse(findings: Iterable[Finding]) -> None:
+    for one in findings:
+        if one.level == 'bad':
+            raise ImplausibleError(one.text)
+
+
+def _assembled(robot: Robot, every: Sequence[Recording], count: int, c: Configuration) -> Setup:
+    """All recordings on grids; the first `count` of them make the problem."""
+    findings: list[Finding] = []
+    recordings = list(every)
+    if c.tare:
+        for k, one in enumerate(every):
+            recordings[k], found = tared(one)
+            findings += found
+    cuts, left_out = _cuts(robot, recordings, c)
+    robot = robot.cut_at(cuts)
+    locked, joints = _locked(robot, recordings, c)
+    model = robot.model(locked)
+    raws = [gridded(one, model, c) for one in recordings]
+    findings += [
+        *left_out,
+        *joints,
+        *(Finding('warn', 'link_inertia_odd', text, robot.path) for text in model.warnings),
+        *(_from_legs(raw.label) for raw in raws if raw.inertial is not None),
+    ]
+    problem = make_problem(robot, model, c, raws[:count])
+    return Setup(problem, tuple(recordings), tuple(raws), None, locked, findings)
+
+
+def _from_legs(label: str) -> Finding:
+    """Deviations allow for it."""
+    return Finding(
+        'note',
+        'place_from_legs',
+        f"{label}: the robot's place on the plates comes from its IMU and legs; "
+        "its drift and the plates' vertical offset are left open",
+        label,
+    )
+
+
+def _cuts(
+    robot: Robot, recordings: Sequence[Recording], c: Configuration
+) -> tuple[list[str], list[Finding]]:
+    """Links at which sensors on the robot cut the tree."""
+    found: dict[str, Wrench] = {}
+    for recording in recordings:
+        for wrench in recording.wrenches:
+            if not wrench.is_plate:
+                found.setdefault(wrench.topic, wrench)
+    cuts: list[str] = []
+    for topic, wrench in found.items():
+        if wrench.frame not in robot.links:
+            raise InputError(
+                f'{topic}: its frame {wrench.frame or "(no frame_id)"!r} is no link of '
+                f"{robot.path}; name the sensor's link as sensors.{topic} in the configuration"
+            )
+        given = c.sensors.get(topic)
+        cuts.extend(given.beyond if given is not None and given.beyond else [wrench.frame])
+    beyond = robot.cut_at(cuts)
+    if not cuts or not beyond.mass_beyond > 0.0:
+        return cuts, []
+    text = (
+        f'left out beyond the sensors ({", ".join(cuts)}): {beyond.mass_beyond:.4g} kg of CAD mass'
+    )
+    return cuts, [Finding('note', 'mass_beyond_sensors', text, f'{robot.path}, {", ".join(cuts)}')]
+
+
+def _locked(
+    robot: Robot, recordings: Sequence[Recording], c: Configuration
+) -> tuple[dict[str, float], list[Finding]]:
+    """Joints that are held still: as configured, never recorded, or never moving."""
+    moving = robot.moving_joints()
+    for name in c.locked_joints:
+        if name not in moving:
+            raise JointFindingError(
+                f'locked_joints names {name!r}, which is no moving joint of {robot.path}'
+            )
+    locked, findings = dict(c.locked_joints), list[Finding]()
+    for one in recordings:
+        findings += _unknown_joints(robot, one)
+        absent = [name for name in one.missing_joints if name in moving and name not in locked]
+        findings += [_held(robot, one.label, name) for name in absent]
+        locked.update(dict.fromkeys(absent, 0.0))
+    model: TreeModel = robot.model()
+    angles = {name: model.coordinate_is_angle(k) for k, name in enumerate(model.coordinate_names)}
+    rest = resting_joints(recordings, [n for n in moving if n not in locked], angles, c.lock_below)
+    if rest:
+        # Thousandths will do; adding zero turns -0.0 into 0.0.
+        held = ', '.join(f'{name} {round(value, 3) + 0.0:.3f}' for name, value in rest.items())
+        text = f'joints that never move, locked: {held}'
+        findings.append(Finding('note', 'joints_locked', text, ', '.join(rest)))
+    return {**locked, **rest}, findings
+
+
+def _unknown_joints(robot: Robot, recording: Recording) -> list[Finding]:
+    """Parts that move and that the model does not have."""
+    known = {joint.name for joint in robot.joints}
+    unknown = [name for name in recording.unknown_joints if name not in known]
+    if not unknown:
+        return []
+    text = (
+        f'{recording.label}: joint_states names joints that {robot.path} does not '
+        f'have, ignored: {", ".join(unknown)}'
+    )
+    where = f'{recording.label}, topic joint_states'
+    return [Finding('warn', 'joints_unknown', text, where)]
+
+
+def _held(robot: Robot, label: str, name: str) -> Finding:
+    """A joint that no message gives: held at zero where it moves little, else refused."""
+    mass = robot.mass_moved_by(name)
+    if mass > MISSING_MASS_SHARE * robot.total_mass:
+        raise JointFindingError(
+            f'{label}: joint_states never gives the joint {name} of {robot.path}, '
+            f'which moves {mass:.3g} kg; record it, or lock it with locked_joints in the '
+            'configuration'
+        )
+    return Finding(
+        'warn',
+        'joint_held',
+        f'{label}: joint_states never gives the joint {name}, which moves '
+        f'only {mass:.2g} kg; it is held at 0',
+        f'{label}, topic joint_states, joint {name}',
+    )
