@@ -31,6 +31,8 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/deptry veh_identification
 
 # One BLAS thread: the matrices of the tests are small, and two threads on two cores fight.
 unit: $(STAMP)

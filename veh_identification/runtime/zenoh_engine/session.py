@@ -15,15 +15,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from veh_identification.errors import InputError, UsageError
+from veh_identification.runtime.zenoh_engine.wire import MISSING
 
 try:
     import zenoh
     import zenoh.ext as zenoh_ext
 except ImportError as error:
-    raise UsageError(
-        'the engine zenoh needs the Python package eclipse-zenoh, which is not installed: '
-        "install the extra with: pip install 'veh_identification[zenoh]'"
-    ) from error
+    raise UsageError(MISSING.format('eclipse-zenoh')) from error
 
 __all__ = ['default_domain', 'open_session', 'run_router', 'zenoh', 'zenoh_ext']
 

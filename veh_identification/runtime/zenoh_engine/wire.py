@@ -10,9 +10,18 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from veh_identification.errors import MessageError
+from veh_identification.errors import MessageError, UsageError
 from veh_identification.runtime.qos import QoS
-from veh_identification.runtime.zenoh_engine.gid import token_gid
+
+MISSING = (
+    'the engine zenoh needs the Python package {}, which is not installed: '
+    "install the extra with: pip install 'veh_identification[zenoh]'"
+)
+
+try:
+    from xxhash import xxh3_128_intdigest
+except ImportError as error:
+    raise UsageError(MISSING.format('xxhash')) from error
 
 ADMIN_SPACE = '@ros2_lv'
 NODE, PUBLISHER, SUBSCRIPTION, SERVICE, CLIENT = 'NN', 'MP', 'MS', 'SS', 'SC'
@@ -154,8 +163,12 @@ class Endpoint:
 
     @property
     def gid(self) -> bytes:
-        """Global identifier of 16 bytes."""
-        return token_gid(self.token)
+        """Global identifier: the 128-bit XXH3 of the token, lower half first.
+
+        rmw_zenoh makes the identifier that `ros2 topic info --verbose` prints in this way, so what
+        a message's attachment says and what the graph says agree.
+        """
+        return int(xxh3_128_intdigest(self.token.encode())).to_bytes(_GID_LENGTH, 'little')
 
 
 def graph_key(domain: int) -> str:
