@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from veh_identification import __version__
+from veh_identification._version import __version__
 from veh_identification.cli.parser import Parser, parse
 from veh_identification.errors import VehIdError
 
@@ -25,6 +25,8 @@ VERBS = (
     'info',
     'convert',
     'simulate',
+    'init',
+    'check',
     'replay',
     'identify',
     'observe',

@@ -122,6 +122,10 @@ class StaticFrames:
         self.version += 1
         return True
 
+    def edges(self) -> dict[str, tuple[str, Transform]]:
+        """Parent and pose of every frame that has one."""
+        return {child: (edge.parent, edge.transform) for child, edge in self._edges.items()}
+
     def _check(self, parent: str, child: str, transform: Transform) -> None:
         name = f'the static transform {parent} -> {child}'
         if not parent or not child:
