@@ -1,13 +1,35 @@
-"""A logger with rclpy's methods and options for the engines that have no rclpy."""
+"""A logger with rclpy's methods, options and refusals for the engines that have no rclpy.
+
+As under rclpy, `once` and `throttle_duration_sec` count for the place in the source that logs, and
+such a place keeps to one severity and one set of options: what rclpy would refuse on a robot must
+not pass in a replay.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partialmethod
 from typing import TextIO
 
 LEVELS = {'debug': 10, 'info': 20, 'warning': 30, 'error': 40, 'fatal': 50}
+
+
+@dataclass
+class _Place:
+    """One call in the source that logs."""
+
+    level: str
+    options: tuple[bool, float]
+    last_ns: int | None = None  # when it was heard last
+
+    def is_due(self, now_ns: int) -> bool:
+        """Whether its options let it be heard."""
+        once, throttle = self.options
+        if self.last_ns is None:
+            return True
+        return not once and not 0 <= now_ns - self.last_ns < throttle * 1e9
 
 
 class NodeLogger:
@@ -25,8 +47,7 @@ class NodeLogger:
         self._now_ns = now_ns
         self._threshold = LEVELS[level]
         self._stream = stream
-        self._said: set[str] = set()
-        self._last: dict[str, int] = {}
+        self._places: dict[tuple[str, int, int], _Place] = {}
         self.counts = dict.fromkeys(LEVELS, 0)
 
     def _log(
@@ -38,15 +59,10 @@ class NodeLogger:
         throttle_duration_sec: float = 0.0,
     ) -> bool:
         now = self._now_ns()
-        if once:
-            if message in self._said:
-                return False
-            self._said.add(message)
-        if throttle_duration_sec:
-            last = self._last.get(message)
-            if last is not None and 0 <= now - last < throttle_duration_sec * 1e9:
-                return False
-            self._last[message] = now
+        place = self._place(level, (once, throttle_duration_sec))
+        if not place.is_due(now):
+            return False
+        place.last_ns = now
         self.counts[level] += 1
         if LEVELS[level] < self._threshold:
             return False
@@ -54,6 +70,22 @@ class NodeLogger:
         stream = self._stream or sys.stderr
         print(f'[{level.upper()}] [{stamp}] [{self._name}]: {message}', file=stream)
         return True
+
+    def _place(self, level: str, options: tuple[bool, float]) -> _Place:
+        """The call that is two frames up (there is none of `partialmethod`)."""
+        frame = sys._getframe(2)
+        key = (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = _Place(level, options)
+        where = f'{key[0]}, line {key[1]}'
+        if place.level != level:
+            raise ValueError(
+                f'{where} logs at the severities {place.level} and {level}, which rclpy refuses'
+            )
+        if place.options != options:
+            raise ValueError(f'{where} logs with changing options, which rclpy refuses')
+        return place
 
     debug = partialmethod(_log, 'debug')
     info = partialmethod(_log, 'info')

@@ -48,6 +48,7 @@ class SensorFusion:
         self.core = FusionCore(options, wrenches, {**ranges, **pressures})
         self.enabled = True
         self._frame_ids: dict[str, str] = {}
+        self._frames_told: set[tuple[str, str]] = set()
         self._qos = SENSOR_DATA.with_reliability(options.reliable_sensors)
         self._joint_parser = inputs.JointParser(
             [n for n in options.joints.names if n], options.joints.use_velocity
@@ -159,11 +160,11 @@ class SensorFusion:
             self._publish_ready()
             self._frame_ids[name] = frame_id
             self.core.set_frame_id(name, frame_id)
-        else:
+        elif (name, frame_id) not in self._frames_told:
+            self._frames_told.add((name, frame_id))
             self._node.get_logger().warning(
                 f'{name}: frame_id changed from {self._frame_ids[name]!r} to {frame_id!r}; '
-                'the first one is used',
-                once=True,
+                'the first one is used'
             )
 
     def _on_joints(self, fields: tuple[Any, ...]) -> None:
