@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from damage import damaged
+from yaml_damage import damaged
 
 from veh_identification.configuration.faults import ConfigurationError
 from veh_identification.configuration.reading import read

@@ -110,7 +110,7 @@ TREES = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(TREES)
 def test_any_data_survive(data: dict[str, object]) -> None:
     again = parse(to_yaml(data), 'x').data

@@ -110,7 +110,7 @@ def test_what_is_not_known_is_the_examples_scaled_and_said() -> None:
     assert told['tyre.cornering'] == told['air.drag'] == 'road_car.yaml'
     assert 'a_priori.k1 and k2' in told['suspension.front.stiffness']
     assert 'geometry.wheelbase' not in told and 'sensors.imu.position' not in told
-    given = given_poses(PEUGEOT)
+    given = given_poses(load(PEUGEOT))
     assert given.own == {'imu'} and given.packaged == {'gps'}
     assert load(CONFIG / 'buggy.yaml').provenance is None
 
@@ -197,7 +197,7 @@ def test_identified_values_go_into_every_command(identified) -> None:
     assert back['karf'] == pytest.approx(value['karf'], rel=1e-7)
     assert back['M2'] == pytest.approx(np.mean([value[f'M{j}'] for j in (1, 2, 3, 4)]), rel=1e-7)
     assert observed.air.point == (0.0, 0.0, 0.0)
-    assert given_poses(path).own == {'imu'}
+    assert given_poses(load(path)).own == {'imu'}
     assert np.all(Vehicle(observed).static_loads > 0.0)
 
 

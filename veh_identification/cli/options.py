@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from veh_identification.configuration.faults import ConfigurationError
+from veh_identification.configuration.faults import ConfigurationError, shown
 from veh_identification.configuration.reading import parse
 from veh_identification.errors import UsageError, one_line
 from veh_identification.runtime.names import parse_remapping
@@ -54,5 +54,5 @@ def parameter_values(assignments: Iterable[str]) -> dict[str, Any]:
         try:
             values[name] = parse(text, f'parameter {name}').data
         except ConfigurationError as error:
-            raise UsageError(f'{text!r} is no value: {one_line(error)}') from error
+            raise UsageError(f'{shown(text)} is no value: {one_line(error)}') from error
     return values

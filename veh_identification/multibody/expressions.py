@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from veh_identification.configuration.faults import shown
 from veh_identification.errors import ModelError
 
 _FUNCTIONS = {'sin': math.sin, 'cos': math.cos, 'tan': math.tan, 'sqrt': math.sqrt}
@@ -58,7 +59,7 @@ def _short(entry: object) -> str:
 
 def _parsed(entry: object, constants: Mapping[str, float], where: str) -> Linear:
     if isinstance(entry, bool) or not isinstance(entry, (int, float, str)):
-        raise ModelError(f'{where}: expected a number or an expression, found {entry!r}')
+        raise ModelError(f'{where}: expected a number or an expression, found {shown(entry)}')
     if not isinstance(entry, str):
         return Linear(_real(entry))
     try:

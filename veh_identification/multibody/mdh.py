@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.configuration.faults import shown
 from veh_identification.configuration.reading import read
 from veh_identification.errors import ModelError
 from veh_identification.multibody.expressions import Linear, parse_linear
@@ -108,11 +109,11 @@ def _ties(entries: Any, where: str) -> tuple[str, ...]:
     if entries is None:
         return ()
     if not isinstance(entries, list):
-        raise ModelError(f'{where}: ties is {entries!r}, expected a list of relations')
+        raise ModelError(f'{where}: ties is {shown(entries)}, expected a list of relations')
     for k, entry in enumerate(entries, start=1):
         if not isinstance(entry, str) or '=' not in entry:
             raise ModelError(
-                f'{where}: ties, entry {k} is {entry!r}, expected a relation such as '
+                f'{where}: ties, entry {k} is {shown(entry)}, expected a relation such as '
                 '"wheel.MSx = 0"'
             )
     return tuple(entries)
@@ -129,12 +130,12 @@ def _number(entry: Any, constants: Mapping[str, float], where: str) -> float:
 
 def _name(row: Any, index: int, where: str) -> str:
     if not isinstance(row, Mapping):
-        raise ModelError(f'{where}: row {index + 1} is {row!r}, expected a mapping')
+        raise ModelError(f'{where}: row {index + 1} is {shown(row)}, expected a mapping')
     unknown = [str(key) for key in row if key not in _KEYS]
     name = row.get('name', f'body_{index + 1}')
     # Inside the program an empty name stands for the root frame.
     if isinstance(name, bool) or not isinstance(name, (str, int)) or not str(name).strip():
-        raise ModelError(f'{where}: row {index + 1} has the name {name!r}, expected text')
+        raise ModelError(f'{where}: row {index + 1} has the name {shown(name)}, expected text')
     if unknown:
         raise ModelError(
             f'{where}: body "{name}" has the unknown entry "{unknown[0]}", expected '
@@ -151,7 +152,7 @@ def _body(
     sigma = row.get('sigma')
     if sigma not in (REVOLUTE, PRISMATIC, LOCKED) or isinstance(sigma, bool):
         raise ModelError(
-            f'{here} has sigma {sigma!r}, expected 0 (revolute), 1 (prismatic) or 2 (locked)'
+            f'{here} has sigma {shown(sigma)}, expected 0 (revolute), 1 (prismatic) or 2 (locked)'
         )
     variable_entry = {REVOLUTE: 'theta', PRISMATIC: 'r'}.get(sigma, '')
     geometry, variable = {}, Linear()
@@ -168,7 +169,7 @@ def _body(
         coordinate, multiplier = _coordinate(variable, joint, f'{here}, {variable_entry}')
     virtual = row.get('virtual', False)
     if not isinstance(virtual, bool):
-        raise ModelError(f'{here} has virtual {virtual!r}, expected true or false')
+        raise ModelError(f'{here} has virtual {shown(virtual)}, expected true or false')
     real = not virtual
     return BodySpec(
         name,
@@ -209,7 +210,7 @@ def _antecedent(entry: Any, names: list[str], here: str) -> str:
     if isinstance(entry, str) and entry in names:
         return entry
     raise ModelError(
-        f'{here} names the antecedent {entry!r}, which is neither 0, nor a row '
+        f'{here} names the antecedent {shown(entry)}, which is neither 0, nor a row '
         'number, nor the name of a body'
     )
 
@@ -218,7 +219,7 @@ def _inertia(entries: Any, real: bool, constants: Mapping[str, float], here: str
     entries = {} if entries is None else entries
     if not isinstance(entries, Mapping) or set(entries) - set(PARAMETER_NAMES):
         raise ModelError(
-            f'{here} has the inertia {entries!r}, expected a mapping with keys of '
+            f'{here} has the inertia {shown(entries)}, expected a mapping with keys of '
             f'{", ".join(PARAMETER_NAMES)}'
         )
     if entries and not real:

@@ -117,9 +117,8 @@ class Metadata(Model):
     custom_data: Mapping[Text, Text] = entry({}, 'texts of the one who recorded')
 
 
-def _read_metadata(path: Path) -> Metadata:
+def read_metadata(file: Path) -> Metadata:
     """Checked content of metadata.yaml."""
-    file = path / 'metadata.yaml'
     try:
         document = read(file)
         if document.find((INFORMATION,)) is None:
@@ -135,7 +134,7 @@ def _read_metadata(path: Path) -> Metadata:
 def _open_folder(path: Path, problems: Problems) -> Recording:
     if not (path / 'metadata.yaml').exists():
         return _open_without_metadata(path, problems)
-    metadata = _read_metadata(path)
+    metadata = read_metadata(path / 'metadata.yaml')
     mode = metadata.compression_mode.lower().replace('none', '')
     method = metadata.compression_format
     if mode and (mode not in ('file', 'message') or method != 'zstd'):

@@ -22,6 +22,8 @@ INFINITE = QosTime(9223372036, 854775807)
 TRANSIENT_LOCAL = (1, 'transient_local')
 BEST_EFFORT = (2, 'best_effort')
 KEEP_ALL = (2, 'keep_all')
+#: What the field of a profile can hold.
+LARGEST_DEPTH = 2**31 - 1
 
 
 def parse_qos(profiles: str | list[dict[str, Any]]) -> QoS:
@@ -45,8 +47,8 @@ def _depth(entry: dict[str, Any]) -> int:
     if entry.get('history') in KEEP_ALL:
         return 1000
     try:
-        return max(int(entry.get('depth', 10)), 1)
-    except (TypeError, ValueError):
+        return min(max(int(entry.get('depth', 10)), 1), LARGEST_DEPTH)
+    except (TypeError, ValueError, OverflowError):
         return 10
 
 
