@@ -159,7 +159,7 @@ class ParallelIdentification:
             missing = [leg for leg in LEGS if leg not in names]
             if missing:
                 self._node.get_logger().warning(
-                    f'{self.options.topic}: a message lacks {", ".join(missing)}', once=True
+                    f'{self.options.topic}: a message lacks {", ".join(missing)}'
                 )
             self._order[names] = None if missing else [names.index(leg) for leg in LEGS]
         order = self._order[names]
