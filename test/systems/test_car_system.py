@@ -155,6 +155,7 @@ def test_poses_from_tf_static_serve_where_the_configuration_has_none(
     position = configuration().sensors.imu.position
     assert all(f'{position[0]:g}' in one['value'] for one in poses)
     assert origins(content)['wheelbase'] == f'configuration {plain}'
+    assert origins(content)['gravity'] == 'default'
 
 
 def test_without_a_configuration_the_defaults_are_named(

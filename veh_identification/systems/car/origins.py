@@ -21,8 +21,13 @@ def recording_origins(
     poses: Mapping[str, tuple[Sensor, str]],
     measured: Iterable[str],
     configuration: CarConfiguration,
+    dof: int,
 ) -> tuple[Origin, ...]:
-    """Sensor poses as one recording was read with them, and which axle joints it measures."""
+    """Sensor poses as one recording was read with them, and measured axle joints that count.
+
+    Half track and wheelbase vary with 38 dof only; camber and kingpin turn the wheel forces of
+    every model.
+    """
     found: list[Origin] = []
     for name, (sensor, source) in poses.items():
         where = {
@@ -33,7 +38,7 @@ def recording_origins(
         found.append((what, _pose(sensor), where.get(source, source)))
     known = set(measured)
     joints = configuration.topics['joints']
-    for kind in AXLE_JOINTS:
+    for kind in AXLE_JOINTS if dof == 38 else ('camber', 'kingpin'):
         corners = [corner for corner in CORNERS if f'{kind}_{corner}' in known]
         if corners:
             found.append((f'{kind} {" ".join(corners)}', 'measured', f'{joints} of {label}'))

@@ -76,7 +76,7 @@ class CarOptions:
     )
     aerodynamics: tuple[str, ...] = option(
         (),
-        'further aerodynamic coefficients to identify beside Cx; may be repeated',
+        'further aerodynamic coefficient to identify beside Cx',
         metavar='NAME',
         choices=AERODYNAMIC,
     )

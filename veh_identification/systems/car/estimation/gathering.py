@@ -139,7 +139,9 @@ def _gather_one(
         _details(recording, prepared, model, noise, bands),
         check_signs(first, recording.label) if method.check else [],
         (stretch_to_test,) if method.check else (),
-        recording_origins(recording.label, prepared.poses, prepared.measured_extra, configuration),
+        recording_origins(
+            recording.label, prepared.poses, prepared.measured_extra, configuration, model.dof
+        ),
     )
 
 

@@ -233,7 +233,9 @@ def _gather(
         gather(model, pieces, method.top_hz),
         static_loads(prepared.pieces, configuration),
         recording.label,
-        recording_origins(recording.label, prepared.poses, prepared.measured_extra, configuration),
+        recording_origins(
+            recording.label, prepared.poses, prepared.measured_extra, configuration, 20
+        ),
         check_signs(max(prepared.pieces, key=len), recording.label),
     )
 
