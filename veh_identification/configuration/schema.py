@@ -15,11 +15,6 @@ from veh_identification.configuration.models import adapter
 DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
 
-def schema_line(address: str) -> str:
-    """The comment by which a file names its schema."""
-    return f'# yaml-language-server: $schema={address}'
-
-
 def json_schema(model: type[Any], title: str, wrapper: str = '') -> dict[str, Any]:
     """The schema of a model; descriptions end with the unit.
 

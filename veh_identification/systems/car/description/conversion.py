@@ -38,7 +38,6 @@ _ORDER = dict(
     )
 )
 CHASSIS = tuple(_ORDER.values())
-AXLES = ('front', 'rear')
 
 
 def sprung(car: CarDescription) -> Array:
