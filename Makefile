@@ -10,7 +10,7 @@ help:
 	@echo 'make demo   simulate, run the nodes and estimators, print results next to the truth'
 	@echo 'make test   linters, type checker and all tests that this machine can run'
 	@echo 'make bench  benchmarks beside their peers'
-	@echo 'make docs   docs/parameters.md from the declarations of the nodes'
+	@echo 'make docs   what is made from declarations: docs/parameters.md, types of the API'
 	@echo 'make clean  remove the virtual environment and caches'
 
 $(STAMP): pyproject.toml setup.py
@@ -45,6 +45,8 @@ bench: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/veh-id parameters --markdown > docs/.parameters.md
 	mv docs/.parameters.md docs/parameters.md
+	$(BIN)/veh-id parameters --types > veh_identification/.api_options.py
+	mv veh_identification/.api_options.py veh_identification/api_options.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build *.egg-info

@@ -14,11 +14,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from veh_identification.types import Progress
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from veh_identification import api_options as told
     from veh_identification.findings import Finding as Finding
     from veh_identification.findings import Verdict as Verdict
     from veh_identification.identification import IdentificationResult
@@ -77,6 +80,50 @@ def _listed(recordings: Any) -> list[Any]:
     return [recordings] if single else list(recordings)
 
 
+@overload
+def identify(
+    system: Literal['car'],
+    recordings: Any,
+    *,
+    config: Any = None,
+    validate: Any = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.CarIdentify],
+) -> Outcome[IdentificationResult]: ...
+@overload
+def identify(
+    system: Literal['humanoid'],
+    recordings: Any,
+    *,
+    config: Any = None,
+    validate: Any = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.HumanoidIdentify],
+) -> Outcome[IdentificationResult]: ...
+@overload
+def identify(
+    system: Literal['parallel', 'hexapod'],
+    recordings: Any,
+    *,
+    config: Any = None,
+    validate: Any = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.ParallelIdentify],
+) -> Outcome[IdentificationResult]: ...
+@overload
+def identify(
+    system: str,
+    recordings: Any,
+    *,
+    config: Any = None,
+    validate: Any = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Outcome[IdentificationResult]: ...
 def identify(
     system: str,
     recordings: Any,
@@ -105,6 +152,36 @@ def identify(
     )
 
 
+@overload
+def observe(
+    system: Literal['vehicle', 'buggy'],
+    recording: Any,
+    *,
+    config: Any = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.VehicleObserve],
+) -> Outcome[ObserverRun]: ...
+@overload
+def observe(
+    system: Literal['four-bar'],
+    recording: Any,
+    *,
+    config: Any = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.FourBarObserve],
+) -> Outcome[ObserverRun]: ...
+@overload
+def observe(
+    system: str,
+    recording: Any,
+    *,
+    config: Any = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Outcome[ObserverRun]: ...
 def observe(
     system: str,
     recording: Any,
@@ -128,6 +205,42 @@ def observe(
     )
 
 
+@overload
+def design_motion(
+    system: Literal['car'],
+    *,
+    config: str | Path | None = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.CarDesign],
+) -> Outcome[Any]: ...
+@overload
+def design_motion(
+    system: Literal['humanoid'],
+    *,
+    config: str | Path | None = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.HumanoidDesign],
+) -> Outcome[Any]: ...
+@overload
+def design_motion(
+    system: Literal['parallel', 'hexapod'],
+    *,
+    config: str | Path | None = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.ParallelDesign],
+) -> Outcome[Any]: ...
+@overload
+def design_motion(
+    system: str,
+    *,
+    config: str | Path | None = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Outcome[Any]: ...
 def design_motion(
     system: str,
     *,

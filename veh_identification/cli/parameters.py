@@ -20,6 +20,11 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         '--markdown', action='store_true', help='all nodes as Markdown (docs/parameters.md)'
     )
+    parser.add_argument(
+        '--types',
+        action='store_true',
+        help='options of all verbs as Python types (veh_identification/api_options.py)',
+    )
     parser.set_defaults(run=run)
 
 
@@ -29,6 +34,11 @@ def run(options: argparse.Namespace) -> int:
     from veh_identification.nodes.reference_text import markdown, plain
     from veh_identification.runtime.graph import GRAPHS
 
+    if options.types:
+        from veh_identification.cli.api_options import options_text
+
+        print(options_text(), end='')
+        return 0
     if options.markdown:
         if options.node:
             raise UsageError('--markdown writes all nodes: give no name with it')
