@@ -18,6 +18,7 @@ from veh_identification.systems.car.estimation.identify import (
     check_recording,
     identify_recordings,
 )
+from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.model_2002.identify import (
     Method2002,
     identify_car_2002,
@@ -36,6 +37,9 @@ from veh_identification.systems.car.studies.filters import filter_study
 from veh_identification.systems.car.studies.models import compare_models
 from veh_identification.systems.options import option
 from veh_identification.types import Progress
+
+#: Probability of a false alarm of the load change test, per chunk.
+LOAD_SIGNIFICANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,15 @@ class Car(System[CarConfiguration, CarRecording]):
             task.options.check_2002()
             return self._identify_2002(task)
         return self._identify_2006(task)
+
+    def live(
+        self,
+        config: CarConfiguration,
+        method: CarMethod | None = None,
+        significance: float = LOAD_SIGNIFICANCE,
+    ) -> CarLive:
+        """The estimate chunk by chunk, and whether the load has changed."""
+        return CarLive(config, method or CarMethod(), significance)
 
     def _identify_2006(self, task: Task[CarConfiguration]) -> Outcome[IdentificationResult]:
         options: CarOptions = task.options
