@@ -61,7 +61,6 @@ class Placement:
 
     heading: float
     shift: Array  # (2,)
-    samples: int
 
 
 def gridded(recording: Recording, model: TreeModel, configuration: Configuration) -> Raw:
@@ -241,7 +240,7 @@ def placement(predicted: Array, measured: Array) -> Placement | None:
     )
     turn = total / abs(total)
     shift = points[1].mean() - turn * points[0].mean()
-    return Placement(float(np.angle(turn)), np.array([shift.real, shift.imag]), int(use.sum()))
+    return Placement(float(np.angle(turn)), np.array([shift.real, shift.imag]))
 
 
 def _moved(pose: Array, found: Placement) -> Array:

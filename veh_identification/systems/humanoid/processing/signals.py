@@ -88,10 +88,6 @@ class Samples:
     def __len__(self) -> int:
         return len(self.wrench)
 
-    def selected(self, valid: BoolArray) -> Samples:
-        """The same samples with other ones marked as usable."""
-        return replace(self, valid=valid)
-
 
 def to_grid(recording: Recording, model: TreeModel, rate: float = 0.0) -> Raw:
     """Bring joints, base and wrenches of a recording to one grid."""
