@@ -12,7 +12,7 @@ from veh_identification.systems.humanoid.identify import Identified, identify
 from veh_identification.systems.humanoid.recording.reader import read_recording
 from veh_identification.systems.humanoid.results.urdf import identified_urdf
 from veh_identification.systems.humanoid.robot import load_robot
-from veh_identification.systems.humanoid.setup import Setup, set_up
+from veh_identification.systems.humanoid.setup import Setup, check, set_up
 
 
 def setup_of(
@@ -31,6 +31,13 @@ def identified(
 ) -> Identified:
     """The whole identification but its outcome."""
     return identify(setup_of(bags, urdf, validate, **entries))
+
+
+def faults_of(bag: Path, urdf: Path, **entries: Any) -> list[Finding]:
+    """What the checks before any fit call bad."""
+    robot, configuration = load_robot(urdf), load_configuration(None, **entries)
+    recording = read_recording(bag, robot.moving_joints(), configuration)
+    return [one for one in check(robot, recording, configuration) if one.level == 'bad']
 
 
 def urdf_of(found: Identified) -> bytes:

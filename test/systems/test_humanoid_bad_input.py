@@ -6,7 +6,7 @@ import humanoid_runs
 import numpy as np
 import pytest
 from humanoid_cases import CAD, record
-from humanoid_runs import by_code, identified, seconds_left_out, the
+from humanoid_runs import by_code, faults_of, identified, seconds_left_out, the
 from scipy.spatial.transform import Rotation
 
 from veh_identification.configuration.faults import ConfigurationError
@@ -79,6 +79,15 @@ def test_turned_or_flipped_plate_is_named(tmp_path, kind, degrees, sign, words) 
         setup_of(bag)
     assert 'force_plate/wrench' in str(caught.value)
     setup_of(bag, check_frames=False)
+
+
+def test_checks_name_the_fault_without_refusing(tmp_path) -> None:
+    bag = record(tmp_path / 'bag', change=turned(-90.0))
+    (fault,) = faults_of(bag, CAD)
+    assert fault.code == 'frame_turned'
+    assert fault.where == f'{bag}, topic force_plate/wrench'
+    assert fault.evidence > 2.0
+    assert not faults_of(bag, CAD, check_frames=False)
 
 
 def test_swapped_feet_are_named(tmp_path) -> None:

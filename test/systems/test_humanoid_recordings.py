@@ -13,6 +13,7 @@ from veh_identification.runtime import messages
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
 from veh_identification.simulation.sensors import EPOCH_NS, Reading
 from veh_identification.systems.humanoid.configuration import Configuration
+from veh_identification.systems.humanoid.estimation.cutoff import CutoffFound, CutoffTrial
 from veh_identification.systems.humanoid.estimation.prior import links_to_base
 from veh_identification.systems.humanoid.processing.supports import Selection, left_out
 from veh_identification.systems.humanoid.recording.joint_rest import white_noise
@@ -78,6 +79,15 @@ def test_cut_off_rule_sees_the_mass_shrink(tmp_path) -> None:
     assert abs(chosen.mass_bias) < 0.003
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)
     assert share_within_two_sigma(outcome) > 0.88
+
+
+def test_noise_that_no_cut_off_avoids_is_a_reservation() -> None:
+    def level(bias: float) -> list[str]:
+        trials = (CutoffTrial(4.0, 8.0, bias, 0.1, 5.0), CutoffTrial(6.0, 7.0, 0.1, 0.1, 5.0))
+        return [one.level for one in CutoffFound(4.0, 'why', trials).findings()]
+
+    assert level(-0.0005) == [] and level(-0.004) == ['warn']
+    assert CutoffFound(4.0, 'given by the configuration').findings() == []
 
 
 def test_white_noise_is_measured_beside_motion(tmp_path) -> None:

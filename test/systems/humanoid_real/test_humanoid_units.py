@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from humanoid_runs import by_code, setup_of
+from humanoid_runs import by_code, faults_of, setup_of
 from people import CAD, Lab, record
 from scipy.spatial.transform import Rotation
 
@@ -12,19 +12,42 @@ Y_UP = Rotation.from_euler('x', -90.0, degrees=True).as_matrix()
 
 
 @pytest.mark.parametrize(
-    ('lab', 'said'),
+    ('lab', 'code', 'said'),
     [
-        (Lab(angle_unit=180.0 / np.pi), r'joint_states seems to be in degrees'),
-        (Lab(moment_unit=1000.0), r'moments of force_plate/wrench .* seem to be in N mm'),
-        (Lab(length_unit=1000.0), r'base/pose is \d+ m away .* in mm'),
-        (Lab(world=Y_UP), r'mean force points along \+y of the world.*expected \+z'),
-        (Lab(plate_stamps=False), r'force_plate/wrench.*3000 messages have no header stamp'),
+        (
+            Lab(angle_unit=180.0 / np.pi),
+            'joints_in_degrees',
+            r'joint_states seems to be in degrees',
+        ),
+        (
+            Lab(moment_unit=1000.0),
+            'moments_in_newton_millimetres',
+            r'moments of force_plate/wrench .* seem to be in N mm',
+        ),
+        (Lab(length_unit=1000.0), 'base_far_from_plates', r'base/pose is \d+ m away .* in mm'),
+        (
+            Lab(world=Y_UP),
+            'world_not_upright',
+            r'mean force points along \+y of the world.*expected \+z',
+        ),
     ],
-    ids=['degrees', 'N mm', 'mm', 'y up', 'no stamps'],
+    ids=['degrees', 'N mm', 'mm', 'y up'],
 )
-def test_other_units_and_axes_are_named(tmp_path, lab, said) -> None:
+def test_other_units_and_axes_are_named(tmp_path, lab, code, said) -> None:
+    bag = record(tmp_path / 'bag', lab)
     with pytest.raises(InputError, match=said):
-        setup_of([record(tmp_path / 'bag', lab)], CAD)
+        setup_of([bag], CAD)
+    faults = faults_of(bag, CAD)
+    assert [one.code for one in faults] == [code]
+    assert faults[0].where.startswith(f'{bag}, topic ')
+
+
+def test_messages_without_stamps_are_named(tmp_path) -> None:
+    bag = record(tmp_path / 'bag', Lab(plate_stamps=False))
+    with pytest.raises(
+        InputError, match=r'force_plate/wrench.*3000 messages have no header'
+    ):
+        setup_of([bag], CAD)
 
 
 def test_moments_about_another_point_are_named_with_the_point(tmp_path) -> None:
