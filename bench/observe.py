@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import tempfile
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.simulation import four_bar as four_bar_bag
 from veh_identification.simulation.vehicle import bag as buggy_bag
-from veh_identification.systems.four_bar import command as four_bar_command
-from veh_identification.systems.vehicle import command
+from veh_identification.systems.driver import run
 
 PART = 'observe'
 REPEATS = 3
@@ -35,14 +33,13 @@ def _row(case: str, factor: float, wanted: float) -> dict[str, Any]:
     }
 
 
-def _factor(observe: Any, bag: Path, folder: Path, name: str) -> float:
+def _factor(system: str, bag: Path) -> float:
     """Median of a few runs by wall time."""
-    factors = []
-    for k in range(REPEATS):
-        out = folder / f'{name}_{k}'
-        observe(bag=bag, out=out)
-        factors.append(json.loads((out / 'metrics.json').read_text())['real_time_factor'])
-    return float(statistics.median(factors))
+    factors = [
+        run('observe', system, [bag], options={'compare_model': False}).result.metrics
+        for _ in range(REPEATS)
+    ]
+    return float(statistics.median(one['real_time_factor_wall'] for one in factors))
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:
@@ -54,8 +51,8 @@ def measure(quick: bool) -> list[dict[str, Any]]:
             four_bar_bag.write(writer, 10.0, 0, 1.0, _silent, step=0.002)
         with BagWriter(folder / 'buggy') as writer:
             buggy_bag.write_circle(writer, seconds, 0, 1.0, _silent)
-        four_bar = _factor(four_bar_command.observe, folder / 'four_bar', folder, 'four_bar_out')
-        buggy = _factor(command.observe, folder / 'buggy', folder, 'buggy_out')
+        four_bar = _factor('four-bar', folder / 'four_bar')
+        buggy = _factor('vehicle', folder / 'buggy')
     return [
         _row('four-bar at 500 Hz, encoder', four_bar, 20.0),
         _row('buggy at 500 Hz, IMU, GPS, wheels, 15 degrees of freedom', buggy, 3.0),

@@ -7,25 +7,28 @@ the undisturbed run, or the filter without force estimation. `ratio` above one: 
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from veh_identification.fusion.geodesy import Datum
-from veh_identification.observation.sensors import count_angle
-from veh_identification.simulation.vehicle.bag import body_rates, point_motion
+from veh_identification.observation.streaming import OnlineOptions
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.simulation.vehicle.bag import write_truth
 from veh_identification.simulation.vehicle.drive import Truth, circle, simulate_truth, true_car
 from veh_identification.systems.vehicle.configuration import Configuration
 from veh_identification.systems.vehicle.loading import load
-from veh_identification.systems.vehicle.observer.observer import find_start, make_filter
-from veh_identification.systems.vehicle.observer.run import Run, observe
-from veh_identification.systems.vehicle.recording.reader import Recording
-from veh_identification.systems.vehicle.recording.series import Series
+from veh_identification.systems.vehicle.model.vehicle import Vehicle
+from veh_identification.systems.vehicle.observer.online import VehicleSystem
+from veh_identification.systems.vehicle.observer.run import Run, observe_recording
+from veh_identification.systems.vehicle.recording.reader import read
+from veh_identification.systems.vehicle.recording.recording import Recording, Stream
 from veh_identification.systems.vehicle.results.metrics import errors
-from veh_identification.types import Array
 
 PART = 'observe_cases'
 THESIS_NOISY = 0.0706  # rms of x in Table 8: 1 m^2 of noise on the fixes
@@ -34,61 +37,35 @@ THESIS_NOISY = 0.0706  # rms of x in Table 8: 1 m^2 of noise on the fixes
 def recording_of(
     truth: Truth, car: Configuration, seed: int, gps_noise: float | None = None
 ) -> Recording:
-    """Sensors of Table 3 as series, without the detour over a bag."""
-    rng = np.random.default_rng(seed)
-    imu, gps, wheels = car.sensors.imu, car.sensors.gps, car.sensors.wheels
-
-    def noisy(values: Array, deviation: float) -> Array:
-        return np.asarray(values + deviation * rng.standard_normal(values.shape), dtype=float)
-
-    axes = np.swapaxes(truth.frame[:, 0, 3:12].reshape(-1, 3, 3), 1, 2)
-    force = np.einsum(
-        'nji,nj->ni', axes, point_motion(truth.frame, imu.position, 2) + [0.0, 0.0, car.gravity]
-    )
-    chosen = slice(9, None, 10)
-    deviation = gps.deviation if gps_noise is None else gps_noise
-    fix = noisy(point_motion(truth.frame[chosen], gps.position, 0), deviation)
-    velocity = noisy(point_motion(truth.frame[chosen], gps.position, 1)[:, :2], gps.velocity)
-    angle = count_angle(noisy(truth.wheel, wheels.deviation), wheels.resolution)
-    time = truth.time - truth.time[0]
-    known = {
-        'time': time,
-        'x': truth.frame[:, 0, 0],
-        'y': truth.frame[:, 0, 1],
-        'vx': truth.frame[:, 1, 0],
-        'vy': truth.frame[:, 1, 1],
-        'yaw': np.unwrap(truth.yaw),
-        'yaw_rate': body_rates(truth.frame)[:, 2],
-    }
-    return Recording(
-        start_ns=0,
-        datum=Datum(*(car.datum or (0.0, 0.0, 0.0))),
-        gyro=Series(time, noisy(body_rates(truth.frame), imu.gyroscope)),
-        accelerometer=Series(time, noisy(force, imu.accelerometer)),
-        fix=Series(time[chosen], fix, np.full(fix.shape, deviation**2)),
-        velocity=Series(time[chosen], velocity),
-        wheel_angle=Series(time, angle),
-        wheel_rate=Series(),
-        rack=Series(time, noisy(truth.rack, car.sensors.rack.deviation)),
-        torque=Series(time, noisy(truth.torque, car.sensors.torque.deviation)),
-        pressure=Series(time, truth.pressure[:, None]),
-        truth=known,
-        invalid={},
-        notes=[],
-    )
+    """Sensors of Table 3, through a bag as any recording."""
+    noisy = car
+    if gps_noise is not None:
+        gps = replace(car.sensors.gps, deviation=gps_noise)
+        noisy = replace(car, sensors=replace(car.sensors, gps=gps))
+    with tempfile.TemporaryDirectory() as folder:
+        bag = Path(folder) / 'bag'
+        with BagWriter(bag) as writer:
+            write_truth(writer, truth, noisy, seed, 1.0)
+        return read(bag, car, Vehicle(car).rack_per_angle())
 
 
 def run(car: Configuration, recording: Recording) -> Run:
     """The observer over a recording."""
-    return observe(car, recording, make_filter(car, recording, find_start(car, recording)))
+    system = VehicleSystem(car, say=lambda finding: None)
+    found = observe_recording(system, recording, OnlineOptions(settle=10.0))
+    assert found is not None
+    return found.run
 
 
-def part(series: Series, keep: NDArray[np.bool_]) -> Series:
-    """Some messages of a series."""
-    return Series(
-        series.time[keep],
-        series.value[keep],
-        None if series.variance is None else series.variance[keep],
+def changed(recording: Recording, change: Callable[[Stream], Stream]) -> Recording:
+    """The recording with other samples."""
+    return replace(recording, streams=tuple(change(one) for one in recording.streams))
+
+
+def part(stream: Stream, keep: NDArray[np.bool_]) -> Stream:
+    """Some samples of a stream."""
+    return Stream(
+        stream.name, stream.stamps_ns[keep], stream.arrived_ns[keep], stream.values[keep]
     )
 
 
@@ -101,27 +78,38 @@ def position_rms(found: Run, recording: Recording) -> float:
 def without_gps(recording: Recording, begin: float, end: float) -> Recording:
     """No fix and no satellite velocity for a while."""
 
-    def heard(series: Series) -> Series:
-        return part(series, (series.time < begin) | (series.time >= end))
+    def heard(stream: Stream) -> Stream:
+        if not stream.name.startswith('gps'):
+            return stream
+        time = (stream.stamps_ns - recording.start_ns) * 1e-9
+        return part(stream, (time < begin) | (time >= end))
 
-    return replace(recording, fix=heard(recording.fix), velocity=heard(recording.velocity))
+    return changed(recording, heard)
 
 
 def with_loss(recording: Recording, share: float, seed: int) -> Recording:
     """Every sensor loses a share of its messages at random."""
     rng = np.random.default_rng(seed)
 
-    def heard(series: Series) -> Series:
-        return part(series, rng.random(len(series)) >= share)
+    def heard(stream: Stream) -> Stream:
+        if stream.name in ('torque', 'rack', 'pressure'):
+            return stream
+        return part(stream, rng.random(stream.stamps_ns.size) >= share)
 
-    return replace(
-        recording,
-        gyro=heard(recording.gyro),
-        fix=heard(recording.fix),
-        accelerometer=heard(recording.accelerometer),
-        velocity=heard(recording.velocity),
-        wheel_angle=heard(recording.wheel_angle),
-    )
+    return changed(recording, heard)
+
+
+def with_dead_wheel(recording: Recording, wheel: int) -> Recording:
+    """One wheel sensor says nothing."""
+
+    def heard(stream: Stream) -> Stream:
+        if stream.name != 'wheel_angle':
+            return stream
+        values = stream.values.copy()
+        values[:, wheel] = np.nan
+        return replace(stream, values=values)
+
+    return changed(recording, heard)
 
 
 def dead_reckoning(recording: Recording, car: Configuration, begin: float, end: float) -> float:
@@ -173,7 +161,8 @@ def outage(
     """Drift at the end of an outage, and the jump when satellites are back."""
     found = run(car, without_gps(recording, begin, end))
     gaps = errors(found, recording.truth)
-    time = recording.truth['time'][recording.truth['time'] <= found.time[-1]]
+    time = recording.truth['time']
+    time = time[(time >= found.time[0]) & (time <= found.time[-1])]
     k = int(np.searchsorted(time, end)) - 1
     drift = float(np.hypot(gaps['x'][k], gaps['y'][k]))
     step = int(np.searchsorted(found.time, end - 1e-6))
@@ -220,18 +209,15 @@ def measure(quick: bool) -> list[dict[str, Any]]:
             1.0,
         )
     )
-    dead = recording.wheel_angle.value.copy()
-    dead[:, 2] = np.nan
-    silent = replace(recording, wheel_angle=replace(recording.wheel_angle, value=dead))
-    for case, changed in (
-        ('one wheel sensor dead', silent),
+    for case, other in (
+        ('one wheel sensor dead', with_dead_wheel(recording, 2)),
         ('10 % of all messages lost', with_loss(recording, 0.1, 3)),
     ):
         rows.append(
             _row(
                 case,
                 'm rms',
-                position_rms(run(car, changed), recording),
+                position_rms(run(car, other), recording),
                 plain,
                 'undisturbed',
                 0.7,
@@ -240,12 +226,12 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     slippery = true_car(
         replace(car, simulation=replace(car.simulation, friction_error=-0.3)), True
     )
-    other = recording_of(simulate_truth(slippery, circle(), seconds), car, 13)
+    icy = recording_of(simulate_truth(slippery, circle(), seconds), car, 13)
     rows.append(
         _row(
             'friction 0.3 lower than the model believes',
             'm rms',
-            position_rms(run(car, other), other),
+            position_rms(run(car, icy), icy),
             plain,
             'undisturbed',
             0.7,

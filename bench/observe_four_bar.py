@@ -17,8 +17,10 @@ import numpy as np
 
 from veh_identification.multibody.inertia import from_centre_of_mass
 from veh_identification.multibody.natural import NaturalBuilder, NaturalModel
+from veh_identification.observation import ErrorEKF, Measurement
+from veh_identification.simulation.four_bar import Truth, simulate
 from veh_identification.systems.four_bar import model as four_bar
-from veh_identification.systems.four_bar import run as four_bar_run
+from veh_identification.systems.four_bar.filter_setup import make_filter
 
 STEP = 0.002
 WANTED = 20.0
@@ -36,17 +38,26 @@ def _best(
     return min(times)
 
 
+def observe(recording: Truth, filter_: ErrorEKF) -> None:
+    """Run an observer over all samples of its sensors, which no recording holds."""
+    previous = 0.0
+    for k, now in enumerate(recording.time):
+        measurements = [Measurement(n, now, recording.sensors[n][k]) for n in filter_.sensors]
+        filter_.step(now - previous, recording.torque[k], measurements)
+        previous = now
+
+
 def real_time_factor(
     names: list[str], force: bool, duration: float, repeats: int = 3
 ) -> dict[str, float]:
     """Simulated seconds per wall second and per second of this thread's processor time."""
     setup = dataclasses.replace(four_bar.load(), duration=duration, substeps=1)
-    recording = four_bar_run.simulate(setup, seed=1, step=STEP)
-    four_bar_run.observe(recording, four_bar_run.make_filter(setup, names, force))
-    filters = [four_bar_run.make_filter(setup, names, force) for _ in range(2 * repeats)]
+    recording = simulate(setup, seed=1, step=STEP)
+    observe(recording, make_filter(setup, names, force))
+    filters = [make_filter(setup, names, force) for _ in range(2 * repeats)]
 
     def go() -> None:
-        four_bar_run.observe(recording, filters.pop())
+        observe(recording, filters.pop())
 
     return {
         'wall': duration / _best(go, repeats),

@@ -19,8 +19,7 @@ from veh_identification.runtime.messages import header, new, stamp_ns
 from veh_identification.runtime.replay.engine import ReplayEngine
 from veh_identification.simulation import four_bar as four_bar_bag
 from veh_identification.simulation.vehicle import bag as buggy_bag
-from veh_identification.systems.four_bar import command as four_bar_command
-from veh_identification.systems.vehicle import command
+from veh_identification.systems.driver import run as run_verb
 
 SECONDS = 3.0
 START = buggy_bag.EPOCH_NS
@@ -75,7 +74,7 @@ def sensor(status: Any, name: str) -> Any:
 
 def test_same_numbers_as_offline_and_nothing_lost(circle, tmp_path):
     _, sink = run(messages(circle))
-    command.observe(bag=circle, out=tmp_path / 'out')
+    run_verb('observe', 'vehicle', [circle], out=tmp_path / 'out')
     found = read_columns(tmp_path / 'out' / 'observed', {'odometry/observed': None})
     offline = found['odometry/observed']
     rows = {stamp: k for k, stamp in enumerate(offline.stamps_ns.tolist())}
@@ -244,7 +243,7 @@ def test_services(circle, tmp_path):
     node, sink = run(messages(circle, seconds=2.8), calls=calls, file=file, settle=0.5)
     assert Path(file).exists()
     assert node.observer.starts == 2
-    assert [e for e in node.observer.events if 'starts anew' in e] == [
+    assert [e.text for e in node.observer.events if 'starts anew' in e.text] == [
         'loaded: the observer starts anew',
         'enabled: the observer starts anew',
     ]
@@ -283,7 +282,7 @@ def test_four_bar(tmp_path):
     found = sink.of('/joint_states/observed')
     assert list(found[-1].name) == ['x1', 'y1', 'x2', 'y2', 'crank']
     assert len(found) > 590
-    four_bar_command.observe(bag=bag, out=tmp_path / 'out')
+    run_verb('observe', 'four-bar', [bag], out=tmp_path / 'out')
     offline = read_columns(
         tmp_path / 'out' / 'observed',
         {'joint_states/observed': ['position[x2]', 'velocity[crank]']},
@@ -319,10 +318,10 @@ def test_wrong_parameters_are_refused_in_a_sentence(parameters, words):
         (
             'buggy',
             'base: buggy.yaml\ngeometry: {wheel_radius: 0}',
-            'wheel_radius must be positive',
+            'wheel_radius: expected a positive length',
         ),
         ('buggy', 'base: buggy.yaml\nchassis: {centre: [9.0, 0, 0]}', 'carries no load'),
-        ('four-bar', 'geometry: {crank: 0}', 'four-bar'),
+        ('four-bar', 'geometry: {crank: 0}', 'crank: expected a positive length'),
     ],
 )
 def test_impossible_models_are_refused_in_a_sentence(tmp_path, system, text, words):

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from veh_identification.multibody.inertia import from_centre_of_mass
 from veh_identification.multibody.natural import NaturalBuilder, NaturalModel
 from veh_identification.observation import ObservedModel
+
+# pytest's importlib mode does not find the helper module of this folder
+sys.path.insert(0, str(Path(__file__).parent))
 
 BASE = ['base.origin.x', 'base.origin.y', 'base.origin.z', 'yaw', 'base.e1.z', 'base.e2.z']
 

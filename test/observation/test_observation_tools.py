@@ -2,20 +2,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from consistency import consistency, fraction_inside, normalised_error_square
 from scipy.stats import chi2
 
 from veh_identification.errors import EstimationError
-from veh_identification.observation import (
-    average_band,
-    combined_matrix,
-    consistency,
-    cumulative_periodogram,
+from veh_identification.observation import average_band, cumulative_periodogram, observability
+from veh_identification.observation.noise import integrator_transition
+from veh_identification.observation.poles import (
+    closed_loop,
     discrete,
-    fraction_inside,
-    integrator_pair,
     linearised,
-    normalised_error_square,
-    observability,
     observer_poles,
 )
 from veh_identification.systems.four_bar import model as four_bar
@@ -23,9 +19,19 @@ from veh_identification.systems.four_bar import model as four_bar
 DT = 0.002
 
 
+def seen(size: int, positions, rates):
+    """Observability of (69) with rows on positions and rows on rates of `size` coordinates."""
+    H = np.vstack(
+        [
+            np.hstack([positions, np.zeros_like(positions)]),
+            np.hstack([np.zeros_like(rates), rates]),
+        ]
+    )
+    return observability(integrator_transition(DT, size), H, DT)
+
+
 def rank(size: int, positions, rates) -> int:
-    F, H = integrator_pair(size, DT, positions, rates)
-    return observability(F, H, DT).rank
+    return seen(size, positions, rates).rank
 
 
 def test_observability_of_the_thesis_subsystems():
@@ -37,10 +43,20 @@ def test_observability_of_the_thesis_subsystems():
 
 
 def test_the_unobservable_directions_are_named():
-    F, H = integrator_pair(2, DT, np.eye(2)[:1], np.zeros((0, 2)))
-    result = observability(F, H, DT)
+    result = seen(2, np.eye(2)[:1], np.zeros((0, 2)))
     assert not result.observable and result.rank == 2
     assert np.abs(result.unobservable[[0, 2]]).max() < 1e-9  # nothing of the measured coordinate
+    assert result.unseen == [1, 3]
+
+
+def test_acceleration_errors_are_seen_through_positions():
+    F = integrator_transition(DT, 2, 3)
+    H = np.eye(2, 6)
+    assert observability(F, H, DT, 3).observable
+    one = observability(F, H[:1], DT, 3)
+    assert one.rank == 3 and one.unseen == [1, 3, 5]
+    nothing = observability(F, np.zeros((0, 6)), DT, 3)
+    assert nothing.rank == 0 and nothing.unseen == list(range(6))
 
 
 def test_white_noise_passes_as_often_as_the_band_says():
@@ -84,12 +100,9 @@ def test_the_linearised_four_bar_is_the_derivative_of_its_acceleration():
     assert A[0].tolist() == [0.0, 1.0]
 
 
-def test_poles_of_the_combined_matrix_and_of_the_corrected_model():
+def test_poles_of_the_corrected_model():
     F = discrete(np.array([[0.0, 1.0], [-4.0, -0.2]]), 0.01)
     L, H = np.array([[0.3], [0.5]]), np.array([[1.0, 0.0]])
-    combined = np.abs(np.linalg.eigvals(combined_matrix(F, F, L, H)))
-    assert np.sort(combined)[:2] == pytest.approx([0.0, 0.0])  # equation (65)
-    assert combined.max() == pytest.approx(np.abs(np.linalg.eigvals(F)).max())
     poles = observer_poles(F, L, H)
     # the error really decays at the rate of the largest pole
     error = np.array([1.0, 1.0])
@@ -99,3 +112,19 @@ def test_poles_of_the_combined_matrix_and_of_the_corrected_model():
         norms.append(np.linalg.norm(error))
     assert norms[-1] / norms[-2] == pytest.approx(poles[0], abs=1e-6)
     assert poles[0] < 1.0
+
+
+def test_the_closed_loop_of_a_model_with_hidden_coordinates():
+    """Two masses, the second observed: its acceleration error drives it, sensors see both."""
+    A = np.zeros((4, 4))
+    A[:2, 2:] = np.eye(2)
+    A[2:, :2] = [[-3.0, 1.0], [1.0, -2.0]]
+    whole, into, seen = closed_loop(A, np.array([1]), 3)
+    state = np.array([0.1, 0.2, 0.3, 0.4, 0.5])  # z1 z2 z1' z2' and the error of z2''
+    rate = whole @ state
+    assert rate == pytest.approx([0.3, 0.4, -3.0 * 0.1 + 0.2, 0.1 - 0.4 + 0.5, 0.0])
+    assert seen @ state == pytest.approx([0.2, 0.4, 0.1 - 0.4 + 0.5])
+    assert into @ [1.0, 2.0, 3.0] == pytest.approx([0.0, 1.0, 0.0, 2.0, 3.0])
+    plain, into, seen = closed_loop(A, np.array([1]), 2)
+    assert np.array_equal(plain, A)
+    assert np.array_equal(seen, into.T)

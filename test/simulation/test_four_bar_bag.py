@@ -8,7 +8,7 @@ import pytest
 from veh_identification.errors import InputError
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
 from veh_identification.simulation import four_bar as four_bar_bag
-from veh_identification.systems.four_bar import command as four_bar_command
+from veh_identification.systems.driver import run
 
 
 def quiet(done: int, total: int) -> None:
@@ -41,7 +41,7 @@ def test_the_bag_holds_encoder_and_truth(bag):
 
 
 def test_observer_of_table_1(bag, tmp_path):
-    text = four_bar_command.observe(bag=bag, out=tmp_path / 'out')
+    text = run('observe', 'four-bar', [bag], out=tmp_path / 'out').text
     metrics = json.loads((tmp_path / 'out' / 'metrics.json').read_text())
     assert 'after_one_second' in text
     assert set(metrics['coordinates']) == {'x1', 'y1', 'x2', 'y2', 'vx1', 'vy1', 'vx2', 'vy2'}
@@ -65,5 +65,5 @@ def test_a_recording_without_the_crank_is_refused(tmp_path):
             10,
         )
     with pytest.raises(InputError, match='crank'):
-        four_bar_command.observe(bag=tmp_path / 'bag', out=tmp_path / 'out')
+        run('observe', 'four-bar', [tmp_path / 'bag'], out=tmp_path / 'out')
     assert not (tmp_path / 'out').exists()

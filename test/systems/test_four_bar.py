@@ -5,20 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from four_bar_cases import errors, model_alone, observe
 
 from veh_identification.configuration.faults import ConfigurationError
-from veh_identification.observation import (
-    Measurement,
-    cumulative_periodogram,
-    discrete,
-    gain,
-    integrator_pair,
-    linearised,
-    observability,
-    observer_poles,
-)
+from veh_identification.observation import AdaptiveSettings, Measurement, cumulative_periodogram
+from veh_identification.observation.analysis import poles_of, seen_by
+from veh_identification.runtime.bags import BagWriter, read_columns
+from veh_identification.simulation import four_bar as simulated
+from veh_identification.systems.driver import run as run_verb
 from veh_identification.systems.four_bar import model as four_bar
-from veh_identification.systems.four_bar import run as four_bar_run
+from veh_identification.systems.four_bar.filter_setup import make_filter
 
 SEEDS = range(8)
 
@@ -30,12 +26,12 @@ def setup() -> four_bar.Setup:
 
 @pytest.fixture(scope='module')
 def exact(setup):
-    return four_bar_run.simulate(setup, noise=0.0)
+    return simulated.simulate(setup, noise=0.0)
 
 
 @pytest.fixture(scope='module')
 def alone(setup, exact):
-    return four_bar_run.model_alone(setup, exact)
+    return model_alone(setup, exact)
 
 
 def with_noise(setup, exact, seed: int):
@@ -87,8 +83,8 @@ def test_energy_of_the_truth_changes_only_by_the_torque(setup):
 @pytest.mark.parametrize('force', [False, True], ids=['errorEKF', 'errorEKF-FE'])
 def test_after_one_second_errors_are_far_below_the_uncorrected_model(setup, exact, alone, force):
     recording = with_noise(setup, exact, 1)
-    run = four_bar_run.observe(recording, four_bar_run.make_filter(setup, force=force))
-    table = four_bar_run.metrics(exact, run, alone)
+    run = observe(recording, make_filter(setup, force=force))
+    table = errors(exact, run, alone)
     assert list(table) == ['x1', 'y1', 'x2', 'y2', 'vx1', 'vy1', 'vx2', 'vy2']
     for name, row in table.items():
         assert row['rms_model'] >= 20.0 * row['rms_obs'], name
@@ -102,9 +98,7 @@ def test_the_innovation_is_white(setup, exact, force):
     white = [
         cumulative_periodogram(
             encoder_innovations(
-                four_bar_run.observe(
-                    with_noise(setup, exact, seed), four_bar_run.make_filter(setup, force=force)
-                )
+                observe(with_noise(setup, exact, seed), make_filter(setup, force=force))
             )
         ).white
         for seed in SEEDS
@@ -112,22 +106,27 @@ def test_the_innovation_is_white(setup, exact, force):
     assert sum(white) >= len(SEEDS) - 1
 
 
-def test_the_poles_lie_inside_the_unit_circle(setup, exact):
+@pytest.mark.parametrize('force', [False, True], ids=['errorEKF', 'errorEKF-FE'])
+def test_the_poles_lie_inside_the_unit_circle(setup, exact, force):
     recording = with_noise(setup, exact, 0)
-    filter_ = four_bar_run.make_filter(setup)
-    H, variance = np.array([[1.0, 0.0]]), np.array([setup.sensors['encoder']['deviation'] ** 2])
+    filter_ = make_filter(setup, force=force)
     magnitudes = []
     for k, time in enumerate(recording.time[:1000]):
-        filter_.predict(setup.step, recording.torque[k])
+        filter_.step(
+            setup.step,
+            recording.torque[k],
+            [Measurement('encoder', time, recording.sensors['encoder'][k])],
+        )
         if k % 10 == 5:
-            F = discrete(linearised(filter_.model.model), setup.step)
-            magnitudes.append(observer_poles(F, gain(filter_.P, H, variance), H)[0])
-        filter_.update([Measurement('encoder', time, recording.sensors['encoder'][k])])
+            observed = filter_.model
+            before = observed.snapshot()
+            corrected, _ = poles_of(filter_, observed.model, observed.columns, setup.step)
+            observed.restore(before)
+            assert corrected.size == filter_.size
+            magnitudes.append(corrected[0])
     assert max(magnitudes) < 1.0
-    assert (
-        observability(*integrator_pair(1, setup.step, [[1.0]], np.zeros((0, 1))), setup.step).rank
-        == 2
-    )  # equation (63)
+    found = seen_by(filter_, setup.step)
+    assert found.rank == found.size == (3 if force else 2)  # equation (63)
 
 
 def test_force_estimation_under_a_constant_unknown_torque(setup):
@@ -136,13 +135,13 @@ def test_force_estimation_under_a_constant_unknown_torque(setup):
     truth = dataclasses.replace(quiet.truth, torque=20.0)
     model = dataclasses.replace(quiet.truth, torque=-10.0)
     case = dataclasses.replace(quiet, truth=truth, model=model)
-    exact = four_bar_run.simulate(case, noise=0.0)
+    exact = simulated.simulate(case, noise=0.0)
     recording = with_noise(case, exact, 3)
     bias, rms = {}, {}
     for force in (False, True):
-        run = four_bar_run.observe(
+        run = observe(
             recording,
-            four_bar_run.make_filter(
+            make_filter(
                 case,
                 force=force,
                 position_deviation=0.1,
@@ -162,16 +161,12 @@ def test_force_estimation_under_a_constant_unknown_torque(setup):
 
 
 def test_more_sensors_and_adaptive_noise_run_too(setup, exact):
-    from veh_identification.observation import AdaptiveSettings
-
     recording = with_noise(setup, exact, 2)
     names = list(setup.sensors)
-    run = four_bar_run.observe(
-        recording, four_bar_run.make_filter(setup, names, True, AdaptiveSettings())
-    )
+    run = observe(recording, make_filter(setup, names, True, AdaptiveSettings()))
     late = exact.time > 1.0
     rms = np.sqrt(np.mean((run.qd[late, 4] - exact.qd[late, 4]) ** 2))
-    plain = four_bar_run.observe(recording, four_bar_run.make_filter(setup))
+    plain = observe(recording, make_filter(setup))
     assert rms < np.sqrt(np.mean((plain.qd[late, 4] - exact.qd[late, 4]) ** 2))
     assert all(run.filter.counts[name].used == exact.time.size for name in names)
 
@@ -179,7 +174,7 @@ def test_more_sensors_and_adaptive_noise_run_too(setup, exact):
 def test_lost_encoder_messages_leave_the_model_to_itself(setup, exact):
     recording = with_noise(setup, exact, 4)
     recording.sensors['encoder'][600:700] = np.nan
-    run = four_bar_run.observe(recording, four_bar_run.make_filter(setup))
+    run = observe(recording, make_filter(setup))
     assert run.filter.counts['encoder'].invalid == 100
     assert np.all(np.isfinite(run.q))
     assert np.abs(run.q[-1, :4] - exact.q[-1, :4]).max() < 0.05
@@ -222,5 +217,57 @@ def test_bad_configurations_are_one_clear_sentence(tmp_path: Path, change, error
     file = tmp_path / 'bad.yaml'
     file.write_text(text.replace(*change, 1))
     with pytest.raises(error, match=message) as caught:
-        four_bar_run.make_filter(four_bar.load(file))
+        make_filter(four_bar.load(file))
     assert all(line.startswith(str(file)) for line in str(caught.value).splitlines())
+
+
+@pytest.fixture(scope='module')
+def bag(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp('four_bar') / 'bag'
+    with BagWriter(path) as writer:
+        simulated.write(writer, 4.0, 1, 1.0, lambda done, total: None)
+    return path
+
+
+def test_states_find_the_truth_of_the_crank(bag):
+    outcome = run_verb('observe', 'four-bar', [bag])
+    truth = read_columns(bag, {'truth/joint_states': ['position[crank]', 'velocity[crank]']})
+    known = truth['truth/joint_states']
+    for name, path in (('crank', 'position[crank]'), ('crank rate', 'velocity[crank]')):
+        state = outcome[name]
+        turns = np.round((state.truth[0] - known[path][0]) / (2 * np.pi))
+        exact = known[path] + (2 * np.pi * turns if name == 'crank' else 0.0)
+        assert state.truth == pytest.approx(exact, abs=1e-6)
+        assert state.std is not None and state.std.shape == state.value.shape
+    assert [one.name for one in outcome.result.states[:2]] == ['crank', 'crank rate']
+    assert set(outcome) == set(outcome.result.metrics['coordinates']) | {'crank', 'crank rate'}
+
+
+def test_options_of_a_run(bag, tmp_path):
+    """What the thesis has beside the plain filter, and that looking changes nothing."""
+    plain = run_verb('observe', 'four-bar', [bag])
+    looked = run_verb('observe', 'four-bar', [bag], options={'observability': True, 'poles': True})
+    for name in plain:
+        np.testing.assert_allclose(looked[name].value, plain[name].value, rtol=0.0, atol=1e-12)
+    found = looked.result.metrics
+    assert found['observability']['least_rank'] == found['observability']['states'] == 2
+    assert found['observability']['not_seen'] == {}
+    assert max(found['poles']['largest_corrected']) < 1.0
+    assert 'rank 2 of 2 states' in looked.text and 'largest pole' in looked.text
+    options = {'adaptive': 'both', 'force_estimation': True, 'compare_model': False}
+    other = run_verb('observe', 'four-bar', [bag], out=tmp_path / 'out', options=options)
+    metrics = other.result.metrics
+    assert set(metrics['adaptive']['plant_density']) == {'crank'}
+    assert metrics['adaptive']['sensor_variance']['encoder'] != [1.0]
+    assert set(metrics['coordinates']['x1']) == {'max_obs', 'rms_obs'}
+    assert 'adaptive noise' in other.text
+    assert other.text.splitlines()[0] == other.text.splitlines()[-1] == other.verdict.line
+
+
+def test_sensors_that_no_recording_brings_are_said(bag, setup):
+    wanted = dataclasses.replace(
+        setup, observer={**setup.observer, 'sensors': ['encoder', 'gyro_rod']}
+    )
+    outcome = run_verb('observe', 'four-bar', [bag], config=wanted)
+    said = {one.code: one for one in outcome.findings}['sensor_not_recorded']
+    assert said.level == 'warn' and 'gyro_rod' in said.text

@@ -50,6 +50,12 @@ class AdaptiveNoise:
         self._expected = np.zeros(density.size)
         self.factors: dict[str, Array] = {}
 
+    def retune(self, density: Array) -> None:
+        """Other nominal densities; what was learned about the old ones counts for the new."""
+        learned = self.density / np.where(self.nominal > 0.0, self.nominal, 1.0)
+        self.density = density * np.where(self.nominal > 0.0, learned, 1.0)
+        self.nominal = density.copy()
+
     def corrected(self, correction: Array, expected: Array, dt: float) -> None:
         """Take in the corrections of the highest state and the variance expected of them."""
         if not self.settings.plant or not np.any(expected > 0.0):
@@ -67,12 +73,13 @@ class AdaptiveNoise:
         )
 
     def state(self) -> tuple[Array, ...]:
-        """Copy of the running averages."""
-        return self.density.copy(), self._squares.copy(), self._expected.copy()
+        """Copy of the running averages and of what they are compared with."""
+        kept = self.nominal, self.density, self._squares, self._expected
+        return tuple(values.copy() for values in kept)
 
     def restore(self, state: tuple[Array, ...]) -> None:
         """Go back to a copy."""
-        self.density, self._squares, self._expected = (a.copy() for a in state)
+        self.nominal, self.density, self._squares, self._expected = (a.copy() for a in state)
 
     def factor(self, sensor: str, size: int) -> Array:
         """Variance factors of a sensor's components."""

@@ -15,6 +15,7 @@ from veh_identification.observation.protocols import (
     Measurement,
     Reading,
     Sensor,
+    is_pseudo,
     reading_views,
 )
 from veh_identification.types import Array
@@ -35,6 +36,7 @@ class Channel:
 
     def __post_init__(self) -> None:
         self.size, self.order = self.sensor.size, self.sensor.order  # asked for at every message
+        self.pseudo = is_pseudo(self.sensor)
 
 
 @dataclass

@@ -101,6 +101,19 @@ class ErrorEKF:
         """Sensors by name."""
         return {name: channel.sensor for name, channel in self._channels.items()}
 
+    def output(self) -> tuple[Array, Array, list[Sensor]]:
+        """Output matrix H (rows, states) of all sensors that can speak now.
+
+        With it the variances of the rows, and the sensors that they belong to.
+        """
+        channels, stack = list(self._channels.values()), self._stack
+        self.model.prepare(max((channel.order for channel in channels), default=0))
+        for channel in channels:
+            channel.sensor.linearise(self.model, self.parameters[channel.own], channel.reading)
+        owners = [channel.sensor for channel in channels for _ in range(channel.size)]
+        rows = np.flatnonzero(stack.available)
+        return stack.H[rows], stack.variance[rows], [owners[row] for row in rows]
+
     def parameter(self, name: str) -> float:
         """Present value of a sensor parameter (`sensor.parameter`)."""
         return float(self.parameters[self.parameter_names.index(name)])
@@ -119,6 +132,8 @@ class ErrorEKF:
         self._acceleration = np.full(n, np.asarray(settings.acceleration_noise, dtype=float))
         self._force = np.full(n, np.asarray(settings.force_noise, dtype=float))
         self._plant = None
+        if self.adaptive is not None:
+            self.adaptive.retune(self._force if self.orders == 3 else self._acceleration)
 
     # -- prediction -----------------------------------------------------------------------------
 
@@ -275,7 +290,8 @@ class ErrorEKF:
             self._mark(channel)
         if message.time > counts.last_used:
             counts.last_used = message.time
-        if self.adaptive is not None and channel.last_time is not None:
+        # constraints of the model have no noise that their innovations could tell
+        if self.adaptive is not None and channel.last_time is not None and not channel.pseudo:
             rows, stack = channel.rows, self._stack
             self.adaptive.measured(
                 channel.sensor.name,

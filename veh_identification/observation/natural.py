@@ -44,9 +44,8 @@ class ObservedModel:
     """Adapter between `NaturalModel` and the observer.
 
     `observed` names the independent coordinates whose errors are estimated (all by default); the
-    others keep their own values when the model is corrected. `position_problem` chooses how
-    positions are corrected: Newton on the constraints (section 4.5.4) or the linear velocity
-    problem (58).
+    others keep their own values when the model is corrected. Positions are corrected by Newton on
+    the constraints (section 4.5.4), not by the linear velocity problem (58).
     """
 
     def __init__(
@@ -55,7 +54,6 @@ class ObservedModel:
         observed: Sequence[str] | None = None,
         *,
         apply_inputs: ApplyInputs | None = None,
-        position_problem: bool = True,
     ) -> None:
         self.model = model
         names = [model.names[i] for i in model.independent]
@@ -71,7 +69,6 @@ class ObservedModel:
         self.size = len(chosen)
         self._still = np.zeros(self.size)
         self.apply_inputs = apply_inputs
-        self.position_problem = position_problem
         self._jacobians = _Jacobians(-1, *np.zeros((3, model.q.size, self.size)))
         self._wanted = 0
         self._bodies: dict[str, _BodyCache] = {}
@@ -100,28 +97,20 @@ class ObservedModel:
         model = self.model
         force = None if delta_zdd is None else self._effective_mass() @ delta_zdd
         seconds = self._still if delta_zdd is None else delta_zdd
-        if not (
-            self.position_problem
-            and shift_independent(model, self.columns, delta_z, delta_zd, seconds)
-        ):
+        if not shift_independent(model, self.columns, delta_z, delta_zd, seconds):
             self._correct_slowly(delta_z, delta_zd, seconds)
         if force is not None:
             model.force_error[self.coordinates] += force
         self._changed()
 
     def _correct_slowly(self, delta_z: Array, delta_zd: Array, delta_zdd: Array) -> None:
-        """The correction in steps that can say what fails, or without the position problem."""
+        """The correction in steps that can say what fails."""
         model = self.model
         z, zd, zdd = model.z, model.zd, model.zdd
         z[self.columns] += delta_z
         zd[self.columns] += delta_zd
         zdd[self.columns] += delta_zdd
-        if self.position_problem:
-            model.set_independent(z, zd, zdd)
-        else:
-            # equation (58): errors of all coordinates by the linear velocity problem; the
-            # integrator's next step removes the second-order gap in the constraints
-            model.shift_positions(self._need(0).R @ delta_z, zd, zdd)
+        model.set_independent(z, zd, zdd)
 
     def _effective_mass(self) -> Array:
         """Mass (126) that forces on the observed coordinates have to move.

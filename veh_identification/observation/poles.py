@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from veh_identification.multibody.natural.model import NaturalModel
@@ -36,27 +37,41 @@ def linearised(model: NaturalModel, step: float = 1e-6) -> Array:
     return A
 
 
+def closed_loop(A: Array, columns: NDArray[np.int64], orders: int) -> tuple[Array, Array, Array]:
+    """Model with estimated acceleration errors: its state matrix, and two ways to its states.
+
+    The errors e = [z, z'] of all independent coordinates move with A (66); with three orders the
+    acceleration errors of the observed ones (`columns`) stay as they are and drive them. The
+    first matrix after A tells how the error state of the filter, which knows the observed
+    coordinates only, goes into e; the second what of e its sensors see, where an acceleration is
+    one of the model and its estimated error.
+    """
+    nz, count = A.shape[0] // 2, columns.size
+    size = 2 * nz + (count if orders == 3 else 0)
+    whole = np.zeros((size, size))
+    whole[: 2 * nz, : 2 * nz] = A
+    into = np.zeros((size, orders * count))
+    into[columns, np.arange(count)] = 1.0
+    into[nz + columns, count + np.arange(count)] = 1.0
+    seen = into.T.copy()
+    if orders == 3:
+        whole[nz + columns, 2 * nz + np.arange(count)] = 1.0
+        into[2 * nz :, 2 * count :] = np.eye(count)
+        seen[2 * count :] = whole[nz + columns]
+    return whole, into, seen
+
+
 def discrete(A: Array, dt: float) -> Array:
     """Transition matrix of a linear system over one step."""
     return expm(A * dt)
-
-
-def combined_matrix(F: Array, F_model: Array, L: Array, H: Array) -> Array:
-    """Equation (65): mechanism, multibody model and observer error in one matrix.
-
-    Its poles are those of the mechanism, of the free model and zeros: the feedback of the
-    correction into the model, which is what makes the observer stable, is not in it.
-    """
-    n = F.shape[0]
-    zero = np.zeros((n, n))
-    return np.block([[F, zero, zero], [zero, F_model, zero], [F @ L @ H, -F_model @ L @ H, zero]])
 
 
 def observer_poles(F_model: Array, L: Array, H: Array) -> Array:
     """Magnitudes of the poles of the corrected model: F_model (1 - L H), largest first.
 
     After a correction the estimation error is (1 - L H) e, and the model carries it on with its
-    own transition F_model.
+    own transition F_model. (Equation (65) puts mechanism, free model and observer error into one
+    matrix; the feedback of the correction, which makes the observer stable, is not in it.)
     """
     n = F_model.shape[0]
     return np.sort(np.abs(np.linalg.eigvals(F_model @ (np.eye(n) - L @ H))))[::-1]

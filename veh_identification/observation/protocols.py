@@ -90,7 +90,9 @@ class Sensor(Protocol):
     """A sensor model with analytic Jacobians with respect to z, z', z'' and its parameters.
 
     A sensor may also have a method `receive(value, variance)` that returns both as the filter
-    shall use them (rotated into body axes, the variance without what parameters explain).
+    shall use them (rotated into body axes, the variance without what parameters explain). One
+    whose attribute `pseudo` is true is a constraint of the model that enters like a measurement;
+    if `passive` is true as well, its innovation is always zero: it changes the covariance only.
     """
 
     name: str
@@ -102,6 +104,11 @@ class Sensor(Protocol):
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading for the model's present state."""
+
+
+def is_pseudo(sensor: Sensor) -> bool:
+    """Whether nothing measures it: such a sensor has no noise of its own and no outages."""
+    return bool(getattr(sensor, 'pseudo', False))
 
 
 class Measurement(NamedTuple):

@@ -32,7 +32,7 @@ class ParameterRow:
     a_priori: float
     value: float
     std: float
-    flag: Literal['well', 'small', 'weak', 'none', 'impossible']
+    flag: Literal['well', 'small', 'weak', 'none', 'impossible', 'given']
     remark: str = ''
     truth: float = float('nan')
 
@@ -254,6 +254,8 @@ class StateSeries:
     std: Array | None = None
     truth: Array | None = None
     model: Array | None = None  # the model without corrections
+    group: str = ''  # states of one group share a figure, which has this title
+    folded: bool = False  # of less interest: below, closed at first
 
 
 @dataclass(frozen=True)

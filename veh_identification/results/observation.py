@@ -104,9 +104,7 @@ def _content(
         title=f'{title}: {bag.name}',
         system=system,
         duration=float(metrics['duration']),
-        real_time_factor=float(
-            metrics.get('real_time_factor_processor', metrics['real_time_factor'])
-        ),
+        real_time_factor=float(metrics['real_time_factor']),
         states=tuple(states),
         innovations=series,
         errors=error_rows(metrics, states),
@@ -240,6 +238,8 @@ def _errors_of(state: StateSeries) -> ErrorRow:
             return float('nan'), float('nan')
         gap = np.abs(estimate - state.truth)
         gap = gap[np.isfinite(gap)]
+        if not gap.size:
+            return float('nan'), float('nan')
         return float(gap.max()), float(np.sqrt(np.mean(np.square(gap))))
 
     largest, rms = size(state.value)

@@ -7,21 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.findings import Finding
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
-from veh_identification.systems.four_bar.command import joints_message
 from veh_identification.systems.four_bar.model import load
 from veh_identification.systems.four_bar.online import FourBarSession, FourBarSystem
+from veh_identification.systems.four_bar.results import joints_message
 
 
 class LinkageFace:
     """A four-bar linkage as the node shows it."""
 
-    def __init__(self, node: Node, options: ErrorEkfOptions, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, node: Node, options: ErrorEkfOptions, say: Callable[[Finding], None]
+    ) -> None:
         self._node, self.options = node, options
         try:
             setup = load(find_config(options.model) if options.model else None)
@@ -38,7 +41,7 @@ class LinkageFace:
 
     def warm_up(self) -> None:
         """Compile everything on a linkage of its own."""
-        system = FourBarSystem(self.system.setup, say=lambda text: None)
+        system = FourBarSystem(self.system.setup, say=lambda finding: None)
         observer = OnlineObserver(
             system,
             OnlineOptions(lag=0.004, window=0.02, settle=0.01),

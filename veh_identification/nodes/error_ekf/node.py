@@ -1,11 +1,11 @@
 """Node `error_ekf`: observes a car (or the four-bar linkage) with its multibody model.
 
-The estimate depends on header stamps and data only (see `systems.observing`): replay, ROS and
+The estimate depends on header stamps and data only (see `observation.streaming`): replay, ROS and
 `veh-id observe` give the same numbers from the same messages. The node clock serves the reports.
 
 Output: `odometry/observed` with covariance, /tf, `joint_states/observed`, `~/virtual_sensors`
 (tyre forces, suspension strokes, sideslip, unknown forces), `~/status` and /diagnostics (reasons
-for WARN and ERROR: `error_ekf_report`). Services: ~/reset, ~/enable, ~/save and ~/load (heading
+for WARN and ERROR: `report`). Services: ~/reset, ~/enable, ~/save and ~/load (heading
 and sensor parameters, so that a parked car starts knowing them).
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from veh_identification.errors import EstimationError, ParameterError, VehIdError
+from veh_identification.findings import Finding
 from veh_identification.nodes.error_ekf.four_bar import LinkageFace
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.nodes.error_ekf.report import ErrorEkfReport
@@ -26,7 +27,7 @@ from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class, service_class
 from veh_identification.runtime.parameters import declare, refuse_unknown
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
-from veh_identification.systems.vehicle.observer.online import BuggySession
+from veh_identification.systems.vehicle.observer.online import VehicleSession
 
 REPORT_PERIOD = 1.0
 # Sensors at 500 Hz while a belated sample makes the observer compute a stretch again.
@@ -71,12 +72,14 @@ class ErrorEkf:
         node.create_timer(REPORT_PERIOD, self._on_report)
         self._create_services()
 
-    def _note(self, text: str) -> None:
+    def _note(self, finding: Finding) -> None:
         """What the system says while it starts or changes."""
-        self.report.notes.append(text)
-        warn = text.startswith(('no ', 'from ')) or 'ignored' in text
-        log = self._node.get_logger()
-        (log.warning if warn else log.info)(text)
+        self.report.notes.append(finding)
+        # two lines: rclpy refuses one that logs at two severities
+        if finding.level in ('warn', 'bad'):
+            self._node.get_logger().warning(finding.text)
+        else:
+            self._node.get_logger().info(finding.text)
 
     # Samples ------------------------------------------------------------------------------------
 
@@ -104,7 +107,7 @@ class ErrorEkf:
     def _tell_events(self) -> None:
         events = self.observer.events
         while self._told < len(events):
-            self._node.get_logger().warning(events[self._told])
+            self._node.get_logger().warning(events[self._told].text)
             self.report.tell(events[self._told])
             self._told += 1
 
@@ -155,7 +158,7 @@ class ErrorEkf:
         try:
             path = self._path()
             session = self.observer.session
-            if not isinstance(session, BuggySession):
+            if not isinstance(session, VehicleSession):
                 raise EstimationError('nothing is observed yet')
             save_known(path, session, self.face.system)
             response.success, response.message = True, path

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.findings import Finding
 from veh_identification.fusion.statistics import WINDOW, InnovationStatistics
-from veh_identification.results.messages import ERROR, OK, WARN
 from veh_identification.observation import Counts, Innovation
 from veh_identification.observation.streaming import OnlineObserver
 from veh_identification.observation.streaming.arrivals import StreamRecord
+from veh_identification.results.messages import ERROR, OK, WARN
 from veh_identification.runtime.messages import header, new
 
 BAD_SHARE = 0.05
@@ -105,16 +106,16 @@ class ErrorEkfReport:
         self.rows: list[SensorRow] = []
         self.mode, self.level = 'waiting', ERROR
         self.messages: list[str] = []
-        self.notes: list[str] = []  # said at the present start
+        self.notes: list[Finding] = []  # said at the present start
         self._before: dict[str, _Before] = {}
         self._last_ns: int | None = None
         self._silent = self._received = 0
-        self._told: list[tuple[int, str]] = []
+        self._told: list[tuple[int, Finding]] = []
         self._reports = 0
 
-    def tell(self, text: str) -> None:
+    def tell(self, event: Finding) -> None:
         """Something happened that diagnostics should show for a while."""
-        self._told.append((self._reports, text))
+        self._told.append((self._reports, event))
 
     def update(self, now_ns: int, enabled: bool) -> None:
         """A new report."""
@@ -192,13 +193,13 @@ class ErrorEkfReport:
                 if row is not None and not row.active:
                     self.mode = 'model_only'
                     self._say(WARN, f'{stream} is silent ({topic}): the model goes on alone')
-            for text in getattr(self.observer.session, 'unknown', ()):
-                self._say(WARN, text)
-        for since, text in self._told:
+            for finding in getattr(self.observer.session, 'unknown', ()):
+                self._say(WARN, finding.text)
+        for since, event in self._told:
             if self._reports - since < MEMORY:
-                self._say(WARN, text)
+                self._say(WARN, event.text)
         for note in self.notes:
-            self._say(WARN if note.startswith(('no ', 'from ')) else OK, note)
+            self._say(WARN if note.level in ('warn', 'bad') else OK, note.text)
         for row in self.rows:
             # inputs that are missing are in the notes
             noted = row.record.received == 0 and row.name in self.face.system.inputs

@@ -8,11 +8,11 @@ import numpy as np
 
 from veh_identification.atomic import atomic_file
 from veh_identification.errors import InputError
-from veh_identification.nodes.identification.services import read_state
-from veh_identification.systems.vehicle.observer.online import BuggySession, BuggySystem, Known
+from veh_identification.systems.live import read_state
+from veh_identification.systems.vehicle.observer.online import Known, VehicleSession, VehicleSystem
 
 
-def save_known(path: str, session: BuggySession, system: BuggySystem) -> None:
+def save_known(path: str, session: VehicleSession, system: VehicleSystem) -> None:
     """Heading and sensor parameters with their variances, and the datum."""
     filter_ = session.filter
     first = filter_.size - len(filter_.parameter_names)
@@ -30,7 +30,7 @@ def save_known(path: str, session: BuggySession, system: BuggySystem) -> None:
         )
 
 
-def load_known(path: str, system: BuggySystem) -> str:
+def load_known(path: str, system: VehicleSystem) -> str:
     """Prepare the next start; returns what was found, in words."""
     state: dict[str, Any] = read_state(path)
     try:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
-from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
@@ -20,10 +20,14 @@ from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.estimate import joints, odometry, virtual_sensors
-from veh_identification.systems.vehicle.observer.online import BuggySession, BuggySystem
+from veh_identification.systems.vehicle.observer.online import VehicleSession, VehicleSystem
+from veh_identification.systems.vehicle.observer.warm_up import warm_up
 from veh_identification.systems.vehicle.recording.bag_tables import STEERING
-from veh_identification.systems.vehicle.recording.mounting import given_poses
-from veh_identification.systems.vehicle.recording.reader import NOT_MEASURED, rack_travel
+from veh_identification.systems.vehicle.recording.reader import (
+    NOT_MEASURED,
+    rack_travel,
+    steering_finding,
+)
 from veh_identification.systems.vehicle.recording.samples import part_key
 from veh_identification.systems.vehicle.results import observed_topics as result_bag
 
@@ -35,15 +39,15 @@ NO_WHEEL = (NAN, NAN, NAN, NAN)
 class CarFace:
     """A car as the node shows it. `push(key, stamp_ns, payload)` takes samples."""
 
-    def __init__(self, node: Node, options: ErrorEkfOptions, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, node: Node, options: ErrorEkfOptions, say: Callable[[Finding], None]
+    ) -> None:
         self._node, self.options, self._say = node, options, say
         try:
             config = find_config(options.model) if options.model else None
             car = load(config)
             self.rack_per_angle = Vehicle(car).rack_per_angle()
-            self.system = BuggySystem(
-                car, given=given_poses(config), say=say, input_timeout=options.timeout.inputs
-            )
+            self.system = VehicleSystem(car, say=say, input_timeout=options.timeout.inputs)
         except VehIdError as error:
             raise ParameterError(f'parameter model: {error}') from error
         self.delays_ns = self.system.delays_ns
@@ -67,35 +71,10 @@ class CarFace:
 
     def warm_up(self) -> None:
         """Compile everything and build every message once, on a car that stands."""
-        car = self.system.car
-        for stream in ('wheel_angle', 'wheel_rate'):
-            system = BuggySystem(car, say=lambda text: None)
-            datum = car.datum or (45.0, 7.0, 0.0)
-            made: list[Any] = []
+        for session, stamp_ns in warm_up(self.system.car):
+            self._build_messages(session, stamp_ns)
 
-            def keep(
-                session: Session, end_ns: int, found: list[Any], made: list[Any] = made
-            ) -> None:
-                made.append((session, end_ns))
-
-            observer = OnlineObserver(
-                system, OnlineOptions(lag=0.004, window=0.02, settle=0.01), keep
-            )
-            step_ns = round(car.observer.step * 1e9)
-            for k in range(20):
-                now = NANOSECONDS + k * step_ns
-                observer.push('imu', now, (0.0, 0.0, 0.0, 0.0, 0.0, car.gravity))
-                # one sample late, so that going back in time is compiled as well
-                observer.push(
-                    'gps', now - (8 * step_ns if k == 15 else 0) + k, (*datum, NAN, NAN, NAN)
-                )
-                observer.push('gps_velocity', now, (0.0, 0.0))
-                observer.push(f'{stream}:15', now, (0.0, 0.0, 0.0, 0.0))
-                observer.push('rack', now, (0.0,))
-                observer.poll()
-            self._build_messages(*made[-1])
-
-    def _build_messages(self, session: BuggySession, stamp_ns: int) -> None:
+    def _build_messages(self, session: VehicleSession, stamp_ns: int) -> None:
         found = odometry(session.observed, session.filter.P)
         self._write(found, stamp_ns)
         result_bag.transform_message(found, stamp_ns, 'odom', 'base_link')
@@ -231,13 +210,13 @@ class CarFace:
         if rank < self._steering_rank:
             self._steering_rank = rank
             if rank:
-                self._say(f'steering comes from {words}')
+                self._say(steering_finding(words))
         self._push('rack', stamp_ns, (float(travel[0]),))
         return True
 
     def _on_static(self, msg: Any) -> None:
         for problem in self.system.frames.take(msg):
-            self._say(problem)
+            self._say(Finding('warn', 'transform_ignored', problem, '/tf_static'))
 
     # Output -------------------------------------------------------------------------------------
 
@@ -259,7 +238,7 @@ class CarFace:
         if self.options.publish_tf:
             self._tf = create(message_class('tf2_msgs/msg/TFMessage'), '/tf', SYSTEM_DEFAULT)
 
-    def publish(self, session: BuggySession, stamp_ns: int, step: int) -> None:
+    def publish(self, session: VehicleSession, stamp_ns: int, step: int) -> None:
         """The estimate after a step."""
         o = self.options
         fast, slow = step % o.odometry_every == 0, step % o.slow_every == 0

@@ -1,12 +1,11 @@
 """Sensor models with analytic Jacobians, written against any body or coordinate of a model."""
 
 from veh_identification.observation.sensors.base import predict, read
-from veh_identification.observation.sensors.gps import Course, GpsPosition, GpsVelocity
+from veh_identification.observation.sensors.gps import GpsPosition, GpsVelocity
 from veh_identification.observation.sensors.inertial import Accelerometer, Gyroscope
 from veh_identification.observation.sensors.rotation import (
     CoordinateRateSensor,
     CoordinateSensor,
-    RollingWheelRate,
     count_angle,
 )
 
@@ -14,11 +13,9 @@ __all__ = [
     'Accelerometer',
     'CoordinateRateSensor',
     'CoordinateSensor',
-    'Course',
     'GpsPosition',
     'GpsVelocity',
     'Gyroscope',
-    'RollingWheelRate',
     'count_angle',
     'predict',
     'read',

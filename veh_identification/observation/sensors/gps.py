@@ -1,4 +1,4 @@
-"""GPS receiver: antenna position, velocity and course over ground (section 4.2)."""
+"""GPS receiver: antenna position and velocity (section 4.2)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import Model, Parameter, Reading
 from veh_identification.observation.sensors.base import variances, weights
-from veh_identification.observation.sensors.kernels import (
-    course_rows,
-    point,
-    position_rows,
-    speed_of,
-    velocity_rows,
-    yaw_rows,
-)
+from veh_identification.observation.sensors.kernels import point, position_rows, velocity_rows
 from veh_identification.types import Array
 
 UNKNOWN_HEIGHT = 1000.0  # of a road above the datum, before the first fix [m]
@@ -29,10 +21,9 @@ def drift_process(drift: tuple[float, float]) -> tuple[float, float, float]:
 
 
 class GpsPosition:
-    """Antenna position in world axes.
+    """Antenna position in world axes with the whole Jacobian (86)-(87).
 
-    `rotate` True uses the whole Jacobian (86)-(87), so the antenna is put in its place; False
-    neglects the lever arm's derivatives (89), so the body is moved without turning it.
+    Without the lever arm's derivatives (89) the body would be moved without turning it.
     `drift` (deviation [m], time [s]): slow error of the receiver in x and y as error states; the
     variance of a message then counts for its fast part only. `climb` [m^2/s]: height of a road
     that no map gives, a random walk on top of the model's own height.
@@ -49,13 +40,11 @@ class GpsPosition:
         deviation: float | Sequence[float],
         *,
         components: int = 3,
-        rotate: bool = True,
         delay: float = 0.0,
         drift: tuple[float, float] = (0.0, math.inf),
         climb: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
-        self.rotate = rotate
         self._w = weights(name, antenna)
         self._drift = drift[0]
         self._variance = self._fast(variances(name, deviation, components))
@@ -83,9 +72,7 @@ class GpsPosition:
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, 0)
-        position_rows(
-            view.values, view.derivatives, self._w, self.rotate, reading.value, reading.z
-        )
+        position_rows(view.values, view.derivatives, self._w, reading.value, reading.z)
         if self.parameters:
             reading.value += self._columns @ parameters
             reading.parameters[:] = self._columns
@@ -130,55 +117,3 @@ class GpsVelocity:
                 reading.value[axis] -= parameters[0] * acceleration
                 reading.parameters[axis, 0] = -acceleration
         reading.variance[:] = self._variance
-
-
-class Course:
-    """Course over ground as an angle from world x, counted to the left (east = 0, ENU).
-
-    With `sideslip` the model predicts the direction of the antenna's velocity; without it the
-    course is taken for the yaw angle, as the thesis does (95)-(96). Below `minimum_speed` the
-    course means nothing and is not used. `speed_deviation` [m/s] is the noise of the velocity
-    from which the receiver makes the course: at low speed it turns into a larger angle.
-    """
-
-    wrap = True
-    size = 1
-
-    def __init__(
-        self,
-        name: str,
-        body: str,
-        antenna: Sequence[float],
-        deviation: float,
-        *,
-        minimum_speed: float = 1.0,
-        speed_deviation: float = 0.0,
-        sideslip: bool = True,
-        delay: float = 0.0,
-    ) -> None:
-        if not minimum_speed > 0.0:
-            raise ParameterError(
-                f'sensor {name!r}: minimum_speed must be positive, found {minimum_speed}'
-            )
-        self.name, self.body, self.delay = name, body, delay
-        self.minimum_speed, self.speed_deviation = minimum_speed, speed_deviation
-        self.sideslip = sideslip
-        self.order = 1 if sideslip else 0
-        self.parameters: tuple[Parameter, ...] = ()
-        self._w = weights(name, antenna)
-        self._variance = variances(name, deviation, 1)
-
-    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
-        """Fill the reading."""
-        view = model.body(self.body, self.order)
-        if self.sideslip:
-            speed = course_rows(
-                view.values, view.derivatives, self._w, reading.value, reading.z, reading.zd
-            )
-        else:
-            yaw_rows(view.values, view.derivatives, reading.value, reading.z)
-            speed = speed_of(view.values, self._w)
-        reading.available[0] = speed > self.minimum_speed
-        reading.variance[0] = (
-            self._variance[0] + (self.speed_deviation / max(speed, self.minimum_speed)) ** 2
-        )

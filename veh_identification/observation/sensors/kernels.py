@@ -38,13 +38,12 @@ def point_row(D: Array, w: Array, axis: int, factor: float, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def position_rows(f: Array, D: Array, w: Array, rotate: bool, value: Array, z: Array) -> None:
-    """Point position (84); without `rotate` only the origin's derivative is kept (89)."""
-    grip = w if rotate else np.array([1.0, 0.0, 0.0, 0.0])
+def position_rows(f: Array, D: Array, w: Array, value: Array, z: Array) -> None:
+    """Point position (84)."""
     for axis in range(value.size):
         value[axis] = point(f[0], w, axis)
         z[axis, :] = 0.0
-        point_row(D[0], grip, axis, 1.0, z[axis])
+        point_row(D[0], w, axis, 1.0, z[axis])
 
 
 @njit(cache=True, nogil=True)
@@ -56,39 +55,6 @@ def velocity_rows(f: Array, D: Array, w: Array, value: Array, z: Array, zd: Arra
         zd[axis, :] = 0.0
         point_row(D[1], w, axis, 1.0, z[axis])
         point_row(D[0], w, axis, 1.0, zd[axis])
-
-
-@njit(cache=True, nogil=True)
-def yaw_rows(f: Array, D: Array, value: Array, z: Array) -> None:
-    """Yaw angle atan2(e1y, e1x) of equation (95), exact derivative."""
-    x, y = f[0, 3], f[0, 4]
-    squared = x * x + y * y
-    value[0] = np.arctan2(y, x)
-    for j in range(z.shape[1]):
-        z[0, j] = (x * D[0, 4, j] - y * D[0, 3, j]) / squared
-
-
-@njit(cache=True, nogil=True)
-def course_rows(f: Array, D: Array, w: Array, value: Array, z: Array, zd: Array) -> float:
-    """Direction of travel of a body point, which includes the sideslip; returns its speed."""
-    x, y = point(f[1], w, 0), point(f[1], w, 1)
-    squared = x * x + y * y
-    z[0, :] = 0.0
-    zd[0, :] = 0.0
-    value[0] = np.arctan2(y, x)
-    if squared == 0.0:
-        return 0.0
-    point_row(D[1], w, 1, x / squared, z[0])
-    point_row(D[1], w, 0, -y / squared, z[0])
-    point_row(D[0], w, 1, x / squared, zd[0])
-    point_row(D[0], w, 0, -y / squared, zd[0])
-    return np.sqrt(squared)
-
-
-@njit(cache=True, nogil=True)
-def speed_of(f: Array, w: Array) -> float:
-    """Horizontal speed hypot(vx, vy) of a body point."""
-    return np.hypot(point(f[1], w, 0), point(f[1], w, 1))
 
 
 @njit(cache=True, nogil=True)
@@ -162,20 +128,3 @@ def accelerometer_rows(
                     z[i, j] += T * total[axis] * D[0, 3 * (k + 1) + axis, j] + e * rows[0, axis, j]
                     zd[i, j] += e * rows[1, axis, j]
                     zdd[i, j] += e * rows[2, axis, j]
-
-
-@njit(cache=True, nogil=True)
-def rolling_rows(
-    f: Array, D: Array, w: Array, radius: float, value: Array, z: Array, zd: Array
-) -> None:
-    """Spin rate of a wheel that rolls: forward speed of its hub over its radius."""
-    value[0] = 0.0
-    z[0, :] = 0.0
-    zd[0, :] = 0.0
-    for axis in range(3):
-        e, v = f[0, 3 + axis] / radius, point(f[1], w, axis) / radius
-        value[0] += e * v * radius
-        for j in range(z.shape[1]):
-            z[0, j] += v * D[0, 3 + axis, j]
-        point_row(D[1], w, axis, e, z[0])
-        point_row(D[0], w, axis, e, zd[0])

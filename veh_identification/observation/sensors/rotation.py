@@ -1,16 +1,12 @@
-"""Encoders, Hall counters and wheel rates (section 4.4)."""
+"""Encoders, Hall counters and rates of coordinates (section 4.4)."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import Model, Parameter, Reading
-from veh_identification.observation.sensors.base import variances, weights
-from veh_identification.observation.sensors.kernels import rolling_rows
+from veh_identification.observation.sensors.base import variances
 from veh_identification.types import Array
 
 
@@ -38,7 +34,6 @@ class CoordinateSensor:
         resolution: float = 0.0,
         counting: bool = False,
         wrap: bool = False,
-        offset_deviation: float = 0.0,
         delay: float = 0.0,
     ) -> None:
         if resolution < 0.0 or (deviation <= 0.0 and resolution <= 0.0):
@@ -50,9 +45,7 @@ class CoordinateSensor:
         self._coordinate = coordinate
         self._missing = 0.5 * resolution if counting else 0.0
         self._variance = deviation**2 + resolution**2 / 12.0
-        self.parameters: tuple[Parameter, ...] = (
-            (Parameter('offset', 0.0, offset_deviation),) if offset_deviation > 0.0 else ()
-        )
+        self.parameters: tuple[Parameter, ...] = ()
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -60,9 +53,6 @@ class CoordinateSensor:
         reading.value[0] = values[0] - self._missing
         reading.z[0] = row
         reading.variance[0] = self._variance
-        if self.parameters:
-            reading.value[0] += parameters[0]
-            reading.parameters[0, 0] = 1.0
 
 
 class CoordinateRateSensor:
@@ -86,52 +76,4 @@ class CoordinateRateSensor:
         reading.value[0] = values[1]
         reading.z[0] = row_rate
         reading.zd[0] = row
-        reading.variance[:] = self._variance
-
-
-class RollingWheelRate:
-    """Spin rate of a wheel taken as rolling: forward speed of its hub over its radius.
-
-    For cars whose wheel torque is unknown. With `radius_deviation` the radius is an error state.
-    """
-
-    size = 1
-    order = 1
-    wrap = False
-
-    def __init__(
-        self,
-        name: str,
-        body: str,
-        hub: Sequence[float],
-        radius: float,
-        deviation: float,
-        *,
-        radius_deviation: float = 0.0,
-        radius_walk: float = 0.0,
-        delay: float = 0.0,
-    ) -> None:
-        if not (math.isfinite(radius) and radius > 0.0):
-            raise ParameterError(
-                f'sensor {name!r}: the wheel radius must be positive, found {radius}'
-            )
-        self.name, self.body, self.delay = name, body, delay
-        self._radius = radius
-        self._w = weights(name, hub)
-        self._variance = variances(name, deviation, 1)
-        self.parameters: tuple[Parameter, ...] = (
-            (Parameter('radius', radius, radius_deviation, radius_walk),)
-            if radius_deviation > 0.0
-            else ()
-        )
-
-    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
-        """Fill the reading."""
-        radius = float(parameters[0]) if self.parameters else self._radius
-        view = model.body(self.body, 1)
-        rolling_rows(
-            view.values, view.derivatives, self._w, radius, reading.value, reading.z, reading.zd
-        )
-        if self.parameters:
-            reading.parameters[0, 0] = -reading.value[0] / radius
         reading.variance[:] = self._variance

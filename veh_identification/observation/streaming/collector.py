@@ -2,7 +2,8 @@
 
 A run makes many small objects that stay (innovations, samples of the past), which the collector
 answers by looking at every object of the process again and again: modules, compiled kernels, the
-model. They are not garbage; on a run of the buggy looking at them takes up to a tenth of the time.
+model. They are not garbage; on a run of the vehicle observer looking at them takes up to a tenth
+of the time.
 """
 
 from __future__ import annotations

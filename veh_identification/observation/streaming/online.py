@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.findings import Finding
 from veh_identification.fusion.merge import EPOCH
 from veh_identification.observation import ErrorEKF, Innovation, Measurement
 from veh_identification.observation.streaming.arrivals import (
@@ -49,9 +50,12 @@ class OnlineOptions:
 class Session(Protocol):
     """A system that has started: its filter and how samples become measurements and inputs."""
 
-    filter: ErrorEKF
     origin_ns: int
     step_ns: int
+
+    @property
+    def filter(self) -> ErrorEKF:
+        """What estimates."""
 
     def measurements(self, item: Item) -> list[Measurement]:
         """Measurements of a sample; times are seconds since the origin."""
@@ -90,7 +94,7 @@ class OnlineObserver:
         self.session: Session | None = None
         self.stepper: Stepper | None = None
         self.starts = 0
-        self.events: list[str] = []  # what a user should know, in order
+        self.events: list[Finding] = []  # what a user should know, in order
         self._made = made
         self._waiting: list[Item] = []
         self._last_ns = self._next_ns = 0
@@ -184,9 +188,9 @@ class OnlineObserver:
         for item in waiting:
             self._use(item)
 
-    def restart(self, reason: str) -> None:
+    def restart(self, reason: str, code: str = 'observer_restarted') -> None:
         """Start anew with the samples that come now."""
-        self.events.append(reason)
+        self.events.append(Finding('warn', code, reason))
         self.session = self.stepper = None
         self._waiting = []
         self._next_ns = 0
@@ -202,9 +206,11 @@ class OnlineObserver:
         if self.stepper is not None:
             self._run(self._last_ns)
         if self.session is not None and 0.0 < seconds <= self.options.bridge:
-            self.events.append(f'no sensor for {seconds:.3g} s: the model goes on alone')
+            text = f'no sensor for {seconds:.3g} s: the model goes on alone'
+            self.events.append(Finding('warn', 'all_sensors_silent', text))
         else:
-            self.restart(f'the stamps jumped by {seconds:+.6g} s: the observer starts anew')
+            text = f'the stamps jumped by {seconds:+.6g} s: the observer starts anew'
+            self.restart(text, 'clock_jumped')
 
     # -- steps ----------------------------------------------------------------------------------
 
@@ -216,4 +222,5 @@ class OnlineObserver:
                 watermark_ns, lambda k, found: self._made(session, stepper.end_ns(k), found)
             )
         except EstimationError as error:
-            self.restart(f'the model cannot go on ({error}): the observer starts anew')
+            text = f'the model cannot go on ({error}): the observer starts anew'
+            self.restart(text, 'model_failed')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -62,6 +64,32 @@ def path(content: ObservationContent) -> Figure | None:
     )
     caption = f'One of {step} samples is drawn.' if step > 1 else ''
     return Figure('Path', figure, caption, height=420)
+
+
+def states(content: ObservationContent, folded: bool) -> list[Figure]:
+    """One figure a state, or a group of them; those that are folded or those that are not."""
+    groups: dict[str, list[StateSeries]] = {}
+    for one in content.states:
+        if one.folded == folded:
+            groups.setdefault(one.group or one.name, []).append(one)
+    return [
+        state(group[0], content.outages)
+        if len(group) == 1 and not (group[0].std is None and group[0].truth is None)
+        else together(title, group, content.outages)
+        for title, group in groups.items()
+    ]
+
+
+def together(title: str, group: Sequence[StateSeries], outages: tuple[Outage, ...]) -> Figure:
+    """States of one kind in one figure, the estimates only: nothing is known to compare with."""
+    figure = go.Figure()
+    for k, one in enumerate(group):
+        figure.add_trace(line(one.time, one.value, one.name, str(line_style(k)['color'])))
+    shade(figure, outages)
+    style(figure, 300)
+    figure.update_xaxes(axis('time [s]'))
+    figure.update_yaxes(axis(f'[{group[0].unit}]'))
+    return Figure(title, figure, height=300)
 
 
 def state(one: StateSeries, outages: tuple[Outage, ...]) -> Figure:

@@ -192,7 +192,7 @@ def _gates(content: ObservationContent) -> list[Finding]:
     many = sorted(
         [row for row in content.sensors if share(row) > REJECTED_SHARE], key=share, reverse=True
     )
-    silent = [row.sensor for row in content.sensors if row.used == 0]
+    silent = [row.sensor for row in _measuring(content) if row.used == 0]
     result = []
     if many:
         rejected = listed([f'{percent(share(row))} of {row.sensor}' for row in many])

@@ -47,8 +47,7 @@ def observation_page(content: ObservationContent, verdict: Verdict) -> Page:
 
 
 def _states(content: ObservationContent) -> Section:
-    figures = [draw.path(content)]
-    figures += [draw.state(one, content.outages) for one in content.states if one.std is not None]
+    figures = [draw.path(content), *draw.states(content, folded=False)]
     shown = Figures(
         tuple(one for one in figures if one is not None),
         'Blue band: two standard deviations, around the estimate above and around '
@@ -59,7 +58,7 @@ def _states(content: ObservationContent) -> Section:
 
 
 def _others(content: ObservationContent) -> list[Section]:
-    figures = tuple(draw.state(one, content.outages) for one in content.states if one.std is None)
+    figures = tuple(draw.states(content, folded=True))
     return (
         [Section('further', 'Further states', (Figures(figures),), folded=True)] if figures else []
     )

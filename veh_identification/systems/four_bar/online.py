@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from veh_identification.observation import ErrorEKF, Measurement, ObservedModel
+from veh_identification.findings import Finding
+from veh_identification.observation import AdaptiveSettings, ErrorEKF, Measurement, ObservedModel
 from veh_identification.observation.streaming.arrivals import Item
+from veh_identification.systems.four_bar.filter_setup import make_filter
 from veh_identification.systems.four_bar.model import Setup
-from veh_identification.systems.four_bar.run import make_filter
 
 STREAMS = ('crank', 'torque')
+#: The sensors that a recording or a topic can bring.
+RECORDED = ('encoder',)
 
 
 class FourBarSession:
@@ -24,7 +27,7 @@ class FourBarSession:
         self.origin_ns = start_ns - step_ns
         model = filter_.model
         assert isinstance(model, ObservedModel)
-        self.model = model.model
+        self.observed, self.model = model, model.model
         self._torque: float | None = None
         self._pending: deque[Item] = deque()
         self._watched = 'encoder' in filter_.sensors
@@ -60,10 +63,14 @@ class FourBarSystem:
     def __init__(
         self,
         setup: Setup,
-        sensors: tuple[str, ...] = ('encoder',),
-        say: Callable[[str], None] = print,
+        *,
+        say: Callable[[Finding], None],
+        sensors: Sequence[str] = RECORDED,
+        force: bool = False,
+        adaptive: AdaptiveSettings | None = None,
     ) -> None:
-        self.setup, self.sensors, self.say = setup, list(sensors), say
+        self.setup, self.sensors, self.say = setup, tuple(sensors), say
+        self.force, self.adaptive = force, adaptive
 
     def start(self, items: list[Item]) -> FourBarSession:
         """Start at the first sample."""
@@ -75,9 +82,14 @@ class FourBarSystem:
             # a slow encoder is bridged by steps of the model's own
             step_ns = period if 0 < period <= longest else longest
         else:
-            self.say('no crank angle: the model goes on alone')
+            text = 'no crank angle: the model goes on alone'
+            self.say(Finding('warn', 'no_crank', text, 'joint_states, field position'))
         if len(items) == len(stamps):
-            self.say('no torque on the crank: that of the configuration is used')
+            text = 'no torque on the crank: that of the configuration is used'
+            self.say(Finding('note', 'no_torque', text, 'joint_states, field effort'))
         return FourBarSession(
-            self.setup, make_filter(self.setup, self.sensors), items[0].time_ns, step_ns
+            self.setup,
+            make_filter(self.setup, self.sensors, self.force, self.adaptive),
+            items[0].time_ns,
+            step_ns,
         )

@@ -1,1 +1,1 @@
-"""The buggy: a four-wheel car with double wishbones in natural coordinates, and its observer."""
+"""A four-wheel car with double wishbones in natural coordinates, and its observer."""

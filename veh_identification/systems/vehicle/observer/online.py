@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from veh_identification.observation import ErrorEKF, ErrorEKFSettings, Measurement
+from veh_identification.findings import Finding, Level
+from veh_identification.observation import (
+    AdaptiveSettings,
+    ErrorEKF,
+    ErrorEKFSettings,
+    Measurement,
+    is_pseudo,
+)
 from veh_identification.observation.streaming.arrivals import Item, StreamRecord, stream_of
 from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
 from veh_identification.systems.vehicle.observer.driving import INPUTS, Driving
-from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
-from veh_identification.systems.vehicle.observer.observer import (
-    SLIP_RATE,
-    Start,
-    find_start,
-    make_filter,
-    settings_of,
-)
-from veh_identification.systems.vehicle.recording.mounting import ALL_GIVEN, GivenPoses, mounted
-from veh_identification.systems.vehicle.recording.reader import Recording
+from veh_identification.systems.vehicle.observer.filter_setup import make_filter, settings_of
+from veh_identification.systems.vehicle.observer.pseudo_sensors import RATE
+from veh_identification.systems.vehicle.observer.start import Start, find_start
+from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
+from veh_identification.systems.vehicle.recording.mounting import mounted
+from veh_identification.systems.vehicle.recording.recording import Recording
 from veh_identification.systems.vehicle.recording.samples import Places, delays_ns, prefix_of
-from veh_identification.systems.vehicle.recording.series import Series
-from veh_identification.systems.vehicle.recording.wheel_speeds import WheelSpeeds
+from veh_identification.systems.vehicle.recording.wheel_speeds import WheelSpeeds, rolling
 
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
-#: Measurements that the model brings itself: all zero, at SLIP_RATE.
-PSEUDO = ('rear_slip', 'road', 'standstill')
+Say = Callable[[Finding], None]
 
 
 class WheelReader:
@@ -60,13 +61,13 @@ class WheelReader:
         ]
 
 
-class BuggySession:
+class VehicleSession:
     """The started car: its filter, what drives it and which inputs it knows."""
 
     def __init__(
         self,
         car: Configuration,
-        filter_: ErrorEKF,
+        filter_: VehicleErrorEKF,
         start: Start,
         origin_ns: int,
         driving: Driving,
@@ -74,21 +75,22 @@ class BuggySession:
         wheels: WheelReader,
         *,
         settings: Callable[[set[str]], ErrorEKFSettings],
-        say: Callable[[str], None],
+        say: Say,
+        sources: Mapping[str, str],
     ) -> None:
         self.car, self.filter, self.start = car, filter_, start
         self.origin_ns, self.driving = origin_ns, driving
         self.step_ns = round(car.observer.step * 1e9)
-        model = filter_.model
-        assert isinstance(model, ObservedVehicle)
-        self.observed, self.vehicle = model, model.vehicle
+        self.observed, self.vehicle = filter_.observed, filter_.vehicle
         self._places, self._wheels = places, wheels
         self._settings, self._say = settings, say
+        #: Where heading, place, gyro bias and the poses of sensors came from.
+        self.sources = sources
         self._missing = set(driving.missing)
         sensors = filter_.sensors
         self._names = set(sensors)
-        self._pseudo = [(name, np.zeros(sensors[name].size)) for name in PSEUDO if name in sensors]
-        self._every = max(1, round(1.0 / (SLIP_RATE * car.observer.step)))
+        self._pseudo = [(n, np.zeros(s.size)) for n, s in sensors.items() if is_pseudo(s)]
+        self._every = max(1, round(1.0 / (RATE * car.observer.step)))
 
     def _time(self, time_ns: int) -> float:
         return (time_ns - self.origin_ns) * 1e-9
@@ -125,26 +127,25 @@ class BuggySession:
     def _change(self, end_ns: int) -> None:
         now, before = self.driving.missing, self._missing
         self._missing = set(now)
+        since = f'from {self._time(end_ns):.2f} s on'
         for name in sorted(now - before):
-            self._say(f'from {self._time(end_ns):.2f} s on {INPUTS[name]}')
+            self._say(Finding('warn', f'{name}_lost', f'{since} {INPUTS[name]}', name))
         for name in sorted(before - now):
-            self._say(f'from {self._time(end_ns):.2f} s on {name} is known')
-        self.filter.retune(self._settings(now))
+            self._say(Finding('note', f'{name}_back', f'{since} {name} is known', name))
+        self.filter.retune(self._settings(set(INPUTS) - now))
 
     @property
-    def unknown(self) -> list[str]:
-        """What is still not known of place and heading, in words."""
-        bearings = getattr(self.filter, 'bearings', None)
-        if bearings is None:
-            return []
-        return [
-            words
-            for known, words in (
-                (bearings.placed, 'the place is not known before the first fix'),
-                (bearings.aligned, 'the heading is not known until the car moves'),
-            )
-            if not known
-        ]
+    def unknown(self) -> list[Finding]:
+        """What is still not known of place and heading."""
+        bearings = self.filter.bearings
+        found = []
+        if not bearings.placed:
+            text = 'the place is not known before the first fix'
+            found.append(Finding('warn', 'place_unknown', text))
+        if not bearings.aligned:
+            text = 'the heading is not known until the car moves'
+            found.append(Finding('warn', 'heading_unknown', text))
+        return found
 
     def pseudo(self, k: int, time: float) -> list[Measurement]:
         """What tyres and road say, at a rate of their own."""
@@ -168,11 +169,10 @@ class Known:
                 filter_.parameters[k], filter_.P[first + k, first + k] = self.parameters[name]
 
 
-class BuggySystem:
-    """A four-wheel car to observe; `say` takes sentences for the user.
+class VehicleSystem:
+    """A four-wheel car to observe; `say` takes what the user should know.
 
-    `given` tells whose poses the configuration gives: it wins over `frames`, the static
-    transforms.
+    Poses that the configuration gives win over those of `frames`, the static transforms.
     """
 
     inputs = frozenset(INPUTS)
@@ -181,12 +181,12 @@ class BuggySystem:
         self,
         car: Configuration,
         *,
-        given: GivenPoses = ALL_GIVEN,
-        say: Callable[[str], None] = print,
+        say: Say,
         input_timeout: float = 0.5,
+        adaptive: AdaptiveSettings | None = None,
     ) -> None:
         self.car, self.say, self.input_timeout = car, say, input_timeout
-        self.given = given
+        self.adaptive = adaptive
         self.delays_ns = delays_ns(car)
         self.frames = StaticFrames()
         self.frame_ids: dict[str, str] = {}
@@ -194,82 +194,77 @@ class BuggySystem:
         self.places = Places(car.datum, car.sensors.gps.deviation, lambda: self.refused)
         self.known: Known | None = None
 
-    def start(self, items: list[Item]) -> BuggySession:
+    def start(self, items: list[Item]) -> VehicleSession:
         """Start at the first of these samples."""
-        car, notes = mounted(self.car, self.given, self.frames, self.frame_ids)
+        mounting = mounted(self.car, self.frames, self.frame_ids)
+        car, sources = mounting.car, dict(mounting.sources)
         prefix = prefix_of(items, car, self.places)
         known, self.known = self.known, None
         if known is not None:
             car = replace(car, observer=replace(car.observer, initial_yaw=known.yaw))
         start = find_start(car, prefix)
-        present = {
-            name
-            for name, series in (
-                ('torque', prefix.torque),
-                ('rack', prefix.rack),
-                ('pressure', prefix.pressure),
-            )
-            if len(series)
-        }
-        if present != set(INPUTS) and not car.observer.force_estimation:
+        sources |= start.sources
+        if prefix.inputs != set(INPUTS) and not car.observer.force_estimation:
             car = replace(car, observer=replace(car.observer, force_estimation=True))
-        for note in (*notes, *prefix.notes, *missing_notes(prefix)):
-            self.say(note)
-        filter_ = make_filter(car, prefix, start)
+        for finding in (*mounting.findings, *start.findings, *missing(prefix, car)):
+            self.say(finding)
+        filter_ = make_filter(car, prefix, start, self.adaptive)
         if known is not None:
             known.apply(filter_)
+            sources['heading'] = sources['gyro bias'] = 'an earlier run'
         speeds = any(stream_of(item.key) == 'wheel_rate' for item in items)
-        return self.session(car, filter_, start, prefix, present, speeds)
-
-    def session(
-        self,
-        car: Configuration,
-        filter_: ErrorEKF,
-        start: Start,
-        prefix: Recording,
-        present: set[str],
-        speeds: bool,
-    ) -> BuggySession:
-        """A session over a filter that stands at its start, one step before the first sample."""
-        driving = Driving(
-            car.observer.step, start.rack, present, prefix.start_ns, self.input_timeout
-        )
-
-        def settings(missing: set[str]) -> ErrorEKFSettings:
-            there = Series(np.zeros(1), np.zeros((1, 4)))
-            torque, pressure, rack = (
-                Series() if name in missing else there for name in ('torque', 'pressure', 'rack')
-            )
-            changed = replace(prefix, torque=torque, pressure=pressure, rack=rack)
-            return settings_of(car, changed, start)
-
-        origin_ns = prefix.start_ns - round(car.observer.step * 1e9)
-        return BuggySession(
+        return VehicleSession(
             car,
             filter_,
             start,
-            origin_ns,
-            driving,
+            prefix.start_ns - round(car.observer.step * 1e9),
+            Driving(
+                car.observer.step, start.rack, prefix.inputs, prefix.start_ns, self.input_timeout
+            ),
             self.places,
             WheelReader(car, prefix, speeds),
-            settings=settings,
+            settings=lambda inputs: settings_of(car, inputs, start, self.adaptive),
             say=self.say,
+            sources=sources,
         )
 
 
-def missing_notes(prefix: Recording) -> list[str]:
-    """What the sensors do not say, in words."""
+def missing(prefix: Recording, car: Configuration) -> list[Finding]:
+    """What sensors and inputs do not say.
+
+    A car whose wheels are taken as rolling needs no torque and no pressure: it is described so.
+    """
     wheels = len(prefix.wheel_angle) or len(prefix.wheel_rate)
+    driven: Level = 'note' if rolling(car) else 'warn'
+    named: tuple[tuple[int, Level, str, str, str], ...] = (
+        (len(prefix.gyro), 'warn', 'imu', 'no IMU: rates follow the model', 'imu/data'),
+        (
+            len(prefix.fix),
+            'warn',
+            'gps',
+            'no satellite position: the position drifts',
+            'gps/fix',
+        ),
+        (
+            len(prefix.velocity),
+            'note',
+            'gps_velocity',
+            'no satellite velocity: it follows from the positions',
+            'gps/vel',
+        ),
+        (len(prefix.torque), driven, 'torque', INPUTS['torque'], 'joint_states, field effort'),
+        (len(prefix.pressure), driven, 'pressure', INPUTS['pressure'], 'brake/pressure'),
+        (len(prefix.rack), 'warn', 'rack', INPUTS['rack'], 'joint_states, field position'),
+        (
+            wheels,
+            'warn',
+            'wheels',
+            'no wheel angles or speeds: the wheels follow the model',
+            'joint_states',
+        ),
+    )
     return [
-        words
-        for there, words in (
-            (len(prefix.gyro), 'no IMU: rates follow the model'),
-            (len(prefix.fix), 'no satellite position: the position drifts'),
-            (len(prefix.velocity), 'no satellite velocity: it follows from the positions'),
-            (len(prefix.torque), INPUTS['torque']),
-            (len(prefix.pressure), INPUTS['pressure']),
-            (len(prefix.rack), INPUTS['rack']),
-            (wheels, 'no wheel angles or speeds: the wheels follow the model'),
-        )
+        Finding(level, f'no_{name}', text, where)
+        for there, level, name, text, where in named
         if not there
     ]

@@ -7,15 +7,18 @@ course itself; the position follows from the first fix, carried back with wheels
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
-from scipy.spatial.transform import Rotation
+from scipy.integrate import cumulative_trapezoid, trapezoid
 
+from veh_identification.findings import Finding
+from veh_identification.orientations import matrix_of_rpy
 from veh_identification.systems.vehicle.configuration import Configuration
 from veh_identification.systems.vehicle.model.road import road_height
-from veh_identification.systems.vehicle.recording.reader import Recording
+from veh_identification.systems.vehicle.recording.recording import Recording
 from veh_identification.types import Array
 
 MOVING = 1.0  # course means heading above this speed [m/s]
@@ -40,6 +43,9 @@ class Start:
     rack: float
     gyro_bias: Array = field(default_factory=lambda: np.zeros(3))  # in base axes
     gyro_bias_deviation: float | None = None  # None: as the configuration says
+    #: Where heading, place and gyro bias came from, in words.
+    sources: Mapping[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,7 @@ def _motion(car: Configuration, recording: Recording) -> _Motion:
         return _Motion(
             grid, np.zeros((grid.size, 3)), np.zeros(grid.size), speed, np.zeros(3), None
         )
-    mounting = Rotation.from_euler('xyz', car.sensors.imu.rpy).as_matrix()
+    mounting = matrix_of_rpy(car.sensors.imu.rpy)
     rates = gyro.value @ mounting.T
     forward = np.interp(gyro.time, time, speed) if time.size else np.full(gyro.time.size, np.nan)
     bias, deviation = np.zeros(3), None
@@ -124,10 +130,18 @@ def _courses(car: Configuration, recording: Recording) -> tuple[Array, Array, fl
     return (0.5 * (fix.time[first] + fix.time[last]), velocity, min(gps.deviation, 0.5) / BASE)
 
 
-def _heading(
-    car: Configuration, recording: Recording, motion: _Motion
-) -> tuple[float, float, Array, float | None] | None:
-    """Yaw at the start, its deviation, gyro bias and its deviation; None when it never moves."""
+class _Heading(NamedTuple):
+    """Yaw at the start and the gyro bias that goes with it, with their deviations."""
+
+    yaw: float
+    deviation: float
+    bias: Array
+    bias_deviation: float | None
+    source: str
+
+
+def _course_heading(car: Configuration, recording: Recording, motion: _Motion) -> _Heading | None:
+    """Heading from the course over ground; None when the car never moves."""
     time, velocity, noise = _courses(car, recording)
     if not time.size:
         return None
@@ -156,7 +170,8 @@ def _heading(
         yaw = float(np.median(offset[:20])) - slope * begin
     else:
         yaw = float(np.median(offset[:20]))
-    return yaw, float(np.hypot(angle_noise, unknown * begin)), bias, deviation
+    source = f'course over ground from {begin:.2f} to {t[-1]:.2f} s, carried back by the gyroscope'
+    return _Heading(yaw, float(np.hypot(angle_noise, unknown * begin)), bias, deviation, source)
 
 
 def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: Array) -> Array:
@@ -167,7 +182,7 @@ def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: 
     time = motion.time[inside]
     heading = yaw + motion.turned[inside] - extra * time
     parts = np.stack([np.cos(heading), np.sin(heading)], axis=1) * motion.speed[inside, None]
-    return np.asarray(np.trapezoid(parts, time, axis=0), dtype=float)
+    return np.asarray(trapezoid(parts, time, axis=0), dtype=float)
 
 
 def _velocity(recording: Recording, motion: _Motion, yaw: float) -> Array:
@@ -202,48 +217,93 @@ def _yaw_rate(
     return float(np.median(motion.rates[:5, 2])) - float(bias[2] - motion.bias[2])
 
 
+def _heading(
+    car: Configuration, recording: Recording, motion: _Motion
+) -> tuple[_Heading, tuple[Finding, ...]]:
+    """Heading of the configuration, of the course, or none at all."""
+    given, bias, bias_deviation = car.observer.initial_yaw, motion.bias, motion.bias_deviation
+    if given is not None:
+        deviation = float(car.observer.position_deviation[2])
+        return _Heading(given, deviation, bias, bias_deviation, 'configuration'), ()
+    found = _course_heading(car, recording, motion)
+    if found is not None:
+        return found, ()
+    said = Finding(
+        'warn',
+        'heading_unknown',
+        'heading at the start is unknown: east is assumed',
+        'configuration, observer.initial_yaw',
+    )
+    return _Heading(0.0, 1.0, bias, bias_deviation, 'unknown: east is assumed'), (said,)
+
+
+class _Place(NamedTuple):
+    """Position (2) at the start, its deviation and where it came from."""
+
+    position: Array
+    deviation: float
+    source: str
+
+
+def _place(
+    car: Configuration, recording: Recording, motion: _Motion, heading: _Heading, velocity: Array
+) -> _Place:
+    """The origin that the configuration knows, or the first fix carried back to the start."""
+    o, gps = car.observer, car.sensors.gps
+    origin = _Place(np.zeros(2), float(o.position_deviation[0]), 'origin of odom')
+    if not len(recording.fix):
+        if o.initial_yaw is None:
+            return _Place(np.zeros(2), NOWHERE, 'unknown before the first fix')
+        return origin
+    time = float(recording.fix.time[0]) - gps.delay
+    more = float(heading.bias[2] - motion.bias[2])
+    way = _carried(motion, heading.yaw, more, time, velocity)
+    turn = float(motion.yaw_at(time)) - more * time
+    co, si = np.cos(heading.yaw + turn), np.sin(heading.yaw + turn)
+    arm = np.array([[co, -si], [si, co]]) @ np.array(gps.position[:2])
+    first = recording.fix.value[0, :2] - arm - way
+    variance = recording.fix.variance
+    own = 0.0 if variance is None else float(np.sqrt(variance[0, 0]))
+    spread = max(gps.deviation, own)
+    spread = float(np.hypot(spread, (CARRIED + heading.deviation) * np.hypot(*way)))
+    # a start that the configuration knows counts as long as the first fix agrees with it
+    if o.initial_yaw is None or np.hypot(*first) > max(1.0, 5.0 * spread):
+        return _Place(first, spread, f'first fix at {time:.2f} s, carried back')
+    return origin
+
+
 def find_start(car: Configuration, recording: Recording) -> Start:
     """Pose and velocity at the first message, from configuration, fixes, course and gyro."""
-    o, gps = car.observer, car.sensors.gps
     motion = _motion(car, recording)
-    bias, bias_deviation = motion.bias, motion.bias_deviation
-    yaw, yaw_deviation = o.initial_yaw, float(o.position_deviation[2])
-    if yaw is None:
-        found = _heading(car, recording, motion)
-        if found is None:
-            recording.notes.append('heading at the start is unknown: east is assumed')
-            yaw, yaw_deviation = 0.0, 1.0
-        else:
-            yaw, yaw_deviation, bias, bias_deviation = found
-    velocity = _velocity(recording, motion, yaw)
-    if np.hypot(*velocity) < max(MOVING, 3.0 * gps.velocity) and not len(recording.wheel_rate):
+    heading, findings = _heading(car, recording, motion)
+    velocity = _velocity(recording, motion, heading.yaw)
+    slowest = max(MOVING, 3.0 * car.sensors.gps.velocity)
+    if np.hypot(*velocity) < slowest and not len(recording.wheel_rate):
         velocity = np.zeros(2)
+    bias, bias_deviation = heading.bias, heading.bias_deviation
     yaw_rate = _yaw_rate(car, recording, motion, bias, bias_deviation) if velocity.any() else 0.0
-    position, deviation = np.zeros(2), float(o.position_deviation[0])
-    if o.initial_yaw is None and not len(recording.fix):
-        deviation = NOWHERE
-    if len(recording.fix):
-        time = float(recording.fix.time[0]) - gps.delay
-        way = _carried(motion, yaw, float(bias[2] - motion.bias[2]), time, velocity)
-        turn = float(motion.yaw_at(time)) - float(bias[2] - motion.bias[2]) * time
-        co, si = np.cos(yaw + turn), np.sin(yaw + turn)
-        arm = np.array([[co, -si], [si, co]]) @ np.array(gps.position[:2])
-        first = recording.fix.value[0, :2] - arm - way
-        # a start that the configuration knows counts as long as the first fix agrees with it
-        spread = max(
-            gps.deviation,
-            float(
-                np.sqrt(
-                    recording.fix.variance[0, 0] if recording.fix.variance is not None else 0.0
-                )
-            ),
-        )
-        spread = float(np.hypot(spread, (CARRIED + yaw_deviation) * np.hypot(*way)))
-        if o.initial_yaw is None or np.hypot(*first) > max(1.0, 5.0 * spread):
-            position, deviation = first, spread
-    height = road_height(car.road.table(), position[0], position[1])[0]
-    place = np.array([*position, height + car.geometry.wheel_radius])
-    rack = float(np.mean(recording.rack.value[:10])) if len(recording.rack) else 0.0
+    place = _place(car, recording, motion, heading, velocity)
+    height = road_height(car.road.table(), place.position[0], place.position[1])[0]
     return Start(
-        place, yaw, velocity, yaw_rate, deviation, yaw_deviation, rack, bias, bias_deviation
+        np.array([*place.position, height + car.geometry.wheel_radius]),
+        heading.yaw,
+        velocity,
+        yaw_rate,
+        place.deviation,
+        heading.deviation,
+        float(np.mean(recording.rack.value[:10])) if len(recording.rack) else 0.0,
+        bias,
+        bias_deviation,
+        {
+            'heading': heading.source,
+            'place': place.source,
+            'gyro bias': _bias_source(motion, bias_deviation),
+        },
+        findings,
     )
+
+
+def _bias_source(motion: _Motion, deviation: float | None) -> str:
+    if deviation is None:
+        return 'unknown: zero is assumed'
+    return 'standstill' if motion.bias_deviation is not None else 'course over ground'

@@ -79,7 +79,7 @@ class VehicleErrorEKF(ErrorEKF):
         leak: float = 0.0,
     ) -> None:
         super().__init__(model, sensors, settings, time)
-        self.vehicle = model.vehicle
+        self.observed, self.vehicle = model, model.vehicle
         self._antenna = np.asarray(antenna, dtype=float)
         self._leak = leak if self.orders == 3 else 0.0
         names = self.parameter_names

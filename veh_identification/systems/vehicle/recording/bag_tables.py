@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from veh_identification.errors import BagError
-from veh_identification.fusion.frames import StaticFrames
 from veh_identification.runtime.bags import BagReader, columns_of
 from veh_identification.runtime.bags.columns import Columns
+from veh_identification.runtime.transforms import read_static_frames
 from veh_identification.systems.vehicle.configuration import CORNERS
-from veh_identification.systems.vehicle.recording.mounting import add_transforms
-from veh_identification.types import Array
+from veh_identification.types import Array, Progress
 
 TOPICS = (
     'imu/data',
@@ -63,10 +61,9 @@ def _paths(topic: str) -> list[str] | None:
 
 
 class BagTables:
-    """Columns of the topics that are there; `invalid` counts messages that cannot be used."""
+    """Columns of the topics that are there; `unusable` counts messages that cannot be used."""
 
-    def __init__(self, bag: Path, progress: Callable[[int, int], None] | None) -> None:
-        self.frames, self.problems = StaticFrames(), list[str]()
+    def __init__(self, bag: Path, progress: Progress | None) -> None:
         with BagReader(bag, on_error='skip', progress=progress) as reader:
             present = {
                 t: _paths(t)
@@ -74,10 +71,9 @@ class BagTables:
                 if f'/{t}' in reader.topics and reader.topics[f'/{t}'].count
             }
             self.columns: dict[str, Columns] = columns_of(reader, present) if present else {}
-            if '/tf_static' in reader.topics:
-                for item in reader.messages(['/tf_static']):
-                    self.problems += add_transforms(self.frames, item.message)
-        self.invalid: dict[str, int] = {}
+            self.frames, self.problems = read_static_frames(reader)
+        #: By topic: how many messages cannot be used, and of how many.
+        self.unusable: dict[str, tuple[int, int]] = {}
         stamps = [
             c.stamps_ns[c.stamps_ns > 0]
             for t, c in self.columns.items()
@@ -122,6 +118,6 @@ class BagTables:
     def count_invalid(self, topic: str, used: int) -> None:
         """Remember how many messages of a topic could not be used."""
         if topic in self.columns:
-            lost = len(self.columns[topic]) - used + self.columns[topic].undecodable
-            if lost > 0:
-                self.invalid[topic] = lost
+            count = len(self.columns[topic]) + self.columns[topic].undecodable
+            if count > used:
+                self.unusable[topic] = count - used, count

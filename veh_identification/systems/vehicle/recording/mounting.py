@@ -11,7 +11,6 @@ from veh_identification.findings import Finding
 from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.systems.car.description.files import packaged
 from veh_identification.systems.vehicle.configuration import Configuration
-from veh_identification.systems.vehicle.loading import load
 from veh_identification.types import Vector
 
 BASE = 'base_link'
@@ -27,15 +26,15 @@ class GivenPoses:
     packaged: frozenset[str] = frozenset()
 
 
-ALL_GIVEN = GivenPoses(frozenset({'imu', 'gps'}))
+def given_poses(car: Configuration) -> GivenPoses:
+    """Where a configuration gives the poses of its sensors.
 
-
-def given_poses(path: Path | str | None) -> GivenPoses:
-    """Where a configuration, which loads without error, gives the poses of its sensors.
-
-    What it takes over from a packaged file belongs to another car, so it is a default.
+    What it takes over from a packaged file belongs to another car, so it is a default; what was
+    made in Python is meant as it is.
     """
-    document: Document = load(path).document
+    document: Document | None = car.document
+    if document is None:
+        return GivenPoses(frozenset({'imu', 'gps'}))
     shipped = packaged('').resolve()
     own, example = set[str](), set[str]()
     for name in ('imu', 'gps'):
@@ -57,10 +56,9 @@ class Mounting:
     sources: Mapping[str, str]  # by sensor: imu, gps
 
 
-def mounted(
-    car: Configuration, given: GivenPoses, frames: StaticFrames, frame_ids: Mapping[str, str]
-) -> Mounting:
+def mounted(car: Configuration, frames: StaticFrames, frame_ids: Mapping[str, str]) -> Mounting:
     """The car with sensor poses of /tf_static where the configuration gives none."""
+    given = given_poses(car)
     findings: list[Finding] = []
     sources: dict[str, str] = {}
     sensors = car.sensors

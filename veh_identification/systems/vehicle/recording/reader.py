@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import InputError
-from veh_identification.fusion.frames import StaticFrames
+from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import Datum, LocalFrame, is_plausible_fix
 from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
 from veh_identification.systems.vehicle.recording.bag_tables import (
@@ -21,82 +18,14 @@ from veh_identification.systems.vehicle.recording.bag_tables import (
     vector,
     wheels,
 )
-from veh_identification.systems.vehicle.recording.series import Series
+from veh_identification.systems.vehicle.recording.recording import Recording, Series, Stream
 from veh_identification.systems.vehicle.recording.wheel_speeds import wheel_series
-from veh_identification.types import Array, IntArray
+from veh_identification.types import Array, Progress
 
-
-def rack_per_wheel_angle(car: Configuration, rack_per_angle: float) -> float:
-    """Rack travel over steering wheel angle [m/rad]; 0 when the configuration gives no ratio.
-
-    `rack_per_angle` [m/rad] is the rack travel over the angle of the road wheels.
-    """
-    rack = car.sensors.rack
-    if rack.wheel_ratio != 0.0:
-        return rack.wheel_ratio
-    return rack_per_angle / rack.steering_ratio if rack.steering_ratio != 0.0 else 0.0
-
-
-def rack_from_wheel(car: Configuration, rack_per_angle: float, angle: Array) -> Array:
-    """Rack travel [m] of steering wheel angles [rad]."""
-    return np.asarray(
-        rack_per_wheel_angle(car, rack_per_angle) * (np.asarray(angle) - car.sensors.rack.offset),
-        dtype=float,
-    )
-
-
-__all__ = ['FARTHEST', 'Recording', 'Series', 'Stream', 'hold', 'rack_travel', 'read']
 #: A first fix further from the configured datum than this is a mistake, not a drive [m].
 FARTHEST = 200e3
 NOT_MEASURED = -1.0  # REP-145: first covariance entry of a quantity that is not measured
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Samples of one stream as they stand in the recording, not sorted."""
-
-    name: str
-    stamps_ns: IntArray
-    arrived_ns: IntArray
-    values: Array  # (N, width)
-
-
-@dataclass
-class Recording:
-    """All that the observer uses; `invalid` counts what could not be used, by topic.
-
-    The series are sorted by stamp; `streams` are the same samples as they arrived.
-    """
-
-    start_ns: int
-    datum: Datum | None
-    gyro: Series
-    accelerometer: Series
-    fix: Series
-    velocity: Series
-    wheel_angle: Series
-    wheel_rate: Series
-    rack: Series
-    torque: Series
-    pressure: Series
-    truth: dict[str, Array]
-    invalid: dict[str, int]
-    notes: list[str]
-    streams: list[Stream] = field(default_factory=list)
-    frames: StaticFrames = field(default_factory=StaticFrames)
-    frame_ids: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def duration(self) -> float:
-        """Time of the last sensor message [s]."""
-        return max(
-            (
-                s.time[-1]
-                for s in (self.gyro, self.fix, self.velocity, self.wheel_angle, self.wheel_rate)
-                if len(s)
-            ),
-            default=0.0,
-        )
+TRUTH = 'truth/odom'
 
 
 class _Collector:
@@ -118,14 +47,13 @@ class _Collector:
             )
         return int(good.sum())
 
-    def series(self, name: str, columns: slice = slice(None), complete: bool = False) -> Series:
+    def series(self, name: str, columns: slice = slice(None)) -> Series:
         """The stream (or some columns of it) sorted by stamp."""
         stream = self.streams.get(name)
         if stream is None:
             return Series()
         values = stream.values[:, columns]
-        finite = np.isfinite(values)
-        good = np.flatnonzero(finite.all(axis=1) if complete else finite.any(axis=1))
+        good = np.flatnonzero(np.isfinite(values).any(axis=1))
         good = good[np.argsort(stream.stamps_ns[good], kind='stable')]
         time = np.asarray((stream.stamps_ns[good] - self.bag.start_ns) * 1e-9, dtype=float)
         return Series(time, values[good])
@@ -180,9 +108,12 @@ def rack_travel(car: Configuration, rack_per_angle: float, angles: Array) -> tup
     """Rack travel (N,) of steering columns (N, 4) and which of them it comes from.
 
     The rack itself is best, then the road wheels, then the steering wheel with its ratio.
+    `rack_per_angle` [m/rad] is the rack travel over the angle of the road wheels.
     """
-    ratio = rack_per_wheel_angle(car, rack_per_angle)
-    offset = car.sensors.rack.offset
+    rack = car.sensors.rack
+    offset, ratio = rack.offset, rack.wheel_ratio  # [m/rad] 0: the configuration gives none
+    if ratio == 0.0 and rack.steering_ratio != 0.0:
+        ratio = rack_per_angle / rack.steering_ratio
     road = np.where(
         np.isnan(angles[:, 1]),
         angles[:, 2],
@@ -198,9 +129,13 @@ def rack_travel(car: Configuration, rack_per_angle: float, angles: Array) -> tup
     return np.full(len(angles), np.nan), ''
 
 
-def _joints(
-    source: _Collector, car: Configuration, rack_per_angle: float, notes: list[str]
-) -> None:
+def steering_finding(words: str) -> Finding:
+    """What the rack's travel comes from, where that is not the rack."""
+    return Finding('note', 'steering_source', f'steering comes from {words}', 'joint_states')
+
+
+def _joints(source: _Collector, car: Configuration, rack_per_angle: float) -> str:
+    """Wheels, torque and rack; returns what the rack's travel comes from."""
     bag, topic = source.bag, 'joint_states'
     used = np.zeros(len(bag.columns[topic]) if topic in bag.columns else 0, dtype=bool)
     travel, words = rack_travel(
@@ -215,11 +150,10 @@ def _joints(
         source.add(name, topic, values)
         used |= np.isfinite(values).any(axis=1)
     bag.count_invalid(topic, int(used.sum()))
-    if words not in ('', 'the rack'):
-        notes.append(f'steering comes from {words}')
+    return words
 
 
-def _pressure(source: _Collector, notes: list[str]) -> None:
+def _pressure(source: _Collector) -> list[Finding]:
     bag = source.bag
     pressure = bag.values('brake/pressure', ['fluid_pressure'])
     negative = int(np.sum(pressure < 0.0))
@@ -227,14 +161,17 @@ def _pressure(source: _Collector, notes: list[str]) -> None:
         'brake/pressure',
         source.add('pressure', 'brake/pressure', np.maximum(pressure, 0.0)) - negative,
     )
-    if negative:
-        notes.append(f'{negative} negative brake pressures are taken as zero')
+    if not negative:
+        return []
+    text = f'{negative} negative brake pressures are taken as zero'
+    return [Finding('note', 'negative_pressure', text, 'brake/pressure, field fluid_pressure')]
 
 
-def _truth(bag: BagTables, notes: list[str]) -> dict[str, Array]:
-    """Columns of the thesis' tables at the truth's stamps."""
+def _truth(bag: BagTables) -> tuple[dict[str, Array], list[Finding]]:
+    """Columns of the thesis' tables at the truth's stamps, and what is wrong with them."""
+    findings = []
     time, pose = bag.table(
-        'truth/odom',
+        TRUTH,
         vector('pose.pose.position')
         + vector('pose.pose.orientation', 'xyzw')
         + vector('twist.twist.linear')
@@ -242,13 +179,15 @@ def _truth(bag: BagTables, notes: list[str]) -> dict[str, Array]:
     )
     good = np.linalg.norm(pose[:, 3:7], axis=1) > 0.5 if time.size else np.zeros(0, dtype=bool)
     if time.size and not good.all():
-        notes.append(
-            f'{int(np.sum(~good))} messages on truth/odom have a quaternion that is no '
-            'rotation: they are left out'
+        text = (
+            f'{int(np.sum(~good))} messages on {TRUTH} have a quaternion that is no rotation: '
+            'they are left out'
         )
+        where = f'{TRUTH}, field pose.pose.orientation'
+        findings.append(Finding('warn', 'truth_without_rotation', text, where))
         time, pose = time[good], pose[good]
     if not time.size:
-        return {}
+        return {}, findings
     rotation = Rotation.from_quat(pose[:, 3:7])
     velocity = rotation.apply(pose[:, 7:10])
     forward = rotation.apply(np.tile([1.0, 0.0, 0.0], (len(pose), 1)))
@@ -267,28 +206,25 @@ def _truth(bag: BagTables, notes: list[str]) -> dict[str, Array]:
         for k, corner in enumerate(CORNERS):
             truth[f'theta_{corner}'] = np.interp(time, joint_time, joints[:, k])
             truth[f'omega_{corner}'] = np.interp(time, joint_time, joints[:, 4 + k])
-    return truth
+    return truth, findings
 
 
 def read(
-    bag: Path,
-    car: Configuration,
-    rack_per_angle: float,
-    progress: Callable[[int, int], None] | None = None,
+    bag: Path, car: Configuration, rack_per_angle: float, progress: Progress | None = None
 ) -> Recording:
     """Read a recording; what is unusable is counted and noted in words."""
     tables = BagTables(bag, progress)
     source = _Collector(tables)
-    notes: list[str] = [*tables.problems]
     fix, datum = _fixes(source, car, bag)
     _imu(source)
     velocity = tables.values('gps/vel', vector('twist.linear', 'xy'))
     velocity[np.isnan(velocity).any(axis=1)] = np.nan
     tables.count_invalid('gps/vel', source.add('gps_velocity', 'gps/vel', velocity))
-    _joints(source, car, rack_per_angle, notes)
-    _pressure(source, notes)
+    steering = _joints(source, car, rack_per_angle)
+    pressure = _pressure(source)
     angle, rate = wheel_series(car, source.series('wheel_angle'), source.series('wheel_rate'))
     rack = source.series('rack')
+    truth, about_truth = _truth(tables)
     return Recording(
         tables.start_ns,
         datum,
@@ -301,21 +237,20 @@ def read(
         Series(rack.time, rack.value[:, 0]) if len(rack) else rack,
         source.series('torque'),
         source.series('pressure'),
-        _truth(tables, notes),
-        tables.invalid,
-        notes,
-        list(source.streams.values()),
+        bag,
+        truth,
+        tables.unusable,
+        steering,
+        (
+            *(
+                Finding('warn', 'transform_ignored', text, '/tf_static')
+                for text in tables.problems
+            ),
+            *([steering_finding(steering)] if steering not in ('', 'the rack') else []),
+            *pressure,
+            *about_truth,
+        ),
+        tuple(source.streams.values()),
         tables.frames,
         tables.frame_ids,
     )
-
-
-def hold(series: Series, times: Array, default: Any = 0.0) -> Array:
-    """The last value at or before each time; `default` before the first."""
-    width = series.value.shape[1:] if len(series) else ()
-    if not len(series):
-        return np.full((times.size, *width), default)
-    index = np.searchsorted(series.time, times + 1e-9, side='right') - 1
-    values = series.value[np.maximum(index, 0)]
-    values = np.where(np.isfinite(values), values, default)
-    return np.where((index >= 0).reshape(-1, *([1] * len(width))), values, default)

@@ -9,8 +9,8 @@ import numpy as np
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.observation.streaming.arrivals import Item, StreamRecord, stream_of
 from veh_identification.systems.vehicle.configuration import Configuration
-from veh_identification.systems.vehicle.recording.reader import FARTHEST, Recording
-from veh_identification.systems.vehicle.recording.series import Series
+from veh_identification.systems.vehicle.recording.reader import FARTHEST
+from veh_identification.systems.vehicle.recording.recording import Recording, Series
 from veh_identification.systems.vehicle.recording.wheel_speeds import wheel_series
 from veh_identification.types import Array
 
@@ -118,9 +118,6 @@ def prefix_of(items: list[Item], car: Configuration, places: Places) -> Recordin
         Series(rack.time, rack.value[:, 0]) if len(rack) else rack,
         series('torque'),
         series('pressure'),
-        {},
-        {},
-        [],
     )
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, TypeVar
-
 import numpy as np
 
 from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.recording.recording import Series
 from veh_identification.types import Array
 
-S = TypeVar('S', bound=Any)  # `recording.Series`
 LONGEST = 0.1  # a gap between two angles beyond which their mean speed says too little [s]
 COUNTED = 0.1  # angles that are counted in holes need so long a base for a speed [s]
 
@@ -53,12 +50,12 @@ def variance_of_differences(car: Configuration, interval: float) -> float:
     return 2.0 * (wheels.deviation**2 + wheels.resolution**2 / 12.0) / base**2
 
 
-def wheel_series(car: Configuration, angle: S, rate: S) -> tuple[S, S]:
+def wheel_series(car: Configuration, angle: Series, rate: Series) -> tuple[Series, Series]:
     """Angles and speeds of a recording as this car's observer uses them: one of them is empty.
 
     Speeds made of angles bring the variance of the angles with them.
     """
-    nothing = replace(angle, time=np.zeros(0), value=np.zeros((0, 4)))
+    nothing = Series(np.zeros(0), np.zeros((0, 4)))
     if not rolling(car):
         return angle, (nothing if len(angle) else rate)
     if len(rate):
@@ -74,4 +71,4 @@ def wheel_series(car: Configuration, angle: S, rate: S) -> tuple[S, S]:
         return nothing, nothing
     interval = float(np.median(np.diff(angle.time)))
     variance = np.full((len(times), 4), variance_of_differences(car, interval))
-    return nothing, replace(angle, time=np.array(times), value=np.array(values), variance=variance)
+    return nothing, Series(np.array(times), np.array(values), variance)

@@ -15,7 +15,7 @@ from veh_identification.systems.vehicle.observer.estimate import (
     odometry,
     virtual_sensors,
 )
-from veh_identification.systems.vehicle.observer.online import BuggySession
+from veh_identification.systems.vehicle.observer.online import VehicleSession
 
 #: Every so many steps the slower topics are written.
 SLOW = 5
@@ -104,7 +104,7 @@ class ObservedBag:
         self._odometry = OdometryWriter('odom', 'base_link')
         self._count = 0
 
-    def step(self, session: BuggySession, stamp_ns: int) -> None:
+    def step(self, session: VehicleSession, stamp_ns: int) -> None:
         """One step of the observer."""
         write, observed = self._writer.write_message, session.observed
         found = odometry(observed, session.filter.P)

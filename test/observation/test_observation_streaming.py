@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.findings import Finding
 from veh_identification.observation.streaming import Item, OnlineObserver, OnlineOptions
 from veh_identification.systems.four_bar import model as four_bar
 from veh_identification.systems.four_bar.online import FourBarSystem
@@ -30,7 +31,7 @@ class Watched:
     """An observer and everything it made."""
 
     def __init__(self, **options: float) -> None:
-        self.notes: list[str] = []
+        self.notes: list[Finding] = []
         self.steps: dict[int, tuple[float, float]] = {}
         self.used: list[tuple[str, float]] = []
         self.observer = OnlineObserver(
@@ -145,7 +146,7 @@ def test_a_clock_that_jumps_starts_the_observer_anew(jump):
     after = [Item(i.time_ns + jump, i.key, i.payload) for i in crank(700, 200)]
     watched = Watched(**LIVE).feed(crank(200) + after)
     assert watched.observer.starts == 2
-    assert any('jumped' in event and 'starts anew' in event for event in watched.observer.events)
+    assert 'clock_jumped' in {event.code for event in watched.observer.events}
     assert watched.record().clock_jumps == 1
     assert max(watched.steps) > START + 890 * STEP + max(jump, 0) - HOUR * (jump < 0)
     assert all(math.isfinite(q) for q, _ in watched.steps.values())
@@ -166,7 +167,7 @@ def test_the_model_bridges_a_pause_of_all():
     after = [Item(i.time_ns + gap, i.key, i.payload) for i in crank(600, 200)]
     watched = Watched(**LIVE, bridge=5.0).feed(crank(200) + after)
     assert watched.observer.starts == 1
-    assert any('goes on alone' in event for event in watched.observer.events)
+    assert [event.code for event in watched.observer.events] == ['all_sensors_silent']
     ends = np.array(sorted(watched.steps))
     assert np.all(np.diff(ends) == STEP)
     short = Watched(**LIVE, bridge=1.0).feed(crank(200) + after)
@@ -184,7 +185,7 @@ def test_a_model_that_cannot_go_on_starts_anew():
     session.filter.model.predict = fail  # type: ignore[method-assign]
     watched.feed(crank(100, 100))
     assert watched.observer.starts == 2
-    assert 'cannot go on' in watched.observer.events[0]
+    assert watched.observer.events[0].code == 'model_failed'
     assert max(watched.steps) > START + 190 * STEP
 
 

@@ -1,4 +1,4 @@
-"""Short recordings of the buggy for tests, and changed copies of them."""
+"""Short recordings of the vehicle observer for tests, and changed copies of them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
-from veh_identification.simulation.vehicle import bag as buggy_bag
-from veh_identification.systems.vehicle import command
+from veh_identification.simulation.vehicle import bag as simulated
+from veh_identification.systems.driver import run
 
 SECONDS = 2.0
 Change = Callable[[str, int, Any], Any]
 
 
-def write_circle(bag: Path) -> Path:
+def write_circle(bag: Path, seconds: float = SECONDS, seed: int = 5) -> Path:
     """The start of a circle with all sensors."""
     with BagWriter(bag) as writer:
-        buggy_bag.write_circle(writer, SECONDS, 5, 1.0, lambda done, total: None)
+        simulated.write_circle(writer, seconds, seed, 1.0, lambda done, total: None)
     return bag
 
 
@@ -43,10 +43,16 @@ def changed(bag: Path, out: Path, change: Change, seconds: float = 1.0) -> Path:
     return out
 
 
-def observed(bag: Path, out: Path, **options: Any) -> dict[str, Any]:
-    command.observe(bag=bag, out=out, **options)
+def observed(bag: Path, out: Path, config: Path | None = None, **options: Any) -> dict[str, Any]:
+    """metrics.json of a run."""
+    run('observe', 'vehicle', [bag], out=out, config=config, options=options)
     result: dict[str, Any] = json.loads((out / 'metrics.json').read_text())
     return result
+
+
+def codes(metrics: dict[str, Any]) -> list[str]:
+    """Short names of what was found."""
+    return [one['code'] for one in metrics['verdict']['findings']]
 
 
 def odometry(out: Path) -> np.ndarray:

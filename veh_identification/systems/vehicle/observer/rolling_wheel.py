@@ -1,4 +1,4 @@
-"""Speed of a wheel that rolls: cars whose wheel torques are unknown."""
+"""Speed of a wheel that rolls, for cars whose wheel torques are unknown."""
 
 from __future__ import annotations
 

@@ -1,0 +1,173 @@
+"""Bad input of `veh-id observe vehicle`: counted, said in a sentence, survived."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from vehicle_cases import SECONDS, changed, codes, observed, odometry, write_circle
+
+from veh_identification.errors import InputError, ParameterError, VehIdError
+from veh_identification.runtime.bags import BagReader, BagWriter
+from veh_identification.runtime.messages import header, new, stamp_ns, time_from_ns
+from veh_identification.simulation.vehicle import bag as simulated
+from veh_identification.systems.driver import run
+
+
+@pytest.fixture(scope='module')
+def circle(tmp_path_factory) -> Path:
+    return write_circle(tmp_path_factory.mktemp('vehicle') / 'circle')
+
+
+def test_transforms_that_are_none_are_ignored(circle, tmp_path):
+    def zero(topic: str, time_ns: int, message: Any) -> Any:
+        if topic == '/tf_static':
+            for item in message.transforms:
+                q = item.transform.rotation
+                q.x = q.y = q.z = q.w = 0.0
+        if topic == '/truth/odom':
+            q = message.pose.pose.orientation
+            q.x = q.y = q.z = q.w = 0.0
+        if topic == '/imu/data':
+            message.orientation.w = 0.0  # no orientation: rates and forces are good all the same
+        return message
+
+    metrics = observed(changed(circle, tmp_path / 'bag', zero, 0.3), tmp_path / 'out')
+    assert {'transform_ignored', 'truth_without_rotation'} <= set(codes(metrics))
+    assert any('quaternion' in note and 'ignored' in note for note in metrics['notes'])
+    assert metrics['sensors']['gyroscope']['used'] == 150
+    assert 'coordinates' not in metrics
+
+
+def test_messages_without_covariance_use_the_configured_noise(circle, tmp_path):
+    def forget(topic: str, time_ns: int, message: Any) -> Any:
+        if topic == '/gps/fix':
+            message.position_covariance_type = 0
+            message.position_covariance = np.zeros(9)
+        if topic == '/imu/data':
+            message.angular_velocity_covariance = np.zeros(9)
+            message.linear_acceleration_covariance = np.zeros(9)
+        return message
+
+    bag = changed(circle, tmp_path / 'bag', forget)
+    metrics = observed(bag, tmp_path / 'out')
+    assert metrics['sensors']['gps']['used'] == 50
+    assert 0.6 < metrics['consistency']['nis']['gps']['nis'] < 1.5
+    config = tmp_path / 'car.yaml'
+    config.write_text('base: buggy.yaml\nsensors: {gps: {deviation: 0.0}}\n')
+    with pytest.raises(ParameterError, match=r"'gps'.*standard deviation must be positive"):
+        run('observe', 'vehicle', [bag], out=tmp_path / 'none', config=config)
+    assert not (tmp_path / 'none').exists()
+
+
+@pytest.mark.parametrize(
+    ('config', 'words'),
+    [
+        ('geometry: {wheel_radius: 0.0}', 'geometry.wheel_radius: expected a positive length'),
+        ('geometry: {wheelbase: -2.0}', 'geometry.wheelbase: expected a positive length'),
+        ('chassis: {centre: [5.0, 0.0, 0.2]}', 'wheel .* carries no load'),
+        ('sensors: {gps: {position: [0.5, 0.0]}}', 'position: expected 3 lengths'),
+        ('datum: [10.0, 100.0, 0.0]', 'km from the datum'),
+    ],
+)
+def test_impossible_cars_are_refused_in_a_sentence(circle, tmp_path, config, words):
+    file = tmp_path / 'car.yaml'
+    file.write_text(f'base: buggy.yaml\n{config}\n')
+    bag = changed(circle, tmp_path / 'bag', lambda t, s, m: m, 0.1)
+    with pytest.raises(VehIdError, match=words) as caught:
+        run('observe', 'vehicle', [bag], out=tmp_path / 'out', config=file)
+    assert '\n' not in str(caught.value)
+    assert not (tmp_path / 'out').exists()
+
+
+def test_fixes_far_away_are_counted_and_the_observer_goes_on(circle, tmp_path):
+    """One fix on another continent after the start; the first ones decide about the datum."""
+    count = {'n': 0}
+
+    def move(topic: str, time_ns: int, message: Any) -> Any:
+        if topic == '/gps/fix':
+            count['n'] += 1
+            if count['n'] % 7 == 0:
+                message.latitude += 20.0
+        return message
+
+    metrics = observed(changed(circle, tmp_path / 'bag', move), tmp_path / 'out')
+    stream = metrics['streams']['gps']
+    assert stream['invalid'] == count['n'] // 7
+    assert stream['reasons'] == {'more than 200 km from the datum': count['n'] // 7}
+    assert metrics['coordinates']['x']['max_obs'] < 0.05
+
+
+def test_a_clock_that_jumps_an_hour_starts_anew(circle, tmp_path):
+    def jump(topic: str, time_ns: int, message: Any) -> Any:
+        if topic == '/tf_static' or not hasattr(message, 'header'):
+            return message
+        stamp = stamp_ns(message)
+        if stamp - simulated.EPOCH_NS > 0.5e9:
+            message.header.stamp = time_from_ns(stamp + 3600 * 10**9)
+        return message
+
+    metrics = observed(changed(circle, tmp_path / 'bag', jump, SECONDS), tmp_path / 'out')
+    assert 'clock_jumped' in codes(metrics) or metrics['streams']['imu']['clock_jumps'] == 1
+    assert np.isfinite(odometry(tmp_path / 'out')).all()
+
+
+def test_zero_stamps_and_unmeasured_imu_are_counted(circle, tmp_path):
+    count = {'n': 0}
+
+    def spoil(topic: str, time_ns: int, message: Any) -> Any:
+        if topic == '/imu/data':
+            count['n'] += 1
+            if count['n'] % 5 == 0:
+                message.header = header(0)
+            elif count['n'] % 5 == 1:
+                unknown = np.array([-1.0, *([0.0] * 8)])
+                message.angular_velocity_covariance = unknown
+                message.linear_acceleration_covariance = unknown
+        return message
+
+    metrics = observed(changed(circle, tmp_path / 'bag', spoil, 0.5), tmp_path / 'out')
+    assert metrics['unusable_messages']['imu/data'] == 100
+    assert metrics['sensors']['gyroscope']['used'] == 150
+
+
+def test_wheels_in_two_messages_of_one_stamp_are_no_duplicates(circle, tmp_path):
+    """Front and rear wheels may come from two controllers."""
+    bag = changed(circle, tmp_path / 'bag', lambda t, s, m: m, 0.3)
+    with BagReader(bag) as reader, BagWriter(tmp_path / 'split') as writer:
+        for item in reader.messages():
+            if item.topic != '/joint_states':
+                writer.write_message(item.topic, item.message, item.time_ns)
+                continue
+            m = item.message
+            for part in (slice(0, 2), slice(2, 5)):
+                writer.write_message(
+                    '/joint_states',
+                    new(
+                        'sensor_msgs/msg/JointState',
+                        header=header(stamp_ns(m)),
+                        name=list(m.name)[part],
+                        position=m.position[part],
+                        effort=m.effort[part],
+                    ),
+                    item.time_ns,
+                )
+    one = observed(bag, tmp_path / 'o1')
+    two = observed(tmp_path / 'split', tmp_path / 'o2')
+    assert two['streams']['wheel_angle']['duplicate'] == 0
+    assert one['sensors'] == two['sensors']
+    np.testing.assert_array_equal(odometry(tmp_path / 'o1'), odometry(tmp_path / 'o2'))
+
+
+def test_no_usable_message_is_an_input_error(tmp_path):
+    with BagWriter(tmp_path / 'bag') as writer:
+        for k in range(10):
+            writer.write_message(
+                'imu/data',
+                new('sensor_msgs/msg/Imu', header=header(0), angular_velocity=(0.0, 0.0, 0.0)),
+                k + 1,
+            )
+    with pytest.raises(InputError, match='stamp'):
+        run('observe', 'vehicle', [tmp_path / 'bag'], out=tmp_path / 'out')

@@ -1,0 +1,127 @@
+"""Sensor models that only the car has: wheels that roll, standstill; and what its filter adds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from veh_identification.errors import ParameterError
+from veh_identification.observation import is_pseudo
+from veh_identification.observation.sensors import read
+from veh_identification.runtime.share import share_directory
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.model.stepper import FORWARD
+from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
+from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
+from veh_identification.systems.vehicle.observer.pseudo_sensors import (
+    PSEUDO_SENSORS,
+    RearSlip,
+    RoadContact,
+    Standstill,
+)
+from veh_identification.systems.vehicle.observer.rolling_wheel import RollingWheel
+from veh_identification.systems.vehicle.observer.vehicle_filter import fade_side_forces
+
+
+@pytest.fixture(scope='module')
+def steered() -> ObservedVehicle:
+    """The road car in a bend, so that front wheels look aside."""
+    vehicle = Vehicle(load(share_directory() / 'config' / 'road_car.yaml'))
+    vehicle.place(np.array([1.0, 2.0, 0.33]), 2.5, 6.0)
+    for k in range(250):
+        vehicle.step(0.005, Inputs(rack=min(0.02, 0.0002 * k)))
+    return ObservedVehicle(vehicle)
+
+
+def wheel(steered: ObservedVehicle, corner: int, name: str) -> RollingWheel:
+    car = steered.vehicle.car
+    return RollingWheel(
+        f'wheel_{name}',
+        car.geometry.centre(name),
+        int(steered.vehicle.spokes[corner, FORWARD]),
+        0.33,
+        0.2,
+        (0.004, 3.0),
+        radius_deviation=0.005,
+    )
+
+
+def slope(sensor, steered, column, rate, parameters, step=1e-6):
+    """Change of a prediction with one observed coordinate or its rate, by differences."""
+    values = []
+    for sign in (1.0, -1.0):
+        before = steered.snapshot()
+        delta = np.zeros((2, steered.size))
+        delta[1 if rate else 0, column] = sign * step
+        steered.correct(delta[0], delta[1])
+        values.append(read(sensor, steered, parameters).value.copy())
+        steered.restore(before)
+    return (values[0] - values[1]) / (2 * step)
+
+
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda s: (wheel(s, 0, 'fl'), np.array([0.331, 0.002])),
+        lambda s: (wheel(s, 3, 'rr'), np.array([0.331, 0.002])),
+        lambda s: (Standstill(), np.zeros(0)),
+    ],
+)
+def test_jacobians_are_derivatives(steered, make):
+    sensor, parameters = make(steered)
+    reading = read(sensor, steered, parameters)
+    for column in (0, 1, 3):
+        assert reading.z[:, column] == pytest.approx(
+            slope(sensor, steered, column, False, parameters), abs=1e-5
+        ), column
+        assert reading.zd[:, column] == pytest.approx(
+            slope(sensor, steered, column, True, parameters), abs=1e-5
+        ), column
+    for k in range(parameters.size):
+        step = 1e-6 * np.eye(parameters.size)[k]
+        change = (
+            read(sensor, steered, parameters + step).value
+            - read(sensor, steered, parameters - step).value
+        ) / 2e-6
+        assert reading.parameters[:, k] == pytest.approx(change, rel=1e-6)
+
+
+def test_a_rolling_wheel_predicts_the_speed_of_the_models_wheel(steered):
+    vehicle = steered.vehicle
+    for corner, name in enumerate(('fl', 'fr', 'rl', 'rr')):
+        value = read(wheel(steered, corner, name), steered, np.array([0.33, 0.0])).value[0]
+        # in the bend tyres are pressed by some millimetres more or less
+        assert value == pytest.approx(vehicle.model.qd[vehicle.spins[corner]], rel=0.02)
+    with pytest.raises(ParameterError, match='radius'):
+        RollingWheel('w', (0, 0, 0), 0, 0.0, 0.2, (0.004, 3.0), radius_deviation=0.005)
+
+
+def test_standstill_speaks_only_when_the_wheels_stand():
+    vehicle = Vehicle(load(share_directory() / 'config' / 'road_car.yaml'))
+    observed = ObservedVehicle(vehicle)
+    for speed, sideways, said in ((0.0, 0.0, True), (0.0, 0.5, True), (1.0, 0.0, False)):
+        vehicle.place(np.array([0.0, 0.0, 0.33]), 0.0, speed, np.array([speed, sideways]))
+        observed.restore(observed.snapshot())
+        assert read(Standstill(), observed).available.all() == said
+        slip = RearSlip(0.1, 9.8, 13.0, 1.0, minimum_speed=0.0)
+        assert read(slip, observed).available.all()
+
+
+def test_fading_is_a_transformation_of_the_covariance():
+    rng = np.random.default_rng(1)
+    half = rng.standard_normal((9, 9))
+    P = half @ half.T
+    side, lost = np.array([np.cos(0.7), np.sin(0.7)]), 0.3
+    A = np.eye(9)
+    A[4:6, 4:6] -= lost * np.outer(side, side)
+    A[7, 7] = 1.0 - lost
+    wanted = A @ P @ A.T
+    fade_side_forces(P, 4, side, lost)
+    assert pytest.approx(wanted) == P
+
+
+def test_every_constraint_says_that_it_is_one(steered):
+    constraints = [Standstill(), RearSlip(0.1, 9.8, 13.0, 1.0), RoadContact(0.02, 0.05, 0.02)]
+    assert all(is_pseudo(one) for one in constraints)
+    assert {one.name for one in constraints} == PSEUDO_SENSORS
+    assert not is_pseudo(wheel(steered, 0, 'fl'))

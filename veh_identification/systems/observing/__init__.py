@@ -1,0 +1,1 @@
+"""What all observers share: options, the offline run, figures and lines about it."""

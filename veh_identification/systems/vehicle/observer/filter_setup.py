@@ -1,0 +1,103 @@
+"""The errorEKF of a car: its noise settings, and the filter at its start."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.observation import AdaptiveSettings, ErrorEKFSettings
+from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.model.vehicle import Vehicle
+from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
+from veh_identification.systems.vehicle.observer.sensor_models import make_sensors
+from veh_identification.systems.vehicle.observer.start import Start
+from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
+from veh_identification.systems.vehicle.recording.recording import Recording
+from veh_identification.systems.vehicle.recording.wheel_speeds import rolling
+from veh_identification.types import Array
+
+# Without torque or brake pressure the unknown force is as large as any the driver can ask for.
+UNKNOWN_FORCE = 100.0
+UNKNOWN_WHEEL = (300.0, 20.0)  # walk [rad^2/s^5] and start [rad/s^2] of a wheel's acceleration
+# Rolling cars: densities of white acceleration and of its walk for position and yaw, and the
+# deviations of acceleration and yaw acceleration at the start.
+ROLLING_WHITE = (0.02, 3e-3)
+ROLLING_WALK = (5.0, 0.05)
+ROLLING_START = (1.0, 0.1)
+ROLLING_RATES = (0.2, 0.05)  # deviations of speed and yaw rate there
+SIDE_LEAK = 50.0  # [1/s] see `VehicleErrorEKF`
+
+
+def _spread(values: tuple[float, float, float, float, float]) -> Array:
+    """From (position, height, yaw, tilt, wheel) to the ten observed coordinates."""
+    position, height, yaw, tilt, wheel = values
+    return np.array([position, position, height, yaw, tilt, tilt] + [wheel] * 4)
+
+
+def settings_of(
+    car: Configuration,
+    inputs: set[str],
+    start: Start,
+    adaptive: AdaptiveSettings | None = None,
+) -> ErrorEKFSettings:
+    """Noise settings; inputs that are not known make the force walk faster."""
+    o = car.observer
+    deviation, force = _spread(o.position_deviation), _spread(o.force_noise)
+    deviation[:2], deviation[3] = start.position_deviation, start.yaw_deviation
+    acceleration, white = _spread(o.acceleration_deviation), _spread(o.acceleration_noise)
+    rates = _spread(o.velocity_deviation)
+    if not {'torque', 'pressure'} <= inputs:
+        force[:2] *= UNKNOWN_FORCE
+        acceleration[:2] *= 5.0
+        # torque that drives or brakes a wheel shows as an acceleration of the wheel itself
+        force[6:], acceleration[6:] = UNKNOWN_WHEEL
+    if 'rack' not in inputs:
+        force[3] *= UNKNOWN_FORCE
+        acceleration[3] *= 10.0
+    if rolling(car):
+        white[:2], white[YAW] = ROLLING_WHITE
+        force[:2], force[YAW] = ROLLING_WALK
+        acceleration[:2], acceleration[YAW] = ROLLING_START
+        rates[:2], rates[YAW] = ROLLING_RATES
+        # nothing measures the wheels' own coordinates: they follow the model
+        white[6:], force[6:], acceleration[6:] = 0.0, 0.0, 0.0
+    return ErrorEKFSettings(
+        position_deviation=deviation,
+        velocity_deviation=rates,
+        acceleration_noise=white,
+        force_estimation=o.force_estimation,
+        acceleration_deviation=acceleration,
+        force_noise=force,
+        gate_probability=o.gate_probability,
+        adaptive=adaptive,
+    )
+
+
+def place(vehicle: Vehicle, start: Start) -> None:
+    """Put a vehicle at the start."""
+    forward = float(start.velocity @ [np.cos(start.yaw), np.sin(start.yaw)])
+    vehicle.place(start.position, start.yaw, forward, start.velocity, start.yaw_rate, start.rack)
+
+
+def make_filter(
+    car: Configuration,
+    recording: Recording,
+    start: Start,
+    adaptive: AdaptiveSettings | None = None,
+) -> VehicleErrorEKF:
+    """errorEKF-FE (or errorEKF) over the car, at its start."""
+    vehicle = Vehicle(car)
+    observed = ObservedVehicle(vehicle)
+    place(vehicle, start)
+    filter_ = VehicleErrorEKF(
+        observed,
+        make_sensors(car, vehicle, recording),
+        settings_of(car, recording.inputs, start, adaptive),
+        car.sensors.gps.position,
+        leak=SIDE_LEAK if rolling(car) else 0.0,
+    )
+    unknown = car.sensors.imu.gyroscope_bias
+    if unknown > 0.0:
+        deviations = (unknown, unknown, start.gyro_bias_deviation or unknown)
+        for axis, deviation, value in zip('xyz', deviations, start.gyro_bias, strict=True):
+            filter_.set_parameter(f'gyroscope.bias_{axis}', float(value), deviation)
+    return filter_

@@ -1,0 +1,139 @@
+"""Constraints of the model that enter like measurements: what tyres and road say of a car.
+
+Their measured value is always zero. They speak at a rate of their own and not through a topic, so
+they have no outages, no noise and nothing to be whitened.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.observation import Model, Parameter, Reading
+from veh_identification.types import Array
+
+#: How often they speak [Hz].
+RATE = 50.0
+HEIGHT, PITCH, ROLL = 2, 4, 5  # places in the error state
+LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
+SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
+
+
+class RoadContact:
+    """Height, its rate, and the two tilts stay within deviations of the model's.
+
+    The car stands on the road, so the model is near the truth. The integrator transition of the
+    error filter does not know the springs, so without this the variance of height and tilt would
+    grow without bound between fixes, and every noisy fix would lift the car against its springs.
+    The update leaves the state alone (the model is its own measurement) and takes out the variance
+    that tyres and springs take out.
+    """
+
+    name = 'road'
+    pseudo = passive = True
+    wrap = False
+    size = 4
+    order = 0
+    delay = 0.0
+    parameters: tuple[Parameter, ...] = ()
+
+    def __init__(self, height: float, rate: float, tilt: float) -> None:
+        self._variance = np.array([height, rate, tilt, tilt]) ** 2
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading; measured and predicted are both zero."""
+        reading.value[:] = 0.0
+        reading.z[:] = 0.0
+        reading.zd[:] = 0.0
+        reading.z[0, HEIGHT] = reading.zd[1, HEIGHT] = 1.0
+        reading.z[2, PITCH] = reading.z[3, ROLL] = 1.0
+        reading.variance[:] = self._variance
+
+
+def slip_angle(
+    lateral_acceleration: float, gravity: float, cornering: float, friction: float
+) -> float:
+    """Slip angle of an axle that supports a lateral acceleration (tanh tyre of `model.forces`)."""
+    use = lateral_acceleration / (gravity * friction)
+    use = min(max(use, -LARGEST_USE), LARGEST_USE)
+    return friction / cornering * float(np.arctanh(use))
+
+
+class RearSlip:
+    """Lateral speed of the rear axle beyond what cornering explains: sideslip-aware heading.
+
+    The thesis gives the course over ground to the filter as if it were yaw, which leaves an
+    offset. Here the lateral speed of base_link (middle of the rear axle) is compared with what the
+    tyres need for the present cornering, so heading follows from the velocity without that offset.
+
+    Estimated forces can cancel the tyre forces that keep a slow car from sliding sideways, so
+    cars that estimate them want this at every speed (`minimum_speed` 0).
+    """
+
+    name = 'rear_slip'
+    pseudo = True
+    wrap = False
+    size = 1
+    order = 1
+    delay = 0.0
+    parameters: tuple[Parameter, ...] = ()
+
+    def __init__(
+        self,
+        deviation: float,
+        gravity: float,
+        cornering: float,
+        friction: float,
+        minimum_speed: float = 1.0,
+    ) -> None:
+        self.deviation, self.gravity = deviation, gravity
+        self.cornering, self.friction, self.minimum_speed = cornering, friction, minimum_speed
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        view = model.body('chassis', 1)
+        f, D = view.values, view.derivatives
+        velocity, side = f[1, 0:3], f[0, 6:9]
+        forward = float(f[0, 3:6] @ velocity)
+        yaw_rate = float(side @ f[1, 3:6])
+        expected = -forward * slip_angle(
+            yaw_rate * forward, self.gravity, self.cornering, self.friction
+        )
+        reading.value[0] = float(side @ velocity) - expected
+        reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
+        reading.zd[0] = side @ D[0, 0:3]
+        reading.variance[0] = self.deviation**2 + (0.3 * expected) ** 2
+        reading.available[0] = abs(forward) >= self.minimum_speed
+
+
+class Standstill:
+    """Yaw rate and sideways speed of a car whose wheels stand."""
+
+    name = 'standstill'
+    pseudo = True
+    wrap = False
+    size = 2
+    order = 1
+    delay = 0.0
+    parameters: tuple[Parameter, ...] = ()
+
+    def __init__(self, rate: float = 0.002, speed: float = 0.01) -> None:
+        self._variance = np.array([rate, speed]) ** 2
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        view = model.body('chassis', 1)
+        f, D = view.values, view.derivatives
+        side, velocity = f[0, 6:9], f[1, 0:3]
+        reading.value[0] = float(side @ f[1, 3:6])
+        reading.z[0] = side @ D[1, 3:6] + f[1, 3:6] @ D[0, 6:9]
+        reading.zd[0] = side @ D[0, 3:6]
+        reading.value[1] = float(side @ velocity)
+        reading.z[1] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
+        reading.zd[1] = side @ D[0, 0:3]
+        reading.variance[:] = self._variance
+        # along the car only, which the wheels measure: an error sideways must not switch it off
+        reading.available[:] = abs(float(f[0, 3:6] @ velocity)) < SLOWEST
+
+
+#: Their names, for whoever judges sensors: reports, metrics and diagnostics.
+PSEUDO_SENSORS = frozenset(one.name for one in (RoadContact, RearSlip, Standstill))

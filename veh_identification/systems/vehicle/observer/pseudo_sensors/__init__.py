@@ -1,1 +1,0 @@
-"""Constraints of the model that enter like measurements."""

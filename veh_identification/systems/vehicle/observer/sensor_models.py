@@ -1,0 +1,151 @@
+"""Models of a car's sensors as its configuration describes them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.observation import Sensor
+from veh_identification.observation.sensors import (
+    Accelerometer,
+    CoordinateRateSensor,
+    CoordinateSensor,
+    GpsPosition,
+    GpsVelocity,
+    Gyroscope,
+)
+from veh_identification.orientations import matrix_of_rpy
+from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
+from veh_identification.systems.vehicle.model.stepper import FORWARD
+from veh_identification.systems.vehicle.model.vehicle import Vehicle
+from veh_identification.systems.vehicle.observer.pseudo_sensors import (
+    RearSlip,
+    RoadContact,
+    Standstill,
+)
+from veh_identification.systems.vehicle.observer.rolling_wheel import RollingWheel
+from veh_identification.systems.vehicle.recording.recording import Recording
+from veh_identification.systems.vehicle.recording.wheel_speeds import rolling
+
+SLIP_TIME = 3.0  # how long a driver holds pedals [s]
+
+
+def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
+    """Models of the sensors that the recording holds, and the constraints of the model."""
+    return [
+        *_inertial(car),
+        *_satellites(car),
+        RearSlip(
+            car.observer.slip_deviation,
+            car.gravity,
+            car.tyre.cornering,
+            car.tyre.friction,
+            minimum_speed=0.0 if rolling(car) else 1.0,
+        ),
+        RoadContact(*car.observer.road_deviation),
+        *_wheels(car, vehicle, recording),
+    ]
+
+
+def _inertial(car: Configuration) -> list[Sensor]:
+    imu, road = car.sensors.imu, car.road
+    mounting = matrix_of_rpy(imu.rpy)
+    # what an unknown road does to the body is noise to a model on a plane
+    tilt, shake = (road.tilt_rate, road.shake) if road.unknown else (0.0, 0.0)
+    slope = car.gravity**2 * road.slope_walk if road.unknown else 0.0
+    rates = np.hypot(imu.gyroscope, [tilt, tilt, 0.0])
+    forces = np.hypot(imu.accelerometer, np.array([0.5, 5.0, 5.0]) * shake)
+    return [
+        Gyroscope(
+            'gyroscope',
+            'chassis',
+            rates.tolist(),
+            mounting=mounting,
+            delay=imu.delay,
+            bias_deviation=imu.gyroscope_bias,
+            bias_walk=1e-8,
+            in_body_axes=True,
+        ),
+        Accelerometer(
+            'accelerometer',
+            'chassis',
+            imu.position,
+            forces.tolist(),
+            (0.0, 0.0, -car.gravity),
+            mounting=mounting,
+            delay=imu.delay,
+            orientation_only=not car.observer.force_estimation,
+            bias_deviation=imu.accelerometer_bias,
+            bias_walk=1e-6 + slope,
+            in_body_axes=True,
+        ),
+    ]
+
+
+def _satellites(car: Configuration) -> list[Sensor]:
+    gps = car.sensors.gps
+    return [
+        GpsPosition(
+            'gps',
+            'chassis',
+            gps.position,
+            gps.deviation,
+            delay=gps.delay,
+            drift=(gps.drift, gps.drift_time),
+            climb=car.road.climb if car.road.unknown else 0.0,
+        ),
+        GpsVelocity(
+            'gps_velocity',
+            'chassis',
+            gps.position,
+            gps.velocity,
+            delay=gps.velocity_delay,
+            delay_deviation=gps.velocity_delay_deviation,
+        ),
+    ]
+
+
+def _wheels(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
+    """Wheels that roll, counted angles, or speeds, whichever car and recording have."""
+    wheels, rates = car.sensors.wheels, recording.wheel_rate
+    spins = dict(zip(CORNERS, vehicle.spins.tolist(), strict=True))
+    if rolling(car) and len(rates):
+        return [Standstill(), *_rolling(car, vehicle, recording)]
+    if len(recording.wheel_angle):
+        return [
+            CoordinateSensor(
+                f'wheel_{corner}',
+                spin,
+                wheels.deviation,
+                resolution=wheels.resolution,
+                counting=wheels.resolution > 0.0,
+                delay=wheels.delay,
+            )
+            for corner, spin in spins.items()
+        ]
+    if len(rates):
+        return [
+            CoordinateRateSensor(f'wheel_{corner}', spin, wheels.speed, delay=wheels.delay)
+            for corner, spin in spins.items()
+        ]
+    return []
+
+
+def _rolling(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
+    wheels, rates = car.sensors.wheels, recording.wheel_rate
+    speed = wheels.speed
+    if rates.variance is not None:
+        speed = float(np.hypot(speed, np.sqrt(rates.variance[0, 0])))
+    return [
+        RollingWheel(
+            f'wheel_{corner}',
+            car.geometry.centre(corner),
+            int(vehicle.spokes[i, FORWARD]),
+            car.geometry.wheel_radius,
+            speed,
+            (wheels.slip_of(corner), SLIP_TIME),
+            delay=wheels.delay,
+            radius_deviation=wheels.radius_deviation,
+            radius_walk=1e-10,
+        )
+        for i, corner in enumerate(CORNERS)
+    ]
