@@ -147,11 +147,10 @@ def test_schema_has_descriptions_units_and_bounds() -> None:
         'pattern': r'^\s*[-+]?(\d|\.\d)',
         'type': ['number', 'string'],
     }
-    geometry = schema['properties']['geometry']['properties']
+    geometry = schema['$defs']['Geometry']['properties']
     assert geometry['half_track']['description'] == 'y of the left wheel centres [m]'
     assert geometry['road']['enum'] == ['flat', 'waves']
-    sensor = schema['properties']['sensors']['additionalProperties']
-    position = sensor['properties']['position']
+    position = schema['$defs']['Sensor']['properties']['position']
     assert position['description'] == 'in base_link [m]'
     assert position['anyOf'][0]['minItems'] == 3
     assert json.loads(schema_text(Car, 'A car')) == schema

@@ -37,7 +37,8 @@ def misfits(value: Any, schema: Any, root: Any, path: str = '') -> list[str]:
         target = root
         for part in schema['$ref'].removeprefix('#/').split('/'):
             target = target[part]
-        return misfits(value, target, root, path)
+        beside = {key: one for key, one in schema.items() if key != '$ref'}
+        return misfits(value, target, root, path) + misfits(value, beside, root, path)
     found: list[str] = []
     kinds = schema.get('type', list(TYPES))
     fits = [
@@ -105,6 +106,13 @@ def test_schemas_refuse_what_the_models_refuse() -> None:
         {'observer': {'force_estimation': 'yes'}},
     ):
         assert misfits(wrong, content, content), wrong
+
+
+def test_an_excitation_may_be_the_name_of_a_file() -> None:
+    content = json.loads(next(one.text() for one in SCHEMAS if one.name == 'parallel'))
+    data = read(CONFIG / 'hexapod_palida.yaml').data
+    assert misfits({**data, 'excitation': 'my.yaml'}, content, content) == []
+    assert misfits({**data, 'excitation': 3}, content, content) != []
 
 
 def test_schemas_take_every_form() -> None:

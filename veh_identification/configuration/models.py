@@ -27,7 +27,7 @@ from veh_identification.configuration.reading import read_all
 from veh_identification.errors import VehIdError, one_line
 
 if TYPE_CHECKING:  # pydantic is imported when a file is read, not with every data class
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+    from pydantic import GetCoreSchemaHandler, TypeAdapter
     from pydantic_core import CoreSchema, ErrorDetails
 
 T = TypeVar('T')
@@ -36,15 +36,15 @@ T = TypeVar('T')
 def entry(
     default: Any = dataclasses.MISSING,
     description: str = '',
-    schema: Mapping[str, Any] | None = None,
+    also: Mapping[str, Any] | None = None,
 ) -> Any:
     """A field of a model; a class as default makes a fresh part, a list or mapping is copied.
 
-    `schema` changes what the JSON schema says, where a file may hold a shorter form.
+    `also` is the JSON schema of another form that a file may hold.
     """
     metadata: dict[str, Any] = {'description': description}
-    if schema is not None:
-        metadata['json_schema_extra'] = dict(schema)
+    if also is not None:
+        metadata['also'] = dict(also)
     if isinstance(default, type):
         return dataclasses.field(default_factory=default, metadata=metadata)
     if isinstance(default, (list, dict)):
@@ -56,8 +56,9 @@ def entry(
 
 def internal(default: Any) -> Any:
     """A field of a model that is no entry: the program sets it, a file must not."""
-    metadata = {'internal': True, 'json_schema_extra': {'x-internal': True}}
-    return dataclasses.field(default=default, metadata=metadata, repr=False, compare=False)
+    return dataclasses.field(
+        default=default, metadata={'internal': True}, repr=False, compare=False
+    )
 
 
 class Model:
@@ -71,6 +72,8 @@ class Model:
     other_entries: ClassVar[Mapping[str, Any]] = {}
     #: Entries that a loader makes others of before the model sees them; in JSON schemas only.
     older_entries: ClassVar[Mapping[str, Any]] = {}
+    #: What the JSON schema says of the whole, where a file may hold a shorter form of it.
+    schema_changes: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     def prepared(cls, data: Any) -> Any:
@@ -103,16 +106,6 @@ class Model:
                 raise PydanticCustomError('refused', '{text}', {'text': one_line(error)}) from None
 
         return core_schema.with_info_wrap_validator_function(check, handler(source))
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """The fields and the other entries."""
-        described = handler(schema)
-        properties = handler.resolve_ref_schema(described)['properties']
-        properties |= {**cls.other_entries, **cls.older_entries}
-        return described
 
 
 def load(model: type[T], path: Path | str, find_base: Callable[[str], Path] | None = None) -> T:

@@ -20,7 +20,7 @@ from veh_identification.configuration.units import parse_unit
 from veh_identification.types import Array
 
 if TYPE_CHECKING:  # pydantic is imported when a file is read, not with every data class
-    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
 _NUMBER = re.compile(r'\s*([-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*', re.DOTALL)
@@ -63,12 +63,6 @@ class Checked:
         from pydantic_core import core_schema
 
         return core_schema.no_info_plain_validator_function(self.read)
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """How pydantic describes a field of this type."""
-        return self.json_schema()
 
 
 @dataclass(frozen=True)
@@ -302,12 +296,6 @@ class Entries(Checked):
         return core_schema.no_info_after_validator_function(
             _given, handler.generate_schema(self.model)
         )
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """That of the model."""
-        return handler(schema)
 
 
 def _given(entries: Any) -> dict[str, Any]:

@@ -46,10 +46,7 @@ class Pose:
 class Sensor(Model):
     """A 6-axis sensor: its link, and the links beyond it if not simply the link's subtree."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {
-        'extra': 'forbid',
-        'json_schema_extra': {'type': ['object', 'string']},
-    }
+    schema_changes: ClassVar[Mapping[str, Any]] = {'type': ['object', 'string']}
     frame: Text = entry('', 'link whose frame it measures in; empty: the frame_id')
     beyond: tuple[Text, ...] = entry((), 'links beyond it; empty: all that hang on that link')
 

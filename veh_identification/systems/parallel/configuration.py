@@ -163,7 +163,7 @@ class Description(Model):
     excitation: FourierTrajectory | None = entry(
         None,
         'the periodic motion, or the name of a file that `veh-id design parallel` wrote',
-        {'type': ['object', 'string']},
+        {'type': 'string'},
     )
     identify: Mapping[Text, Any] = entry({}, 'options of `veh-id identify parallel`')
 
