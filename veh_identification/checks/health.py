@@ -21,10 +21,11 @@ MISSING_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Rest:
-    """A time without any change of value."""
+    """The longest time without any change of value, and how long others last."""
 
     begin: float
     end: float
+    usual: float  # seconds, median of the other rests
 
     @property
     def seconds(self) -> float:
@@ -32,17 +33,23 @@ class Rest:
         return self.end - self.begin
 
 
-def rests(time: Array, value: Array) -> list[Rest]:
-    """All times in which the value does not change at all, the longest first."""
+def longest_rest(time: Array, value: Array) -> Rest | None:
+    """Where the value does not change at all for the longest time."""
     good = np.isfinite(value)
     t, v = time[good], value[good]
     if len(t) < 3:
-        return []
+        return None
     moved = np.flatnonzero(np.diff(v) != 0.0)
     edges = np.concatenate([[0], moved + 1, [len(v)]])
     begin, end = t[edges[:-1]], t[edges[1:] - 1]
-    order = np.argsort(begin - end, kind='stable')
-    return [Rest(float(begin[k]), float(end[k])) for k in order if end[k] > begin[k]]
+    lasted = end - begin
+    k = int(np.argmax(lasted))
+    if not lasted[k] > 0.0:
+        return None
+    others = np.delete(lasted, k)
+    others = others[others > 0.0]
+    usual = float(np.median(others)) if len(others) > 1 else 0.0
+    return Rest(float(begin[k]), float(end[k]), usual)
 
 
 def check_stuck(
@@ -53,20 +60,16 @@ def check_stuck(
     `moving` marks the samples at which the machine is known to move; without it a channel that
     never changes says nothing.
     """
-    found = rests(time, value)
-    if not found:
+    longest = longest_rest(time, value)
+    if longest is None or longest.seconds < max(STUCK_SECONDS, STUCK_TIMES * longest.usual):
         return []
-    longest = found[0]
-    span = float(time[-1] - time[0])
-    inside = (time >= longest.begin) & (time <= longest.end)
-    share = 1.0 if moving is None else float(np.mean(moving[inside])) if inside.any() else 0.0
-    constant = longest.seconds >= 0.98 * span
-    if constant and moving is None:
-        return []
-    usual = float(np.median([one.seconds for one in found[1:]])) if len(found) > 2 else 0.0
-    least = max(STUCK_SECONDS, STUCK_TIMES * usual)
-    if longest.seconds < least or share < 0.5:
-        return []
+    if moving is None:
+        if longest.seconds >= 0.98 * float(time[-1] - time[0]):
+            return []
+    else:
+        inside = (time >= longest.begin) & (time <= longest.end)
+        if not inside.any() or np.mean(moving[inside]) < 0.5:
+            return []
     text = (
         f'{where} does not change at all from {longest.begin:.2f} s to {longest.end:.2f} s while '
         'the machine moves: the sensor is stuck or repeats its last value'
@@ -81,10 +84,11 @@ def check_saturated(value: Array, where: str) -> list[Finding]:
         return []
     for edge, word in ((good.max(), 'largest'), (good.min(), 'smallest')):
         at = good == edge
+        if at.mean() <= SATURATED_SHARE:
+            continue
         # Ticks of a coarse channel fall on many values alike; a limit cuts off a tail.
-        values, counts = np.unique(good, return_counts=True)
-        usual = float(np.median(counts))
-        if at.mean() > SATURATED_SHARE and at.sum() > 20.0 * usual and len(values) > 20:
+        _, counts = np.unique(good, return_counts=True)
+        if len(counts) > 20 and at.sum() > 20.0 * float(np.median(counts)):
             text = (
                 f'{where}: {100.0 * at.mean():.2g} % of the samples are exactly the {word} value '
                 f'{edge:.5g}: the sensor or its converter is saturated'

@@ -73,7 +73,7 @@ class Relation:
         if min(sizes) <= 0.0 or max(sizes) < self.least:
             return None
         correlation = float(np.mean(x * y) / (sizes[0] * sizes[1]))
-        return Told(self, sizes[0] / sizes[1] * np.sign(correlation), correlation)
+        return Told(self, float(np.copysign(sizes[0] / sizes[1], correlation)), correlation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
 def _off(one: Told, source: str, factor: float) -> float:
     """Mismatch of one slope, in tolerances, if a source is recorded `factor` times too large."""
     power = one.relation.exponents.get(source, 0.0)
-    expected = abs(factor) ** power * (np.sign(factor) if power else 1.0)
+    expected = float(abs(factor) ** power * (np.sign(factor) if power else 1.0))
     if one.slope * expected <= 0.0:
         return WRONG_SIGN
     return float(abs(np.log(one.slope / expected)) / one.relation.tolerance)

@@ -7,7 +7,8 @@ contradicts that is named with its topic before an estimate makes it into a wron
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from veh_identification.checks.ranges import (
     LENGTH,
     SPEED,
     TRAVEL,
+    Quantity,
     check_range,
 )
 from veh_identification.checks.relations import Relation, Source, Suspect, Told, judge
@@ -45,6 +47,8 @@ GRAVITY_TOLERANCE = 0.08
 TILT_DEGREES = 15.0
 #: Below this yaw rate [rad/s] a car goes straight.
 STRAIGHT_RATE = 0.02
+#: Correlation of another axis with the lateral acceleration that tells an exchange.
+EXCHANGED = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +124,12 @@ def check_plausibility(
     recording: CarRecording, configuration: CarConfiguration, imu: Sensor
 ) -> list[Finding]:
     """Everything that can be said before a fit; `imu` is the pose that was found for the unit."""
+    label = recording.label
+    found = _found(recording, configuration, imu)
+    return [replace(one, where=f'{label} {one.where}'.strip()) for one in found]
+
+
+def _found(recording: CarRecording, configuration: CarConfiguration, imu: Sensor) -> list[Finding]:
     found = _ranges(recording, configuration)
     shown = channels(recording, imu)
     if shown is None:
@@ -139,26 +149,55 @@ def _ranges(recording: CarRecording, configuration: CarConfiguration) -> list[Fi
         found += check_range(
             recording.imu.values[:, :3].ravel(),
             ANGULAR_VELOCITY,
-            f'{topics["imu"]}.angular_velocity',
+            f'{topics["imu"]} angular_velocity',
             6.0,
         )
         found += check_range(
             recording.imu.values[:, 3:].ravel(),
             ACCELERATION,
-            f'{topics["imu"]}.linear_acceleration',
+            f'{topics["imu"]} linear_acceleration',
         )
     if recording.speed is not None:
-        found += check_range(recording.speed.values[:, 0], SPEED, f'{topics["speed"]}.twist')
-    for name, series in recording.joints.items():
-        where = f'{topics["joints"]}.position[{name}]'
-        if name.startswith('suspension'):
-            moved = series.values[:, 0] - np.nanmedian(series.values[:, 0])
-            found += check_range(moved, TRAVEL, where, 0.3)
-        elif name.startswith(('steering', 'camber', 'kingpin')):
-            found += check_range(series.values[:, 0], ANGLE, where, 1.2)
-    for corner, series in recording.wrenches.items():
-        found += check_range(series.values[:, 2], FORCE, topics[f'wrench_{corner}'], 6e4)
+        found += check_range(recording.speed.values[:, 0], SPEED, f'{topics["speed"]} twist')
+    for kind, quantity, largest in (
+        ('suspension', TRAVEL, 0.3),
+        ('steering', ANGLE, 1.2),
+        ('camber', ANGLE, 1.2),
+        ('kingpin', ANGLE, 1.2),
+    ):
+        found += _together(
+            {
+                f'{topics["joints"]}.position[{kind}_{corner}]': _varying(series)
+                for corner in CORNERS
+                if (series := recording.joint(kind, corner)) is not None
+            },
+            quantity,
+            largest,
+        )
+    found += _together(
+        {topics[f'wrench_{c}']: s.values[:, 2] for c, s in recording.wrenches.items()},
+        FORCE,
+        6e4,
+    )
     return [*found, *_geometry(configuration)]
+
+
+def _varying(series: TimeSeries) -> Array:
+    """Deviation from the median: a travel sensor may have any zero."""
+    return np.asarray(series.values[:, 0] - np.nanmedian(series.values[:, 0]))
+
+
+def _together(values: Mapping[str, Array], quantity: Quantity, largest: float) -> list[Finding]:
+    """Ranges of like channels: one finding for all that are too large."""
+    found = [
+        one
+        for where, value in values.items()
+        for one in check_range(value, quantity, where, largest)
+    ]
+    if len(found) < 2:
+        return found
+    places = ', '.join(one.where for one in found)
+    return [replace(found[0], where=places, text=f'{found[0].text} (so are {places})')]
 
 
 def _geometry(configuration: CarConfiguration) -> list[Finding]:
@@ -174,7 +213,7 @@ def _geometry(configuration: CarConfiguration) -> list[Finding]:
 
 def check_specific_force(shown: Channels, configuration: CarConfiguration) -> list[Finding]:
     """One g upwards in the mean: gravity removed, another unit, tilted or turned."""
-    where = f'{configuration.topics["imu"]}.linear_acceleration'
+    where = f'{configuration.topics["imu"]} linear_acceleration'
     mean = _straight_mean(shown)
     if not np.isfinite(mean).all():
         return []
@@ -204,7 +243,7 @@ def check_specific_force(shown: Channels, configuration: CarConfiguration) -> li
             'inertial unit is mounted upside down or turned against the pose given (sensors.imu, '
             'or /tf_static)'
         )
-        return [Finding('bad', 'imu_turned', f'{where}: {text}', where)]
+        return [Finding('bad', 'imu_turned', f'{where}: {text}', configuration.topics['imu'])]
     return []
 
 
@@ -231,23 +270,23 @@ def sources(configuration: CarConfiguration) -> dict[str, Source]:
     length = (Suspect(1000.0, 'it seems to be in mm, it must be in m', 'geometry'),)
     half = Suspect(2.0, 'it seems to be the full track: give half of it', 'geometry')
     return {
-        'accelerometer': Source(f'{topics["imu"]}.linear_acceleration', ACCELERATION.suspects()),
-        'gyroscope': Source(f'{topics["imu"]}.angular_velocity', ANGULAR_VELOCITY.suspects()),
+        'accelerometer': Source(f'{topics["imu"]} linear_acceleration', ACCELERATION.suspects()),
+        'gyroscope': Source(f'{topics["imu"]} angular_velocity', ANGULAR_VELOCITY.suspects()),
         **{
             f'gyroscope_{axis}': Source(
-                f'{topics["imu"]}.angular_velocity.{axis}',
+                f'{topics["imu"]} angular_velocity.{axis}',
                 (Suspect(-1.0, 'it has the wrong sign', 'gyro_sign'),),
             )
             for axis in 'xyz'
         },
         **{
             f'accelerometer_{axis}': Source(
-                f'{topics["imu"]}.linear_acceleration.{axis}',
+                f'{topics["imu"]} linear_acceleration.{axis}',
                 (Suspect(-1.0, 'it has the wrong sign', 'accelerometer_sign'),),
             )
             for axis in 'xy'
         },
-        'speed': Source(f'{topics["speed"]}.twist.linear', SPEED.suspects()),
+        'speed': Source(f'{topics["speed"]} twist.linear', SPEED.suspects()),
         'steering': Source(f'{joints}.position[steering_*]', ANGLE.suspects()),
         'travel': Source(f'{joints}.position[suspension_*]', TRAVEL.suspects()),
         'wheel': Source(f'{joints}.position[wheel_*]', ANGLE.suspects()),
@@ -418,8 +457,8 @@ def _axes(
         return []
     likeness = [_likeness(shown.force[:, k], turn.relation.predicted) for k in range(3)]
     best = int(np.nanargmax(np.abs(likeness)))
-    where = f'{configuration.topics["imu"]}.linear_acceleration'
-    if best == 1 or not abs(likeness[best]) > 0.8:
+    where = f'{configuration.topics["imu"]} linear_acceleration'
+    if best == 1 or not abs(likeness[best]) > EXCHANGED:
         text = (
             'lateral acceleration and speed times yaw rate have nothing in common (correlation '
             f'{turn.correlation:.2f}): stamps, axes or signs of {where}, '
@@ -431,7 +470,7 @@ def _axes(
         f'(correlation {likeness[best]:.2f}): axes are exchanged, or the unit is turned against '
         'the pose given'
     )
-    return [Finding('bad', 'imu_turned', text, where)]
+    return [Finding('bad', 'imu_turned', text, configuration.topics['imu'])]
 
 
 def _likeness(a: Array, b: Array) -> float:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from veh_identification.findings import Finding
+from veh_identification.systems.car.checks.plausibility import check_plausibility
+from veh_identification.systems.car.configuration import CarConfiguration, Sensor
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import BoolArray
 
@@ -25,6 +28,16 @@ def check_signs(piece: CarSamples, label: str = '') -> list[Finding]:
     """Gravity, and then the steering against the yaw rate."""
     # The yaw rate of a turned inertial unit says nothing about the steering.
     return check_gravity(piece, label) or check_steering(piece, label)
+
+
+def check_before_fit(
+    recording: CarRecording, configuration: CarConfiguration, imu: Sensor, piece: CarSamples
+) -> list[Finding]:
+    """What the channels say of each other, then gravity and steering of the prepared signals."""
+    found = check_plausibility(recording, configuration, imu)
+    if any(one.level == 'bad' for one in found):
+        return found  # the cause; what follows from it is no news
+    return [*found, *check_signs(piece, recording.label)]
 
 
 def check_gravity(piece: CarSamples, label: str = '') -> list[Finding]:

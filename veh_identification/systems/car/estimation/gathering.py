@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.explanations import Stretch, short_stretch
-from veh_identification.systems.car.checks.sensors import check_signs, lost_equations
+from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation import bias
@@ -137,7 +137,9 @@ def _gather_one(
         [*lost, *prepared.findings, *_repairs(recording)],
         static,
         _details(recording, prepared, model, noise, bands),
-        check_signs(first, recording.label) if method.check else [],
+        check_before_fit(recording, configuration, looked.poses['imu'][0], first)
+        if method.check
+        else [],
         (stretch_to_test,) if method.check else (),
         recording_origins(
             recording.label, prepared.poses, prepared.measured_extra, configuration, model.dof

@@ -16,7 +16,7 @@ from veh_identification.systems.car.checks.camber_and_lag import (
 )
 from veh_identification.systems.car.checks.explanations import explain, suspicious
 from veh_identification.systems.car.checks.possible import impossible_values
-from veh_identification.systems.car.checks.sensors import check_signs, lost_equations
+from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import static_loads, static_mass_finding
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation.gathering import (
@@ -131,7 +131,7 @@ def identify_recordings(
         result.validation = validate_prepared(
             prepared, gathered, fit.value, configuration, selection
         )
-        findings += check_validation(prepared, validation.label)
+        findings += check_validation(validation, prepared, configuration)
         if static is None and gathered.usable[:6].all() and not prepared.missing_wrenches:
             static = static_loads(prepared.pieces, configuration)
     if static is not None:
@@ -158,8 +158,10 @@ def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Findin
     model, found = gathered.model, list(gathered.signs)
     problem = CarProblem(model, gathered.information)
     poor = suspicious(problem, fit, selection, model.constant_column)
-    if poor:
-        found += explain(model, gathered.stretches, selection)
+    if poor and not any(one.level == 'bad' for one in found):
+        causes = explain(model, gathered.stretches, selection)
+        if causes:  # the cause stands alone: that sensors disagree follows from it
+            found = [*causes, *(one for one in found if one.code != 'sensors_disagree')]
     if not found and gathered.usable.all():
         more = estimate_camber_and_lag(model, gathered.first, gathered.cutoffs.stop_bands)
         found += [] if more is None else check_camber_and_lag(more)
@@ -175,11 +177,14 @@ def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Findin
     return found
 
 
-def check_validation(prepared: Prepared, label: str) -> list[Finding]:
-    """Signs of the recording that judges, and equations that it cannot judge."""
+def check_validation(
+    validation: CarRecording, prepared: Prepared, configuration: CarConfiguration
+) -> list[Finding]:
+    """Checks of the recording that judges, and equations that it cannot judge."""
+    label, piece = validation.label, max(prepared.pieces, key=len)
     _, lost = lost_equations(prepared.missing_wrenches, prepared.missing_travels, label)
     return [
-        *check_signs(max(prepared.pieces, key=len), label),
+        *check_before_fit(validation, configuration, prepared.poses['imu'][0], piece),
         *(
             replace(one, level='note', text=f'in the validation recording, {one.text}')
             for one in lost
