@@ -60,6 +60,11 @@ class Run:
             self.innovations.setdefault(innovation.sensor, []).append(innovation)
 
     @property
+    def times(self) -> Array:
+        """Seconds since the first step."""
+        return np.asarray((np.array(self.stamps) - self.stamps[0]) * 1e-9, dtype=float)
+
+    @property
     def levels(self) -> tuple[Array, Array]:
         """Positions and rates (N, 5)."""
         return np.array(self.q), np.array(self.qd)
@@ -154,10 +159,10 @@ def _crank_truth(
 
 
 def states_of(
-    times: Array, run: Run, truth: Mapping[str, Array], alone: tuple[Array, Array] | None
+    run: Run, truth: Mapping[str, Array], alone: tuple[Array, Array] | None
 ) -> tuple[StateSeries, ...]:
     """Crank angle and rate with their deviations, then the two pins."""
-    levels = run.levels
+    times, levels = run.times, run.levels
     spread = np.sqrt(np.maximum(np.einsum('nii->ni', np.array(run.covariance)), 0.0))
     exact = _crank_truth(times, levels[0][:, CRANK], truth)
     states = [

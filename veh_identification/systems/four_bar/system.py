@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from veh_identification._version import __version__
 from veh_identification.errors import BagError
 from veh_identification.findings import Finding
-from veh_identification.observation import ErrorEKF, Innovation, ObserverAnalysis
+from veh_identification.observation import Innovation, ObserverAnalysis
 from veh_identification.observation.streaming import Item, OnlineOptions, Session
 from veh_identification.results.observation import ObserverRun, observation_outcome
 from veh_identification.results.outcome import Outcome
@@ -126,22 +124,17 @@ class FourBar(System[Setup, LinkageRecording]):
                 f'{recording.source}: no step of the observer could be made of its messages'
             )
         findings = list(dict.fromkeys([*findings, *offline.observer.events]))
-        times = (np.array(run.stamps) - run.stamps[0]) * 1e-9
-        known = offline.observer.starts == 1
-        truth = _truth(recording, run.stamps[0]) if known else {}
+        truth = _truth(recording, run.stamps[0]) if offline.observer.starts == 1 else {}
         alone = None
         if truth and options.compare_model:
             bare = FourBarSystem(setup, sensors=(), say=lambda finding: None)
             alone = _run(bare, recording, options, task.progress)[0].levels
-        metrics: dict[str, Any] = {'system': self.name}
-        if truth:
-            metrics |= error_tables(times, truth, run.levels, alone)
-        metrics |= judged(run.innovations)
-        metrics |= _figures(recording, offline, float(times[-1]), analysis)
+        metrics = _metrics(recording, run, offline, truth, alone, analysis)
         metrics['notes'] = [one.text for one in findings]
+        settings = {name: value for name, value in metrics.items() if name != 'coordinates'}
         return observation_outcome(
             ObserverRun(
-                states_of(times, run, truth, alone),
+                states_of(run, truth, alone),
                 {name: run.innovations.get(name, []) for name in metrics['sensors']},
                 metrics,
                 gate_probability=setup.observer.get('gate_probability'),
@@ -152,11 +145,7 @@ class FourBar(System[Setup, LinkageRecording]):
             bag=recording.source,
             findings=findings,
             provenance=provenance(
-                'observe',
-                self.name,
-                task.arguments,
-                {name: value for name, value in metrics.items() if name != 'coordinates'},
-                _inputs(setup, recording),
+                'observe', self.name, task.arguments, settings, _inputs(setup, recording)
             ),
             body=text_of(metrics, analysis),
             files={'observed': observed_bag},
@@ -220,18 +209,27 @@ def _truth(recording: LinkageRecording, start_ns: int) -> Mapping[str, Array]:
     return {'time': (known.pop('stamps') - start_ns) * 1e-9, **known}
 
 
-def _figures(
-    recording: LinkageRecording, offline: OfflineRun, duration: float, analysis: ObserverAnalysis
+def _metrics(
+    recording: LinkageRecording,
+    run: Run,
+    offline: OfflineRun,
+    truth: Mapping[str, Array],
+    alone: tuple[Array, Array] | None,
+    analysis: ObserverAnalysis,
 ) -> dict[str, Any]:
-    assert offline.observer.session is not None
-    filter_: ErrorEKF = offline.observer.session.filter
+    """Everything of metrics.json but the notes."""
+    session = offline.observer.session
+    assert session is not None
     return {
-        'sensors': sensor_counts(filter_),
+        'system': FourBar.name,
+        **(error_tables(run.times, truth, run.levels, alone) if truth else {}),
+        **judged(run.innovations),
+        'sensors': sensor_counts(session.filter),
         'streams': stream_counts(offline.observer),
         'unusable_messages': {'joint_states': recording.unusable} if recording.unusable else {},
-        **adaptive_figures(filter_, ('crank',)),
+        **adaptive_figures(session.filter, ('crank',)),
         **analysis.figures(),
-        **speed_figures(duration, offline),
+        **speed_figures(float(run.times[-1]), offline),
         'bag': str(recording.source),
         'version': __version__,
     }
