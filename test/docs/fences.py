@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from veh_identification.cli.main import build_parser
+from veh_identification.cli.parser import parse
 from veh_identification.runtime.graph import GRAPHS
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +106,7 @@ def check_command(words: list[str]) -> None:
     name = Path(words[0]).name
     if name == 'veh-id':
         try:
-            build_parser().parse_args(words[1:])
+            parse(build_parser(words[1:]), words[1:])
         except SystemExit as error:
             assert error.code == 0, f'{shlex.join(words)}: the command line is wrong'
     elif name == 'make':

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import veh_identification as vid
 from veh_identification import api
 from veh_identification.errors import BagError, UsageError
 
@@ -19,12 +20,12 @@ def test_every_name_exists_and_is_explained() -> None:
     assert dir(api) == sorted(api.__all__)
     for name in api.__all__:
         assert getattr(api, name).__doc__, name
+        assert getattr(vid, name) is getattr(api, name), f'vid.{name}'
 
 
 def test_every_name_is_shown_in_the_document() -> None:
-    shown = set(re.findall(r'\bapi\.([A-Za-z_]+)', DOCUMENT.read_text('utf-8')))
-    # An Observation is what observe_vehicle returns; nobody makes one.
-    assert shown == set(api.__all__) - {'Observation'}
+    shown = set(re.findall(r'\bvid\.([A-Za-z_]+)', DOCUMENT.read_text('utf-8')))
+    assert shown == set(api.__all__) - {'Finding', 'Outcome', 'Verdict'}  # nobody makes these
 
 
 def test_unknown_names_are_attribute_errors() -> None:
@@ -43,12 +44,14 @@ def test_import_loads_no_system() -> None:
     assert done.stdout.strip() == '[]'
 
 
-def test_wrong_configurations_and_bags_are_one_sentence(tmp_path: Path) -> None:
+def test_wrong_words_are_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match='no_such_car'):
-        api.load_car('no_such_car')
+        vid.configure('car', 'no_such_car')
     with pytest.raises(BagError, match='nothing_here'):
-        api.read_car(tmp_path / 'nothing_here', 'car_peugeot_406')
+        vid.read('car', tmp_path / 'nothing_here', 'car_peugeot_406')
     with pytest.raises(UsageError, match='at least one recording'):
-        api.identify_humanoid([], 'robot.urdf')
+        vid.identify('humanoid', [], urdf='robot.urdf')
     with pytest.raises(UsageError, match='dof'):
-        api.identify_car([], 'car_peugeot_406', dof=7)
+        vid.identify('car', ['run'], config='car_peugeot_406', dof=7)
+    with pytest.raises(UsageError, match="did you mean 'vehicle'"):
+        vid.observe('vehicl', 'run')

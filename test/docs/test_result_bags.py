@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from veh_identification.api import replay_graph, simulate
+from veh_identification.api import identify, observe, replay_graph, simulate
 from veh_identification.runtime.graph import find_config
-from veh_identification.systems.registry import IDENTIFY, OBSERVE, load
 
 
 @pytest.fixture(scope='module')
@@ -21,9 +20,9 @@ def bags(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One result bag of each kind: identify, observe, replay."""
     base = tmp_path_factory.mktemp('results')
     simulate('hexapod-periodic', base / 'hexapod', duration=7.5, seed=0)
-    load(IDENTIFY, 'identify', 'parallel')(bags=[base / 'hexapod'], out=base / 'parallel')
+    identify('parallel', base / 'hexapod', out=base / 'parallel')
     simulate('four-bar', base / 'four_bar', duration=2.0, seed=0)
-    load(OBSERVE, 'observe', 'four-bar')(bag=base / 'four_bar', out=base / 'observed')
+    observe('four-bar', base / 'four_bar', out=base / 'observed')
     simulate('drive', base / 'drive', duration=3.0, seed=0)
     config = find_config('sensor_fusion_drive')
     replay_graph([base / 'drive'], 'sensor_fusion', base / 'fused', config=config)

@@ -5,25 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from known_problems import arm
 
-from veh_identification.errors import EstimationError, InputError
+from veh_identification.errors import EstimationError
 from veh_identification.identification import (
     ArrayBlocks,
     IdentificationResult,
     Options,
     identify,
-    save,
-    to_csv,
-    to_json,
-    to_table,
     validate,
-    write_whole,
 )
+from veh_identification.results.folder import to_json
+from veh_identification.results.tables import to_csv, to_table
 
 
 @pytest.fixture(scope='module')
@@ -43,7 +39,7 @@ def result() -> IdentificationResult:
 
 
 def test_json_follows_the_contract(result: IdentificationResult) -> None:
-    content = json.loads(to_json(result))
+    content = json.loads(to_json(result.as_dict()))
     assert {
         'system',
         'samples',
@@ -65,7 +61,8 @@ def test_json_follows_the_contract(result: IdentificationResult) -> None:
     assert set(content['residuals']) == {'tau1', 'tau2'}
     assert 0.0 < content['residuals']['tau1']['rms_relative'] < 0.2
     assert set(content['validation']['tau2']) == {'rms', 'rms_relative', 'a_priori_rms'}
-    assert 'NaN' not in to_json(result) and 'Infinity' not in to_json(result)
+    assert 'NaN' not in to_json(result.as_dict())
+    assert 'Infinity' not in to_json(result.as_dict())
 
 
 def test_csv_holds_the_same_numbers(result: IdentificationResult) -> None:
@@ -103,15 +100,3 @@ def test_cross_validation_compares_with_the_a_priori_values(result: Identificati
 def test_validation_without_usable_samples_is_refused() -> None:
     with pytest.raises(EstimationError, match='no sample'):
         validate(ArrayBlocks(np.ones((3, 1, 2)), np.full((3, 1), np.nan)), np.zeros(2), ['e'])
-
-
-def test_files_appear_whole_or_not_at_all(result: IdentificationResult, tmp_path: Path) -> None:
-    paths = save(result, tmp_path / 'out')
-    assert sorted(p.name for p in (tmp_path / 'out').iterdir()) == sorted(p.name for p in paths)
-    before = paths[0].read_text()
-    with pytest.raises(TypeError):
-        write_whole(paths[0], 5)  # type: ignore[arg-type]
-    assert paths[0].read_text() == before
-    assert len(list((tmp_path / 'out').iterdir())) == 2  # no temporary file is left
-    with pytest.raises(InputError, match='cannot be written'):
-        write_whole(paths[0] / 'below_a_file.json', 'text')

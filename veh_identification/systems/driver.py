@@ -53,12 +53,12 @@ def run(
     `recordings` and `validate` are paths or what the system's `read` made of them; `config` is a
     path, the name of a file in config/, or what the system's `configure` gave.
     """
-    made, description, given = _prepared(verb, system, config, options or {})
-    what = f'{verb} {made.name}'
+    what = f'{verb} {registry.find(verb, system).name}'
     if not recordings:
         raise UsageError(f'{what} needs at least one recording')
     if verb == 'observe' and len(recordings) > 1:
         raise UsageError(f'{what} takes one recording, found {len(recordings)}')
+    made, description, given = _prepared(verb, system, config, options or {})
     path = find_config(config) if isinstance(config, (str, Path)) else None
     arguments = (
         *(('bag', getattr(one, 'source', one)) for one in recordings),
