@@ -13,6 +13,7 @@ from veh_identification.observation import (
     Innovation,
     average_band,
     cumulative_periodogram,
+    is_pseudo,
 )
 from veh_identification.observation.streaming import OnlineObserver
 from veh_identification.observation.streaming.arrivals import StreamRecord
@@ -108,7 +109,11 @@ def adaptive_figures(filter_: ErrorEKF, coordinates: Sequence[str]) -> dict[str,
     return {
         'adaptive': {
             'plant_density': dict(zip(names, plant.tolist(), strict=True)),
-            'sensor_variance': {name: f.tolist() for name, f in adaptive.factors.items()},
+            'sensor_variance': {
+                name: adaptive.factors[name].tolist()
+                for name, sensor in filter_.sensors.items()
+                if name in adaptive.factors and not is_pseudo(sensor)
+            },
         }
     }
 
