@@ -10,6 +10,7 @@ import numpy as np
 from veh_identification.orientations import quaternion_of_matrix
 from veh_identification.runtime import messages
 from veh_identification.simulation.car.run import CarRecord
+from veh_identification.simulation.car.satellites import ANTENNA
 from veh_identification.simulation.car.sensors import Stream, interpolate
 from veh_identification.simulation.sensors import EPOCH_NS, Reading
 from veh_identification.systems.car.configuration import CarConfiguration
@@ -200,6 +201,7 @@ def static_transforms(configuration: CarConfiguration) -> Any:
     poses = {
         'imu_link': (sensors.imu.position, sensors.imu.matrix),
         'correvit_link': (sensors.speed.position, sensors.speed.matrix),
+        'gps_link': (ANTENNA, np.eye(3)),
     }
     for i, corner in enumerate(CORNERS):
         place = (geometry.wheel_x[i], geometry.wheel_y[i], 0.0)

@@ -16,6 +16,7 @@ from veh_identification.simulation.car.run import (
     Surroundings,
     simulate_car,
 )
+from veh_identification.simulation.car.satellites import fix, satellite_streams, velocity
 from veh_identification.simulation.car.sensors import CarSensors, Stream, sensor_streams
 from veh_identification.simulation.car.truth import truth_of
 from veh_identification.simulation.car.vehicle import Vehicle
@@ -99,7 +100,10 @@ def write_run(
     truth, makers = truth_streams(record, duration)
     writer.write_message('/tf_static', static_transforms(car), EPOCH_NS)
     spoken = -1
-    for reading in readings([*truth, *streams], makers):
+    receiver = satellite_streams(record, duration, seed, noise)
+    count = len(truth) + len(streams)
+    makers |= {count: fix, count + 1: velocity}
+    for reading in readings([*truth, *streams, *receiver], makers):
         writer.write_message(reading.topic, reading.message, reading.log_ns)
         second = (reading.log_ns - EPOCH_NS) // 1_000_000_000
         if second > spoken:

@@ -101,7 +101,7 @@ def sensor_streams(
         own = generator.spawn(1)[0]
         shaken = values + _shaking(instrument, record.modes, groups, own)
         seen = band_limit(shaken, instrument.cutoff, described)
-        stamps, logged = _clock(instrument.rate, duration, own)
+        stamps, logged = clock(instrument.rate, duration, own)
         offset = own.standard_normal(len(names)) * np.array(instrument.offset)[groups]
         noise = own.standard_normal((len(stamps), len(names))) * np.array(instrument.noise)[groups]
         sampled = interpolate(record.t[0], seen, stamps - described.delay)
@@ -240,7 +240,7 @@ def linear_phase_taps(cutoff: float, rate: float = STEPS_PER_SECOND) -> Array:
     return np.asarray(signal.firwin(count, middle, fs=rate, window=WINDOW))
 
 
-def _clock(rate: float, duration: float, generator: np.random.Generator) -> tuple[Array, Array]:
+def clock(rate: float, duration: float, generator: np.random.Generator) -> tuple[Array, Array]:
     """Sampling instants of a free-running clock, and when the recorder gets the messages."""
     true_rate = rate * (1.0 + 2e-4 * generator.uniform(-1.0, 1.0))
     stamps = np.arange(generator.uniform(0.0, 1.0 / rate), duration, 1.0 / true_rate)
