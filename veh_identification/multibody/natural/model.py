@@ -188,13 +188,6 @@ class NaturalModel(Inspection):
         finally:
             self.q[:], self.qd[:], self.qdd[:] = before
 
-    def shift_positions(self, change: Array, zd: Array, zdd: Array) -> None:
-        """Move all coordinates without solving the position problem (58)."""
-        self.q += change
-        self._factorise()
-        self.set_rates(zd)
-        self.set_accelerations(zdd)
-
     def set_positions(self, z: Array) -> None:
         """Position problem only; rates and accelerations are made consistent."""
         self.set_independent(z, self.zd, self.zdd)
