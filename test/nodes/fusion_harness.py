@@ -72,7 +72,16 @@ def prepare(parameters: dict[str, Any], files: Iterable[Any] = (), start: int = 
 def run(parameters: dict[str, Any], source: Iterable[Recorded], **options: Any) -> Result:
     result = prepare(parameters, **options)
     result.engine.run(source)
+    assert_counted(result.sink)
     return result
+
+
+def assert_counted(sink: Sink) -> None:
+    """Nothing that arrives is lost without being counted, in any report."""
+    for status in sink.messages('/sensor_fusion/status'):
+        for one in status.sensors:
+            known = one.accepted + one.rejected + one.late + one.duplicate + one.invalid
+            assert one.received == known + one.waiting, one
 
 
 def imu(

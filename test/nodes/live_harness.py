@@ -82,7 +82,29 @@ def run(
     for seconds, service, request in calls:
         engine.call_service_at(start + round(seconds * 1e9), f'/{name}{service}', **request)
     engine.run(source)
+    node.finish()
+    assert_counted(sink, name)
     return node, sink
+
+
+def codes(message: Any) -> set[str]:
+    """Codes of the findings of ~/parameters or of a diagnostic status."""
+    if hasattr(message, 'findings'):
+        return {one.code for one in message.findings}
+    keys = (item.key.partition(': ') for item in message.values)
+    return {rest.split(' ')[0] for head, _, rest in keys if head == 'finding'}
+
+
+def assert_counted(sink: Sink, name: str) -> None:
+    """Nothing that a sensor sent is lost: received is the sum of all that became of it."""
+    for array in sink.of('/diagnostics'):
+        for status in array.status:
+            if not status.name.startswith(f'{name}: '):
+                continue
+            count = {item.key: item.value for item in status.values}
+            known = ('accepted', 'rejected', 'late', 'invalid', 'waiting')
+            total = sum(int(count[key]) for key in known) + int(count.get('duplicate', 0))
+            assert int(count['received']) == total, (status.name, count)
 
 
 class LoadedMotion(HumanoidMotion):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from live_harness import Item, run
+from live_harness import Item, codes, run
 
 from veh_identification.errors import EstimationError, ParameterError
 from veh_identification.nodes.car_identification.node import CarIdentification
@@ -27,7 +27,11 @@ from veh_identification.simulation.car.scenarios import (
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
 from veh_identification.systems.car.configuration import load_configuration
-from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
+from veh_identification.systems.car.estimation.identify import (
+    CarMethod,
+    check_recording,
+    identify_recordings,
+)
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import BRAKE, ROUGH, advice
 from veh_identification.systems.car.live.chunks import OVERLAP, CarChunks
@@ -37,6 +41,9 @@ from veh_identification.systems.car.recording.reader import read_recording, sens
 NAME = 'car_identification'
 PARAMETERS = f'/{NAME}/parameters'
 CHUNK = 15.0
+WHEELS = ('/wheel_fl/wrench', '/wheel_fr/wrench')
+#: Further findings of the fit that depend on how much of the drive is looked at.
+POSSIBLE = {'inertia_not_positive', 'triangle_inequality', 'poor_fit'}
 LOAD, PLACE = 75.0, np.array([0.9, 0.3, 0.35])
 
 
@@ -208,7 +215,9 @@ def test_the_node_publishes_parameters_and_reconstruction(ran) -> None:
     predicted = np.array([m.predicted for m in shown])
     relative = np.sqrt(np.mean((measured - predicted) ** 2, axis=0) / np.mean(measured**2, axis=0))
     assert np.all(relative[[1, 2, 5, 6, 7, 8, 9]] < 0.1)  # lateral, vertical, yaw, suspensions
-    assert node.live.chunks == 4 and node.skipped.total == 0
+    assert node.model.core.chunks == 4 and node.model.skipped.total == 0
+    assert estimates[-1].verdict in ('yes', 'care')
+    assert all(one.level != 'bad' for one in estimates[-1].findings)
 
 
 def chained(message):
@@ -251,7 +260,7 @@ def test_a_chain_of_transforms_gives_live_what_the_direct_one_gives(source, pose
     for message in (first.message, chained(first.message)):
         short = [Item(first.time_ns, '/tf_static', message), *rest]
         node, sink = run(CarIdentification, NAME, short, chunk=5.0, car=str(poseless))
-        assert node.live.chunks == 2 and node.skipped.total == 0
+        assert node.model.core.chunks == 2 and node.model.skipped.total == 0
         values.append([p.value for p in sink.of(PARAMETERS)[-1].parameters])
     np.testing.assert_allclose(values[1], values[0], rtol=1e-9, atol=1e-9)
     _, sink = run(CarIdentification, NAME, rest, chunk=5.0, car=str(poseless))
@@ -292,9 +301,82 @@ def test_a_frame_whose_transform_is_refused_is_named(source, poseless) -> None:
         chunk=5.0,
         car=str(poseless),
     )
-    assert node.solution is None
-    (reason,) = node.skipped.reasons
+    assert node.model.solution is None
+    (reason,) = node.model.skipped.reasons
     assert 'the static transform base_link -> imu_link has the quaternion' in reason
+
+
+FAULTS = {
+    'swapped wheel forces': 'swapped_wrenches',
+    'turned inertial unit': 'imu_turned',
+    'speed in km/h': 'unit',
+}
+
+
+def spoiled(source, fault: str):
+    """The drive with one mistake in its recording."""
+    for item in source:
+        topic, message = item.topic, item.message
+        if fault == 'swapped wheel forces' and topic in WHEELS:
+            topic = WHEELS[1 - WHEELS.index(topic)]
+        elif fault == 'turned inertial unit' and topic.endswith('imu/data'):
+            message = copy.deepcopy(message)
+            for vector in (message.angular_velocity, message.linear_acceleration):
+                vector.y, vector.z = -vector.y, -vector.z
+        elif fault == 'speed in km/h' and topic.endswith('correvit/velocity'):
+            message = copy.deepcopy(message)
+            message.twist.linear.x *= 3.6
+            message.twist.linear.y *= 3.6
+        yield Item(item.time_ns, topic, message)
+
+
+@pytest.mark.parametrize('fault', FAULTS)
+def test_a_fault_is_named_live_as_offline_and_nothing_counts_as_known(
+    source, fault: str, tmp_path
+) -> None:
+    made = list(spoiled(source[: len(source) // 2], fault))
+    node, sink = run(CarIdentification, NAME, made, chunk=8.0, bias_correction=False)
+    with BagWriter(tmp_path / 'bag') as bag:
+        for item in made:
+            bag.write_message(item.topic, item.message, item.time_ns)
+    car = node.configuration
+    recording = read_recording(tmp_path / 'bag', car)
+    offline = check_recording(recording, car)
+    final, status = sink.of(PARAMETERS)[-1], sink.statuses(NAME)[-1]
+    named = {one.code for one in offline if one.level == 'bad'}
+    live = {one.code for one in final.findings if one.level == 'bad'} - {'impossible_value'}
+    print(fault, 'offline', named, 'live', live, [one.text for one in final.findings])
+    assert FAULTS[fault] in named and live - POSSIBLE == named - POSSIBLE
+    assert final.verdict == 'no' and not final.converged
+    assert not any(one.well_identified for one in final.parameters)
+    assert messages.byte_value(status.level) == 2 and named <= codes(status)
+    assert next(item.value for item in status.values if item.key == 'verdict') == 'no'
+    with pytest.raises(EstimationError, match='put right first'):
+        node.model.save(str(tmp_path / 'estimate.npz'))
+
+
+def test_a_chunk_that_contradicts_itself_is_kept_out_of_a_good_estimate(source) -> None:
+    half = len(source) // 2
+    mixed = [*source[:half], *spoiled(source[half:], 'swapped wheel forces')]
+    node, sink = run(CarIdentification, NAME, mixed, chunk=6.0, bias_correction=False)
+    assert node.model.skipped.total >= 1 and not node.model.core.provisional
+    assert all('it contradicts itself' in reason for reason in node.model.skipped.reasons)
+    mass = node.model.solution.value[0]
+    assert mass == pytest.approx(Vehicle().parameters()['Mc'], rel=0.005)
+    assert {'chunk_not_used', 'swapped_wrenches'} <= codes(sink.statuses(NAME)[-1])
+
+
+def test_the_end_of_a_recording_is_used(source) -> None:
+    """Chunks of 6 s end at 6 and 11.4 s: what follows is used where it is 5 s long."""
+    begin = source[0].time_ns
+    for seconds, chunks, used in ((13.0, 2, 11.4), (16.0, 3, 16.0)):
+        part = [item for item in source if item.time_ns < begin + seconds * 1e9]
+        node, sink = run(CarIdentification, NAME, part, chunk=6.0, bias_correction=False)
+        assert node.model.core.chunks == chunks
+        imu = node.model.counts()['imu']
+        assert imu.used + imu.waiting == imu.received and imu.rejected == imu.late == 0
+        assert imu.used == pytest.approx(100.0 * used, abs=5.0)
+        assert sink.of(PARAMETERS)[-1].sample_count == node.model.samples
 
 
 def test_two_runs_give_the_same_bytes(source, ran) -> None:
@@ -313,15 +395,15 @@ def test_save_reset_load(source, ran) -> None:
         file=file,
         calls=[(0.5, '/load', {}), (1.5, '/reset', {}), (1.7, '/load', {})],
     )
-    assert node.solution is not None and node.live.seconds > 9.0
+    assert node.model.solution is not None and node.model.core.seconds > 9.0
     then = {p.name: p for p in ran[1].of(PARAMETERS)[-1].parameters}
     now = {p.name: p for p in sink.of(PARAMETERS)[-1].parameters}
     for name in NAMES:
         assert abs(now[name].value - then[name].value) < 4.0 * now[name].std
     nothing, _ = run(CarIdentification, NAME, short, calls=[(0.5, '/save', {})])
-    assert nothing.solution is None
+    assert nothing.model.solution is None
     other, _ = run(CarIdentification, NAME, short, chunk=20.0)
-    assert other.solution is None  # not even one chunk
+    assert other.model.solution is None  # not even one chunk
 
 
 def test_lost_sensors_and_numbers_that_are_none(source) -> None:
@@ -336,11 +418,11 @@ def test_lost_sensors_and_numbers_that_are_none(source) -> None:
             item = Item(item.time_ns, item.topic, message)
         spoiled.append(item)
     node, sink = run(CarIdentification, NAME, spoiled, chunk=6.0)
-    assert node.live.chunks == 3 and node.skipped.total == 1
-    reason = next(iter(node.skipped.reasons))
+    assert node.model.core.chunks == 3 and node.model.skipped.total == 1
+    reason = next(iter(node.model.skipped.reasons))
     texts = [s.message for s in sink.statuses(NAME)]
     assert any(reason in text for text in texts)
-    value = node.solution.value
+    value = node.model.solution.value
     assert np.isfinite(value).all()
     assert value[0] == pytest.approx(Vehicle().parameters()['Mc'], rel=0.01)
 

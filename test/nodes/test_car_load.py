@@ -131,7 +131,7 @@ def test_the_node_tells_a_payload(live: CarLive, tmp_path: Path) -> None:
         file=str(file),
         calls=[(0.1, '/load', {})],
     )
-    assert node.live.changed and node.live.held_chunks == 1
+    assert node.model.core.changed and node.model.core.held_chunks == 1
     text = sink.statuses(NAME)[-1].message
     assert 'the load has changed by +7' in text and 'kg at x 0.9' in text
     last = {p.name: p for p in sink.of(f'/{NAME}/parameters')[-1].parameters}
@@ -150,7 +150,7 @@ def test_straight_driving_is_told_to_steer() -> None:
         bias_correction=False,
         reconstruction=False,
     )
-    assert node.live.chunks == 1
+    assert node.model.core.chunks == 1
     text = sink.statuses(NAME)[-1].message
     weak = next(part for part in text.split('; ') if part.endswith(SINE)).split(':')[0].split()
     print(text)
@@ -167,7 +167,7 @@ import numpy as np
 from veh_identification.identification.rows import row_filter
 from veh_identification.signals import decimate
 from veh_identification.systems.car.live.accumulation import CarLive
-from veh_identification.nodes.car_identification.warm_up import warm_up
+from veh_identification.systems.car.live.warm_up import warm_up
 from veh_identification.simulation.car.scenarios import car_recording, default_configuration
 from veh_identification.simulation.car.scenarios import sine_steer
 from veh_identification.systems.car.estimation.identify import CarMethod

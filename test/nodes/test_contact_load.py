@@ -38,5 +38,5 @@ def test_a_load_is_noticed_measured_and_its_end_too() -> None:
     change = at['change.base_link.M']
     assert change.value == pytest.approx(0.4, abs=max(0.04, 4.0 * change.std))
     assert at['total_mass'].value == pytest.approx(8.0, rel=0.01)  # held
-    assert not node.live.changed and node.live.held_rows > 0
+    assert not node.model.live.changed and node.model.live.held_rows > 0
     assert by_name(sink.of(TOPIC)[-1])['total_mass'].value == pytest.approx(8.0, rel=0.01)

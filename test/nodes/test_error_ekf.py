@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from live_harness import Item, Sink
 
-from veh_identification.errors import ParameterError
+from veh_identification.errors import EstimationError, InputError, ParameterError
 from veh_identification.nodes.error_ekf.node import ErrorEkf
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
 from veh_identification.runtime.graph import find_config
@@ -65,7 +65,16 @@ def run(
     for seconds, service, request in calls:
         engine.call_service_at(START + round(seconds * 1e9), f'/error_ekf{service}', **request)
     engine.run(source)
+    assert_counted(sink)
     return node, sink
+
+
+def assert_counted(sink: Any) -> None:
+    """Nothing that arrives is lost without being counted, in any report."""
+    for status in sink.of('/error_ekf/status'):
+        for one in status.sensors:
+            known = one.accepted + one.rejected + one.late + one.duplicate + one.invalid
+            assert one.received == known + one.waiting, one
 
 
 def sensor(status: Any, name: str) -> Any:
@@ -257,21 +266,14 @@ def test_services(circle, tmp_path):
     assert abs(last.pose.pose.position.x - x) < 0.2
     assert session.vehicle.model.q[12] > 0.0
 
-    class Response:
-        success, message = None, ''
-
-    response = node._on_load(None, Response())
-    assert response.success
-    assert 'heading' in response.message
+    assert 'heading' in node._load()
     Path(file).write_bytes(b'nonsense')
-    response = node._on_load(None, Response())
-    assert response.success is False
-    assert 'not a stored estimate' in response.message
+    with pytest.raises(InputError, match='not a stored estimate'):
+        node._load()
     node.observer.reset('again')
-    response = node._on_save(None, Response())
-    assert response.success is False
-    assert response.message == 'nothing is observed yet'
-    assert node._on_reset(None, Response()).success
+    with pytest.raises(EstimationError, match='nothing is observed yet'):
+        node._save()
+    assert 'the datum is kept' in node._reset()
 
 
 def test_four_bar(tmp_path):

@@ -20,7 +20,7 @@ from veh_identification.simulation.parallel.scenarios import (
     exact_run,
 )
 from veh_identification.systems.parallel.configuration import load_configuration
-from veh_identification.systems.parallel.live.accumulation import LiveIdentification, LiveOptions
+from veh_identification.systems.parallel.live.accumulation import LiveOptions, ParallelLive
 from veh_identification.systems.parallel.model.geometry import LEGS
 
 RATE = 100.0
@@ -84,6 +84,12 @@ def last_status(sink: Sink):
     return sink.of('/diagnostics')[-1].status[0]
 
 
+def codes(status) -> set[str]:
+    """Codes of the findings in a diagnostic status."""
+    keys = (item.key.partition(': ') for item in status.values)
+    return {rest.split(' ')[0] for head, _, rest in keys if head == 'finding'}
+
+
 def test_estimates_after_every_period_from_the_second() -> None:
     node, sink = run_node(samples(4), rate=RATE)
     estimates = sink.of(NAME + '/parameters')
@@ -94,17 +100,19 @@ def test_estimates_after_every_period_from_the_second() -> None:
         assert p.value == pytest.approx(TRUTH[p.name], rel=1e-6)
         assert p.excited
     assert estimates[-1].system == 'parallel'
-    assert node.live.periods == 4
+    assert node.model.periods == 4
     shown = sink.of(NAME + '/reconstruction')
     assert len(shown) == 3 * 125
     np.testing.assert_allclose(shown[-1].measured, shown[-1].predicted, atol=1e-6)
     status = last_status(sink)
-    assert messages.byte_value(status.level) == 0 and status.message == '4 periods averaged'
+    assert messages.byte_value(status.level) == 0
+    assert status.message == 'Yes: 4 periods averaged.'
+    assert estimates[-1].verdict == 'yes' and list(estimates[-1].findings) == []
 
 
 def test_rate_is_found_and_noise_gives_honest_deviations() -> None:
     node, sink = run_node(samples(6, noise=1.0), estimator='maximum-likelihood')
-    assert node.live.rate == pytest.approx(RATE)
+    assert node.model.rate == pytest.approx(RATE)
     final = sink.of(NAME + '/parameters')[-1]
     assert final.estimator == 'maximum-likelihood'
     deviation = [abs(p.value - TRUTH[p.name]) / p.std for p in final.parameters[:-1]]
@@ -115,7 +123,7 @@ def test_rate_is_found_and_noise_gives_honest_deviations() -> None:
 
 def test_a_gap_drops_its_period_only() -> None:
     node, sink = run_node(samples(5, change=lambda k, f: None if 300 <= k < 310 else f), rate=RATE)
-    assert (node.live.periods, node.live.rejected) == (4, 1)
+    assert (node.model.periods, node.model.rejected_periods) == (4, 1)
     assert sink.of(NAME + '/parameters')[-1].parameters[9].value == pytest.approx(16.3081)
     texts = [d.status[0].message for d in sink.of('/diagnostics')]
     assert any('the last period was dropped: a gap of 0.1' in t for t in texts)
@@ -126,6 +134,7 @@ def test_a_wrong_fundamental_is_said() -> None:
     status = last_status(sink)
     assert messages.byte_value(status.level) == 1
     assert 'the fundamental is not 0.4004 Hz' in status.message
+    assert 'fundamental_off' in codes(status)
 
 
 def test_missing_legs_and_bad_numbers_are_counted_and_said() -> None:
@@ -137,10 +146,11 @@ def test_missing_legs_and_bad_numbers_are_counted_and_said() -> None:
         return fields
 
     node, sink = run_node(samples(1, change=change), rate=RATE)
-    assert node.result is None and sink.of(NAME + '/parameters') == []
+    assert node.model.result is None and sink.of(NAME + '/parameters') == []
     status = last_status(sink)
     assert messages.byte_value(status.level) == 1
     assert 'messages lacked a leg' in status.message
+    assert {'incomplete_messages', 'few_periods', 'no_estimate'} <= codes(status)
 
 
 def test_unreachable_lengths_are_an_error_in_diagnostics() -> None:
@@ -149,7 +159,26 @@ def test_unreachable_lengths_are_an_error_in_diagnostics() -> None:
     status = last_status(sink)
     assert messages.byte_value(status.level) == 2
     assert 'unreachable pose' in status.message
+    assert 'estimation_failed' in codes(status)
     assert sink.of(NAME + '/parameters') == []
+
+
+def test_exchanged_efforts_are_named_as_offline_and_nothing_counts_as_known() -> None:
+    def change(k, fields):
+        effort = np.array(fields['effort'])
+        effort[[0, 1]] = effort[[1, 0]]
+        return {**fields, 'effort': effort}
+
+    _, sink = run_node(samples(3, noise=1.0, change=change), rate=RATE)
+    final = sink.of(NAME + '/parameters')[-1]
+    assert final.verdict == 'no' and not final.converged
+    assert not any(p.well_identified for p in final.parameters)
+    told = {f.code: f for f in final.findings}['forces_not_explained']
+    assert told.level == 'bad' and 'the efforts of leg_1 and leg_2 exchanged' in told.text
+    status = last_status(sink)
+    assert messages.byte_value(status.level) == 2
+    assert 'forces_not_explained' in codes(status)
+    assert next(v.value for v in status.values if v.key == 'verdict') == 'no'
 
 
 def test_services_reset_enable_save_load(tmp_path) -> None:
@@ -170,7 +199,7 @@ def test_services_reset_enable_save_load(tmp_path) -> None:
     estimates = sink.of(NAME + '/parameters')
     assert [e.estimator for e in estimates[:2]] == ['gauss-markov', 'loaded']
     # 7 to 15 s hold three whole periods of 2.5 s
-    assert node.live.periods == 3
+    assert node.model.periods == 3
     np.testing.assert_allclose(
         [p.value for p in estimates[-1].parameters[:-1]], list(TRUTH.values()), rtol=1e-6
     )
@@ -180,15 +209,15 @@ def test_a_bag_played_again_starts_over() -> None:
     recorded = samples(3)
     again = [Sample(s.time_ns + 10**11, s.message) for s in recorded]
     node, _ = run_node(recorded + again, rate=RATE)
-    assert node.live.clock_jumps == 1
-    assert node.live.periods == 3
+    assert node.model.clock_jumps == 1
+    assert node.model.periods == 3
 
 
 @pytest.mark.parametrize('estimator', ['gauss-markov', 'maximum-likelihood'])
 def test_the_warm_up_leaves_no_trace(estimator: str) -> None:
     options = LiveOptions(rate=RATE, estimator=estimator)
-    cold = LiveIdentification(load_configuration(), options)
-    warm = LiveIdentification(load_configuration(), options)
+    cold = ParallelLive(load_configuration(), options)
+    warm = ParallelLive(load_configuration(), options)
     warm.warm_up()
     assert (warm.periods, warm.result, warm.rate) == (0, None, RATE)
     for sample in samples(3, noise=1.0):

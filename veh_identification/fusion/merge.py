@@ -16,7 +16,7 @@ Smaller steps of single sensors: `fusion.clock_steps`.
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -168,6 +168,15 @@ class FixedLagMerge:
             counters.last_stamp = item[0]
             counters.delivered += 1
             yield item
+
+    def waiting(self) -> Counter[str]:
+        """Samples by stream that are neither handed on nor counted as anything else yet."""
+        held = [*self.heap, *self.ready]
+        for cluster in self._clusters:
+            held += cluster.samples
+        if self.watch.doubt is not None:
+            held += self.watch.doubt.samples
+        return Counter(key for _, key, _ in held if key != EPOCH)
 
     def offset_of(self, key: str) -> float | None:
         """How far (seconds) a stream that is set aside is off the others; None if it is not."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from veh_identification.findings import Verdict
+from veh_identification.findings import Finding, Verdict
 from veh_identification.identification import IdentificationResult
-from veh_identification.identification.live import Change, LiveIdentification, Solution
+from veh_identification.identification.live import Change, Solution
 from veh_identification.identification.statistics import WELL_IDENTIFIED_PERCENT
 from veh_identification.runtime.messages import header, new
 from veh_identification.types import Array
@@ -31,7 +31,6 @@ class Equations:
     equation_units: list[str]
     a_priori: Array
     watched: list[int]  # mass and first moments that a load changes
-    positive: frozenset[str] = frozenset()  # parameters that cannot be below zero
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Derived:
     possible: bool = True  # false: no such value can exist
 
 
-def _entry(item: Derived, excited: bool) -> dict[str, Any]:
+def _entry(item: Derived, excited: bool, trusted: bool = True) -> dict[str, Any]:
     relative = 100.0 * item.std / abs(item.value) if item.value else float('inf')
     return {
         'name': item.name,
@@ -54,7 +53,7 @@ def _entry(item: Derived, excited: bool) -> dict[str, Any]:
         'value': item.value,
         'std': item.std,
         'rel_std_percent': relative,
-        'well_identified': relative < WELL_IDENTIFIED_PERCENT and item.possible,
+        'well_identified': relative < WELL_IDENTIFIED_PERCENT and item.possible and trusted,
         'excited': excited,
         'a_priori': item.a_priori,
     }
@@ -79,9 +78,15 @@ def parameters_message(
     rejected: int,
     converged: bool,
     advice: str,
+    estimator: str = 'recursive',
+    impossible: Collection[str] = (),
 ) -> Any:
-    """veh_identification/msg/ParameterEstimates: parameters, then what follows from them."""
+    """veh_identification/msg/ParameterEstimates: parameters, then what follows from them.
+
+    While the verdict is no, nothing is given out as known.
+    """
     std = np.sqrt(np.diag(solution.covariance))
+    trusted = verdict.level != 'no'
     entries = [
         _entry(
             Derived(
@@ -90,9 +95,10 @@ def parameters_message(
                 float(solution.value[k]),
                 float(std[k]),
                 float(equations.a_priori[k]),
-                not (name in equations.positive and solution.value[k] < 0.0),
+                name not in impossible,
             ),
             bool(solution.excited[k]),
+            trusted,
         )
         for k, name in enumerate(equations.names)
     ]
@@ -100,12 +106,12 @@ def parameters_message(
         'veh_identification/msg/ParameterEstimates',
         header=header(stamp_ns),
         system=equations.system,
-        estimator='recursive',
-        parameters=entries + [_entry(item, True) for item in further],
+        estimator=estimator,
+        parameters=entries + [_entry(item, True, trusted) for item in further],
         condition_number=float(solution.condition_number),
         sample_count=samples,
         rejected_count=rejected,
-        converged=converged,
+        converged=converged and trusted,
         advice=advice,
         **_verdict(verdict),
     )
@@ -172,23 +178,36 @@ def reconstruction_message(
     )
 
 
-def diagnostics_message(
-    stamp_ns: int, name: str, level: int, text: str, facts: dict[str, Any]
-) -> Any:
-    """diagnostic_msgs/msg/DiagnosticArray with one status."""
-    values = [
-        new('diagnostic_msgs/msg/KeyValue', key=key, value=str(value))
-        for key, value in facts.items()
-    ]
-    status = new(
+def diagnostic_status(name: str, level: int, text: str, facts: Mapping[str, Any]) -> Any:
+    """diagnostic_msgs/msg/DiagnosticStatus."""
+    return new(
         'diagnostic_msgs/msg/DiagnosticStatus',
         level=level,
         name=name,
         message=text,
         hardware_id='',
-        values=values,
+        values=[
+            new('diagnostic_msgs/msg/KeyValue', key=key, value=str(value))
+            for key, value in facts.items()
+        ],
     )
-    return new('diagnostic_msgs/msg/DiagnosticArray', header=header(stamp_ns), status=[status])
+
+
+def diagnostics_message(stamp_ns: int, statuses: list[Any]) -> Any:
+    """diagnostic_msgs/msg/DiagnosticArray."""
+    return new('diagnostic_msgs/msg/DiagnosticArray', header=header(stamp_ns), status=statuses)
+
+
+def finding_facts(findings: Iterable[Finding]) -> dict[str, str]:
+    """Entries of a diagnostic status: `finding: CODE`, numbered where a code comes again."""
+    facts: dict[str, str] = {}
+    for one in findings:
+        key, many = f'finding: {one.code}', 1
+        while key in facts:
+            many += 1
+            key = f'finding: {one.code} ({many})'
+        facts[key] = one.text
+    return facts
 
 
 def change_rows(equations: Equations, change: Change | None) -> list[Derived]:
@@ -201,23 +220,19 @@ def change_rows(equations: Equations, change: Change | None) -> list[Derived]:
     ]
 
 
-def change_text(live: LiveIdentification | None) -> str:
-    """A load change in words; empty while there is none."""
-    if live is None or not live.changed or live.change is None:
-        return ''
-    return load_text(live.change)
-
-
-def load_text(change: Change) -> str:
-    """Mass and place of a load."""
+def load_finding(change: Change | None, changed: bool) -> list[Finding]:
+    """A load that came or went, with its mass and place; nothing while there is none."""
+    if change is None or not changed:
+        return []
     where = ''
     if abs(change.value[0]) > 3.0 * change.std[0]:
         place = change.value[1:] / change.value[0]
         where = f' at x {place[0]:.3g}, y {place[1]:.3g}, z {place[2]:.3g} m'
-    return (
+    text = (
         f'the load has changed by {change.value[0]:+.3g} +- {change.std[0]:.2g} kg{where}; '
         'the estimate is held until the change is gone or ~/reset'
     )
+    return [Finding('warn', 'load_changed', text)]
 
 
 def group_by_prefix(names: Sequence[str]) -> dict[str, list[str]]:

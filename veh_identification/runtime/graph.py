@@ -91,27 +91,28 @@ GRAPHS = {
         ),
         Graph(
             'parallel_identification',
-            'parameters of a hexapod from its periodic excitation',
+            'parameters of a hexapod from its periodic excitation, live (offline: identify parallel)',
             (PARALLEL_IDENTIFICATION,),
             'parallel_identification.yaml',
         ),
         Graph(
             'contact_identification',
-            'parameters of a humanoid from contact wrenches, live',
+            'parameters of a humanoid from contact wrenches, live (offline: identify humanoid)',
             (SENSOR_FUSION, CONTACT_IDENTIFICATION),
             'contact_identification.yaml',
             ('mocap', 'force'),
         ),
         Graph(
             'car_identification',
-            'the 33 parameters of a car while it drives',
+            'the 33 parameters of a car while it drives (offline: identify car)',
             (CAR_IDENTIFICATION,),
             'car_identification.yaml',
             ('imu', 'can'),
         ),
         Graph(
             'error_ekf',
-            'observes a car with its multibody model: motion, tyre forces, sideslip',
+            'observes a car with its multibody model: motion, tyre forces, sideslip (offline: '
+            'observe vehicle)',
             (ERROR_EKF,),
             'error_ekf_buggy.yaml',
             ('imu', 'gnss', 'can'),
@@ -154,6 +155,14 @@ def find_config(name: str | Path) -> Path:
     raise UsageError(
         f'configuration {name}: no such file, and no such name in config/ (there are: {known})'
     )
+
+
+def finish_graph(instances: Iterable[Any]) -> None:
+    """Tell nodes that their input is over, so that they use what still waits."""
+    for one in instances:
+        finish = getattr(one, 'finish', None)
+        if finish is not None:
+            finish()
 
 
 def create_graph(

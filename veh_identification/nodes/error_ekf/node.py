@@ -20,11 +20,13 @@ from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.nodes.error_ekf.report import ErrorEkfReport
 from veh_identification.nodes.error_ekf.saved_state import load_known, save_known
 from veh_identification.nodes.error_ekf.vehicle import CarFace
+from veh_identification.nodes.findings import log_finding
+from veh_identification.nodes.services import create_services
 from veh_identification.observation import Innovation
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
 from veh_identification.observation.streaming.collector import set_aside_for_good
 from veh_identification.runtime.interface import Node
-from veh_identification.runtime.messages import message_class, service_class
+from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import declare, refuse_unknown
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
 from veh_identification.systems.vehicle.observer.online import VehicleSession
@@ -70,16 +72,14 @@ class ErrorEkf:
             self._push, self._refuse, QoS(depth=QUEUE, reliable=options.reliable_sensors)
         )
         node.create_timer(REPORT_PERIOD, self._on_report)
-        self._create_services()
+        create_services(
+            node, reset=self._reset, enable=self._enable, save=self._save, load=self._load
+        )
 
     def _note(self, finding: Finding) -> None:
         """What the system says while it starts or changes."""
         self.report.notes.append(finding)
-        # two lines: rclpy refuses one that logs at two severities
-        if finding.level in ('warn', 'bad'):
-            self._node.get_logger().warning(finding.text)
-        else:
-            self._node.get_logger().info(finding.text)
+        log_finding(self._node.get_logger(), finding)
 
     # Samples ------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class ErrorEkf:
     def _tell_events(self) -> None:
         events = self.observer.events
         while self._told < len(events):
-            self._node.get_logger().warning(events[self._told].text)
+            log_finding(self._node.get_logger(), events[self._told])
             self.report.tell(events[self._told])
             self._told += 1
 
@@ -125,26 +125,14 @@ class ErrorEkf:
 
     # Services -----------------------------------------------------------------------------------
 
-    def _create_services(self) -> None:
-        trigger, create = service_class('std_srvs/srv/Trigger'), self._node.create_service
-        create(trigger, '~/reset', self._on_reset)
-        create(trigger, '~/save', self._on_save)
-        create(trigger, '~/load', self._on_load)
-        create(service_class('std_srvs/srv/SetBool'), '~/enable', self._on_enable)
-
-    def _on_reset(self, _request: Any, response: Any) -> Any:
+    def _reset(self) -> str:
         self.observer.reset('reset by service: the observer starts anew')
-        response.success = True
-        response.message = 'the observer starts anew; the datum is kept'
-        return response
+        return 'the observer starts anew; the datum is kept'
 
-    def _on_enable(self, request: Any, response: Any) -> Any:
-        if request.data and not self.enabled:
+    def _enable(self, on: bool) -> None:
+        if on and not self.enabled:
             self.observer.reset('enabled: the observer starts anew')
-        self.enabled = bool(request.data)
-        response.success = True
-        response.message = 'enabled' if self.enabled else 'disabled'
-        return response
+        self.enabled = on
 
     def _path(self) -> str:
         if self.options.system != 'buggy':
@@ -153,25 +141,14 @@ class ErrorEkf:
             raise ParameterError('the parameter file is empty')
         return self.options.file
 
-    def _on_save(self, _request: Any, response: Any) -> Any:
-        response.success = False
-        try:
-            path = self._path()
-            session = self.observer.session
-            if not isinstance(session, VehicleSession):
-                raise EstimationError('nothing is observed yet')
-            save_known(path, session, self.face.system)
-            response.success, response.message = True, path
-        except VehIdError as error:
-            response.message = str(error)
-        return response
+    def _save(self) -> str:
+        path, session = self._path(), self.observer.session
+        if not isinstance(session, VehicleSession):
+            raise EstimationError('nothing is observed yet')
+        save_known(path, session, self.face.system)
+        return path
 
-    def _on_load(self, _request: Any, response: Any) -> Any:
-        response.success = False
-        try:
-            response.message = load_known(self._path(), self.face.system)
-            self.observer.reset('loaded: the observer starts anew')
-            response.success = True
-        except VehIdError as error:
-            response.message = str(error)
-        return response
+    def _load(self) -> str:
+        found = load_known(self._path(), self.face.system)
+        self.observer.reset('loaded: the observer starts anew')
+        return found

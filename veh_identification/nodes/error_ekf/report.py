@@ -14,32 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, Level
 from veh_identification.fusion.statistics import WINDOW, InnovationStatistics
+from veh_identification.nodes.observer_status import Report, SensorLine
 from veh_identification.observation import Counts, Innovation
 from veh_identification.observation.streaming import OnlineObserver
 from veh_identification.observation.streaming.arrivals import StreamRecord
-from veh_identification.results.messages import ERROR, OK, WARN
-from veh_identification.runtime.messages import header, new
 
 BAD_SHARE = 0.05
 MEMORY = 10  # reports in which a restart is told
-
-
-@dataclass
-class SensorRow:
-    """One line of the status."""
-
-    name: str
-    topic: str
-    record: StreamRecord
-    active: bool
-    rate: float
-    used: int
-    rejected: int
-    innovations: InnovationStatistics
-    level: int = OK
-    text: str = 'ok'
 
 
 @dataclass
@@ -87,25 +70,25 @@ class Totals:
         return found
 
     def counts(self, name: str) -> tuple[int, int]:
-        """Used and rejected measurements of a sensor of the filter."""
+        """Used and rejected measurements of a sensor; a model that declines rejects too."""
         total = self.closed.get(name, Counts())
         now = (
             self.session.filter.counts.get(name, Counts())
             if self.session is not None
             else Counts()
         )
-        return total.used + now.used, total.rejected + now.rejected
+        declined = total.unavailable + now.unavailable
+        return total.used + now.used, total.rejected + now.rejected + declined
 
 
-class ErrorEkfReport:
+class ErrorEkfReport(Report):
     """Looks at all counters once a second."""
 
     def __init__(self, face: Any, observer: OnlineObserver) -> None:
+        super().__init__()
         self.face, self.observer = face, observer
         self.totals = Totals()
-        self.rows: list[SensorRow] = []
-        self.mode, self.level = 'waiting', ERROR
-        self.messages: list[str] = []
+        self.lines: list[SensorLine] = []
         self.notes: list[Finding] = []  # said at the present start
         self._before: dict[str, _Before] = {}
         self._last_ns: int | None = None
@@ -123,7 +106,7 @@ class ErrorEkfReport:
         elapsed = 1.0 if self._last_ns is None else max(1e-3, (now_ns - self._last_ns) * 1e-9)
         self._last_ns = now_ns
         received = sum(r.received for r in self.observer.arrivals.records.values())
-        self.rows = []
+        self.lines = []
         listed: set[str] = set()
         for stream in sorted(self.face.streams, key=self._quiet):
             topic, timeout, sensors = self.face.streams[stream]
@@ -133,7 +116,8 @@ class ErrorEkfReport:
                 self._stream(stream, topic, timeout, sensors, elapsed)
         self._silent = 0 if received > self._received else self._silent + 1
         self._received = received
-        self._judge(enabled)
+        self._judge_all(enabled)
+        self.judge()
 
     def _quiet(self, stream: str) -> bool:
         return self.observer.arrivals.record(stream).received == 0
@@ -152,76 +136,89 @@ class ErrorEkfReport:
             and (newest - record.newest_ns <= timeout * 1e9)
         )
         before = self._before.setdefault(stream, _Before())
-        rate = (record.received - before.received) / elapsed
         bad = record.invalid + record.late
+        fresh = record.received - before.received
+        share = (bad - before.bad) / fresh if fresh else 0.0
         for name in sensors or (stream,):
-            used, rejected = (
-                self.totals.counts(name)
-                if sensors
-                else (record.received - record.late - record.duplicate, 0)
-            )
-            row = SensorRow(
-                name, topic, record, active, rate, used, rejected, self.totals.statistics(name)
-            )
-            fresh = record.received - before.received
-            share = (bad - before.bad) / fresh if fresh else 0.0
+            line = self._line(name, topic, record, stream, bool(sensors))
+            line.active, line.rate = active, fresh / elapsed
             if record.received == 0 and record.invalid == 0:
-                row.level, row.text = WARN, f'nothing received on {topic}'
+                line.find('warn', 'nothing_received', f'nothing received on {topic}')
             elif not active:
-                row.level, row.text = WARN, f'silent for more than {timeout:g} s'
+                line.find('warn', 'silent', f'silent for more than {timeout:g} s')
             elif share > BAD_SHARE:
                 why = '; '.join(f'{k}: {v}' for k, v in sorted(record.reasons.items()))
-                row.level = WARN
-                row.text = f'{100 * share:.0f} % of the last samples not used ({why or "late"})'
-            self.rows.append(row)
+                text = f'{100 * share:.0f} % of the last samples not used ({why or "late"})'
+                line.find('warn', 'samples_not_used', text)
+            self.lines.append(line)
         self._before[stream] = _Before(record.received, 0, bad)
 
-    def _judge(self, enabled: bool) -> None:
-        self.level, self.mode, self.messages = OK, 'running', []
+    def _line(
+        self, name: str, topic: str, record: StreamRecord, stream: str, measured: bool
+    ) -> SensorLine:
+        """Counts of a sensor of the filter, or of what drives the model."""
+        waiting = self.observer.waiting()[stream]
+        if measured:
+            used, rejected = self.totals.counts(name)
+            rejected += record.unused + self.observer.forgotten[name]
+            if self.observer.stepper is not None:
+                waiting += self.observer.stepper.pending()[name]
+        else:
+            rejected = record.unused
+            used = record.received - record.late - record.duplicate - waiting - rejected
+        return SensorLine(
+            name,
+            topic,
+            # what was refused before it was pushed is not among those received
+            received=record.received + self.observer.arrivals.record(stream).invalid,
+            used=used,
+            rejected=rejected,
+            late=record.late,
+            duplicate=record.duplicate,
+            invalid=record.invalid,
+            waiting=waiting,
+            clock_jumps=record.clock_jumps,
+            reasons=record.reasons,
+            further={'belated, used': record.belated},
+            innovations=self.totals.statistics(name),
+        )
+
+    def _judge_all(self, enabled: bool) -> None:
+        self.start('running')
         if not enabled:
             self.mode = 'disabled'
             return
         if self._silent >= 2:
-            self._say(ERROR, 'no sensor delivers anything')
+            self.say(Finding('bad', 'silent_input', 'no sensor delivers anything'))
         if self.observer.session is None:
             self.mode = 'waiting'
-            self._say(WARN if self._silent < 2 else ERROR, 'the observer has not started yet')
+            text = 'the observer has not started yet'
+            level: Level = 'warn' if self._silent < 2 else 'bad'
+            self.say(Finding(level, 'no_estimate', text))
         else:
-            for stream in self.face.essential:
-                topic, _, sensors = self.face.streams[stream]
-                row = next((r for r in self.rows if r.name in sensors), None)
-                if row is not None and not row.active:
-                    self.mode = 'model_only'
-                    self._say(WARN, f'{stream} is silent ({topic}): the model goes on alone')
-            for finding in getattr(self.observer.session, 'unknown', ()):
-                self._say(WARN, finding.text)
-        for since, event in self._told:
-            if self._reports - since < MEMORY:
-                self._say(WARN, event.text)
-        for note in self.notes:
-            self._say(WARN if note.level in ('warn', 'bad') else OK, note.text)
-        for row in self.rows:
+            self._judge_running()
+        self.say(*(event for since, event in self._told if self._reports - since < MEMORY))
+        self.say(*self.notes)
+        for line in self.lines:
             # inputs that are missing are in the notes
-            noted = row.record.received == 0 and row.name in self.face.system.inputs
-            if row.level != OK and not noted:
-                self._say(WARN, f'{row.name}: {row.text}')
+            if line.received or line.name not in self.face.system.inputs:
+                self.say_sensor(line)
 
-    def _say(self, level: int, text: str) -> None:
-        self.level = max(self.level, level)
-        if text not in self.messages:
-            self.messages.append(text)
+    def _judge_running(self) -> None:
+        for stream in self.face.essential:
+            topic, _, sensors = self.face.streams[stream]
+            line = next((r for r in self.lines if r.name in sensors), None)
+            if line is not None and not line.active:
+                self.mode = 'model_only'
+                text = f'{stream} is silent ({topic}): the model goes on alone'
+                self.say(Finding('warn', 'model_only', text, topic))
+        self.say(*getattr(self.observer.session, 'unknown', ()))
 
     # Messages -----------------------------------------------------------------------------------
 
     def status(self, now_ns: int, frame: str) -> Any:
         """veh_identification/msg/ObserverStatus."""
-        return new(
-            'veh_identification/msg/ObserverStatus',
-            header=header(now_ns, frame),
-            mode=self.mode,
-            sensors=[_sensor(row) for row in self.rows],
-            messages=self.messages,
-        )
+        return self.status_of(now_ns, frame, self.lines)
 
     def diagnostics(self, now_ns: int, name: str) -> Any:
         """diagnostic_msgs/msg/DiagnosticArray: the whole, then each sensor."""
@@ -232,64 +229,4 @@ class ErrorEkfReport:
             'steps': 0 if stepper is None else stepper.count,
             'steps computed again': 0 if stepper is None else stepper.repeated,
         }
-        statuses = [_status(name, self.level, '; '.join(self.messages) or self.mode, whole)]
-        for row in self.rows:
-            r = row.record
-            statuses.append(
-                _status(
-                    f'{name}: {row.name}',
-                    row.level,
-                    row.text,
-                    {
-                        'topic': row.topic,
-                        'rate [Hz]': f'{row.rate:.2f}',
-                        'received': r.received,
-                        'accepted': row.used,
-                        'rejected': row.rejected,
-                        'late': r.late,
-                        'belated, used': r.belated,
-                        'duplicate': r.duplicate,
-                        'invalid': r.invalid,
-                        'clock jumps': r.clock_jumps,
-                        **{f'count: {why}': n for why, n in sorted(r.reasons.items())},
-                    },
-                )
-            )
-        return new('diagnostic_msgs/msg/DiagnosticArray', header=header(now_ns), status=statuses)
-
-
-def _status(name: str, level: int, text: str, values: dict[str, Any]) -> Any:
-    return new(
-        'diagnostic_msgs/msg/DiagnosticStatus',
-        level=level,
-        name=name,
-        message=text,
-        hardware_id='',
-        values=[
-            new('diagnostic_msgs/msg/KeyValue', key=k, value=str(v)) for k, v in values.items()
-        ],
-    )
-
-
-def _sensor(row: SensorRow) -> Any:
-    mean, std, nis, lower, upper = row.innovations.summary()
-    r = row.record
-    return new(
-        'veh_identification/msg/SensorStatus',
-        name=row.name,
-        topic=row.topic,
-        active=row.active,
-        rate=row.rate,
-        received=r.received + r.invalid,
-        accepted=row.used,
-        rejected=row.rejected,
-        late=r.late,
-        duplicate=r.duplicate,
-        invalid=r.invalid,
-        clock_jumps=r.clock_jumps,
-        innovation_mean=mean,
-        innovation_std=std,
-        nis_mean=nis,
-        nis_lower=lower,
-        nis_upper=upper,
-    )
+        return self.diagnostics_of(now_ns, name, whole, self.lines)

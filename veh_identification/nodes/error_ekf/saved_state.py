@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.atomic import atomic_file
 from veh_identification.errors import InputError
-from veh_identification.systems.live import read_state
+from veh_identification.systems.live import read_state, write_state
 from veh_identification.systems.vehicle.observer.online import Known, VehicleSession, VehicleSystem
 
 
@@ -18,16 +17,17 @@ def save_known(path: str, session: VehicleSession, system: VehicleSystem) -> Non
     first = filter_.size - len(filter_.parameter_names)
     datum = system.places.datum
     place = [] if datum is None else [datum.latitude, datum.longitude, datum.altitude]
-    with atomic_file(path) as partial, partial.open('wb') as file:
-        np.savez(
-            file,
-            yaw=float(session.vehicle.model.q[12]),
-            names=np.array(filter_.parameter_names, dtype=str),
-            values=filter_.parameters,
-            variances=np.diag(filter_.P)[first:],
-            datum=np.array(place),
-            car=session.car.name,
-        )
+    write_state(
+        path,
+        {
+            'yaw': float(session.vehicle.model.q[12]),
+            'names': np.array(filter_.parameter_names, dtype=str),
+            'values': filter_.parameters,
+            'variances': np.diag(filter_.P)[first:],
+            'datum': np.array(place),
+            'car': session.car.name,
+        },
+    )
 
 
 def load_known(path: str, system: VehicleSystem) -> str:

@@ -14,6 +14,7 @@ from veh_identification.errors import ParameterError
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
+from veh_identification.nodes.findings import FindingLog
 from veh_identification.nodes.sensor_fusion import input as inputs
 from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
@@ -21,9 +22,10 @@ from veh_identification.nodes.sensor_fusion.output import (
     transform_writer,
 )
 from veh_identification.nodes.sensor_fusion.report import FusionReport
+from veh_identification.nodes.services import create_services, create_trigger
 from veh_identification.runtime.cdr.fields import FieldCallback
 from veh_identification.runtime.interface import NANOSECONDS, Node
-from veh_identification.runtime.messages import message_class, service_class
+from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import declare, refuse_unknown
 from veh_identification.runtime.qos import SENSOR_DATA, STATIC_TF, SYSTEM_DEFAULT
 
@@ -60,8 +62,10 @@ class SensorFusion:
         self._fill_transform = transform_writer(*frames)
         self._create_inputs(wrenches, ranges, pressures)
         self.report = FusionReport(self.core)
+        self._log = FindingLog(node.get_logger())
         node.create_timer(REPORT_PERIOD, self._on_report)
-        self._create_services()
+        create_services(node, reset=self._reset, enable=self._enable)
+        create_trigger(node, '~/set_datum', self._set_datum)
 
     # Set-up -------------------------------------------------------------------------------------
 
@@ -118,13 +122,6 @@ class SensorFusion:
             callback = FieldCallback(kind.fields, self._receiver(name, kind.parse))
             cls = message_class(kind.typename)
             self._node.create_subscription(cls, topic, callback, self._qos)
-
-    def _create_services(self) -> None:
-        trigger = service_class('std_srvs/srv/Trigger')
-        create = self._node.create_service
-        create(trigger, '~/reset', self._on_reset)
-        create(service_class('std_srvs/srv/SetBool'), '~/enable', self._on_enable)
-        create(trigger, '~/set_datum', self._on_set_datum)
 
     # Input --------------------------------------------------------------------------------------
 
@@ -216,36 +213,33 @@ class SensorFusion:
         self._publish_ready()
         now_ns = self._node.get_clock().now().nanoseconds
         self.report.update(now_ns, self.enabled)
-        for sentence in self.report.new_clock_steps():
-            self._node.get_logger().warning(sentence)
+        self._log.tell(self.report.findings)
         name = self._node.get_name()
         self._diagnostics_publisher.publish(self.report.diagnostics(now_ns, name))
         self._status_publisher.publish(self.report.status(now_ns, self.options.world_frame))
 
     # Services -----------------------------------------------------------------------------------
 
-    def _on_reset(self, _request: Any, response: Any) -> Any:
+    def _reset(self) -> str:
         self._publish_ready()
+        self._start_over()
+        return 'the fusion starts over; biases and datum are kept'
+
+    def _enable(self, on: bool) -> None:
+        self._publish_ready()
+        if on and not self.enabled:
+            self._start_over()
+        self.enabled = on
+
+    def _start_over(self) -> None:
+        for key, count in self.core.merge.waiting().items():
+            for _ in range(count):
+                self.core.records[key.partition(':')[0]].skip('forgotten by a reset')
         self.core.reset()
-        response.success = True
-        response.message = 'the fusion starts over; biases and datum are kept'
-        return response
 
-    def _on_enable(self, request: Any, response: Any) -> Any:
+    def _set_datum(self) -> str:
         self._publish_ready()
-        if request.data and not self.enabled:
-            self.core.reset()
-        self.enabled = bool(request.data)
-        response.success = True
-        response.message = 'enabled' if self.enabled else 'disabled'
-        return response
-
-    def _on_set_datum(self, _request: Any, response: Any) -> Any:
-        self._publish_ready()
-        response.success = bool(self.options.gnss.topic)
-        if response.success:
-            self.core.satellites.request_datum()
-            response.message = 'the next valid fix becomes the datum'
-        else:
-            response.message = 'no GNSS topic is configured (gnss.topic)'
-        return response
+        if not self.options.gnss.topic:
+            raise ParameterError('no GNSS topic is configured (gnss.topic)')
+        self.core.satellites.request_datum()
+        return 'the next valid fix becomes the datum'

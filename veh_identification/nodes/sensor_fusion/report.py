@@ -12,44 +12,34 @@ the last two seconds, or no state can be estimated at all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from veh_identification.findings import Finding, Level
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import SensorRecord
-from veh_identification.nodes.sensor_fusion.messages import (
-    ERROR,
-    OK,
-    WARN,
-    DiagnosticWriter,
-    SensorReport,
-    StatusWriter,
-)
+from veh_identification.nodes.observer_status import Report, SensorLine
 
 BAD_SHARE = 0.05
 JUMP_MEMORY = 10
 NOTHING_FOR = 2
 
 
-class FusionReport:
+class FusionReport(Report):
     """Compares the counters with those of the period before."""
 
     def __init__(self, core: FusionCore) -> None:
+        super().__init__()
         self.core = core
-        self.sensors: dict[str, SensorReport] = {}
-        self.mode = 'waiting'
-        self.level = ERROR
-        self.messages: list[str] = []
+        self.sensors: dict[str, SensorLine] = {}
         self._before: dict[str, tuple[int, int, int]] = {}
         self._last_ns: int | None = None
         self._epochs = 0
         self._recoveries = 0
         self._periods_since_jump = JUMP_MEMORY
         self._silent_periods = 0
-        self._steps_told = 0
-        self._diagnostics = DiagnosticWriter()
-        self._status = StatusWriter()
 
     def update(self, now_ns: int, enabled: bool) -> None:
         """Look at all counters; call about once a second."""
@@ -59,24 +49,48 @@ class FusionReport:
         streams: dict[str, list[str]] = {}
         for key in self.core.merge.counters:
             streams.setdefault(key.partition(':')[0], []).append(key)
+        waiting = self.core.merge.waiting()
         for record in self.core.records.values():
             if not record.topic:
                 continue
-            report = self._sensor(record, max(elapsed, 1e-3), streams.get(record.name, []))
+            keys = streams.get(record.name, [])
+            line = self._sensor(record, max(elapsed, 1e-3), keys, waiting)
             received += record.received - self._before.get(record.name, (0, 0, 0))[0]
-            self.sensors[record.name] = report
-            self._before[record.name] = (record.received, record.used, _bad(report))
+            self.sensors[record.name] = line
+            self._before[record.name] = (record.received, record.used, _bad(line))
         self._silent_periods = 0 if received else self._silent_periods + 1
         self._overall(enabled)
+        self.judge()
 
-    def _sensor(self, record: SensorRecord, elapsed: float, streams: list[str]) -> SensorReport:
+    def _sensor(
+        self, record: SensorRecord, elapsed: float, streams: list[str], waiting: Counter[str]
+    ) -> SensorLine:
         merge = self._merged_counters(streams)
-        report = SensorReport(record, merge)
-        received, used, bad = self._before.get(record.name, (0, 0, 0))
-        new_received = record.received - received
-        report.rate = (record.used - used) / elapsed
-        report.active = self.core.is_active(record.name)
-        bad_share = (_bad(report) - bad) / new_received if new_received else 0.0
+        received, used, _ = self._before.get(record.name, (0, 0, 0))
+        line = SensorLine(
+            record.name,
+            record.topic,
+            received=record.received,
+            used=record.used,
+            rejected=record.rejected,
+            late=merge.late,
+            duplicate=merge.duplicate,
+            invalid=record.invalid + merge.invalid,
+            waiting=sum(waiting[key] for key in streams),
+            clock_jumps=merge.clock_jumps,
+            active=self.core.is_active(record.name),
+            rate=(record.used - used) / elapsed,
+            reasons=record.reasons,
+            innovations=record.innovations,
+        )
+        self._judge_sensor(line, record, streams, record.received - received)
+        return line
+
+    def _judge_sensor(
+        self, line: SensorLine, record: SensorRecord, streams: list[str], new_received: int
+    ) -> None:
+        bad = self._before.get(record.name, (0, 0, 0))[2]
+        bad_share = (_bad(line) - bad) / new_received if new_received else 0.0
         reasons = '; '.join([f'{text}: {n}' for text, n in sorted(record.reasons.items())])
         note = self.core.mounts.notes.get(record.name, '')
         merged = self.core.merge
@@ -84,44 +98,32 @@ class FusionReport:
         step = _first(merged.watch.step_of, streams)
         behind = _first(merged.watch.lag_of, streams)
         if record.received == 0:
-            report.level, report.message = WARN, f'nothing received on {record.topic}'
-        elif record.used == 0 and _bad(report) >= record.received:
-            report.level, report.message = ERROR, f'no sample is usable ({reasons or "late"})'
+            line.find('warn', 'nothing_received', f'nothing received on {record.topic}')
+        elif record.used == 0 and _bad(line) >= record.received:
+            line.find('bad', 'nothing_usable', f'no sample is usable ({reasons or "late"})')
         elif offset is not None:
             text = f'its stamps are {offset:+.1f} s off the others: set aside'
-            report.level, report.message = WARN, text
+            line.find('warn', 'clock_off', text)
         elif step is not None:
             text = f'its clock stepped by {step:+.3f} s against the others: set aside'
-            report.level, report.message = WARN, text
+            line.find('warn', 'clock_stepped', text)
         elif behind is not None:
-            report.level, report.message = WARN, self._behind(streams, behind)
-        elif not report.active:
-            report.level, report.message = WARN, f'silent for more than {record.timeout:g} s'
+            line.find('warn', 'all_late', self._behind(streams, behind))
+        elif not line.active:
+            line.find('warn', 'silent', f'silent for more than {record.timeout:g} s')
         elif bad_share > BAD_SHARE:
             share = f'{100.0 * bad_share:.0f} % of the last samples not used'
-            report.level, report.message = WARN, f'{share} ({reasons or "late or duplicate"})'
+            line.find('warn', 'samples_not_used', f'{share} ({reasons or "late or duplicate"})')
         elif note:
-            report.level, report.message = WARN, note
+            line.find('warn', 'pose_unknown', note)
         elif self.core.is_too_slow(record.name):
-            report.level = WARN
-            report.message = 'too slow for the smoothing window: lower filter.cutoff'
-        return report
+            text = 'too slow for the smoothing window: lower filter.cutoff'
+            line.find('warn', 'too_slow', text)
 
     def _behind(self, streams: list[str], behind: float) -> str:
         text = f'its stamps lie {behind:.3f} s behind the others: all late'
         back = [step for key, step in self.core.merge.watch.steps if key in streams and step < 0.0]
         return f'{text}, after its clock stepped by {back[-1]:+.3f} s' if back else text
-
-    def new_clock_steps(self) -> list[str]:
-        """Sentences about steps of single sensors' clocks since the last call."""
-        steps = self.core.merge.watch.steps[self._steps_told :]
-        self._steps_told += len(steps)
-        return [
-            f'{key.partition(":")[0]}: its clock stepped by {step:+.3f} s against the other '
-            f'sensors; its samples {"are set aside" if step > 0.0 else "come too late"} until '
-            'its stamps agree again'
-            for key, step in steps
-        ]
 
     def _merged_counters(self, streams: list[str]) -> StreamCounters:
         total = StreamCounters()
@@ -135,43 +137,45 @@ class FusionReport:
 
     def _overall(self, enabled: bool) -> None:
         core = self.core
-        self.messages = []
         self._periods_since_jump += 1
         if core.merge.epochs != self._epochs:
             self._epochs = core.merge.epochs
             self._periods_since_jump = 0
-        self.level, self.mode = OK, 'running'
+        self.start('running')
         if not enabled:
             self.mode = 'disabled'
             return
         if self._silent_periods >= NOTHING_FOR:
-            self._say(ERROR, 'no sensor delivers anything')
+            self._find('bad', 'silent_input', 'no sensor delivers anything')
         if not core.has_state():
             self.mode = 'waiting'
-            self._say(ERROR, 'no attitude or pose can be estimated yet')
+            self._find('bad', 'no_estimate', 'no attitude or pose can be estimated yet')
         elif core.options.imu.topic and not core.is_active('imu'):
             self.mode = 'model_only'
-            self._say(WARN, 'the IMU is silent: coasting on the other sensors')
+            text = 'the IMU is silent: coasting on the other sensors'
+            self._find('warn', 'imu_silent', text)
         if core.options.gnss.topic and core.has_state() and not core.navigator.heading_known:
-            self._say(WARN, 'the heading is not known yet: drive on, or give gnss.heading')
+            text = 'the heading is not known yet: drive on, or give gnss.heading'
+            self._find('warn', 'heading_unknown', text)
         if self._periods_since_jump < JUMP_MEMORY:
             step = core.epoch_steps[-1]
-            self._say(WARN, f'the stamps jumped by {step:+.3f} s: the filters were restarted')
+            text = f'the stamps jumped by {step:+.3f} s: the filters were restarted'
+            self._find('warn', 'clock_jump', text)
         if core.navigator.recoveries != self._recoveries:
             self._recoveries = core.navigator.recoveries
-            self._say(WARN, 'a sensor was rejected for too long: the filter gave in to it')
+            text = 'a sensor was rejected for too long: the filter gave in to it'
+            self._find('warn', 'gave_in', text)
         turned = core.navigator.level_warning()
         if turned:
-            self._say(WARN, turned)
+            self._find('warn', 'imu_turned', turned)
         if core.navigator.filter.gravity_removed:
-            self.messages.append('the IMU delivers accelerations without gravity')
-        for report in self.sensors.values():
-            if report.level != OK:
-                self._say(WARN, f'{report.record.name}: {report.message}')
+            text = 'the IMU delivers accelerations without gravity'
+            self._find('note', 'gravity_removed', text)
+        for line in self.sensors.values():
+            self.say_sensor(line)
 
-    def _say(self, level: int, text: str) -> None:
-        self.level = max(self.level, level)
-        self.messages.append(text)
+    def _find(self, level: Level, code: str, text: str) -> None:
+        self.say(Finding(level, code, text))
 
     # Messages -----------------------------------------------------------------------------------
 
@@ -183,31 +187,11 @@ class FusionReport:
             'clock jumps of all': str(self.core.merge.epochs),
             'recoveries': str(self.core.navigator.recoveries),
         }
-        text = '; '.join(self.messages) or self.mode
-        line = self._diagnostics.line
-        statuses = [line(node_name, self.level, text, whole)]
-        for report in self.sensors.values():
-            record, merge = report.record, report.merge
-            values = {
-                'topic': record.topic,
-                'rate [Hz]': f'{report.rate:.2f}',
-                'received': str(record.received),
-                'accepted': str(record.used),
-                'rejected': str(record.rejected),
-                'late': str(merge.late),
-                'duplicate': str(merge.duplicate),
-                'invalid': str(record.invalid + merge.invalid),
-                'clock jumps': str(merge.clock_jumps),
-            }
-            for reason, count in sorted(record.reasons.items()):
-                values[f'count: {reason}'] = str(count)
-            name = f'{node_name}: {record.name}'
-            statuses.append(line(name, report.level, report.message, values))
-        return self._diagnostics.array(now_ns, statuses)
+        return self.diagnostics_of(now_ns, node_name, whole, self.sensors.values())
 
     def status(self, now_ns: int, frame: str) -> Any:
         """veh_identification/msg/ObserverStatus."""
-        return self._status.fill(now_ns, frame, self.mode, self.sensors.values(), self.messages)
+        return self.status_of(now_ns, frame, self.sensors.values())
 
 
 def _first(question: Callable[[str], float | None], streams: list[str]) -> float | None:
@@ -215,6 +199,5 @@ def _first(question: Callable[[str], float | None], streams: list[str]) -> float
     return next((answer for answer in answers if answer is not None), None)
 
 
-def _bad(report: SensorReport) -> int:
-    record, merge = report.record, report.merge
-    return record.invalid + record.rejected + merge.invalid + merge.late + merge.duplicate
+def _bad(line: SensorLine) -> int:
+    return line.invalid + line.rejected + line.late + line.duplicate

@@ -7,7 +7,7 @@ What is older still is counted as late. Clock jumps and odd sensors are the fusi
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -34,7 +34,7 @@ class StreamRecord:
     late: int = 0
     duplicate: int = 0
     belated: int = 0  # used after going back in time
-    unused: int = 0  # before the observer started
+    unused: int = 0  # forgotten by a restart of the observer
     invalid: int = 0
     clock_jumps: int = 0
     newest_ns: int | None = None
@@ -130,6 +130,10 @@ class Arrivals:
         """Samples that came too late to wait, but early enough to go back for."""
         items, self._belated = self._belated, []
         return items
+
+    def waiting(self) -> Counter[str]:
+        """Samples by key that were not handed out yet."""
+        return self.merge.waiting() + Counter(item.key for item in self._belated)
 
     def flush(self) -> Iterator[Item]:
         """All that still waits, at the end of a recording."""

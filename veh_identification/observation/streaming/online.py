@@ -6,6 +6,7 @@ get the same numbers: the estimate at a stamp depends on samples and stamps alon
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -95,6 +96,7 @@ class OnlineObserver:
         self.stepper: Stepper | None = None
         self.starts = 0
         self.events: list[Finding] = []  # what a user should know, in order
+        self.forgotten: Counter[str] = Counter()  # measurements that a restart came before
         self._made = made
         self._waiting: list[Item] = []
         self._last_ns = self._next_ns = 0
@@ -141,6 +143,13 @@ class OnlineObserver:
             else:
                 self._waiting.append(item)
                 self._waiting.sort(key=lambda i: i[:2])
+
+    def waiting(self) -> Counter[str]:
+        """Samples by stream that no step has been offered yet."""
+        held = Counter(stream_of(item.key) for item in self._waiting)
+        for key, count in self.arrivals.waiting().items():
+            held[stream_of(key)] += count
+        return held
 
     def finish(self) -> None:
         """The recording has ended: use all that still waits."""
@@ -191,12 +200,18 @@ class OnlineObserver:
     def restart(self, reason: str, code: str = 'observer_restarted') -> None:
         """Start anew with the samples that come now."""
         self.events.append(Finding('warn', code, reason))
+        for item in self._waiting:
+            self.arrivals.record(stream_of(item.key)).unused += 1
+        if self.stepper is not None:
+            self.forgotten += self.stepper.pending()
         self.session = self.stepper = None
         self._waiting = []
         self._next_ns = 0
 
     def reset(self, reason: str) -> None:
         """Forget what waits, and start anew."""
+        for key, count in self.arrivals.waiting().items():
+            self.arrivals.record(stream_of(key)).unused += count
         self.arrivals.reset()
         self.restart(reason)
 

@@ -7,7 +7,7 @@ the filter goes back to before its step and computes everything since again.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
@@ -94,6 +94,11 @@ class Stepper:
         self._again = k if self._again is None else min(k, self._again)
         self._belated.add((measurement.sensor, measurement.time))
         return True
+
+    def pending(self) -> Counter[str]:
+        """Measurements by sensor that wait for their step, belated ones included."""
+        ahead = Counter(one.sensor for many in self._future.values() for one in many)
+        return ahead + Counter(sensor for sensor, _ in self._belated)
 
     def _reachable(self, place: int) -> bool:
         """Whether a copy of the filter is kept from before a past step."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import binom
 
+from veh_identification.checks.possible import impossible_value
 from veh_identification.findings import Finding, Level, Verdict, verdict_of
 from veh_identification.findings.numbers import counted, listed, number, percent
 from veh_identification.reporting.content import Card, IdentificationContent
@@ -24,7 +25,9 @@ def judge(content: IdentificationContent) -> Verdict:
     return verdict_of(
         (
             *content.findings,
-            *_impossible(content),
+            *impossible_value(
+                [row.name for row in content.parameters if row.flag == 'impossible']
+            ),
             *sensor_findings(content.health),
             *_samples(content),
             *_identified(content),
@@ -34,20 +37,6 @@ def judge(content: IdentificationContent) -> Verdict:
             *_colour(content),
         )
     )
-
-
-def _impossible(content: IdentificationContent) -> list[Finding]:
-    names = [row.name for row in content.parameters if row.flag == 'impossible']
-    if not names:
-        return []
-    return [
-        Finding(
-            'bad',
-            'impossible_value',
-            f'{listed(names)}: no such value can exist (a mass, stiffness or inertia below zero): '
-            'look for wrong signs, units, axes or exchanged sensors.',
-        )
-    ]
 
 
 def cards(content: IdentificationContent) -> tuple[Card, ...]:

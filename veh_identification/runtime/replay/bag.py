@@ -12,7 +12,7 @@ from veh_identification.atomic import refuse_inputs
 from veh_identification.errors import BagError
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.bags.records import Item, RawMessage
-from veh_identification.runtime.graph import create_graph, find_graph
+from veh_identification.runtime.graph import create_graph, find_graph, finish_graph
 from veh_identification.runtime.replay.engine import ReplayEngine
 
 
@@ -59,7 +59,7 @@ def replay_graph(
         if out is not None:
             writer = stack.enter_context(BagWriter(out, storage=storage, overwrite=overwrite))
         engine = ReplayEngine(start, sink=writer, log_level=log_level)
-        create_graph(
+        instances = create_graph(
             engine,
             graph,
             config=config,
@@ -73,6 +73,7 @@ def replay_graph(
         if keep_inputs and writer is not None:
             source = _recording(source, writer)
         engine.play(source)
+        finish_graph(instances)
         return ReplaySummary(
             (stop - start) * 1e-9,
             engine.delivered,

@@ -70,7 +70,7 @@ def estimate(
         system='parallel',
         estimator=result.estimator if likelihood is None else 'maximum-likelihood',
         removed=[*found.removed, *([] if applied is not None else [_unfiltered(method)])],
-        impossible=_impossible(model, found),
+        impossible=impossible_names(model, found),
     )
     return Estimate(found, system, cutoff or nominal, likelihood, tuple(findings))
 
@@ -90,7 +90,7 @@ def _unfiltered(method: str) -> Removal:
     return Removal('fc', nan, nan, nan, nan, nan, f'processing {method} filters nothing')
 
 
-def _impossible(model: HexapodModel, result: IdentificationResult) -> list[str]:
+def impossible_names(model: HexapodModel, result: IdentificationResult) -> list[str]:
     """Values below zero, by more than chance, of what cannot be."""
     high = result.value + 2.0 * np.nan_to_num(result.std)
     positive = model.structure.positive_names()

@@ -16,7 +16,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from veh_identification.errors import EstimationError, InputError
+from veh_identification.errors import EstimationError, InputError, VehIdError
+from veh_identification.findings import Finding
 from veh_identification.identification.live import Change, Solution
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation.identify import (
@@ -28,6 +29,7 @@ from veh_identification.systems.car.estimation.identify import (
 )
 from veh_identification.systems.car.estimation.weighted import Fit
 from veh_identification.systems.car.live.change import WATCHED, LoadEstimate
+from veh_identification.systems.car.live.checking import check_gathered, check_unusable
 from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import scale
 from veh_identification.systems.car.processing.cutoffs import Cutoffs
@@ -89,6 +91,9 @@ class CarLive:
         self.held_chunks = self.chunks = 0
         self._statistics: list[float] = []
         self._joints: frozenset[str] | None = None  # those that every chunk must hold
+        self.found: list[Finding] = []  # what the checks say of the latest chunk
+        #: All that is known comes from chunks that contradict themselves: fit to look at only.
+        self.provisional = False
         self.load.forget()
 
     @property
@@ -113,21 +118,35 @@ class CarLive:
         options = self.options
         if self.model is not None:
             options = replace(options, dof=self.model.dof)
+        self.found = []
         joints = _used_joints(recording)
         if self._joints is not None and self._joints - joints:
             # A wheel wrench would not be turned by its steering, or a track taken as nominal.
             return f'sensors are missing: {" ".join(sorted(self._joints - joints))}'
         try:
             chunk = gather_recordings([recording], self.configuration, options)
-        except InputError as error:
+        except VehIdError as error:
+            self.found = check_unusable(recording, self.configuration)
+            if not isinstance(error, InputError):
+                raise
             return _short(str(error))
         if self.known is not None:
             lost = _lost(self.known.gathered, chunk)
             if lost:
                 return lost
+        self.found = check_gathered(chunk, options, self.configuration, recording.label)
+        wrong = [one.code for one in self.found if one.level == 'bad']
+        if wrong and self.known is not None and not self.provisional:
+            return f'it contradicts itself: {" ".join(sorted(set(wrong)))}'
+        if self.known is not None:
             late = self._joints is not None and joints - self._joints
-            if late or _lost(chunk, self.known.gathered):
-                self.reset()  # a sensor that was missing has come: start over
+            sound = self.provisional and not wrong
+            if late or sound or _lost(chunk, self.known.gathered):
+                # A sensor that was missing has come, or what was wrong has been put right.
+                found = self.found
+                self.reset()
+                self.found = found
+        self.provisional = bool(wrong)
         self._joints = joints
         self.chunks += 1
         self.latest = chunk.first
@@ -210,6 +229,9 @@ class CarLive:
         """Plain arrays, fit for np.savez and back through `restore`."""
         if self.known is None:
             raise EstimationError('nothing is identified yet')
+        if self.provisional:
+            codes = ' '.join(sorted({one.code for one in self.found if one.level == 'bad'}))
+            raise EstimationError(f'nothing can be relied on: put right first: {codes}')
         known = self.known if self.newest is None else self.known.plus(self.newest)
         g = known.gathered
         parts = [g.information, *g.mirrored]

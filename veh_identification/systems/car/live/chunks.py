@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.signals import SampleReport, TimeSeries, clean
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import JOINT_KINDS, CarRecording
+from veh_identification.systems.live import SensorCounts
 
 #: Seconds that a chunk shares with the one before: filters cut more than that off its ends.
 OVERLAP = 0.6
 #: How much later than the newest stamp another sensor's sample may still arrive.
 WAIT = 0.5
 FEWEST = 16
+#: Shorter than this, the end of a recording says nothing.
+LEAST_SECONDS = 5.0
 JOINTS = {f'{kind}_{corner}' for kind in JOINT_KINDS for corner in CORNERS}
 CHANNELS = {
     'imu': (('wx', 'wy', 'wz', 'fx', 'fy', 'fz'), ('rad/s',) * 3 + ('m/s^2',) * 3),
@@ -25,72 +29,141 @@ CHANNELS = {
 }
 
 
+@dataclass
+class _Buffer:
+    """Samples of one sensor; `fresh` ones have not been in a chunk yet."""
+
+    stamps: list[int] = field(default_factory=list)
+    values: list[Sequence[float]] = field(default_factory=list)
+    fresh: list[bool] = field(default_factory=list)
+    counts: SensorCounts = field(default_factory=SensorCounts)
+    cut: tuple[int, int] = (0, 0)  # good and other samples of the chunk that was cut last
+
+    def clear(self) -> None:
+        """Throw samples away; those that were in no chunk are lost."""
+        self.counts.rejected += sum(self.fresh)
+        self.stamps, self.values, self.fresh = [], [], []
+
+    def forget(self, before_ns: int) -> None:
+        """Keep later samples."""
+        kept = [k for k, stamp in enumerate(self.stamps) if stamp >= before_ns]
+        self.stamps = [self.stamps[k] for k in kept]
+        self.values = [self.values[k] for k in kept]
+        self.fresh = [self.fresh[k] for k in kept]
+
+    def count_cut(self, end_ns: int, taken: bool) -> None:
+        """Look at the fresh samples of a chunk: numbers, and stamps that come once."""
+        inside = np.array(self.stamps, np.int64) < end_ns
+        fresh = inside & np.array(self.fresh, bool)
+        finite = np.isfinite(np.array(self.values, float)).all(axis=1)
+        good = np.flatnonzero(fresh & finite) if taken else np.zeros(0, np.int64)
+        once = len(np.unique(np.array(self.stamps, np.int64)[good]))
+        self.counts.invalid += int(np.sum(fresh & ~finite))
+        self.cut = once, int(np.sum(fresh & finite)) - once
+        self.fresh = (np.array(self.fresh, bool) & ~inside).tolist()
+
+
 class CarChunks:
-    """Keeps the samples of the chunk that is being filled; `push` returns finished chunks."""
+    """Keeps the samples of the chunk that is being filled; `push` returns finished chunks.
+
+    Whoever takes a chunk says by `settle` whether it was used.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.received: dict[str, int] = {}
         self.frames = StaticFrames()
         self.clock_jumps = 0
-        self._stamps: dict[str, list[int]] = {}
-        self._values: dict[str, list[Sequence[float]]] = {}
+        self._buffers: dict[str, _Buffer] = {}
         self._begin = self._newest = 0
+        self._cut = False  # whether a chunk ended where the present one begins
 
     def interrupt(self) -> None:
         """Throw away the chunk that is being filled."""
-        self._stamps, self._values = {}, {}
+        for one in self._buffers.values():
+            one.clear()
         self._begin = self._newest = 0
+        self._cut = False
 
     def push(self, name: str, stamp_ns: int, values: Sequence[float]) -> CarRecording | None:
         """Take one sample; a chunk when it is complete."""
-        self.received[name] = self.received.get(name, 0) + 1
+        buffer = self._buffers.get(name)
+        if buffer is None:
+            buffer = self._buffers[name] = _Buffer()
+        buffer.counts.received += 1
         if stamp_ns <= 0:
+            buffer.counts.invalid += 1
             return None
         if self._newest and not -1_000_000_000 < stamp_ns - self._newest < 60_000_000_000:
             self.clock_jumps += 1
             self.interrupt()
+        if self._cut and stamp_ns < self._begin:
+            buffer.counts.late += 1
+            return None
         if not self._begin:
             self._begin = stamp_ns
-        self._stamps.setdefault(name, []).append(stamp_ns)
-        self._values.setdefault(name, []).append(values)
+        buffer.stamps.append(stamp_ns)
+        buffer.values.append(values)
+        buffer.fresh.append(True)
         self._newest = max(self._newest, stamp_ns)
         end = self._begin + round(1e9 * self.seconds)
         if self._newest < end + round(1e9 * WAIT):
             return None
-        chunk = self._recording(end)
-        self._forget(end - round(1e9 * OVERLAP))
-        return chunk
+        return self._cut_at(end)
 
-    def _forget(self, before_ns: int) -> None:
-        for name, stamps in list(self._stamps.items()):
-            kept = [k for k, stamp in enumerate(stamps) if stamp >= before_ns]
-            self._stamps[name] = [stamps[k] for k in kept]
-            self._values[name] = [self._values[name][k] for k in kept]
-            if not kept:
-                del self._stamps[name], self._values[name]
-        self._begin = before_ns
+    def rest(self) -> CarRecording | None:
+        """What waits, as a chunk of its own, if it is long enough to say something."""
+        if self._newest - self._begin < round(1e9 * LEAST_SECONDS):
+            return None
+        return self._cut_at(self._newest + 1)
+
+    def settle(self, used: bool) -> None:
+        """The chunk that was handed out last was used, or not."""
+        for one in self._buffers.values():
+            good, other = one.cut
+            one.counts.used += good if used else 0
+            one.counts.rejected += other if used else good + other
+            one.cut = 0, 0
+
+    def counts(self) -> dict[str, SensorCounts]:
+        """What became of the samples, by sensor."""
+        return {
+            name: replace(one.counts, waiting=sum(one.fresh) + sum(one.cut))
+            for name, one in sorted(self._buffers.items())
+        }
+
+    def _cut_at(self, end: int) -> CarRecording:
+        chunk = self._recording(end)
+        before = end - round(1e9 * OVERLAP)
+        for one in self._buffers.values():
+            one.forget(before)
+        self._begin, self._cut = before, True
+        return chunk
 
     def _recording(self, end_ns: int) -> CarRecording:
         reports: list[SampleReport] = []
         epoch = self._begin
 
         def series(name: str, names: Sequence[str], units: Sequence[str]) -> TimeSeries | None:
-            stamps = np.array(self._stamps.get(name, ()), np.int64)
-            inside = stamps < end_ns
-            if np.count_nonzero(inside) < FEWEST:
+            buffer = self._buffers.get(name)
+            if buffer is None or not buffer.stamps:
                 return None
-            values = np.array(self._values[name], float)[inside]
-            raw = TimeSeries.from_nanoseconds(
-                stamps[inside], values, tuple(names), tuple(units), epoch_ns=epoch, label=name
-            )
-            tidy, report = clean(raw)
-            reports.append(report)
-            return tidy if len(tidy) >= FEWEST else None
+            stamps = np.array(buffer.stamps, np.int64)
+            inside = stamps < end_ns
+            tidy = None
+            if np.count_nonzero(inside) >= FEWEST:
+                values = np.array(buffer.values, float)[inside]
+                raw = TimeSeries.from_nanoseconds(
+                    stamps[inside], values, tuple(names), tuple(units), epoch_ns=epoch, label=name
+                )
+                tidy, report = clean(raw)
+                reports.append(report)
+                tidy = tidy if len(tidy) >= FEWEST else None
+            buffer.count_cut(end_ns, tidy is not None)
+            return tidy
 
         joints = {
             name: found
-            for name in sorted(self._stamps)
+            for name in sorted(self._buffers)
             if name in JOINTS
             if (found := series(name, (name,), ('',))) is not None
         }

@@ -6,13 +6,20 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from veh_identification.atomic import atomic_file
 from veh_identification.errors import EstimationError, InputError, ParameterError, VehIdError
+from veh_identification.findings import Finding, verdict_of
 from veh_identification.identification import IdentificationResult
-from veh_identification.systems.parallel.checks import misfit
+from veh_identification.identification.live import Solution
+from veh_identification.results.folder import to_json
+from veh_identification.results.messages import Equations as Unknowns
+from veh_identification.results.tables import to_csv
+from veh_identification.systems.live import LiveModel, Sides
+from veh_identification.systems.parallel.checks import judge, misfit
 from veh_identification.systems.parallel.configuration import Configuration
 from veh_identification.systems.parallel.estimation.equations import Equations, equations
 from veh_identification.systems.parallel.estimation.likelihood import (
@@ -21,6 +28,7 @@ from veh_identification.systems.parallel.estimation.likelihood import (
     pooled_force_covariance,
     with_cutoff,
 )
+from veh_identification.systems.parallel.identify import impossible_names
 from veh_identification.systems.parallel.live.periods import PeriodCollector, RunningPeriods
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
@@ -30,6 +38,8 @@ from veh_identification.types import Array
 #: Stamps from which the rate is found when it is not given.
 RATE_SAMPLES = 200
 JUMP_NS = 1_000_000_000
+DRIFT_CYCLES = 0.01  # as signals.check_fundamental: about 3 % of a line's amplitude beside it
+TOPIC = 'joint_states'
 
 
 @dataclass(frozen=True)
@@ -42,12 +52,14 @@ class LiveOptions:
     cutoff_hz: float = 0.0
     estimator: str = 'gauss-markov'
     skip_periods: int = 0
+    reconstruction_rate: float = 0.0  # Hz; 0: every sample of the mean period
 
 
-class LiveIdentification:
+class ParallelLive(LiveModel):
     """Takes samples, averages whole periods, estimates after each from the second on."""
 
     def __init__(self, configuration: Configuration, options: LiveOptions) -> None:
+        super().__init__()
         excitation = configuration.excitation
         if excitation is None and not (options.fundamental_hz and options.harmonics):
             raise ParameterError(
@@ -62,11 +74,23 @@ class LiveIdentification:
         self.clock_jumps = 0
         self.reset()
 
-    def reset(self) -> None:
+    def reset(self) -> str:
         """Forget everything but the rate."""
         self.result: IdentificationResult | None = None
+        self.equations, self.solution = None, None
+        self._sides = []
+        self.convergence.forget()
+        self.problem = ''  # why the last estimation failed
+        self._judged: list[Finding] = []
+        self._judged_periods = 0
+        self._unusable = False
+        self.incomplete = 0  # messages that lacked a leg or held no number
+        self._restart()
+        return 'all periods are forgotten'
+
+    def _restart(self) -> None:
+        """Forget the periods; the last estimate stays until there is another."""
         self.last_rejected = False
-        self.doubt = ''  # why the last estimate should not be trusted
         self._waiting: list[tuple[int, Array]] = []
         self._collector: PeriodCollector | None = None
         self._running = RunningPeriods()
@@ -97,13 +121,13 @@ class LiveIdentification:
     def interrupt(self) -> None:
         """Samples were not taken for a while: the next one must keep the phase of the periods."""
         # Averaging needs one phase for all periods, so an interruption starts over.
-        self.reset()
+        self._restart()
 
     def push(self, stamp_ns: int, values: Array) -> bool:
         """Take lengths and forces (12,); True when a new estimate was made."""
         if stamp_ns < self._newest_ns - JUMP_NS:
             # The clock was set back (a bag that is played again): nothing before it fits.
-            self.reset()
+            self._restart()
             self.clock_jumps += 1
         self._newest_ns = max(self._newest_ns, stamp_ns)
         if self._collector is None:
@@ -121,7 +145,12 @@ class LiveIdentification:
         self._running.add(period, self._collector.raw)
         if self._running.count < 2:
             return False
-        self._estimate()
+        try:
+            self._estimate()
+        except VehIdError as error:
+            self.problem = str(error)
+            return False
+        self.problem = ''
         return True
 
     def _find_rate(self, stamp_ns: int, values: Array) -> bool:
@@ -153,6 +182,7 @@ class LiveIdentification:
             self.fundamental_hz,
             start_ns=self._collector.period_start_ns,
             phased=phased,
+            source=TOPIC,
         )
 
     def _estimate(self) -> None:
@@ -165,8 +195,11 @@ class LiveIdentification:
         self._system = equations(self.model, [record], self.harmonics, cutoff_hz=cutoff)
         covariance = pooled_force_covariance([record])
         result = gauss_markov(self.model, self._system, covariance)
-        found_misfit = misfit(self._system, covariance, result.value)
-        self.doubt = found_misfit.sentence() if found_misfit.unusable else ''
+        unusable = misfit(self._system, covariance, result.value).unusable
+        # The search for a cause takes many estimations: when the answer may have changed.
+        if unusable != self._unusable or self.periods >= 2 * self._judged_periods:
+            self._unusable, self._judged_periods = unusable, self.periods
+            self._judged = self._judge(record, cutoff, result.value)
         result.estimator, result.system = self.options.estimator, 'parallel'
         result.input = {
             'fundamental_hz': record.fundamental_hz,
@@ -175,16 +208,121 @@ class LiveIdentification:
             'cutoff_hz': cutoff,
             'force_covariance': covariance.tolist(),
         }
-        self._stamps = record.stamps_ns()
-        self.result = with_cutoff(result, cutoff, std)
+        complete = with_cutoff(result, cutoff, std)
+        complete.impossible = impossible_names(self.model, complete)
+        self._take(complete)
+        self._reconstruct(record, result.value)
 
-    def reconstruction(self) -> tuple[NDArray[np.int64], Array, Array]:
-        """Stamps of the last period, mean measured forces and predicted ones."""
-        assert self._system is not None and self.result is not None
+    def _judge(self, record: PeriodicRecord, cutoff: float, value: Array) -> list[Finding]:
+        """As offline; what is refused there makes the values unusable here."""
+        assert self._system is not None
+        try:
+            return judge(self.model, [record], self.harmonics, cutoff, self._system, value)
+        except EstimationError as error:
+            return [Finding('bad', 'forces_not_explained', str(error), TOPIC)]
+
+    def _take(self, result: IdentificationResult) -> None:
+        """A result as equations and solution."""
+        self.result, self.estimator = result, result.estimator
+        assert result.a_priori is not None
+        self.equations = Unknowns(
+            'parallel',
+            result.names,
+            result.units,
+            list(LEGS),
+            ['N'] * len(LEGS),
+            result.a_priori,
+            [],
+        )
+        excited = np.isfinite(result.value)
+        excited &= ~np.isin(result.names, result.unexcited)
+        self.solution = Solution(
+            result.value, result.covariance, result.sigma, excited, result.condition_number
+        )
+        known = np.arange(len(result.names)) < len(result.names) - 1  # fc is not estimated alike
+        self.convergence.update(self.solution, known)
+
+    def _reconstruct(self, record: PeriodicRecord, value: Array) -> None:
+        """Both sides over the mean period, at the stamps of the last one."""
+        assert self._system is not None and self.solution is not None
         measured = self._system.Y[0]
         known = np.isfinite(measured).all(axis=1)
-        predicted = self._system.W[0][known] @ self.result.value[:-1]
-        return self._stamps[known], measured[known], predicted
+        wanted = self.options.reconstruction_rate
+        stride = max(1, round(self.rate / wanted)) if wanted else 1
+        rows = np.flatnonzero(known)[::stride]
+        predicted = self._system.W[0][known] @ value
+        self._sides.append(
+            Sides(
+                record.stamps_ns()[rows],
+                measured[rows],
+                predicted[::stride],
+                self.solution.sigma,
+            )
+        )
+
+    # What it says -------------------------------------------------------------------------------
+
+    @property
+    def impossible(self) -> list[str]:
+        """Masses, inertias and frictions surely below zero."""
+        return [] if self.result is None else self.result.impossible
+
+    def advice(self) -> str:
+        """Parameters that are not well known."""
+        if self.result is None or self.estimator == 'loaded':
+            return ''
+        well = self.result.deviations.well_identified[:-1]
+        weak = [name for name, good in zip(self.result.names[:-1], well, strict=True) if not good]
+        if not weak:
+            return ''
+        return f'{", ".join(weak)}: more periods, or an excitation by `veh-id design parallel`'
+
+    def doubts(self) -> list[Finding]:
+        """The estimation that failed, the model, messages, periods and the fundamental."""
+        found = list(self._judged)
+        if self.problem:
+            found.append(Finding('bad', 'estimation_failed', self.problem))
+        if self.incomplete:
+            text = f'{self.incomplete} messages lacked a leg or held no number'
+            found.append(Finding('warn', 'incomplete_messages', text, TOPIC))
+        if self.rejected_periods and self.last_rejected:
+            text = f'the last period was dropped: {self.reason}'
+            found.append(Finding('warn', 'period_dropped', text, TOPIC))
+        if abs(self.drift) > DRIFT_CYCLES:
+            text = (
+                f'the last period is {self.drift:+.3g} cycles of the highest harmonic off '
+                f'the mean: the fundamental is not {self.fundamental_hz:g} Hz'
+            )
+            found.append(Finding('warn', 'fundamental_off', text, 'fundamental'))
+        if self.periods < 2:
+            text = f'{self.periods} whole periods so far, two are needed'
+            found.append(Finding('warn', 'few_periods', text))
+        return found
+
+    @property
+    def ready(self) -> str:
+        """What is said when nothing speaks against the estimate."""
+        return f'{self.periods} periods averaged'
+
+    @property
+    def samples(self) -> int:
+        """Samples of the mean period."""
+        return 0 if self.result is None else self.result.samples
+
+    @property
+    def rejected(self) -> int:
+        """Messages that were not used: incomplete, late, repeated."""
+        return self.incomplete + self.dropped_samples
+
+    def facts(self) -> dict[str, Any]:
+        """Counts."""
+        return {
+            'incomplete': self.incomplete,
+            'periods': self.periods,
+            'dropped periods': self.rejected_periods,
+            'late or duplicate': self.dropped_samples,
+            'clock jumps': self.clock_jumps,
+        }
 
     @property
     def periods(self) -> int:
@@ -199,7 +337,7 @@ class LiveIdentification:
         return self._running.shift / self._collector.samples * self.harmonics
 
     @property
-    def rejected(self) -> int:
+    def rejected_periods(self) -> int:
         """Dropped periods."""
         return 0 if self._collector is None else self._collector.rejected
 
@@ -214,8 +352,32 @@ class LiveIdentification:
         collector = self._collector
         return 0 if collector is None else collector.late + collector.duplicates
 
-    def load(self, path: Path) -> IdentificationResult:
-        """Parameters of an earlier run, in the model's order."""
+    # Storage ------------------------------------------------------------------------------------
+
+    def save(self, path: str) -> str:
+        """parameters.json and parameters.csv in the folder `path`."""
+        if self.result is None:
+            raise EstimationError('nothing is identified yet')
+        verdict = verdict_of(self.findings(), yes=self.ready)
+        texts = {
+            'parameters.json': to_json({**self.result.as_dict(), 'verdict': verdict.as_dict()}),
+            'parameters.csv': to_csv(self.result),
+        }
+        written = [Path(path) / name for name in texts]
+        for target, text in zip(written, texts.values(), strict=True):
+            with atomic_file(target) as partial:
+                partial.write_text(text, encoding='utf-8')
+        return ', '.join(map(str, written))
+
+    def load(self, path: str) -> str:
+        """Parameters of an earlier run, which stand until this one has its own."""
+        result = self._read(Path(path) / 'parameters.json')
+        self._take(result)
+        self.convergence.reached = True
+        return f'{len(result.names)} parameters loaded'
+
+    def _read(self, path: Path) -> IdentificationResult:
+        """A result in the model's order."""
         try:
             data = json.loads(path.read_text(encoding='utf-8'))
             found = {p['name']: p for p in data['parameters']}

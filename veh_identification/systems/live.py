@@ -1,0 +1,194 @@
+"""What an identification node drives: samples in, estimates, findings and counts out.
+
+A live model knows neither messages nor topics. How samples go in differs from system to system;
+what comes out has one shape, so that one node base publishes it for all of them.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veh_identification.atomic import atomic_file
+from veh_identification.checks.possible import impossible_value
+from veh_identification.errors import InputError
+from veh_identification.findings import Finding
+from veh_identification.identification.live import Solution
+from veh_identification.results.messages import Derived, Equations
+from veh_identification.types import Array, BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Both sides of the equations at some stamps, for `~/reconstruction`."""
+
+    stamps_ns: IntArray
+    measured: Array  # (n, equations)
+    predicted: Array  # (n, equations)
+    sigma: Array  # (equations,)
+
+
+@dataclass
+class SensorCounts:
+    """What became of the samples of one sensor: received is the sum of all others."""
+
+    received: int = 0
+    used: int = 0
+    rejected: int = 0
+    late: int = 0
+    invalid: int = 0
+    waiting: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """Entries of a diagnostic status, under the names that the observers use too."""
+        return {
+            'received': self.received,
+            'accepted': self.used,
+            'rejected': self.rejected,
+            'late': self.late,
+            'invalid': self.invalid,
+            'waiting': self.waiting,
+        }
+
+
+class Convergence:
+    """An estimate has converged when a further one lies within its deviation."""
+
+    def __init__(self) -> None:
+        self._previous: Array | None = None
+        self.reached = False
+
+    def forget(self) -> None:
+        """The next estimate is the first one."""
+        self._previous, self.reached = None, False
+
+    def update(self, solution: Solution, known: BoolArray, watched: Sequence[int] = ()) -> None:
+        """Compare with the estimate before; `watched` must be known to have converged."""
+        before, self._previous = self._previous, solution.value.copy()
+        self.reached = False
+        if before is None or len(before) != len(solution.value) or not known.any():
+            return
+        std = np.sqrt(np.diag(solution.covariance))[known]
+        moved = np.abs(solution.value - before)[known]
+        self.reached = bool(np.all(moved < std)) and bool(known[list(watched)].all())
+
+
+class LiveModel(ABC):
+    """One system's estimate while data come in."""
+
+    #: How the values are found, for ~/parameters.
+    estimator: str = 'recursive'
+    #: Code of the finding that `advice` becomes.
+    advice_code: str = 'parameters_weak'
+    #: None while the model is not known.
+    equations: Equations | None = None
+    #: None while there is no estimate.
+    solution: Solution | None = None
+
+    def __init__(self) -> None:
+        self.convergence = Convergence()
+        self._sides: list[Sides] = []
+
+    # Estimate -----------------------------------------------------------------------------------
+
+    def tick(self, silent: int) -> bool:
+        """Called at every report, `silent` reports after the last sample; True: tell it anew."""
+        return False
+
+    def finish(self) -> bool:
+        """No more samples will come: use what waits; True where that changed the estimate."""
+        return False
+
+    @property
+    @abstractmethod
+    def samples(self) -> int:
+        """Samples or rows in use."""
+
+    @property
+    @abstractmethod
+    def rejected(self) -> int:
+        """What came and was not used."""
+
+    @property
+    def impossible(self) -> list[str]:
+        """Parameters whose values cannot exist."""
+        return []
+
+    def derived(self) -> list[Derived]:
+        """Further quantities with their deviations."""
+        return []
+
+    def advice(self) -> str:
+        """What would help; empty when nothing is missing."""
+        return ''
+
+    @abstractmethod
+    def doubts(self) -> list[Finding]:
+        """What this system's checks say of data and estimate."""
+
+    def findings(self) -> list[Finding]:
+        """Everything that speaks for or against the estimate."""
+        found = [*self.doubts(), *impossible_value(self.impossible)]
+        if self.solution is None:
+            found.append(Finding('warn', 'no_estimate', 'no estimate yet'))
+        elif advice := self.advice():
+            found.append(Finding('warn', self.advice_code, advice))
+        return found
+
+    @property
+    def ready(self) -> str:
+        """What is said when nothing speaks against the estimate."""
+        return 'all parameters are known'
+
+    def facts(self) -> dict[str, Any]:
+        """Further entries of the diagnostics."""
+        return {}
+
+    def counts(self) -> Mapping[str, SensorCounts]:
+        """Samples by sensor, where the system has several."""
+        return {}
+
+    def take_sides(self) -> list[Sides]:
+        """Both sides of the equations since the last call."""
+        found, self._sides = self._sides, []
+        return found
+
+    # Control ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """The next sample does not follow the last one."""
+
+    @abstractmethod
+    def reset(self) -> str:
+        """Forget what was estimated; returns what is forgotten, in words."""
+
+    @abstractmethod
+    def save(self, path: str) -> str:
+        """Store the estimate; returns what was written. VehIdError where there is none."""
+
+    @abstractmethod
+    def load(self, path: str) -> str:
+        """Go on from a stored estimate; returns what was found."""
+
+
+def write_state(path: str, state: Mapping[str, Any]) -> None:
+    """Arrays of an estimate as .npz, whole or not at all."""
+    with atomic_file(path) as partial, partial.open('wb') as file:
+        np.savez(file, **state)
+
+
+def read_state(path: str) -> dict[str, Any]:
+    """The arrays of a stored estimate."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files}
+    except OSError as error:
+        raise InputError(f'{path}: cannot be read ({error.strerror or error})') from None
+    except (ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise InputError(f'{path}: not a stored estimate ({error})') from None

@@ -1,1 +1,0 @@
-"""What the identification of a parallel robot leaves."""
