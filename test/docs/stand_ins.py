@@ -22,7 +22,8 @@ OWN = {
     ('identify', 'car'): ('car-sine-steer', 12.0, 'car_peugeot_406'),
     ('identify', 'humanoid'): ('humanoid-walk', 4.0, 'humanoid'),
     ('identify', 'parallel'): ('hexapod-periodic', 7.5, 'hexapod_palida'),
-    ('observe', 'buggy'): ('buggy-circle', 2.0, 'buggy'),
+    ('observe', 'vehicle'): ('buggy-circle', 2.0, 'buggy'),
+    ('init', 'car'): ('car-sine-steer', 3.0, 'car_peugeot_406'),
 }
 URDF = ROOT / 'config' / 'models' / 'ut_mu2_like_cad.urdf'
 PLATE = 'vendor_msgs/msg/ForcePlate'
@@ -35,13 +36,17 @@ def make_own_files(words: list[str], folder: Path) -> None:
         _make_launch_files(words, folder)
         return
     verb = tuple(words[1:3])
+    if verb[0] == 'check':
+        shutil.copy(find_config('car_peugeot_406'), folder / words[2])
+        simulate('car-sine-steer', folder / words[3], duration=6.0, seed=0)
+        return
     if verb not in OWN:  # info and convert: BAG is their first argument
         write_force_plate(folder / words[2])
         return
     scenario, seconds, config = OWN[verb]
-    for seed, option in enumerate(('--bag', '--validate')):
-        if option in after:
-            simulate(scenario, folder / after[option], duration=seconds, seed=seed)
+    bags = [words[3], *(after[one] for one in ('--bag', '--validate') if one in after)]
+    for seed, bag in enumerate(one for one in bags if not one.startswith('-')):
+        simulate(scenario, folder / bag, duration=seconds, seed=seed)
     if '--config' in after:
         shutil.copy(find_config(config), folder / after['--config'])
     if '--urdf' in after:

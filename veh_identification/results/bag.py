@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from veh_identification.findings import Verdict
+from veh_identification.identification import IdentificationResult
 from veh_identification.results.messages import reconstruction_message, result_message
+from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.qos import LATCHED
 
-if TYPE_CHECKING:
-    from veh_identification.results.outcome import Outcome
-    from veh_identification.results.reconstruction import Reconstruction
 
-
-def write_result_bag(path: Path, outcome: Outcome[Any]) -> None:
+def write_result_bag(
+    path: Path,
+    system: str,
+    result: IdentificationResult,
+    verdict: Verdict,
+    series: Sequence[Reconstruction],
+) -> None:
     """Parameters once, then measured and predicted sides of every series."""
-    stamps = [int(one.stamps_ns[0]) for one in outcome.series if len(one.stamps_ns)]
+    stamps = [int(one.stamps_ns[0]) for one in series if len(one.stamps_ns)]
     first = min(stamps, default=0)
-    node = outcome.series[0].topic.split('/')[-2] if outcome.series else outcome.system
+    node = series[0].topic.split('/')[-2] if series else system
     with BagWriter(path) as writer:
-        message = result_message(outcome.result, outcome.verdict, first)
+        message = result_message(result, verdict, first)
         writer.write_message(f'{node}/parameters', message, first, qos=LATCHED)
-        for one in outcome.series:
+        for one in series:
             _write_series(writer, one)
 
 

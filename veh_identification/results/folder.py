@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from veh_identification.atomic import (
     OutputError,
@@ -15,12 +15,11 @@ from veh_identification.atomic import (
     refuse_inputs,
 )
 from veh_identification.errors import one_line
+from veh_identification.findings import Verdict
 from veh_identification.identification.result import IdentificationResult, json_safe
 from veh_identification.results.bag import write_result_bag
+from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.results.tables import to_csv
-
-if TYPE_CHECKING:
-    from veh_identification.results.outcome import Outcome
 
 REPORT = 'report.html'
 #: The bag of parameters and of both sides of the equations.
@@ -38,6 +37,34 @@ OURS = frozenset(
         REPORT,
     }
 )
+
+
+class Writable(Protocol):
+    """What of an outcome is written."""
+
+    @property
+    def system(self) -> str: ...  # noqa: D102
+
+    @property
+    def result(self) -> Any: ...  # noqa: D102
+
+    @property
+    def verdict(self) -> Verdict: ...  # noqa: D102
+
+    @property
+    def document(self) -> tuple[str, Mapping[str, Any]]: ...  # noqa: D102
+
+    @property
+    def content(self) -> Any: ...  # noqa: D102
+
+    @property
+    def series(self) -> Sequence[Reconstruction]: ...  # noqa: D102
+
+    @property
+    def files(self) -> Mapping[str, bytes | Path]: ...  # noqa: D102
+
+    @property
+    def inputs(self) -> Sequence[Path]: ...  # noqa: D102
 
 
 def check_target(out: Path, inputs: Iterable[str | Path], ours: Iterable[str] = OURS) -> None:
@@ -63,9 +90,7 @@ def to_json(content: Any) -> str:
     return json.dumps(json_safe(content), indent=2, allow_nan=False) + '\n'
 
 
-def write(
-    outcome: Outcome[Any], out: Path, report: bool = True, ours: Iterable[str] = OURS
-) -> str:
+def write(outcome: Writable, out: Path, report: bool = True, ours: Iterable[str] = OURS) -> str:
     """Write everything; returns the line to print about the report."""
     name, document = outcome.document
     known = {*ours, name, *outcome.files}
@@ -74,7 +99,9 @@ def write(
         (partial / name).write_text(to_json(document), encoding='utf-8')
         if isinstance(outcome.result, IdentificationResult):
             (partial / 'parameters.csv').write_text(to_csv(outcome.result), encoding='utf-8')
-            write_result_bag(partial / BAG, outcome)
+            write_result_bag(
+                partial / BAG, outcome.system, outcome.result, outcome.verdict, outcome.series
+            )
         for target, source in outcome.files.items():
             _place(partial / target, source)
         return _report(outcome, partial, out) if report and outcome.content is not None else ''
@@ -90,7 +117,7 @@ def _place(target: Path, source: bytes | Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _report(outcome: Outcome[Any], partial: Path, out: Path) -> str:
+def _report(outcome: Writable, partial: Path, out: Path) -> str:
     """Write the page and return the line to print.
 
     The page is the last thing that is written and the least: whatever goes wrong with it must not
