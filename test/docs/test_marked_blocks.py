@@ -61,6 +61,8 @@ def test_commands_run_with_stand_ins_of_your_own_files(line: str, tmp_path: Path
     execute(Fence('', 0, 'sh', line), folder)
     if '--out' in words:
         out = folder / words[words.index('--out') + 1]
+        if out.is_file():  # a description
+            return
         written = {path.name for path in out.iterdir()}
         assert written & {'parameters.json', 'metrics.json', 'metadata.yaml'}
         assert words[-1] != 'DIR' or 'result' in written or 'observed' in written
