@@ -10,13 +10,15 @@ from vehicle_cases import changed, codes, observed, write_circle
 
 from veh_identification.errors import InputError, UsageError, VehIdError
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
+from veh_identification.runtime.share import share_directory
 from veh_identification.systems.driver import run
+from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     PSEUDO_SENSORS,
     slip_angle,
 )
 from veh_identification.systems.vehicle.results.metrics import COORDINATES
-from veh_identification.systems.vehicle.system import FourWheelVehicle
+from veh_identification.systems.vehicle.system import FourWheelVehicle, completed
 
 SECONDS = 4.0
 
@@ -243,3 +245,13 @@ def test_other_options_of_a_run(short):
     assert 'unknown_fx' not in outcome
     with pytest.raises(UsageError, match=r"no option 'sttle'; did you mean 'settle'"):
         run('observe', 'vehicle', [short], options={'sttle': 1.0})
+
+
+def test_what_an_example_car_stands_in_for_is_said():
+    """A description made for `identify car` has no tyres: they are those of an example."""
+    config = share_directory() / 'config'
+    (said,) = completed(load(config / 'car_peugeot_406.yaml'))
+    assert (said.level, said.code) == ('note', 'description_completed')
+    assert 'tyre' in said.text and 'geometry' not in said.text
+    assert said.where.endswith('car_peugeot_406.yaml')
+    assert completed(load(config / 'buggy.yaml')) == []

@@ -144,9 +144,10 @@ def completed(car: Configuration) -> list[Finding]:
     taken = [name for name, source in (car.provenance or {}).items() if ': ' not in source]
     if not taken:
         return []
+    sections = list(dict.fromkeys(name.split('.')[0] for name in taken))
     text = (
-        f'{len(taken)} entries of the description are those of an example car '
-        f'({listed(taken, 4)}): give those of this car where you know them'
+        f'{len(taken)} entries below {listed(sections, 10)} are those of an example car: give '
+        'those of this car where you know them'
     )
     return [Finding('note', 'description_completed', text, car.source)]
 
