@@ -18,7 +18,7 @@ from veh_identification.systems.car.estimation.identify import (
     check_recording,
     identify_recordings,
 )
-from veh_identification.systems.car.live.accumulation import CarLive
+from veh_identification.systems.car.live.model import CarLiveModel
 from veh_identification.systems.car.model_2002.identify import (
     Method2002,
     identify_car_2002,
@@ -146,14 +146,9 @@ class Car(System[CarConfiguration, CarRecording]):
             return self._identify_2002(task)
         return self._identify_2006(task)
 
-    def live(
-        self,
-        config: CarConfiguration,
-        method: CarMethod | None = None,
-        significance: float = LOAD_SIGNIFICANCE,
-    ) -> CarLive:
-        """The estimate chunk by chunk, and whether the load has changed."""
-        return CarLive(config, method or CarMethod(), significance)
+    def live(self, config: CarConfiguration) -> CarLiveModel:
+        """The estimate while the car drives."""
+        return CarLiveModel(config, CarMethod(), significance=LOAD_SIGNIFICANCE, seconds=15.0)
 
     def _identify_2006(self, task: Task[CarConfiguration]) -> Outcome[IdentificationResult]:
         options: CarOptions = task.options

@@ -13,6 +13,8 @@ from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.identify import identify
+from veh_identification.systems.humanoid.live.contact import ContactLive
+from veh_identification.systems.humanoid.live.options import ContactOptions
 from veh_identification.systems.humanoid.options import IdentifyOptions, Subject, with_options
 from veh_identification.systems.humanoid.outcome import GLOSSARY, humanoid_outcome
 from veh_identification.systems.humanoid.recording.reader import Recording, read_recording
@@ -45,6 +47,10 @@ class Humanoid(System[Subject, Recording]):
     def checks(self, recording: Recording, config: Subject) -> list[Finding]:
         """Units, axes, frames, signs and sides of sensors, joints, clocks."""
         return check(config.described, recording, config.configuration)
+
+    def live(self, config: Subject) -> ContactLive:
+        """The estimate while the robot moves, from wrenches that come from the world."""
+        return ContactLive(config.described, ContactOptions(), [], [], [])
 
     def identify(self, task: Task[Subject]) -> Outcome[IdentificationResult]:
         """Base parameters of the tree, and a URDF whose links can all exist."""

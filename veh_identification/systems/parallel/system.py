@@ -23,6 +23,7 @@ from veh_identification.systems.parallel.estimation.structure_selection import s
 from veh_identification.systems.parallel.estimation.validation import validation_data
 from veh_identification.systems.parallel.glossary import GLOSSARY
 from veh_identification.systems.parallel.identify import estimate
+from veh_identification.systems.parallel.live.accumulation import LiveOptions, ParallelLive
 from veh_identification.systems.parallel.options import (
     IdentifyOptions,
     Settings,
@@ -70,6 +71,10 @@ class ParallelRobot(System[Configuration, LegRecording]):
         record = _averaged(recording, settings_of(config))
         measured_pose(config.robot, record)
         return list(record.findings)
+
+    def live(self, config: Configuration) -> ParallelLive:
+        """The estimate after each period of the excitation."""
+        return ParallelLive(config, LiveOptions())
 
     def identify(self, task: Task[Configuration]) -> Outcome[IdentificationResult]:
         """Parameters from the mean periods of one or several recordings."""
