@@ -62,8 +62,7 @@ class Relation:
     def told(self) -> Told | None:
         """Slope and correlation; None where nothing moves enough."""
         if self.constant:
-            y, x = float(np.nanmean(self.measured)), float(np.nanmean(self.predicted))
-            return Told(self, y / x, 1.0) if np.isfinite(y) and np.isfinite(x) and x else None
+            return self._told_by_means()
         good = np.isfinite(self.measured) & np.isfinite(self.predicted)
         if good.sum() < 20:
             return None
@@ -74,6 +73,13 @@ class Relation:
             return None
         correlation = float(np.mean(x * y) / (sizes[0] * sizes[1]))
         return Told(self, float(np.copysign(sizes[0] / sizes[1], correlation)), correlation)
+
+    def _told_by_means(self) -> Told | None:
+        measured = self.measured[np.isfinite(self.measured)]
+        predicted = self.predicted[np.isfinite(self.predicted)]
+        if not len(measured) or not len(predicted) or predicted.mean() == 0.0:
+            return None
+        return Told(self, float(measured.mean() / predicted.mean()), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
