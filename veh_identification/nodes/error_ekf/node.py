@@ -44,7 +44,7 @@ class ErrorEkf:
         self.options = options = declare(node, ErrorEkfOptions)
         refuse_unknown(node)
         self.enabled = True
-        make = CarFace if options.system == 'buggy' else LinkageFace
+        make = LinkageFace if options.system == 'four-bar' else CarFace
         self.face: Any = make(node, options, self._note)
         delay = max(self.face.delays_ns.values()) * 1e-9
         online = OnlineOptions(
@@ -135,7 +135,7 @@ class ErrorEkf:
         self.enabled = on
 
     def _path(self) -> str:
-        if self.options.system != 'buggy':
+        if self.options.system == 'four-bar':
             raise ParameterError('a linkage has nothing to keep')
         if not self.options.file:
             raise ParameterError('the parameter file is empty')

@@ -40,7 +40,11 @@ class TimeoutOptions:
 class ErrorEkfOptions:
     """Parameters of the node."""
 
-    system: str = parameter('buggy', 'what is observed', choices=('buggy', 'four-bar'))
+    system: str = parameter(
+        'vehicle',
+        'what is observed (buggy: the same as vehicle)',
+        choices=('vehicle', 'buggy', 'four-bar'),
+    )
     model: str = parameter(
         '', 'YAML of the vehicle or linkage: a file, or a name in config/; empty: the packaged one'
     )
