@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from live_harness import Item, run
+from live_harness import Item, codes, run
 
 from veh_identification.errors import ParameterError
 from veh_identification.nodes.contact_identification.node import ContactIdentification
@@ -252,6 +252,20 @@ def test_turned_plate_and_missing_joint_are_named(states) -> None:
     status = sink.statuses(NAME)[-1]
     assert messages.byte_value(status.level) == 1
     assert f'no state names {gone}' in status.message
+
+
+def test_degrees_are_named_as_offline_and_nothing_counts_as_known(states) -> None:
+    def degrees(k, m):
+        for field in ('joint_positions', 'joint_velocities', 'joint_accelerations'):
+            setattr(m, field, np.degrees(getattr(m, field)))
+
+    _, sink = identify(_changed(states[:1000], degrees), plate_centre=PLATE_CENTRE)
+    status = sink.statuses(NAME)[-1]
+    print(status.message)
+    assert 'joints_in_degrees' in codes(status)
+    assert messages.byte_value(status.level) == 2
+    # Such angles fit no wrench: if anything is estimated at all, nothing of it is known.
+    assert not any(p.well_identified for m in sink.of(PARAMETERS) for p in m.parameters)
 
 
 def test_a_joint_that_wakes_up_starts_the_estimation_over(states) -> None:

@@ -36,6 +36,17 @@ class Input(NamedTuple):
     parse: Parser
 
 
+IMU_FIELDS = (
+    *HEADER,
+    *_vector('angular_velocity'),
+    *_vector('linear_acceleration'),
+    'angular_velocity_covariance[0]',
+    'linear_acceleration_covariance[0]',
+    'orientation_covariance[0]',
+    *_vector('orientation', 'xyzw'),
+)
+
+
 def imu_input(options: ImuOptions) -> Input:
     """sensor_msgs/Imu: angular velocity, linear acceleration, and the orientation if known."""
     max_rate, max_acceleration = options.max_rate, options.max_acceleration
@@ -79,16 +90,7 @@ def imu_input(options: ImuOptions) -> Input:
         # Drivers without orientation often leave it all zero; the rest of the sample is good.
         return (wx, wy, wz, ax, ay, az) if not any(q) else NOT_UNIT
 
-    fields = (
-        *HEADER,
-        *_vector('angular_velocity'),
-        *_vector('linear_acceleration'),
-        'angular_velocity_covariance[0]',
-        'linear_acceleration_covariance[0]',
-        'orientation_covariance[0]',
-        *_vector('orientation', 'xyzw'),
-    )
-    return Input('sensor_msgs/msg/Imu', fields, parse)
+    return Input('sensor_msgs/msg/Imu', IMU_FIELDS, parse)
 
 
 def gnss_input(options: GnssOptions) -> Input:
