@@ -8,6 +8,7 @@ a smooth step whose width is the noise: erf(v / (sqrt(2) sigma)).
 from __future__ import annotations
 
 import numpy as np
+from scipy.integrate import trapezoid  # numpy names it so from 2.0 on
 from numpy.typing import ArrayLike
 from scipy.special import erf
 
@@ -51,5 +52,5 @@ def filtered_noise_sigma(
     channel), `gain` the filter's response on the uniform grid `frequency_hz`.
     """
     weight = (gain * (2.0 * np.pi * frequency_hz) ** derivative) ** 2
-    power = np.trapezoid(weight, frequency_hz)
+    power = trapezoid(weight, frequency_hz)
     return np.sqrt(np.asarray(density, dtype=float) * power)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import fft
+from scipy.integrate import trapezoid  # numpy names it so from 2.0 on
 
 from veh_identification.signals import (
     ZeroPhaseFilter,
@@ -90,7 +91,7 @@ def _sigma(narrow: ZeroPhaseFilter, density: float) -> float:
     """Noise of the velocity behind a filter."""
     frequency = np.linspace(0.0, 0.5 * narrow.rate, 512)
     gain = narrow.response(frequency) * 2.0 * np.pi * frequency
-    return float(np.sqrt(density * np.trapezoid(gain**2, frequency)))
+    return float(np.sqrt(density * trapezoid(gain**2, frequency)))
 
 
 def _extended_sigma(extension: Extension, geometry: Geometry, density: float, j: int) -> float:
@@ -99,7 +100,7 @@ def _extended_sigma(extension: Extension, geometry: Geometry, density: float, j:
     share = crossover(frequency, extension.travel_hz[j])
     measured = density * ((1.0 - share) * 2.0 * np.pi * frequency) ** 2
     told = velocity_density(extension, geometry, frequency, j) * share**2
-    return float(np.sqrt(np.trapezoid(measured + told, frequency)))
+    return float(np.sqrt(trapezoid(measured + told, frequency)))
 
 
 def _velocity_cutoff(travel: Array, wide: ZeroPhaseFilter, density: float) -> float:
