@@ -8,8 +8,8 @@ a smooth step whose width is the noise: erf(v / (sqrt(2) sigma)).
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import trapezoid  # numpy names it so from 2.0 on
 from numpy.typing import ArrayLike
+from scipy.integrate import trapezoid  # numpy names it so from 2.0 on
 from scipy.special import erf
 
 from veh_identification.errors import SignalError
