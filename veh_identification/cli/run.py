@@ -38,7 +38,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the node."""
-    from veh_identification.runtime.graph import find_config, find_node
+    from veh_identification.runtime.graph import find_config, find_node, finish_graph
 
     description = find_node(options.node)
     files = [find_config(options.config)] if options.config else []
@@ -68,9 +68,10 @@ def run(options: argparse.Namespace) -> int:
             parameters={**description.parameters, **values},
             remappings=(*options.remap, *description.remappings),
         )
-        description.create(node)
+        instance = description.create(node)
         print(description.ready_line, flush=True)
         engine.spin()
+        finish_graph([instance])
     finally:
         engine.shutdown()
     return 0
