@@ -7,8 +7,9 @@ wrenches; poses from the YAML or `/tf_static` (along any chain of transforms to 
 data are cut into chunks of some seconds; each passes the offline preparation (all signals of an
 equation through one zero-phase filter) and the offline checks, and adds to the estimate. Published
 about once a second: `~/parameters` (latched) with verdict and findings; after each chunk:
-`~/reconstruction` (both sides below 3 Hz). A chunk that is not full is used when the recording
-ends, when the input is silent for two seconds, and by `~/save`.
+`~/reconstruction` (both sides below 3 Hz). A chunk that is not full is used when the input is
+silent for two seconds, by `~/save`, and at the end of `veh-id replay` and `veh-id run` (not when
+`ros2 bag play --clock` ends: its clock stands still).
 
 A load change is noticed by comparing each chunk with all before; the estimate is held meanwhile.
 A chunk that contradicts itself (swapped, turned, wrongly signed sensors, units) is not added to
