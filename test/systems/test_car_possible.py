@@ -45,12 +45,14 @@ def test_a_possible_car_is_not_suspected() -> None:
     assert impossible_values(NAMES, car((500.0, 2200.0, 2400.0)), covariance()) == ([], [])
 
 
-def test_a_slightly_negative_spring_is_impossible() -> None:
+def test_a_spring_that_is_surely_negative_is_impossible() -> None:
     value = car((500.0, 2200.0, 2400.0))
-    value[[NAMES.index('k3'), NAMES.index('Cx')]] = -1e-6
+    value[NAMES.index('k3')] = -0.003  # three deviations
+    value[NAMES.index('Cx')] = -0.001  # one deviation: chance
     value[NAMES.index('off1')] = -5.0  # may have any sign
     value[NAMES.index('M2')] = np.nan  # not identified
-    assert impossible_values(NAMES, value, covariance()) == (['k3', 'Cx'], [])
+    assert impossible_values(NAMES, value, covariance()) == (['k3'], [])
+    assert impossible_values(NAMES, value, covariance(k3=0.002)) == ([], [])
 
 
 @pytest.mark.parametrize(('std', 'named'), [(20.0, True), (60.0, False)])

@@ -11,7 +11,7 @@ from veh_identification.findings.numbers import listed, number
 from veh_identification.systems.car.parameters import POSITIVE
 from veh_identification.types import Array
 
-#: A chassis inertia must break a law of mechanics by so many standard deviations.
+#: A value must break a law of mechanics by so many standard deviations.
 SURE = 2.0
 _BODY = ('Mc', 'MXc', 'MYc', 'MZc', 'XXc', 'YYc', 'ZZc', 'XZc', 'XYc', 'YZc')
 _MOMENTS = ('XXc', 'YYc', 'ZZc')
@@ -29,8 +29,10 @@ def impossible_values(
     names: Sequence[str], value: Array, covariance: Array
 ) -> tuple[list[str], list[Finding]]:
     """Parameters whose values cannot exist, and what is wrong with the chassis' inertia."""
+    # Below zero by chance, as of a drag that a slow drive does not show, is weak and not wrong.
+    surely = value + SURE * np.sqrt(np.maximum(np.diag(covariance), 0.0))
     below = [
-        name for name, one in zip(names, value, strict=True) if name in POSITIVE and one < 0.0
+        name for name, top in zip(names, surely, strict=True) if name in POSITIVE and top < 0.0
     ]
     places = [names.index(name) for name in _BODY]
     body = value[places]
