@@ -70,12 +70,13 @@ def test_equation_sigma_is_that_of_each_equation_alone() -> None:
 
 
 def test_samples_that_are_not_finite_are_counted_and_weigh_nothing() -> None:
+    """Samples without any usable equation; those with some: test_estimator_masks."""
     problem = arm(500)
     Y = problem.noisy(np.random.default_rng(5))
     W, Y_bad = problem.W.copy(), Y.copy()
-    Y_bad[17, 1] = np.nan
-    W[200, 0, 3] = np.inf
-    W[333, 1, 0] = np.nan
+    Y_bad[17] = np.nan
+    W[200, :, 3] = np.inf
+    W[333, :, 0] = np.nan
     good = np.setdiff1d(np.arange(500), [17, 200, 333])
     for noise in ('white', 'coloured'):
         options = Options(noise=noise)  # type: ignore[arg-type]

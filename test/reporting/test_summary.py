@@ -202,6 +202,23 @@ def test_each_reservation(
     assert found.level == level
 
 
+@pytest.mark.parametrize('known', [True, False])
+def test_a_priori_values_are_compared_where_they_are_known(
+    identification: IdentificationContent, known: bool
+) -> None:
+    unknown = ParameterRow('Cx', '', np.nan, 1.3, 0.01, 'good')
+    rows = (
+        FitRow('FX', 'N', 1.0, 0.01, 1.0, 0.01),  # involves what nobody knew beforehand
+        FitRow('FY', 'N', 1.0, 0.01, 1.0, 0.01, 3.0 if known else np.nan),
+    )
+    parameters = (*identification.parameters, unknown)
+    found = first_screen(replace(identification, fit=rows, parameters=parameters))
+    said = [one for one in found.verdict.findings if one.code.startswith('a_priori')]
+    assert [one.code for one in said] == (['a_priori_worse'] if known else [])
+    if known:
+        assert 'residuals 3.0 times as large there (median).' in said[0].text
+
+
 def test_weak_missing_and_correlated_parameters_are_named(
     identification: IdentificationContent,
 ) -> None:

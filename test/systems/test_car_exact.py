@@ -131,6 +131,22 @@ def test_validation_on_another_recording_beats_the_a_priori_values() -> None:
     validation = result.validation
     assert validation is not None and validation.a_priori_rms is not None
     assert np.all(validation.rms_relative < 0.05)
+    # Nobody gives the drag (FX) or the suspensions' dry friction and offsets beforehand.
+    known = np.isfinite(validation.a_priori_rms)
+    judged = [name for name, one in zip(EQUATIONS, known, strict=True) if one]
+    assert judged == ['FY', 'FZ', 'NX', 'NY', 'NZ']
+    assert np.all(validation.rms[known] < 0.5 * validation.a_priori_rms[known])
+
+
+def test_complete_a_priori_values_judge_every_equation() -> None:
+    told = dict(zip(NAMES, 1.2 * TRUTH, strict=True))
+    result = identify_recordings(
+        [recording(40.0, 1.0)],
+        replace(configuration(), a_priori=told),
+        validation=recording(20.0, 1.0, seed=4),
+    ).result
+    validation = result.validation
+    assert validation is not None and validation.a_priori_rms is not None
     assert np.all(validation.rms < 0.5 * validation.a_priori_rms)
 
 

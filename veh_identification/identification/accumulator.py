@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.blocks import BlockSource, Selection, clean_blocks
@@ -22,9 +23,10 @@ class Information:
     """What a recording says about the unknowns: [R z; 0 r] of [W_j Y_j] for every equation j."""
 
     factors: Array  # (equations, columns + 1, columns + 1)
-    samples: int  # used samples
-    excluded: int  # samples left out because a value was not finite
+    samples: int  # samples with a usable equation
+    excluded: int  # samples without any, because of values that are not finite
     squares: Array  # (equations,) sum of Y_j^2, for relative residuals
+    row_counts: NDArray[np.int64] | None = None  # usable rows per equation; all samples if None
     _fits: dict[int, tuple[int, float]] = field(default_factory=dict, repr=False)
 
     @property
@@ -37,15 +39,40 @@ class Information:
         """Number of unknowns."""
         return self.factors.shape[1] - 1
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Usable rows of every equation."""
+        if self.row_counts is None:
+            return np.full(self.equations, self.samples, np.int64)
+        return self.row_counts
+
+    @property
+    def telling(self) -> NDArray[np.bool_]:
+        """Equations that say something about the unknowns: W_j is not zero throughout."""
+        return np.asarray(self.factors[:, :, :-1].any(axis=(1, 2)))
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows of every equation that say something: they alone are degrees of freedom."""
+        return np.where(self.telling, self.counts, 0)
+
     def combined(self, weights: Array | None = None) -> Factor:
-        """Return the factor of all equations, rows of equation j times weights[j] (25)."""
+        """Return the factor of all equations, rows of equation j times weights[j] (25).
+
+        Equations that say nothing about the unknowns are left out, their residuals too.
+        """
         scale = np.ones(self.equations) if weights is None else np.asarray(weights, float)
-        stacked = (scale[:, None, None] * self.factors).reshape(-1, self.columns + 1)
-        return Factor.from_triangle(triangular_factor(stacked), rows=self.samples * self.equations)
+        telling = self.telling
+        factors = self.factors
+        if not telling.all():
+            scale, factors = scale[telling], factors[telling]
+        stacked = (scale[:, None, None] * factors).reshape(-1, self.columns + 1)
+        rows = int(self.counts[telling].sum())
+        return Factor.from_triangle(triangular_factor(stacked), rows=rows)
 
     def equation(self, index: int) -> Factor:
         """Return the factor of one equation alone."""
-        return Factor.from_triangle(self.factors[index], rows=self.samples)
+        return Factor.from_triangle(self.factors[index], rows=int(self.counts[index]))
 
     def equation_fit(self, index: int) -> tuple[int, float]:
         """Rank and residual sum of squares of one equation fitted alone."""
@@ -57,7 +84,17 @@ class Information:
         """Keep some columns (indices or mask); the others are fixed at zero."""
         kept = np.append(np.arange(self.columns)[columns], self.columns)
         factors = np.stack([triangular_factor(f[:, kept]) for f in self.factors])
-        return Information(factors, self.samples, self.excluded, self.squares)
+        return Information(factors, self.samples, self.excluded, self.squares, self.row_counts)
+
+    def select_equations(self, equations: Selection) -> Information:
+        """Keep some equations (indices or mask)."""
+        return Information(
+            self.factors[equations],
+            self.samples,
+            self.excluded,
+            self.squares[equations],
+            self.counts[equations],
+        )
 
     def residual_squares(self, X: Array) -> Array:
         """Sum of squared residuals of every equation for given parameters, without the data."""
@@ -72,6 +109,7 @@ class Accumulator:
         self.equations, self.columns = equations, columns
         self.samples = self.excluded = 0
         self.squares = np.zeros(equations)
+        self.counts = np.zeros(equations, np.int64)
         width = columns + 1
         # Fourteen times as many new rows as rows of R: the repeated work on R stays near 7 %, and
         # the chunk of one equation (2 MB for 130 columns) still fits the second-level cache.
@@ -81,15 +119,20 @@ class Accumulator:
         self._waiting_Y = np.empty((self._chunk, equations))
         self._waiting = 0
 
-    def add(self, W: Array, Y: Array, excluded: int = 0) -> None:
-        """Add clean samples (zero rows for excluded ones, whose number is given)."""
+    def add(self, W: Array, Y: Array, valid: NDArray[np.bool_] | None = None) -> None:
+        """Add clean samples: rows that are not `valid` (samples, equations) hold zeros."""
         if W.shape[1:] != (self.equations, self.columns):
             raise EstimationError(
                 f'the accumulator holds {self.equations} equations and {self.columns} columns, '
                 f'the block {W.shape[1]} and {W.shape[2]}'
             )
-        self.samples += len(Y) - excluded
-        self.excluded += excluded
+        if valid is None:
+            used, self.counts = len(Y), self.counts + len(Y)
+        else:
+            used = int(np.count_nonzero(valid.any(axis=1)))
+            self.counts = self.counts + np.count_nonzero(valid, axis=0)
+        self.samples += used
+        self.excluded += len(Y) - used
         self.squares += np.square(Y).sum(axis=0)
         start = 0
         while start < len(Y):
@@ -110,7 +153,9 @@ class Accumulator:
         """Return the factors of everything added so far."""
         self._flush()
         factors = np.stack([equation.triangle() for equation in self._equations])
-        return Information(factors, self.samples, self.excluded, self.squares.copy())
+        return Information(
+            factors, self.samples, self.excluded, self.squares.copy(), self.counts.copy()
+        )
 
     def _flush(self) -> None:
         if self._waiting:
@@ -171,13 +216,12 @@ def accumulate(source: BlockSource, merged: bool = False) -> Information:
     """Read a source once; `merged` puts all equations into one factor (whitened samples)."""
     accumulator: Accumulator | None = None
     for block in clean_blocks(source):
-        W, Y = block.W, block.Y
-        excluded = block.excluded
+        W, Y, valid = block.W, block.Y, block.valid
         if merged:
-            excluded *= Y.shape[1]
             W, Y = W.reshape(-1, 1, W.shape[2]), Y.reshape(-1, 1)
+            valid = valid.reshape(-1, 1)
         accumulator = accumulator or Accumulator(W.shape[1], W.shape[2])
-        accumulator.add(W, Y, excluded)
+        accumulator.add(W, Y, valid)
     if accumulator is None:
         raise EstimationError('the recording holds no samples')
     if accumulator.samples == 0:

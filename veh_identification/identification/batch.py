@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Information, accumulate
-from veh_identification.identification.blocks import BlockSource, require_reiterable
+from veh_identification.identification.blocks import (
+    BlockSource,
+    require_reiterable,
+    select_equations,
+)
 from veh_identification.identification.essential import Removal, essential_parameters
 from veh_identification.identification.factor import Factor, deficient_columns, scaled_condition
 from veh_identification.identification.gauss_markov import gauss_markov_fit, whitened, whitening
@@ -19,6 +23,7 @@ from veh_identification.identification.gram import accumulate_fast
 from veh_identification.identification.least_squares import (
     Estimate,
     Prior,
+    checked_sigma,
     ordinary,
     refined,
     regularised,
@@ -89,6 +94,79 @@ def solve(
         require_reiterable(source, 'a noise model other than white')
     information, refine = _informed(source, options, information)
     _check_information(information, names, equation_names)
+    telling = _telling(information, options)
+    if telling.all() or not telling.any():  # nothing to go by: the estimators say what lacks
+        return _solved(source, names, equation_names, options, information, refine)
+    return _solved_by(telling, source, names, equation_names, options, information, refine)
+
+
+def _telling(information: Information, options: Options) -> NDArray[np.bool_]:
+    """Equations that take part: those that say something, with rows enough to tell their noise.
+
+    A recording that is too short for all of them is another matter, see `estimate_sigma`.
+    """
+    telling = information.telling
+    if options.sigma is None:
+        for j in np.flatnonzero(telling & (information.counts < information.samples)):
+            telling[j] = information.counts[j] > information.equation_fit(int(j))[0]
+    return telling
+
+
+def _solved_by(
+    telling: NDArray[np.bool_],
+    source: BlockSource,
+    names: Sequence[str],
+    equation_names: Sequence[str],
+    options: Options,
+    information: Information,
+    refine: bool,
+) -> Solved:
+    """Solve with some equations as if the others did not exist; those are judged afterwards."""
+    if options.sigma is not None:
+        sigma = checked_sigma(options.sigma, equation_names)
+        options = replace(options, sigma=sigma[telling])
+    if options.noise_covariance is not None:
+        whitening(options.noise_covariance, equation_names)  # refuses what is no covariance
+        part = np.asarray(options.noise_covariance, float)[np.ix_(telling, telling)]
+        options = replace(options, noise_covariance=part)
+    found = _solved(
+        select_equations(source, telling),
+        names,
+        [name for name, kept in zip(equation_names, telling, strict=True) if kept],
+        options,
+        information.select_equations(telling),
+        refine,
+    )
+    rms, relative = residual_shares(information, found.value)
+    sigma = rms.copy()
+    sigma[telling] = found.sigma
+    noise = dict(found.noise)
+    if 'effective_samples' in noise:
+        effective = np.zeros(len(telling))
+        effective[telling] = noise['effective_samples']
+        noise['effective_samples'] = effective.tolist()
+    if 'noise_covariance' in noise:
+        covariance = np.full((len(telling), len(telling)), np.nan)
+        covariance[np.ix_(telling, telling)] = noise['noise_covariance']
+        noise['noise_covariance'] = covariance.tolist()
+    return replace(
+        found,
+        sigma=sigma,
+        residual_rms=rms,
+        residual_rms_relative=relative,
+        rows=np.where(telling, information.counts, 0),
+        noise=noise,
+    )
+
+
+def _solved(
+    source: BlockSource,
+    names: Sequence[str],
+    equation_names: Sequence[str],
+    options: Options,
+    information: Information,
+    refine: bool,
+) -> Solved:
     estimate, cleaned, details = _estimate(source, information, names, equation_names, options)
     estimate, noise = _with_noise(cleaned, estimate, options, information, refine)
     estimate, removed = _essential(estimate, names, options)
@@ -105,6 +183,7 @@ def solve(
         samples=information.samples,
         excluded=information.excluded,
         condition_number=condition,
+        rows=information.rows,
         noise={**noise, **details},
         removed=removed,
         unexcited=unexcited,
@@ -113,9 +192,9 @@ def solve(
 
 def residual_shares(information: Information, value: Array) -> tuple[Array, Array]:
     """rms of every equation's residuals, and over the rms of what was measured."""
-    rms = np.sqrt(information.residual_squares(value) / information.samples)
-    measured = np.sqrt(information.squares / information.samples)
-    with np.errstate(divide='ignore', invalid='ignore'):
+    with np.errstate(divide='ignore', invalid='ignore'):  # nan for an equation without rows
+        rms = np.sqrt(information.residual_squares(value) / information.counts)
+        measured = np.sqrt(information.squares / information.counts)
         return rms, np.where(measured > 0.0, rms / measured, np.nan)
 
 
@@ -225,8 +304,8 @@ def _estimate(
     estimate, covariance = gauss_markov_fit(
         source, names, equation_names, options.noise_covariance, start.value
     )
-    transform = whitening(covariance, equation_names)
-    return estimate, whitened(source, transform), {'noise_covariance': covariance.tolist()}
+    cleaned = whitened(source, covariance, equation_names)
+    return estimate, cleaned, {'noise_covariance': covariance.tolist()}
 
 
 def _with_noise(
@@ -285,7 +364,8 @@ def _coloured_robust(
     """Widen the robust covariance by what colour does to plain least squares with its weights."""
     factor = information.combined(estimate.weights)
     coloured = coloured_covariance(source, factor, estimate.weights, colour)
-    rss = float(np.square(rms * estimate.weights).mean()) * factor.rows
+    share = information.counts / information.counts.mean()
+    rss = float((share * np.square(rms * estimate.weights)).mean()) * factor.rows
     white = rss / (factor.rows - len(factor.z)) * np.square(factor.inverse()).sum(axis=1)
     ratio = np.sqrt(np.diag(coloured) / white)
     return estimate.covariance * np.outer(ratio, ratio)

@@ -60,13 +60,26 @@ def select_columns(source: BlockSource, columns: Selection) -> FactoryBlocks:
     return FactoryBlocks(blocks)
 
 
+def select_equations(source: BlockSource, equations: Selection) -> BlockSource:
+    """Serve some equations only; a one-way iterator stays one."""
+
+    def blocks() -> Iterator[Block]:
+        for W, Y in source:
+            yield W[:, equations], Y[:, equations]
+
+    return blocks() if isinstance(source, Iterator) else FactoryBlocks(blocks)
+
+
 @dataclass(frozen=True)
 class CleanBlock:
-    """One block whose unusable samples are zero rows, so that they weigh nothing anywhere."""
+    """One block whose unusable rows are zero, so that they weigh nothing anywhere.
+
+    A row is one equation of one sample: what is missing in one takes no other with it.
+    """
 
     W: Array
     Y: Array
-    valid: NDArray[np.bool_]
+    valid: NDArray[np.bool_]  # (samples, equations)
     sizes: Array | None = None  # (equations, columns): sums of magnitudes, if already known
 
     @property
@@ -75,9 +88,19 @@ class CleanBlock:
         return (column_sizes(self.W) if self.sizes is None else self.sizes) > 0.0
 
     @property
+    def complete(self) -> bool:
+        """Whether every row is usable."""
+        return bool(self.valid.all())
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of usable rows of every equation."""
+        return np.count_nonzero(self.valid, axis=0).astype(np.int64)
+
+    @property
     def excluded(self) -> int:
-        """Number of samples that hold a value that is not finite."""
-        return int(self.valid.size - np.count_nonzero(self.valid))
+        """Number of samples without any usable equation."""
+        return int(len(self.valid) - np.count_nonzero(self.valid.any(axis=1)))
 
 
 def check_shapes(W: Array, Y: Array, where: str) -> None:
@@ -116,7 +139,7 @@ def checked_blocks(source: BlockSource, shape: tuple[int, int] | None = None) ->
 def clean_blocks(
     source: BlockSource, shape: tuple[int, int] | None = None
 ) -> Iterator[CleanBlock]:
-    """Check every block's shape against `shape` (equations, columns) and zero its bad samples."""
+    """Check every block's shape against `shape` (equations, columns) and zero its bad rows."""
     for W, Y in checked_blocks(source, shape):
         yield clean(W, Y)
 
@@ -134,14 +157,12 @@ def column_sizes(W: Array) -> Array:  # pragma: no cover (compiled)
 
 
 def clean(W: Array, Y: Array) -> CleanBlock:
-    """Zero the samples that hold a value that is not finite."""
+    """Zero the rows (one equation of one sample) that hold a value that is not finite."""
     # A sum of magnitudes is finite only if every term is, and zero only if every term is.
     half = len(Y) // 2
     first, second = for_each(column_sizes, (W[:half], W[half:]), worth_it=W.size > LARGE)
     sizes = first + second
     if np.isfinite(sizes).all() and np.isfinite(Y.sum()):
-        return CleanBlock(W, Y, np.ones(len(Y), bool), sizes)
-    finite = np.isfinite(W).reshape(len(Y), -1)
-    valid = np.asarray(np.isfinite(Y).all(axis=1) & finite.all(axis=1))
-    W, Y = np.where(valid[:, None, None], W, 0.0), np.where(valid[:, None], Y, 0.0)
-    return CleanBlock(W, Y, valid)
+        return CleanBlock(W, Y, np.ones(Y.shape, bool), sizes)
+    valid = np.asarray(np.isfinite(Y) & np.isfinite(W).all(axis=2))
+    return CleanBlock(np.where(valid[:, :, None], W, 0.0), np.where(valid, Y, 0.0), valid)

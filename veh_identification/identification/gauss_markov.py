@@ -14,12 +14,13 @@ from veh_identification.identification.accumulator import accumulate
 from veh_identification.identification.blocks import (
     Block,
     BlockSource,
+    CleanBlock,
     FactoryBlocks,
     clean_blocks,
     require_reiterable,
 )
 from veh_identification.identification.least_squares import Estimate
-from veh_identification.identification.residuals import residual_statistics
+from veh_identification.identification.residuals import ResidualStatistics, residual_statistics
 from veh_identification.identification.statistics import noise_variance, require_determined
 from veh_identification.types import Array
 
@@ -46,18 +47,56 @@ def whitening(covariance: Array, equation_names: Sequence[str]) -> Array:
     return np.linalg.inv(L) / std
 
 
-def whitened(source: BlockSource, transform: Array) -> FactoryBlocks:
-    """Multiply every sample's equations by a matrix (equations x equations)."""
+def whitened(
+    source: BlockSource, covariance: Array, equation_names: Sequence[str]
+) -> FactoryBlocks:
+    """Every sample's equations with unit, uncoupled noise.
+
+    Where some equations are missing, the covariance of the others whitens those.
+    """
+    transform = whitening(covariance, equation_names)
 
     def blocks() -> Iterator[Block]:
         for block in clean_blocks(source):
             W = np.matmul(transform, block.W)
             Y = block.Y @ transform.T
-            if block.excluded:  # keep excluded samples countable downstream
-                Y[~block.valid] = np.nan
+            if not block.complete:
+                _whiten_parts(W, Y, block, np.asarray(covariance, float), equation_names)
             yield W, Y
 
     return FactoryBlocks(blocks)
+
+
+def _whiten_parts(
+    W: Array, Y: Array, block: CleanBlock, covariance: Array, equation_names: Sequence[str]
+) -> None:
+    """Whiten in place the samples that lack equations; missing rows stay countable as nan."""
+    for seen in np.unique(block.valid, axis=0):
+        if seen.all():
+            continue
+        samples = (block.valid == seen).all(axis=1)
+        W[samples], Y[samples] = 0.0, np.nan
+        if seen.any():
+            names = [name for name, usable in zip(equation_names, seen, strict=True) if usable]
+            part = whitening(covariance[np.ix_(seen, seen)], names)
+            place = np.ix_(samples, seen)
+            W[place], Y[place] = np.matmul(part, block.W[place]), block.Y[place] @ part.T
+
+
+def _residual_covariance(statistics: ResidualStatistics, spent: float) -> Array:
+    """Covariance of the noise between the equations, from residuals of a fit."""
+    pairs = statistics.pairs
+    covariance = statistics.covariance * pairs / np.maximum(pairs - spent, 1.0)
+    if np.all(pairs == pairs[0, 0]):
+        return covariance
+    # Means over different samples need not be a covariance matrix: the nearest correlation is.
+    std = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    values, vectors = np.linalg.eigh(covariance / np.outer(std, std))
+    if values[0] > 1e-6:
+        return covariance
+    nearest = (vectors * np.maximum(values, 1e-6)) @ vectors.T
+    scale = std / np.sqrt(np.diag(nearest))
+    return nearest * np.outer(scale, scale)
 
 
 def gauss_markov_fit(
@@ -82,7 +121,7 @@ def gauss_markov_fit(
     for _ in range(max(iterations, 1)):
         statistics = residual_statistics(source, value, maximum_lag=0)
         spent = len(names) / len(equation_names)
-        noise = statistics.covariance * statistics.samples / (statistics.samples - spent)
+        noise = _residual_covariance(statistics, spent)
         estimate = _solve(source, names, equation_names, noise)
         change = np.abs(estimate.value - value) / np.sqrt(np.diag(estimate.covariance))
         value = estimate.value
@@ -94,8 +133,7 @@ def gauss_markov_fit(
 def _solve(
     source: BlockSource, names: Sequence[str], equation_names: Sequence[str], covariance: Array
 ) -> Estimate:
-    transform = whitening(covariance, equation_names)
-    factor = accumulate(whitened(source, transform), merged=True).combined()
+    factor = accumulate(whitened(source, covariance, equation_names), merged=True).combined()
     require_determined(factor, names)
     inverse = factor.inverse()
     variance = noise_variance(factor, len(names))

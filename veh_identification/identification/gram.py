@@ -65,19 +65,21 @@ def accumulate_gram(source: BlockSource) -> Information:
     """Read a source once and sum Gram matrices; the factors have half the digits of W."""
     equations: list[_EquationGram] = []
     samples = excluded = 0
+    counts: NDArray[np.int64] | None = None
     for block in clean_blocks(source):
         if not equations:
             equations = [_EquationGram(block.W.shape[2]) for _ in range(block.W.shape[1])]
         _add(equations, block)
         samples += len(block.Y) - block.excluded
         excluded += block.excluded
+        counts = block.counts if counts is None else counts + block.counts
     if not equations:
         raise EstimationError('the recording holds no samples')
     if samples == 0:
         raise EstimationError(f'all {excluded} samples hold a value that is not a finite number')
     squares = np.array([equation.sums[-1, -1] for equation in equations])
     factors = np.stack([equation.triangle() for equation in equations])
-    return Information(factors, samples, excluded, squares)
+    return Information(factors, samples, excluded, squares, counts)
 
 
 def _add(equations: list[_EquationGram], block: CleanBlock) -> None:
@@ -91,10 +93,9 @@ def _add(equations: list[_EquationGram], block: CleanBlock) -> None:
 
 def trustworthy(information: Information) -> bool:
     """Whether Gram sums were good enough: small condition number, residuals above rounding."""
-    rows = information.samples * information.equations
-    if rows <= information.columns:
+    if information.rows.sum() <= information.columns:
         return False
-    for j in range(information.equations):
+    for j in np.flatnonzero(information.telling).tolist():
         if information.equation_fit(j)[1] <= SMALLEST_RESIDUAL * information.squares[j]:
             return False
     weights = 1.0 / column_norms(np.sqrt(information.squares)[None, :])

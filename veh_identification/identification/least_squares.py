@@ -74,14 +74,17 @@ class Prior:
 def estimate_sigma(information: Information, equation_names: Sequence[str]) -> Array:
     """Noise deviation of every equation, each fitted alone (24)."""
     sigma = np.empty(information.equations)
-    for j in range(information.equations):
+    for j, count in enumerate(information.counts):
         rank, rss = information.equation_fit(j)  # rank = n_Bj
-        if information.samples <= rank:
+        if count == 0:  # `floored_sigma` gives it a value, and it has no rows to weigh
+            sigma[j] = 0.0
+            continue
+        if count <= rank:
             raise EstimationError(
-                f'{information.samples} samples cannot give a residual for equation '
+                f'{count} samples cannot give a residual for equation '
                 f'{equation_names[j]} with {rank} unknowns: the recording is too short'
             )
-        sigma[j] = equation_sigma(rss, information.samples, rank)
+        sigma[j] = equation_sigma(rss, int(count), rank)
     return sigma
 
 
@@ -122,8 +125,7 @@ def weighted(
 ) -> Estimate:
     """Solve (25): rows of equation j divided by sigma_j, estimated by (24) unless given."""
     if sigma is None:
-        rows = information.samples * information.equations
-        require_rows(rows, information.columns, names)
+        require_rows(int(information.rows.sum()), information.columns, names)
         sigma = floored_sigma(estimate_sigma(information, equation_names), information)
     weights = 1.0 / checked_sigma(sigma, equation_names)
     factor = information.combined(weights)
@@ -169,13 +171,14 @@ def refined(estimate: Estimate, gradient: Array, prior: Prior | None = None) -> 
 
 def residual_sigma(information: Information, value: Array) -> Array:
     """Deviation of every equation's residuals for given parameters, shared degrees of freedom."""
-    unknowns = len(value) / information.equations
-    return np.sqrt(information.residual_squares(value) / max(information.samples - unknowns, 1.0))
+    unknowns = len(value) / max(int(np.count_nonzero(information.telling)), 1)
+    freedom = np.where(information.telling, information.counts - unknowns, information.counts)
+    return np.sqrt(information.residual_squares(value) / np.maximum(freedom, 1.0))
 
 
 def floored_sigma(sigma: Array, information: Information) -> Array:
     """Keep noise-free equations (simulated data) from getting infinite weight."""
-    rms = np.sqrt(information.squares / information.samples)
+    rms = np.sqrt(information.squares / np.maximum(information.counts, 1))
     largest = float(rms.max())
     if largest == 0.0:
         raise EstimationError('the measured values of all equations are zero throughout')

@@ -46,8 +46,9 @@ def integrated_correlation(autocovariance: Array, samples: int) -> float:
 
 def effective_samples(statistics: ResidualStatistics) -> Array:
     """Number of independent samples that would say as much about a constant, per equation."""
-    auto, samples = statistics.autocovariance, statistics.samples
-    return samples / np.array([integrated_correlation(row, samples) for row in auto])
+    auto, rows = statistics.autocovariance, statistics.rows
+    correlation = [integrated_correlation(a, n) for a, n in zip(auto, rows, strict=True)]
+    return rows / np.array(correlation)
 
 
 def levinson(autocovariance: Array, order: int) -> tuple[Array, Array]:
@@ -100,34 +101,44 @@ def restored(
     """
     auto = statistics.autocovariance
     if statistics.leverage is None:
-        rows = statistics.samples * len(auto)
+        rows = int(statistics.rows.sum())
         return auto * rows / (rows - unknowns)
     leverage = statistics.leverage * np.square(weights)[:, None]
     leverage *= unknowns / max(leverage[:, 0].sum(), 1e-300)  # trace of a projection
     lags = np.arange(auto.shape[1])
     result = auto.copy()
-    for j, row in enumerate(auto):
+    for j, (row, count) in enumerate(zip(auto, statistics.rows, strict=True)):
         if leverage[j, 0] <= 0.0:
             continue
         window = np.clip(1.0 - lags / max(20.0, 6.0 * inflation[j]), 0.0, None)
         window[1:] *= 2.0  # both sides
         shape = window * leverage[j] / leverage[j, 0]
-        share = float(shape @ leverage[j]) / statistics.samples
+        share = float(shape @ leverage[j]) / count
         level = float(shape @ row) / max(1.0 - share, 0.2)
-        result[j] += max(level, 0.0) / statistics.samples * leverage[j]
+        result[j] += max(level, 0.0) / count * leverage[j]
     return result
 
 
 def describe_noise(statistics: ResidualStatistics, weights: Array, unknowns: int) -> NoiseColour:
     """Fit the colour of the noise to the residuals of an estimate with given weights."""
     auto = statistics.autocovariance
-    inflation = statistics.samples / effective_samples(statistics)
+    inflation = statistics.rows / effective_samples(statistics)
     # A quarter of the correlation length resolves the pass band of the fastest equation well.
     stride = int(max(1, min(inflation.min() / 4.0, (auto.shape[1] - 1) / (2.0 * MAXIMUM_ORDER))))
     grid = averaged(restored(statistics, inflation, weights, unknowns), stride)
-    if statistics.excluded:  # sums over incomplete pairs need not be positive definite
-        grid = np.stack([positive(row) for row in grid])
-    coefficients = np.array([autoregression(row, statistics.samples // stride) for row in grid])
+    # Sums over incomplete pairs need not be positive definite.
+    grid = np.stack(
+        [
+            positive(row) if lacking else row
+            for row, lacking in zip(grid, statistics.lacking, strict=True)
+        ]
+    )
+    coefficients = np.array(
+        [
+            autoregression(row, int(count) // stride)
+            for row, count in zip(grid, statistics.rows, strict=True)
+        ]
+    )
     order = max(1, int(np.flatnonzero(np.any(coefficients != 0.0, axis=0)).max(initial=0)) + 1)
     coefficients = coefficients[:, :order]
     innovation = _innovations(coefficients, grid[:, 0], statistics.covariance)
@@ -174,14 +185,14 @@ def is_white(statistics: ResidualStatistics) -> bool:
     std = np.where(statistics.rms > 0.0, statistics.rms, 1.0)  # a dead equation couples to none
     coupling = statistics.covariance / np.outer(std, std)
     np.fill_diagonal(coupling, 0.0)
-    root = np.sqrt(statistics.samples)
-    if np.abs(coupling).max(initial=0.0) > max(0.03, 4.0 / root):
+    if np.any(np.abs(coupling) > np.maximum(0.03, 4.0 / np.sqrt(np.maximum(statistics.pairs, 1)))):
         return False
+    root = np.sqrt(np.maximum(statistics.neighbours, 1))
     auto = statistics.autocovariance
     sums = np.cumsum(auto[:, 1:] / np.maximum(auto[:, :1], 1e-300), axis=1)
     count = 1
     while count <= sums.shape[1]:
-        if np.abs(sums[:, count - 1]).max() > max(0.03, 4.0 * np.sqrt(count) / root):
+        if np.any(np.abs(sums[:, count - 1]) > np.maximum(0.03, 4.0 * np.sqrt(count) / root)):
             return False
         count *= 4
     return True

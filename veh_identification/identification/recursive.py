@@ -71,7 +71,8 @@ class RecursiveEstimator:
         if prior is not None:
             self._prior_rows = np.column_stack(prior.rows(len(names)))
         self.samples = self.excluded = 0
-        self.effective_samples = 0.0
+        self.effective_samples = self._effective_rows = 0.0
+        self._telling = np.zeros(len(equation_names), bool)
 
     def update(self, W: Array, Y: Array) -> None:
         """Add a block of samples W (n, equations, columns), Y (n, equations) in time order."""
@@ -79,7 +80,10 @@ class RecursiveEstimator:
         for block in clean_blocks([(W, Y)], shape):
             count = len(block.Y)
             age = np.arange(count - 1, -1, -1.0)
-            rows = np.concatenate([block.W, block.Y[:, :, None]], axis=2) / self.sigma[:, None]
+            # An equation whose regressor has been zero so far says nothing, its residuals neither.
+            self._telling = self._telling | block.used.any(axis=1)
+            Y_told = np.where(self._telling, block.Y, 0.0)
+            rows = np.concatenate([block.W, Y_told[:, :, None]], axis=2) / self.sigma[:, None]
             # sqrt(lambda)^age on rows weights squares by lambda^age; the second triangle twice.
             fade = self.forgetting ** (0.5 * age)
             self._triangle = _faded(self._triangle, rows, fade, self.forgetting ** (0.5 * count))
@@ -90,7 +94,10 @@ class RecursiveEstimator:
             self.samples += count - block.excluded
             self.excluded += block.excluded
             self.effective_samples *= self.forgetting**count
-            self.effective_samples += float((self.forgetting**age)[block.valid].sum())
+            share = self.forgetting**age
+            self.effective_samples += float(share[block.valid.any(axis=1)].sum())
+            self._effective_rows *= self.forgetting**count
+            self._effective_rows += float((share @ block.valid)[self._telling].sum())
 
     def estimate(self) -> LiveEstimate:
         """Current values, covariance, condition number and which parameters are excited."""
@@ -124,7 +131,7 @@ class RecursiveEstimator:
         # Residuals and inflation speak of the samples' noise; the prior has its own covariance.
         spread, known = faded[:, :p] @ inverse, self._prior_rows[:, :p] @ inverse
         noise = spread.T @ spread
-        freedom = self.effective_samples * len(self.sigma) - float(np.trace(noise))
+        freedom = self._effective_rows - float(np.trace(noise))
         # Too few residuals say nothing about their own size: trust the given sigma instead.
         variance = rss / freedom if freedom > 10.0 else 1.0
         core = self.inflation * variance * noise + known.T @ known
@@ -134,7 +141,8 @@ class RecursiveEstimator:
         """Forget all samples; the prior stays."""
         self._triangle[:], self._squared[:] = 0.0, 0.0
         self.samples = self.excluded = 0
-        self.effective_samples = 0.0
+        self.effective_samples = self._effective_rows = 0.0
+        self._telling[:] = False
 
     def state(self) -> dict[str, Any]:
         """Return plain arrays and numbers, fit for np.savez and back through `from_state`."""
@@ -151,6 +159,8 @@ class RecursiveEstimator:
             'samples': self.samples,
             'excluded': self.excluded,
             'effective_samples': self.effective_samples,
+            'effective_rows': self._effective_rows,
+            'telling': self._telling.copy(),
         }
 
     @staticmethod
@@ -173,6 +183,12 @@ class RecursiveEstimator:
             setattr(result, f'_{key}', array)
         result.samples, result.excluded = int(state['samples']), int(state['excluded'])
         result.effective_samples = float(state['effective_samples'])
+        if 'effective_rows' in state:
+            result._effective_rows = float(state['effective_rows'])
+            result._telling = np.array(state['telling'], bool)
+        else:  # stored before rows were counted by equation
+            result._effective_rows = result.effective_samples * len(result.sigma)
+            result._telling[:] = True
         return result
 
 

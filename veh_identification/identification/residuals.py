@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from veh_identification.errors import EstimationError
@@ -31,10 +32,22 @@ class ResidualStatistics:
     excluded: int
     rms: Array  # (equations,)
     measured_rms: Array  # (equations,)
+    pairs: NDArray[np.int64]  # (equations, equations): samples in which both are usable
+    neighbours: NDArray[np.int64]  # (equations,): rows whose neighbour in time is usable, and one
     covariance: Array  # (equations, equations): mean of r_i r_j at equal time
     autocovariance: Array  # (equations, lags + 1) over pairs of usable samples; positive definite
     leverage: Array | None  # (equations, lags + 1): mean of the probes' lagged sums
     gradient: Array  # (equations, columns) if asked for: W_j' r_j, to refine the solution
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Usable rows of every equation."""
+        return np.diag(self.pairs)
+
+    @property
+    def lacking(self) -> NDArray[np.int64]:
+        """Rows of every equation that are not usable."""
+        return self.samples + self.excluded - self.rows
 
     @property
     def rms_relative(self) -> Array:
@@ -50,7 +63,7 @@ def predicted(W: Array, X: Array) -> Array:
 
 
 def residual_blocks(source: BlockSource, X: Array) -> Iterator[tuple[Array, CleanBlock]]:
-    """Residuals Y - W X of every block; excluded samples have residual zero."""
+    """Residuals Y - W X of every block; rows that are not usable have residual zero."""
     for W, Y in checked_blocks(source):
         if W.shape[2] != len(X):
             raise EstimationError(
@@ -58,9 +71,9 @@ def residual_blocks(source: BlockSource, X: Array) -> Iterator[tuple[Array, Clea
             )
         with np.errstate(invalid='ignore', over='ignore'):
             residuals = Y - predicted(W, X)
-        # Whatever is not finite in a sample shows in its residual: no pass over W for that.
+        # Whatever is not finite in a row shows in its residual: no pass over W for that.
         if np.isfinite(residuals).all():
-            yield residuals, CleanBlock(W, Y, np.ones(len(Y), bool))
+            yield residuals, CleanBlock(W, Y, np.ones(Y.shape, bool))
         else:
             block = clean(W, Y)
             yield block.Y - predicted(block.W, X), block
@@ -88,6 +101,12 @@ class _AutoCovariance:
             self._flush()
         return self.sums
 
+    def repeat_last(self, count: int) -> None:
+        """From now on `count` channels for the last one; what they have seen is the same."""
+        self.result()
+        kept = np.append(np.arange(len(self.sums) - 1), [len(self.sums) - 1] * count)
+        self.sums, self._past = self.sums[kept], self._past[kept]
+
     def _flush(self) -> None:
         data = np.concatenate(self._queue, axis=1)
         self._queue, self._queued = [], 0
@@ -104,16 +123,16 @@ class _AutoCovariance:
             self._past = extended[:, -self.lags :]
 
 
-def _filling(pairs: Array, samples: int, excluded: int) -> Array:
-    """Factor per lag that makes up for pairs of which one sample is excluded.
+def _filling(pairs: Array, rows: int, lacking: int) -> Array:
+    """Factor per lag that makes up for pairs of which one row is missing.
 
     A whole recording has samples - lag pairs, and its sums over them are divided by the number of
     samples (which keeps the autocovariance positive definite): the same is aimed at here. Lags
     that hardly any pair has are not blown up.
     """
-    if not excluded:
+    if not lacking:
         return np.ones(len(pairs))
-    whole = samples * (1.0 - np.arange(len(pairs)) / (samples + excluded))
+    whole = rows * (1.0 - np.arange(len(pairs)) / (rows + lacking))
     return np.minimum(whole / np.maximum(pairs, 1.0), 4.0)
 
 
@@ -134,6 +153,39 @@ def _products(residuals: Array, W: Array) -> Array:
     return np.stack(rows)
 
 
+class _Moments:
+    """Sums over the residuals of a stream; tells apart which rows of a sample are usable."""
+
+    def __init__(self, equations: int, maximum_lag: int) -> None:
+        self.samples = self.excluded = 0
+        self.cross = np.zeros((equations, equations))
+        self.pairs = np.zeros((equations, equations), np.int64)
+        # The last channels tell which rows are usable: one for all equations while all agree.
+        self._auto = _AutoCovariance(equations + 1, maximum_lag)
+        self._apart = False
+        self._equations = equations
+
+    def add(self, residuals: Array, block: CleanBlock) -> None:
+        valid, excluded = block.valid, block.excluded
+        used = len(valid) - excluded
+        alike = bool(block.counts.min() == used)  # no sample is usable in part
+        if not alike and not self._apart:
+            self._auto.repeat_last(self._equations)
+            self._apart = True
+        known = valid if self._apart else valid[:, :1]
+        self._auto.add(np.column_stack([residuals, known]))
+        self.samples += used
+        self.excluded += excluded
+        self.cross += residuals.T @ residuals
+        self.pairs += used if alike else valid.T.astype(np.int64) @ valid.astype(np.int64)
+
+    def lagged(self) -> tuple[Array, Array]:
+        """Sums of lagged products of every equation, and the number of pairs in them."""
+        sums = self._auto.result()
+        n = self._equations
+        return sums[:n], np.broadcast_to(sums[n:], (n, sums.shape[1]))
+
+
 def residual_statistics(
     source: BlockSource,
     X: Array,
@@ -147,46 +199,48 @@ def residual_statistics(
     `clip` bounds the residuals per equation, so that outliers do not hide the noise. `probes`
     (columns, count) are random parameter vectors whose predictions W probe are gathered too.
     """
-    auto: _AutoCovariance | None = None
-    lagged: _AutoCovariance | None = None
-    samples = excluded = 0
-    cross: Array | float = 0.0
+    moments: _Moments | None = None
+    leverages: _AutoCovariance | None = None
     measured: Array | float = 0.0
     gradient: Array | float = 0.0
     for residuals, block in residual_blocks(source, X):
         if clip is not None:
             residuals = np.clip(residuals, -clip, clip)
-        auto = auto or _AutoCovariance(residuals.shape[1] + 1, maximum_lag)
-        auto.add(np.column_stack([residuals, block.valid]))
+        moments = moments or _Moments(residuals.shape[1], maximum_lag)
+        moments.add(residuals, block)
         if probes is not None:
             signals = predicted(block.W, probes).reshape(len(residuals), -1)
-            lagged = lagged or _AutoCovariance(signals.shape[1], maximum_lag)
-            lagged.add(signals)
-        samples += len(residuals) - block.excluded
-        excluded += block.excluded
-        cross = cross + residuals.T @ residuals
+            leverages = leverages or _AutoCovariance(signals.shape[1], maximum_lag)
+            leverages.add(signals)
         measured = measured + np.square(block.Y).sum(axis=0)
         if with_gradient:
             gradient = gradient + _products(residuals, block.W)
-    if auto is None or samples == 0:
+    if moments is None or moments.samples == 0:
         raise EstimationError('the recording holds no sample whose values are all finite')
-    covariance = np.asarray(cross) / samples
-    sums, pairs = auto.result()[:-1], auto.result()[-1]
-    filling = _filling(pairs, samples, excluded)
-    autocovariance = sums / samples * filling
-    if excluded:
-        autocovariance = np.stack([positive(row) for row in autocovariance])
+    covariance = moments.cross / np.maximum(moments.pairs, 1)
+    rows = np.diag(moments.pairs)
+    lacking = moments.samples + moments.excluded - rows
+    sums, pairs = moments.lagged()
+    filling = np.stack(
+        [_filling(*each) for each in zip(pairs, rows.tolist(), lacking.tolist(), strict=True)]
+    )
+    autocovariance = sums / np.maximum(rows, 1)[:, None] * filling
+    for j in np.flatnonzero(lacking):
+        autocovariance[j] = positive(autocovariance[j])
     leverage = None
-    if lagged is not None:
-        leverage = lagged.result().reshape(len(covariance), -1, maximum_lag + 1).mean(axis=1)
+    if leverages is not None:
+        leverage = leverages.result().reshape(len(rows), -1, maximum_lag + 1).mean(axis=1)
         leverage = leverage * filling
+    following = np.rint(pairs[:, min(1, maximum_lag)]).astype(np.int64) + 1
     return ResidualStatistics(
-        samples,
-        excluded,
-        np.sqrt(np.diag(covariance)),
-        np.sqrt(np.asarray(measured) / samples),
-        covariance,
-        autocovariance,
-        leverage,
-        np.asarray(gradient),
+        samples=moments.samples,
+        excluded=moments.excluded,
+        rms=np.sqrt(np.diag(covariance)),
+        measured_rms=np.sqrt(np.asarray(measured) / np.maximum(rows, 1)),
+        pairs=moments.pairs,
+        neighbours=np.minimum(rows, following),
+        covariance=covariance,
+        autocovariance=autocovariance,
+        leverage=leverage,
+        gradient=np.asarray(gradient),
     )

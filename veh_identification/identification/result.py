@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from veh_identification._version import __version__
 from veh_identification.identification.essential import Removal
@@ -46,6 +47,7 @@ class IdentificationResult:
     system: str = ''
     input: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)  # further entries (total_mass ...)
+    rows: NDArray[np.int64] | None = None  # per equation: rows that took part, if known
 
     @property
     def deviations(self) -> Deviations:
@@ -67,7 +69,8 @@ class IdentificationResult:
         """Independent residuals behind the covariance: effective samples less the unknowns."""
         independent = self.noise.get('effective_samples')
         if independent is None:  # taken as white
-            independent = [self.samples] * len(self.equations)
+            everything = [self.samples] * len(self.equations)
+            independent = everything if self.rows is None else self.rows
         return float(np.sum(independent)) - len(self.names)
 
     def index(self, name: str) -> int:
@@ -91,6 +94,7 @@ class IdentificationResult:
                     'rms': finite(self.residual_rms[j]),
                     'rms_relative': finite(self.residual_rms_relative[j]),
                     'sigma': finite(self.sigma[j]),
+                    **({} if self.rows is None else {'samples': int(self.rows[j])}),
                 }
                 for j, name in enumerate(self.equations)
             },
@@ -134,6 +138,7 @@ class Solved:
     noise: dict[str, Any] = field(default_factory=dict)
     removed: list[Removal] = field(default_factory=list)
     unexcited: list[str] = field(default_factory=list)
+    rows: NDArray[np.int64] | None = None  # per equation: rows that took part
 
     @property
     def std(self) -> Array:
@@ -170,6 +175,7 @@ class Solved:
             sigma=self.sigma,
             residual_rms=self.residual_rms,
             residual_rms_relative=self.residual_rms_relative,
+            rows=self.rows,
             a_priori=None if a_priori is None else np.asarray(a_priori, float)[:count],
             noise=self.noise,
             removed=self.removed,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Accumulator, Information
@@ -48,10 +49,10 @@ class _MedianHistogram:
         self._centre = np.maximum(centre, 1e-300)
         self._counts = np.zeros((len(centre), len(self._edges) + 1))
 
-    def add(self, residuals: Array) -> None:
+    def add(self, residuals: Array, valid: NDArray[np.bool_]) -> None:
         bins = np.searchsorted(self._edges, np.abs(residuals) / self._centre)
         for j, row in enumerate(bins.T):
-            self._counts[j] += np.bincount(row, minlength=self._counts.shape[1])
+            self._counts[j] += np.bincount(row[valid[:, j]], minlength=self._counts.shape[1])
 
     def median(self) -> Array:
         result = np.empty(len(self._centre))
@@ -120,7 +121,7 @@ def robust_fit(
 def _first_scale(source: BlockSource, value: Array, sigma: Array) -> Array:
     histogram = _MedianHistogram(sigma)
     for residuals, block in residual_blocks(source, value):
-        histogram.add(residuals[block.valid])
+        histogram.add(residuals, block.valid)
     return np.maximum(MAD_TO_SIGMA * histogram.median(), 1e-12 * sigma)
 
 
@@ -132,16 +133,16 @@ def _reweighted_pass(source: BlockSource, value: Array, scale: Array, loss: Loss
         weight, psi, slope = loss_functions(residuals / scale, loss)
         root = np.sqrt(weight)
         accumulator = accumulator or Accumulator(len(scale), len(value))
-        accumulator.add(block.W * root[:, :, None], block.Y * root, block.excluded)
-        histogram.add(residuals[block.valid])
-        sums[0] += np.square(psi[block.valid]).sum(axis=0)
-        sums[1] += slope[block.valid].sum(axis=0)
-        sums[2] += (weight[block.valid] < 0.5).sum(axis=0)
+        accumulator.add(block.W * root[:, :, None], block.Y * root, block.valid)
+        histogram.add(residuals, block.valid)
+        sums[0] += np.square(psi).sum(axis=0)  # residuals of rows that are missing are zero
+        sums[1] += np.where(block.valid, slope, 0.0).sum(axis=0)
+        sums[2] += (weight < 0.5).sum(axis=0)
     if accumulator is None:
         raise ValueError('the source was empty on a later pass')
     information = accumulator.information()
     median = np.maximum(MAD_TO_SIGMA * histogram.median(), 1e-12 * scale)
-    return _Pass(information, median, sums / information.samples)
+    return _Pass(information, median, sums / np.maximum(information.counts, 1))
 
 
 def _covariance(information: Information, scale: Array, moments: Array, unknowns: int) -> Array:
@@ -151,5 +152,5 @@ def _covariance(information: Information, scale: Array, moments: Array, unknowns
     filling = information.combined(np.sqrt(moments[0]) / scale)
     inverse = bread.inverse()
     spread = filling.R @ inverse
-    rows = information.samples * information.equations
+    rows = int(information.rows.sum())
     return inverse @ (spread.T @ spread) @ inverse.T * rows / (rows - unknowns)

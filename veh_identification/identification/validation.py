@@ -20,7 +20,7 @@ class Validation:
     equations: list[str]
     rms: Array
     rms_relative: Array
-    a_priori_rms: Array | None
+    a_priori_rms: Array | None  # nan for an equation with an a-priori value that is unknown
     samples: int
     excluded: int
 
@@ -28,7 +28,7 @@ class Validation:
         """Return the `validation` entry of parameters.json."""
         return {
             name: {
-                'rms': float(self.rms[j]),
+                'rms': finite(self.rms[j]),
                 'rms_relative': finite(self.rms_relative[j]),
                 'a_priori_rms': (
                     None if self.a_priori_rms is None else finite(self.a_priori_rms[j])
@@ -51,12 +51,17 @@ def validate(
 ) -> Validation:
     """Compare measured and predicted over a recording with `X` and, beside it, `a_priori`.
 
-    Unknown a-priori values (nan) count as zero: that is what a model without them predicts.
+    Unknown a-priori values (nan) predict nothing: equations in which they appear have none.
     """
     candidates = [np.asarray(X, float)]
+    unknown = np.zeros(len(candidates[0]), bool)
     if a_priori is not None:
-        candidates.append(np.nan_to_num(np.asarray(a_priori, float)))
+        given = np.asarray(a_priori, float)
+        unknown = ~np.isfinite(given)
+        candidates.append(np.where(unknown, 0.0, given))
     parameters = np.stack(candidates, axis=1)
+    incomplete = np.zeros(len(equation_names), bool)
+    counts = np.zeros(len(equation_names), np.int64)
     squares = np.zeros((len(equation_names), parameters.shape[1]))
     measured = np.zeros(len(equation_names))
     samples = excluded = 0
@@ -66,11 +71,14 @@ def validate(
         measured += np.square(block.Y).sum(axis=0)
         samples += len(block.Y) - block.excluded
         excluded += block.excluded
+        counts += block.counts
+        if unknown.any():
+            incomplete |= block.used[:, unknown].any(axis=1)
     if samples == 0:
         raise EstimationError('the validation recording holds no sample whose values are finite')
-    rms = np.sqrt(squares / samples)
-    scale = np.sqrt(measured / samples)
-    with np.errstate(divide='ignore', invalid='ignore'):
+    with np.errstate(divide='ignore', invalid='ignore'):  # nan for an equation without rows
+        rms = np.sqrt(squares / counts[:, None])
+        scale = np.sqrt(measured / counts)
         relative = np.where(scale > 0.0, rms[:, 0] / scale, np.nan)
-    prior_rms = rms[:, 1] if a_priori is not None else None
+    prior_rms = np.where(incomplete, np.nan, rms[:, 1]) if a_priori is not None else None
     return Validation(list(equation_names), rms[:, 0], relative, prior_rms, samples, excluded)

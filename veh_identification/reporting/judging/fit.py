@@ -82,7 +82,10 @@ def _validation(content: IdentificationContent) -> list[Finding]:
 
 
 def _a_priori(content: IdentificationContent) -> list[Finding]:
-    """Whether the values that one came with explain the other recording better."""
+    """Whether the values that one came with explain the other recording better.
+
+    Equations in which an a-priori value is unknown have no such residual and are left aside.
+    """
     before = np.array(
         [row.a_priori_rms / row.validation_rms for row in content.fit if row.validation_rms > 0.0]
     )
@@ -90,9 +93,7 @@ def _a_priori(content: IdentificationContent) -> list[Finding]:
     if not len(before):
         return []
     gain = float(np.median(before))
-    unknown = any(not np.isfinite(row.a_priori) for row in content.parameters)
-    zero = '; unknown a-priori values count as zero' if unknown else ''
-    size = f'residuals {number(gain, 2)} times as large there (median){zero}'
+    size = f'residuals {number(gain, 2)} times as large there (median)'
     if gain > 1.0:
         return [Finding('good', 'a_priori_worse', f'The a-priori values leave {size}.')]
     return [

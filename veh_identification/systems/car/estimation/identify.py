@@ -231,15 +231,17 @@ def validate_prepared(
     usable, _ = lost_equations(prepared.missing_wrenches, prepared.missing_travels)
     bands = gathered.cutoffs.bands(information.frequency) & (usable & gathered.usable)[:, None]
     residual, measured = problem.squares(np.where(selection.parameters, value, 0.0), bands)
-    prior = np.nan_to_num(configuration.a_priori_array(model.names))
-    prior_residual, _ = problem.squares(prior, bands)
+    prior = configuration.a_priori_array(model.names)
+    prior_residual, _ = problem.squares(np.nan_to_num(prior), bands)
+    # Unknown values predict nothing; what is no part of the model is zero on both sides.
+    incomplete = problem.involving(selection.parameters & ~np.isfinite(prior))
     with np.errstate(divide='ignore', invalid='ignore'):
         relative = np.where(measured > 0.0, np.sqrt(residual / measured), np.nan)
     return Validation(
         list(EQUATIONS),
         np.sqrt(residual / information.samples),
         relative,
-        np.sqrt(prior_residual / information.samples),
+        np.where(incomplete, np.nan, np.sqrt(prior_residual / information.samples)),
         information.samples,
         0,
     )

@@ -124,6 +124,16 @@ class CarProblem:
             result[j, unknowns] = sums[columns]
         return result
 
+    def involving(self, unknowns: BoolArray) -> BoolArray:
+        """Equations in which one of some parameters (mask) appears, its regressor not zero."""
+        size = np.einsum('bii->i', self.information.grams)
+        return np.array(
+            [
+                np.any(unknowns[parameters] & (size[columns] > 0.0))
+                for columns, parameters in zip(self._columns, self._unknowns, strict=True)
+            ]
+        )
+
     def _block(self, j: int, k: int) -> Array:
         """Products (bands, columns of j, columns of k and Y_k)."""
         if (j, k) not in self._blocks:

@@ -305,12 +305,14 @@ def _validation(
     problem = CarProblem(model, information)
     bands = selection.bands[:, : len(information.rows)]
     residual, measured = problem.squares(fit.value, bands)
-    prior, _ = problem.squares(np.nan_to_num(a_priori_2002(configuration, model.names)), bands)
+    given = a_priori_2002(configuration, model.names)
+    prior, _ = problem.squares(np.nan_to_num(given), bands)
+    incomplete = problem.involving(selection.parameters & ~np.isfinite(given))
     return Validation(
         list(EQUATIONS_2002),
         np.sqrt(residual / information.samples),
         np.sqrt(residual / np.maximum(measured, 1e-300)),
-        np.sqrt(prior / information.samples),
+        np.where(incomplete, np.nan, np.sqrt(prior / information.samples)),
         information.samples,
         0,
     )
