@@ -64,6 +64,7 @@ class ParallelIdentify(TypedDict, total=False):
     cutoff_hz: float
     skip_periods: int
     penalty: Literal['bic', 'aic', 'none']
+    effort_delay: str
     topic: str
 
 

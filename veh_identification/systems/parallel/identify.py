@@ -11,6 +11,11 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.identification.essential import Removal
 from veh_identification.systems.parallel.checks import judge
+from veh_identification.systems.parallel.estimation.effort_delay import (
+    EffortDelay,
+    delayed,
+    estimate_effort_delay,
+)
 from veh_identification.systems.parallel.estimation.equations import Equations, equations
 from veh_identification.systems.parallel.estimation.likelihood import (
     Likelihood,
@@ -37,6 +42,8 @@ class Estimate:
     system: Equations
     cutoff_hz: float  # of the frequency method: estimated, given, or harmonics x fundamental
     likelihood: Likelihood | None  # where the cut-off was estimated
+    delay: EffortDelay | None  # None: nobody wants to know, or the motion cannot say
+    records: tuple[PeriodicRecord, ...]  # with the delay that is applied
     findings: tuple[Finding, ...]
 
     @property
@@ -50,19 +57,19 @@ def estimate(
 ) -> Estimate:
     """Gauss-Markov (9), with the cut-off of (24) where it is wanted and used."""
     harmonics, method = settings.harmonics, settings.processing
-    likelihood, cutoff = None, settings.cutoff_hz
-    if settings.estimator == 'maximum-likelihood' and method == 'frequency':
-        likelihood = maximum_likelihood(
-            model, records, harmonics, start_hz=cutoff, penalty=settings.penalty
-        )
-        cutoff = likelihood.cutoff_hz
+    records, likelihood, delay = _timed(model, records, settings)
+    cutoff = settings.cutoff_hz if likelihood is None else likelihood.cutoff_hz
     system = equations(model, records, harmonics, method, cutoff)
     result = gauss_markov(model, system, pooled_force_covariance(records))
+    if delay is not None:
+        result = delay.widened(result)
     nominal = harmonics * records[0].fundamental_hz
     if method in EXACT:
         findings = judge(model, records, harmonics, cutoff or nominal, system, result.value)
     else:
         findings = [_comparison_only(method)]
+    if delay is not None:
+        findings = [*delay.findings(settings.topic), *findings]
     applied = applied_cutoff(method, nominal, cutoff)
     found = with_cutoff(result, applied, np.nan if likelihood is None else likelihood.cutoff_std)
     found = replace(
@@ -72,7 +79,43 @@ def estimate(
         removed=[*found.removed, *([] if applied is not None else [_unfiltered(method)])],
         impossible=impossible_names(model, found),
     )
-    return Estimate(found, system, cutoff or nominal, likelihood, tuple(findings))
+    return Estimate(
+        found, system, cutoff or nominal, likelihood, delay, tuple(records), tuple(findings)
+    )
+
+
+def _timed(
+    model: HexapodModel, records: Sequence[PeriodicRecord], settings: Settings
+) -> tuple[Sequence[PeriodicRecord], Likelihood | None, EffortDelay | None]:
+    """Recordings with the delay of their efforts, and the cut-off that goes with it."""
+    harmonics, method, given = settings.harmonics, settings.processing, settings.effort_delay
+    likely = settings.estimator == 'maximum-likelihood' and method == 'frequency'
+
+    def cutoff_of(timed: Sequence[PeriodicRecord]) -> Likelihood | None:
+        if not likely:
+            return None
+        return maximum_likelihood(
+            model, timed, harmonics, start_hz=settings.cutoff_hz, penalty=settings.penalty
+        )
+
+    if given is not None:
+        timed = delayed(records, given) if given else records
+        known = EffortDelay(given, float('nan'), True) if given else None
+        return timed, cutoff_of(timed), known
+    likelihood = cutoff_of(records)
+    if method not in EXACT:
+        return records, likelihood, None
+    cutoff = settings.cutoff_hz if likelihood is None else likelihood.cutoff_hz
+    delay = estimate_effort_delay(model, records, harmonics, method, cutoff)
+    if delay is None or not delay.applied:
+        return records, likelihood, delay
+    # Late forces make lines pass that bend the motion towards them: once more without.
+    again = cutoff_of(delayed(records, delay.value))
+    if likelihood is None or again is None or again.cutoff_hz == likelihood.cutoff_hz:
+        return delayed(records, delay.value), again, delay
+    better = estimate_effort_delay(model, records, harmonics, method, again.cutoff_hz)
+    delay = better if better is not None and better.applied else delay
+    return delayed(records, delay.value), again, delay
 
 
 def _comparison_only(method: str) -> Finding:

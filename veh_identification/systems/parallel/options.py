@@ -16,6 +16,8 @@ from veh_identification.systems.parallel.recording.reader import TOPIC
 ESTIMATORS = ('maximum-likelihood', 'gauss-markov')
 #: Of an excitation that nobody has described.
 HARMONICS = 5
+#: Seconds: more than this is a delay in other units.
+LONGEST_DELAY = 1.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ class IdentifyOptions:
         'charge for every spectral line that the cut-off passes; default: bic',
         choices=PENALTIES,
     )
+    effort_delay: str | None = option(
+        None,
+        'efforts later than lengths: auto (default) applies what the recording surely says, off, '
+        'or a number, s',
+        metavar='S',
+    )
     topic: str | None = option(None, f'leg lengths and forces; default: {TOPIC}', metavar='TOPIC')
 
 
@@ -72,6 +80,7 @@ class Settings:
     cutoff_hz: float | None  # None: harmonics times fundamental
     skip_periods: int
     penalty: str
+    effort_delay: float | None  # s, None: found in the recording
     topic: str
     #: Where fundamental, harmonics and cut-off come from, for provenance.
     origins: Mapping[str, str]
@@ -86,10 +95,11 @@ def with_options(configuration: Configuration, options: IdentifyOptions | None) 
 
 def settings_of(configuration: Configuration) -> Settings:
     """Everything decided: `identify:` of the configuration, its excitation, the defaults."""
+    entries = dict(configuration.identify)
+    if entries.get('effort_delay') is False:  # what YAML makes of off
+        entries['effort_delay'] = 'off'
     try:
-        chosen = make_options(
-            IdentifyOptions, configuration.identify, f'{configuration.source}: identify'
-        )
+        chosen = make_options(IdentifyOptions, entries, f'{configuration.source}: identify')
     except UsageError as error:
         raise InputError(str(error)) from None
     stored = configuration.excitation
@@ -114,9 +124,31 @@ def settings_of(configuration: Configuration) -> Settings:
         cutoff_hz=cutoff,
         skip_periods=chosen.skip_periods or 0,
         penalty=chosen.penalty or PENALTIES[0],
+        effort_delay=_delay(chosen.effort_delay or 'auto', configuration.source),
         topic=chosen.topic or TOPIC,
-        origins={'fundamental_hz': origin, 'harmonics': count_origin, 'cutoff_hz': cutoff_origin},
+        origins={
+            'fundamental_hz': origin,
+            'harmonics': count_origin,
+            'cutoff_hz': cutoff_origin,
+            'effort_delay': 'identify',
+        },
     )
+
+
+def _delay(chosen: str, source: str) -> float | None:
+    """Seconds of the option effort_delay; None: to be found."""
+    if chosen == 'auto':
+        return None
+    try:
+        delay = 0.0 if chosen == 'off' else float(chosen)
+    except ValueError:
+        delay = float('nan')
+    if not abs(delay) < LONGEST_DELAY:
+        raise InputError(
+            f'{source}: identify: effort_delay must be auto, off or a number of seconds below '
+            f'{LONGEST_DELAY:g}, found {chosen!r}'
+        )
+    return delay
 
 
 def _first(*candidates: tuple[Any, str]) -> tuple[Any, str]:

@@ -14,10 +14,7 @@ from veh_identification.reporting.content import ExtraTable, table
 from veh_identification.results.identification import Further, simulated_truth
 from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.systems.parallel.configuration import Configuration
-from veh_identification.systems.parallel.estimation.likelihood import (
-    Likelihood,
-    pooled_force_covariance,
-)
+from veh_identification.systems.parallel.estimation.likelihood import pooled_force_covariance
 from veh_identification.systems.parallel.estimation.structure_selection import Candidate
 from veh_identification.systems.parallel.estimation.validation import (
     ValidationData,
@@ -149,11 +146,13 @@ def input_facts(
     }
 
 
-def extra_facts(structures: Structures, likelihood: Likelihood | None) -> dict[str, Any]:
-    """Further entries: the passive friction models and the cut-offs that were tried."""
+def extra_facts(structures: Structures, made: Estimate) -> dict[str, Any]:
+    """Further entries: the passive friction models, the cut-offs that were tried, the delay."""
     extra: dict[str, Any] = {'model_selection': structures.facts()}
-    if likelihood is not None:
-        extra['likelihood'] = {f'{fc:.6g}': cost for fc, cost in likelihood.tried.items()}
+    if made.likelihood is not None:
+        extra['likelihood'] = {f'{fc:.6g}': cost for fc, cost in made.likelihood.tried.items()}
+    if made.delay is not None:
+        extra['effort_delay'] = made.delay.facts()
     return extra
 
 
@@ -220,6 +219,8 @@ def further(
             f'cut-off {made.likelihood.cutoff_hz:.6g} Hz by maximum likelihood '
             f'({made.likelihood.evaluations} cut-offs tried)'
         )
+    if made.delay is not None:
+        lines.append(made.delay.line())
     lines += structures.lines()
     if validated is not None:
         noise = validated.data.noise(pooled_force_covariance(records))
@@ -277,6 +278,9 @@ def origins(
         estimated = made.likelihood is not None
         source = 'maximum likelihood' if estimated else origin('cutoff_hz')
         found.append(('cut-off [Hz]', f'{cutoff:.6g}', source))
+    if made.delay is not None and made.delay.applied:
+        source = 'maximum likelihood' if made.delay.estimated else origin('effort_delay')
+        found.append(('delay of the efforts [s]', f'{made.delay.value:.6g}', source))
     return found
 
 

@@ -12,7 +12,7 @@ Forces are never filtered: their noise is additive, and filtering would smear dr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -112,6 +112,24 @@ def motion_at(
     series = FourierSeries(pose, record.fundamental_hz, passed_lines(record, cutoff_hz))
     x, x_dot, x_ddot = series(times, derivatives=2)
     return _motion((x, x_dot, x_ddot), 'frequency', cutoff_hz)
+
+
+def motion_of_efforts(record: PeriodicRecord, motion: PlatformMotion) -> PlatformMotion:
+    """The motion at the moments that the forces belong to, which may be stamped late."""
+    if not record.effort_delay:
+        return motion
+    count = record.samples
+    turn = np.exp(-2j * np.pi * np.fft.rfftfreq(count, 1.0 / record.rate) * record.effort_delay)
+
+    def shifted(values: Array) -> Array:
+        return np.asarray(np.fft.irfft(np.fft.rfft(values, axis=0) * turn[:, None], count, axis=0))
+
+    return replace(
+        motion,
+        pose=shifted(motion.pose),
+        velocity=shifted(motion.velocity),
+        acceleration=shifted(motion.acceleration),
+    )
 
 
 def length_errors(robot: Hexapod, record: PeriodicRecord, motion: PlatformMotion) -> Array:

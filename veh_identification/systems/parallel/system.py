@@ -84,8 +84,10 @@ class ParallelRobot(System[Configuration, LegRecording]):
         recordings = [self.series(one, task) for one in task.recordings]
         records = [_averaged(one, settings) for one in recordings]
         unseen = None if task.validation is None else self.series(task.validation, task)
-        data = None if unseen is None else validation_data(config.robot, unseen.legs)
         made = estimate(model, records, settings)
+        records = list(made.records)
+        late = records[0].effort_delay
+        data = None if unseen is None else validation_data(config.robot, unseen.legs, late)
         lines = round(made.cutoff_hz / records[0].fundamental_hz)
         structures = told.Structures(
             *select_structure(config.robot, records, lines, config.structure)
@@ -95,7 +97,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
             made.result,
             validation=None if validated is None else validated.found,
             input=told.input_facts(config, settings, records, made, validated),
-            extra=told.extra_facts(structures, made.likelihood),
+            extra=told.extra_facts(structures, made),
         )
         findings = [
             *made.findings,

@@ -13,6 +13,7 @@ from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.systems.parallel.processing import (
     measured_pose,
     motion_at,
+    motion_of_efforts,
     platform_motion,
 )
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
@@ -91,6 +92,7 @@ def equations(
             parts.append(_phased_equations(model, record, record.phased, cutoff, pose))
             continue
         motion = platform_motion(model.robot, record, harmonics, method, cutoff_hz, pose)
+        motion = motion_of_efforts(record, motion)
         A = model.regressor(motion.pose, motion.velocity, motion.acceleration)
         counts: Array = np.full(record.samples, float(record.periods))
         if record.phased is not None:
@@ -119,7 +121,7 @@ def _phased_equations(
         """Bins and rows [A, Q] (n, 6 (parameters + 1)) of a few thousand samples each."""
         for first in range(0, len(phased.times), CHUNK):
             part = slice(first, first + CHUNK)
-            motion = motion_at(record, pose, cutoff, phased.times[part])
+            motion = motion_at(record, pose, cutoff, phased.times[part] - record.effort_delay)
             A = model.regressor(motion.pose, motion.velocity, motion.acceleration)
             rows = np.concatenate([A, phased.forces[part, :, None]], axis=2)
             yield phased.bins[part], rows.reshape(len(rows), -1)

@@ -21,6 +21,7 @@ from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.systems.parallel.processing import (
     length_errors,
     measured_pose,
+    motion_of_efforts,
     platform_motion,
 )
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
@@ -117,6 +118,7 @@ class _Cost:
             )
             errors = length_errors(self.model.robot, record, motion) @ white.T
             delta += record.periods * float(np.square(errors).sum())
+            motion = motion_of_efforts(record, motion)
             A = self.model.regressor(motion.pose, motion.velocity, motion.acceleration)
             scale = np.sqrt(record.periods) * self.force_white
             A[~np.isfinite(record.forces.mean).all(axis=1)] = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,12 +58,17 @@ class ValidationData:
         }
 
 
-def validation_data(robot: Hexapod, series: TimeSeries) -> ValidationData:
-    """A validation recording: periods are averaged where the motion repeats."""
+def validation_data(
+    robot: Hexapod, series: TimeSeries, effort_delay: float = 0.0
+) -> ValidationData:
+    """A validation recording: periods are averaged where the motion repeats.
+
+    Its efforts are as late [s] as those of the identification.
+    """
     try:
-        record = periodic_record(series, None, HARMONICS)
+        record = replace(periodic_record(series, None, HARMONICS), effort_delay=effort_delay)
     except SignalError:
-        return _free(robot, series)
+        return _free(robot, series, effort_delay)
     # The cut-off follows from this recording alone, not from the parameters to be judged.
     likelihood = maximum_likelihood(HexapodModel(robot), [record], HARMONICS)
     return ValidationData(
@@ -77,7 +82,7 @@ def validation_data(robot: Hexapod, series: TimeSeries) -> ValidationData:
     )
 
 
-def _free(robot: Hexapod, series: TimeSeries) -> ValidationData:
+def _free(robot: Hexapod, series: TimeSeries, effort_delay: float) -> ValidationData:
     """Zero-phase filtering of the pose; forces stay as measured, at their own stamps."""
     cleaned, _ = clean(series)
     grid = uniform(cleaned)
@@ -92,10 +97,11 @@ def _free(robot: Hexapod, series: TimeSeries) -> ValidationData:
     if len(filtered) < 2:
         raise SignalError(f'{series.label}: too short for a validation')
     # The filtered motion is smooth: it may be interpolated, unlike the forces.
-    use = _surrounded(stamps, grid.stamps[known], 1.5 / grid.rate)
+    moments = stamps - effort_delay
+    use = _surrounded(moments, grid.stamps[known], 1.5 / grid.rate)
     if not use.any():
         raise SignalError(f'{series.label}: too short for a validation')
-    x, x_dot, x_ddot = np.split(CubicSpline(grid.stamps[known], filtered)(stamps[use]), 3, axis=1)
+    x, x_dot, x_ddot = np.split(CubicSpline(grid.stamps[known], filtered)(moments[use]), 3, axis=1)
     motion = PlatformMotion(x, *pose_rates(x, x_dot, x_ddot), 'zero-phase', FREE_CUTOFF_HZ)
     return ValidationData(
         series.label,

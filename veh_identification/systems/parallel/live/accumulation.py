@@ -32,6 +32,7 @@ from veh_identification.systems.parallel.identify import impossible_names
 from veh_identification.systems.parallel.live.periods import PeriodCollector, RunningPeriods
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
+from veh_identification.systems.parallel.options import settings_of
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.types import Array
 
@@ -71,6 +72,8 @@ class ParallelLive(LiveModel):
         self.fundamental_hz = options.fundamental_hz or excitation.fundamental_hz  # type: ignore[union-attr]
         self.harmonics = options.harmonics or excitation.harmonics  # type: ignore[union-attr]
         self.rate = options.rate
+        # Only one that is given: the search takes longer than a sample may wait.
+        self.effort_delay = settings_of(configuration).effort_delay or 0.0
         self.clock_jumps = 0
         self.reset()
 
@@ -183,6 +186,7 @@ class ParallelLive(LiveModel):
             start_ns=self._collector.period_start_ns,
             phased=phased,
             source=TOPIC,
+            effort_delay=self.effort_delay,
         )
 
     def _estimate(self) -> None:

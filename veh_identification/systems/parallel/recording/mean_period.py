@@ -24,6 +24,7 @@ class PeriodicRecord:
     start_ns: int = 0  # stamp of the first averaged sample
     findings: tuple[Finding, ...] = ()  # what was mended, left out or corrected
     phased: PhasedForces | None = None  # forces at their own moments, off the grid of phases
+    effort_delay: float = 0.0  # s by which forces are stamped later than the lengths
 
     @property
     def periods(self) -> int:
