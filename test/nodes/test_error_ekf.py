@@ -302,7 +302,7 @@ def test_four_bar(tmp_path):
 @pytest.mark.parametrize(
     ('parameters', 'words'),
     [
-        ({'system': 'train'}, "parameter system: 'train' is not one of buggy, four-bar"),
+        ({'system': 'train'}, "parameter system: 'train' is not one of vehicle, buggy, four-bar"),
         ({'model': 'nowhere.yaml'}, 'nowhere.yaml: no such file'),
         ({'lag': -1.0}, 'parameter lag'),
         ({'windw': 1.0}, 'unknown parameter windw'),

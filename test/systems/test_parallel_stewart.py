@@ -151,7 +151,7 @@ def test_the_command_predicts_a_motion_that_does_not_repeat(result) -> None:
     noise = np.sqrt(np.diag(stewart.force_covariance(6.0)))
     for leg, sigma in zip(data['validation'].values(), noise, strict=True):
         assert leg['rms'] == pytest.approx(sigma, rel=0.08)
-        assert leg['rms'] < 0.5 * leg['a_priori_rms']
+        assert leg['a_priori_rms'] is None  # no a-priori friction: nothing to compare with
 
 
 def test_feedforward_with_the_identified_model_tracks_best(result) -> None:
