@@ -47,6 +47,7 @@ docs: $(STAMP)
 	mv docs/.parameters.md docs/parameters.md
 	$(BIN)/veh-id parameters --types > veh_identification/.api_options.py
 	mv veh_identification/.api_options.py veh_identification/api_options.py
+	$(BIN)/ruff format --quiet veh_identification/api_options.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build *.egg-info

@@ -91,7 +91,8 @@ GRAPHS = {
         ),
         Graph(
             'parallel_identification',
-            'parameters of a hexapod from its periodic excitation, live (offline: identify parallel)',
+            'parameters of a parallel robot from periodic excitation, live (offline: identify '
+            'parallel)',
             (PARALLEL_IDENTIFICATION,),
             'parallel_identification.yaml',
         ),
