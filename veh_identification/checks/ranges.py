@@ -24,15 +24,18 @@ class Quantity:
     largest: float  # 99 % of all samples of any machine of this kind lie below
     others: Mapping[str, float]  # value in the other unit over the value in SI
 
-    def suspects(self) -> tuple[Suspect, ...]:
-        """The mistakes that are made with it."""
-        found = [
+    def units(self) -> tuple[Suspect, ...]:
+        """Units that it is recorded in by mistake."""
+        return tuple(
             Suspect(
                 factor, f'the {self.name} seems to be in {unit}, it must be in {self.unit}', 'unit'
             )
             for unit, factor in self.others.items()
-        ]
-        return (*found, Suspect(-1.0, f'the {self.name} has the wrong sign', 'sign'))
+        )
+
+    def suspects(self) -> tuple[Suspect, ...]:
+        """The mistakes that are made with it: units, and the sign."""
+        return (*self.units(), Suspect(-1.0, f'the {self.name} has the wrong sign', 'sign'))
 
 
 DEGREES = float(np.degrees(1.0))

@@ -270,7 +270,8 @@ def sources(configuration: CarConfiguration) -> dict[str, Source]:
     length = (Suspect(1000.0, 'it seems to be in mm, it must be in m', 'geometry'),)
     half = Suspect(2.0, 'it seems to be the full track: give half of it', 'geometry')
     return {
-        'accelerometer': Source(f'{topics["imu"]} linear_acceleration', ACCELERATION.suspects()),
+        # Gravity tells the sign of the whole unit.
+        'accelerometer': Source(f'{topics["imu"]} linear_acceleration', ACCELERATION.units()),
         'gyroscope': Source(f'{topics["imu"]} angular_velocity', ANGULAR_VELOCITY.suspects()),
         **{
             f'gyroscope_{axis}': Source(
