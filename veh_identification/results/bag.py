@@ -25,7 +25,8 @@ def write_result_bag(
     first = min(stamps, default=0)
     node = series[0].topic.split('/')[-2] if series else system
     with BagWriter(path) as writer:
-        message = result_message(result, verdict, first)
+        frame = series[0].frame if series else ''
+        message = result_message(result, verdict, first, frame=frame)
         writer.write_message(f'{node}/parameters', message, first, qos=LATCHED)
         for one in series:
             _write_series(writer, one)

@@ -125,13 +125,14 @@ def result_message(
     rejected: int | None = None,
     converged: bool = True,
     advice: str = '',
+    frame: str = '',
 ) -> Any:
     """veh_identification/msg/ParameterEstimates of a whole identification."""
     std = result.std
     prior = result.a_priori if result.a_priori is not None else np.full(len(std), np.nan)
     return new(
         'veh_identification/msg/ParameterEstimates',
-        header=header(stamp_ns),
+        header=header(stamp_ns, frame),
         system=result.system,
         estimator=result.estimator,
         parameters=[
