@@ -12,8 +12,9 @@ from vehicle_cases import SECONDS, changed, codes, observed, odometry, write_cir
 from veh_identification.errors import InputError, ParameterError, VehIdError
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.messages import header, new, stamp_ns, time_from_ns
+from veh_identification.simulation.scenarios import simulate
 from veh_identification.simulation.vehicle import bag as simulated
-from veh_identification.systems.driver import run
+from veh_identification.systems.driver import configured, run
 
 
 @pytest.fixture(scope='module')
@@ -171,3 +172,12 @@ def test_no_usable_message_is_an_input_error(tmp_path):
             )
     with pytest.raises(InputError, match='stamp'):
         run('observe', 'vehicle', [tmp_path / 'bag'], out=tmp_path / 'out')
+
+
+def test_messages_of_other_joints_are_not_unusable(tmp_path: Path) -> None:
+    """A car with travel and camber sensors publishes them in messages of their own."""
+    simulate('car-sine-steer', tmp_path / 'drive', duration=3.0, seed=0)
+    system, car = configured('vehicle', 'car_peugeot_406')
+    recording = system.read(tmp_path / 'drive', car)
+    assert 'joint_states' not in recording.unusable
+    assert len(recording.wheel_angle.time) > 250

@@ -11,7 +11,7 @@ from veh_identification.runtime.bags import BagReader, columns_of
 from veh_identification.runtime.bags.columns import Columns
 from veh_identification.runtime.transforms import read_static_frames
 from veh_identification.systems.vehicle.configuration import CORNERS
-from veh_identification.types import Array, Progress
+from veh_identification.types import Array, BoolArray, Progress
 
 TOPICS = (
     'imu/data',
@@ -47,12 +47,7 @@ def wheels(field: str) -> list[str]:
 
 def _paths(topic: str) -> list[str] | None:
     if topic == 'joint_states':
-        return [
-            *wheels('position'),
-            *(f'position[{j}]' for j in STEERING),
-            *wheels('velocity'),
-            *wheels('effort'),
-        ]
+        return ['position', 'velocity', 'effort']  # of all joints: see `of_other_joints`
     if topic == 'gps/fix':
         return FIX_PATHS
     if topic == 'truth/joint_states':
@@ -114,6 +109,16 @@ class BagTables:
         time = (self.columns[topic].stamps_ns[good] - self.start_ns) * 1e-9
         order = np.argsort(time, kind='stable')
         return time[order], values[good][order]
+
+    def of_other_joints(self, topic: str, used: BoolArray) -> int:
+        """Messages with numbers of joints that nobody asks for: nothing is wrong with them."""
+        if topic not in self.columns:
+            return 0
+        columns = self.columns[topic]
+        told = np.zeros(len(columns), dtype=bool)
+        for values in columns.values.values():
+            told |= np.isfinite(values)
+        return int(np.sum(told & ~used & (columns.stamps_ns > 0)))
 
     def count_invalid(self, topic: str, used: int) -> None:
         """Remember how many messages of a topic could not be used."""

@@ -149,7 +149,7 @@ def _joints(source: _Collector, car: Configuration, rack_per_angle: float) -> st
     ):
         source.add(name, topic, values)
         used |= np.isfinite(values).any(axis=1)
-    bag.count_invalid(topic, int(used.sum()))
+    bag.count_invalid(topic, int(used.sum()) + bag.of_other_joints(topic, used))
     return words
 
 
