@@ -129,6 +129,7 @@ def test_what_ros_users_install_with_pip_is_complete(name: str) -> None:
 #: Options of other programs that the documents name.
 #: --cutoff: of the system that adding_a_system.md makes.
 FOREIGN_OPTIONS = {
+    '--clock',
     '--cutoff',
     '--from-paths',
     '--show-args',
