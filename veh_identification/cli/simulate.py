@@ -28,6 +28,13 @@ def add_parser(verbs: Any) -> None:
         metavar='X',
         help='factor on all sensor noise and disturbances; 0 switches them off',
     )
+    parser.add_argument(
+        '--fault',
+        action='append',
+        default=[],
+        metavar='NAME',
+        help='of a sensor, wheel or start, may be repeated (road-drive; a wrong name lists all)',
+    )
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing recording')
     parser.set_defaults(run=run)
@@ -53,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
             noise=options.noise,
             storage=options.storage,
             overwrite=options.overwrite,
+            faults=options.fault,
             progress=progress,
         )
     print(f'{options.out}: {truth["duration"]:g} s of {options.scenario}, seed {options.seed}')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,14 +32,22 @@ class Scenario:
     summary: str
     duration: float  # seconds when nothing else is asked for
     write: str
+    takes_faults: bool = False  # `write` also takes names of faults
 
     def run(
-        self, writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+        self,
+        writer: BagWriter,
+        duration: float,
+        seed: int,
+        noise: float,
+        progress: Progress,
+        faults: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Simulate into `writer`; returns the truth."""
         module, _, name = self.write.partition(':')
         function = getattr(importlib.import_module(module), name)
-        truth: dict[str, Any] = function(writer, duration, seed, noise, progress)
+        further = {'faults': faults} if self.takes_faults else {}
+        truth: dict[str, Any] = function(writer, duration, seed, noise, progress, **further)
         return truth
 
 
@@ -123,6 +132,13 @@ SCENARIOS = {
             'veh_identification.simulation.vehicle.bag:write_parking',
         ),
         Scenario(
+            'road-drive',
+            'road car in town and country with equations of its own (config road_drive)',
+            180.0,
+            'veh_identification.simulation.road_car.drive:write',
+            takes_faults=True,
+        ),
+        Scenario(
             'hexapod-periodic',
             'hexapod on its D-optimal excitation',
             25.0,
@@ -157,6 +173,7 @@ def simulate(
     noise: float = 1.0,
     storage: str = 'mcap',
     overwrite: bool = False,
+    faults: Sequence[str] = (),
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Any]:
     """Write the bag of a scenario with its truth.json; returns the truth."""
@@ -166,6 +183,9 @@ def simulate(
         raise UsageError(f'a simulation needs a positive duration, got {seconds:g} s')
     if not noise >= 0:
         raise UsageError(f'the noise factor must not be negative, got {noise:g}')
+    if faults and not scenario.takes_faults:
+        able = [one.name for one in SCENARIOS.values() if one.takes_faults]
+        raise UsageError(f'{name} takes no faults; these do: {", ".join(able)}')
     with BagWriter(out, storage=storage, overwrite=overwrite) as writer:
         truth = {
             'scenario': name,
@@ -173,7 +193,7 @@ def simulate(
             'duration': seconds,
             'noise': noise,
             'version': __version__,
-            **scenario.run(writer, seconds, seed, noise, progress),
+            **scenario.run(writer, seconds, seed, noise, progress, faults),
         }
         writer.add_file('truth.json', json.dumps(truth, indent=2) + '\n')
     return truth

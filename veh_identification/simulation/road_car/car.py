@@ -1,0 +1,202 @@
+"""The road car as numbers: the nominal one, and cars drawn around it as they leave the factory.
+
+`base_link` is fixed to the body at the midpoint of the rear wheel centres of the nominal car at
+rest. Corners in the order fl, fr, rl, rr.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from veh_identification.simulation.road_car.tyre import lateral_stiffness
+from veh_identification.types import Array
+
+GRAVITY = 9.80665
+CORNERS = ('fl', 'fr', 'rl', 'rr')
+
+
+@dataclass(frozen=True)
+class Tyre:
+    """Magic Formula of one axle; stiffnesses are those at the nominal load."""
+
+    friction: float = 1.0
+    load: float = 4000.0  # nominal vertical load [N]
+    cornering: float = 15.0  # cornering stiffness over the load [1/rad]
+    longitudinal: float = 22.0  # slip stiffness over the load
+    load_sensitivity: float = 0.08  # of the friction, per nominal load
+    relaxation_x: float = 0.25  # [m]
+    relaxation_y: float = 0.45
+    trail: float = 0.03  # pneumatic [m]
+    rolling_resistance: float = 0.011
+    stiffness: float = 230e3  # vertical [N/m]
+    damping: float = 400.0
+
+    def cornering_stiffness(self, load: float) -> float:
+        """Slope [N/rad] of the sideways force at a load."""
+        return float(lateral_stiffness(np.array(astuple(self)), load))
+
+
+@dataclass(frozen=True)
+class Axle:
+    """Suspension of one axle: wheel rates, since the hubs slide along z of the body."""
+
+    stiffness: float
+    damping: float  # in compression; in extension 1.6 times
+    antiroll: float
+    travel: float = 0.08  # to the bump stop [m]
+    stop: float = 180e3
+
+
+@dataclass(frozen=True)
+class RoadCar:
+    """Everything that moves the car; SI units."""
+
+    wheelbase: float = 2.70
+    half_track_front: float = 0.78
+    half_track_rear: float = 0.77
+    mass: float = 1420.0  # of the sprung body with load
+    centre: tuple[float, float, float] = (1.46, 0.0, 0.25)
+    inertia: tuple[float, float, float, float] = (540.0, 2200.0, 2400.0, -40.0)  # xx yy zz xz
+    unsprung: float = 45.0  # of a corner
+    spin_inertia: float = 1.1
+    radius: tuple[float, float, float, float] = (0.338, 0.338, 0.338, 0.338)  # without load
+    front: Axle = Axle(26e3, 1700.0, 9e3)
+    rear: Axle = Axle(25e3, 1600.0, 4e3)
+    tyre_front: Tyre = Tyre(load=4100.0)
+    tyre_rear: Tyre = Tyre(load=3500.0, cornering=17.0)
+    drag: float = 0.42  # half density times area times coefficient [N s^2/m^2]
+    side_drag: float = 1.6
+    pressure_point: tuple[float, float, float] = (1.55, 0.0, 0.35)
+    front_drive: float = 0.0  # share of the drive torque in front
+    front_brakes: float = 0.62
+    steering_ratio: float = 15.0
+    steering_offset: float = 0.0  # of the steering wheel when going straight [rad]
+
+    @property
+    def total_mass(self) -> float:
+        """Body and corners [kg]."""
+        return self.mass + 4.0 * self.unsprung
+
+    def static_loads(self) -> Array:
+        """Sprung load [N] on the four suspensions at rest on a level road."""
+        x, y = self.centre[0] / self.wheelbase, self.centre[1]
+        weight = self.mass * GRAVITY
+        front, rear = weight * x, weight * (1.0 - x)
+        tilt_front = 0.5 * y / self.half_track_front
+        tilt_rear = 0.5 * y / self.half_track_rear
+        return np.array(
+            [
+                front * (0.5 + tilt_front),
+                front * (0.5 - tilt_front),
+                rear * (0.5 + tilt_rear),
+                rear * (0.5 - tilt_rear),
+            ]
+        )
+
+    def understeer(self) -> float:
+        """Slope of the steering angle over the lateral acceleration [rad s^2/m], small slips."""
+        corners = self.unsprung * self.wheelbase * 2.0
+        front = (self.mass * self.centre[0] + corners) / (self.total_mass * self.wheelbase)
+        half = 0.5 * self.total_mass
+        slips = []
+        for tyre, share, sign in (
+            (self.tyre_front, front, 1.0),
+            (self.tyre_rear, 1.0 - front, -1.0),
+        ):
+            stiffness = tyre.cornering_stiffness(half * GRAVITY * share)
+            # the forces act the pneumatic trail behind the wheel centres
+            slips.append(half * (share + sign * tyre.trail / self.wheelbase) / stiffness)
+        return slips[0] - slips[1]
+
+    def packed(self, preload: Array) -> Array:
+        """The numbers in the order that the kernel takes them (see `dynamics`)."""
+        tyres = [value for t in (self.tyre_front, self.tyre_rear) for value in astuple(t)]
+        axles = [value for a in (self.front, self.rear) for value in astuple(a)]
+        return np.array(
+            [
+                self.wheelbase,
+                self.half_track_front,
+                self.half_track_rear,
+                self.mass,
+                *self.centre,
+                *self.inertia,
+                self.unsprung,
+                self.spin_inertia,
+                *self.radius,
+                self.drag,
+                self.side_drag,
+                *self.pressure_point,
+                self.front_drive,
+                self.front_brakes,
+                *preload,
+                *axles,
+                *tyres,
+            ]
+        )
+
+
+NOMINAL = RoadCar()
+
+
+def draw_car(seed: int, spread: float = 1.0) -> RoadCar:
+    """A car as somebody drives it: load, springs, tyres and radii off by realistic amounts."""
+    random = np.random.default_rng([seed, 101])
+
+    def about(value: float, deviation: float) -> float:
+        return float(value * np.exp(spread * deviation * random.uniform(-1.7, 1.7)))
+
+    n = NOMINAL
+    load = spread * random.uniform(0.0, 220.0)  # passengers and luggage
+    mass = about(n.mass, 0.02) + load
+    low, high = (-0.10, -0.03, -0.03), (0.05, 0.03, 0.06)
+    shift = (spread * random.uniform(low, high)).tolist()
+    grip = about(1.0, 0.06)
+    cornering = about(1.0, 0.1)
+
+    def tyre(base: Tyre) -> Tyre:
+        return replace(
+            base,
+            friction=base.friction * grip,
+            cornering=about(base.cornering, 0.05) * cornering,
+            longitudinal=about(base.longitudinal, 0.15),
+            relaxation_y=about(base.relaxation_y, 0.2),
+            rolling_resistance=about(base.rolling_resistance, 0.2),
+            stiffness=about(base.stiffness, 0.06),
+        )
+
+    def axle(base: Axle) -> Axle:
+        return replace(
+            base,
+            stiffness=about(base.stiffness, 0.06),
+            damping=about(base.damping, 0.15),
+            antiroll=about(base.antiroll, 0.1),
+        )
+
+    worn = spread * random.uniform(-0.004, 0.002)  # tread and pressure, all wheels alike
+    radii = [r + worn + spread * random.uniform(-0.0012, 0.0012) for r in n.radius]
+    return replace(
+        n,
+        wheelbase=n.wheelbase + spread * random.uniform(-0.01, 0.01),
+        half_track_front=n.half_track_front + spread * random.uniform(-0.01, 0.01),
+        half_track_rear=n.half_track_rear + spread * random.uniform(-0.01, 0.01),
+        mass=mass,
+        centre=(n.centre[0] + shift[0], n.centre[1] + shift[1], n.centre[2] + shift[2]),
+        inertia=(
+            about(n.inertia[0], 0.05) * mass / n.mass,
+            about(n.inertia[1], 0.05) * mass / n.mass,
+            about(n.inertia[2], 0.05) * mass / n.mass,
+            n.inertia[3],
+        ),
+        spin_inertia=about(n.spin_inertia, 0.08),
+        radius=(radii[0], radii[1], radii[2], radii[3]),
+        front=axle(n.front),
+        rear=axle(n.rear),
+        tyre_front=tyre(n.tyre_front),
+        tyre_rear=tyre(n.tyre_rear),
+        drag=about(n.drag, 0.08),
+        side_drag=about(n.side_drag, 0.1),
+        steering_ratio=about(n.steering_ratio, 0.015),
+        steering_offset=spread * random.uniform(-0.03, 0.03),
+    )
