@@ -10,24 +10,21 @@ from __future__ import annotations
 import statistics
 import time
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import signal
 
+import veh_identification as vid
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH, ExactCar
 from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
-from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
-from veh_identification.systems.car.estimation.identify import identify_recordings
-from veh_identification.systems.car.parameters import CORNERS, NAMES
-from veh_identification.systems.car.recording.reader import CarRecording
 
 PART = 'car'
 RATE = 200.0
+CORNERS = ('fl', 'fr', 'rl', 'rr')
 
 
-def plain_signals(run: CarRecording, config: CarConfiguration) -> dict[str, np.ndarray]:
+def plain_signals(run: Any, config: Any) -> dict[str, np.ndarray]:
     """Everything on one grid, filtered with one Butterworth filter."""
     assert run.imu is not None and run.speed is not None
     grid = np.arange(0.1, run.imu.stamps[-1] - 0.1, 1.0 / RATE)
@@ -62,7 +59,7 @@ def plain_signals(run: CarRecording, config: CarConfiguration) -> dict[str, np.n
     }
 
 
-def plain_identification(run: CarRecording, config: CarConfiguration) -> np.ndarray:
+def plain_identification(run: Any, config: Any) -> np.ndarray:
     """Pinocchio regressor in a Python loop, then one least-squares call."""
     import pinocchio as pin  # tests and benchmarks only
 
@@ -117,27 +114,25 @@ def plain_identification(run: CarRecording, config: CarConfiguration) -> np.ndar
     return np.linalg.lstsq(W.reshape(-1, 33), Y.reshape(-1), rcond=None)[0]
 
 
-def worst_error(value: np.ndarray) -> float:
+def worst_error(value: np.ndarray, order: list[str]) -> float:
     """Largest relative error of the main inertial and spring parameters, in percent."""
     names = ('Mc', 'MXc', 'XXc', 'YYc', 'ZZc', 'M1', 'M4', 'k1', 'k4', 'h1', 'h4', 'off1')
-    return max(100.0 * abs(value[NAMES.index(name)] / EXACT_TRUTH[name] - 1.0) for name in names)
+    return max(100.0 * abs(value[order.index(name)] / EXACT_TRUTH[name] - 1.0) for name in names)
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:
     """Wall time and peak memory of ours and of the peer, in turns; medians."""
-    config = load_configuration(
-        Path(__file__).resolve().parents[1] / 'config' / 'car_peugeot_406.yaml'
-    )
+    config = vid.configure('car', 'car_peugeot_406')
     seconds, turns = (60.0, 1) if quick else (600.0, 3)
     run = exact_recording(ExactCar(config), seconds, ExactSensors.noisy())
     short = exact_recording(ExactCar(config), 20.0, ExactSensors.noisy())
-    identify_recordings([short], config)  # compiles
+    order = vid.identify('car', short, config=config).result.names  # compiles
     plain_identification(short, config)
     value = peer_value = np.zeros(0)
     ours, peer, ours_cpu, peer_cpu = [], [], [], []
     for _ in range(turns):
         wall, cpu = time.perf_counter(), time.process_time()
-        value = identify_recordings([run], config).result.value
+        value = vid.identify('car', run, config=config).result.value
         ours.append(time.perf_counter() - wall)
         ours_cpu.append(time.process_time() - cpu)
         wall, cpu = time.perf_counter(), time.process_time()
@@ -145,7 +140,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
         peer.append(time.perf_counter() - wall)
         peer_cpu.append(time.process_time() - cpu)
     tracemalloc.start()
-    identify_recordings([run], config)
+    vid.identify('car', run, config=config)
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
     ratio = statistics.median(b / a for a, b in zip(ours, peer, strict=True))
@@ -153,8 +148,8 @@ def measure(quick: bool) -> list[dict[str, Any]]:
     return [
         {
             'case': f'{seconds:g} s of car data, 33 parameters, 10 equations at 200 Hz '
-            f'(worst main parameter off by {worst_error(value):.2g} %, the peer '
-            f'{worst_error(peer_value):.2g} %; our peak memory {peak:.0f} MB; ratio of '
+            f'(worst main parameter off by {worst_error(value, order):.2g} %, the peer '
+            f'{worst_error(peer_value, order):.2g} %; our peak memory {peak:.0f} MB; ratio of '
             f'processor times {cpu_ratio:.2g})',
             'unit': 's',
             'ours': statistics.median(ours),

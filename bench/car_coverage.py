@@ -7,18 +7,14 @@ without the correction for noise in the regressor and without motion beyond the 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+import veh_identification as vid
 from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
 from veh_identification.simulation.car.scenarios import car_recording, default_configuration
 from veh_identification.simulation.car.vehicle import random_vehicle
-from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
-from veh_identification.systems.car.parameters import NAMES
-from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
 
 PART = 'car-coverage'
@@ -31,23 +27,21 @@ RUNS = (
     (135.0, 0.42, 3.7),
 )
 ALONE = 3
-OURS = CarMethod(check=False)
-PLAIN = replace(OURS, bias_correction=False, beyond_band=False)
+OURS: dict[str, bool] = {}
+PLAIN = {'bias_correction': False, 'beyond_band': False, 'calibrate': False, 'check': False}
 GROUPS = {
-    'chassis': NAMES[:10],
-    'M': NAMES[10:14],
-    'kar': NAMES[14:16],
+    'chassis': ('Mc', 'MXc', 'MYc', 'MZc', 'XXc', 'YYc', 'ZZc', 'XZc', 'XYc', 'YZc'),
+    'kar': ('karf', 'karr'),
     'Cx': ('Cx',),
-    **{kind: tuple(f'{kind}{j}' for j in range(1, 5)) for kind in ('k', 'fs', 'h', 'off')},
+    **{kind: tuple(f'{kind}{j}' for j in range(1, 5)) for kind in ('M', 'k', 'fs', 'h', 'off')},
 }
+NAMES = tuple(name for group in GROUPS.values() for name in group)
 
 
-def drives(
-    car: int, seconds: float, configuration: CarConfiguration, count: int
-) -> tuple[list[CarRecording], Array]:
+def drives(car: int, seconds: float, configuration: Any, count: int) -> tuple[list[Any], Array]:
     """Runs of one car and its true parameters."""
     vehicle = random_vehicle(car, configuration.geometry)
-    recordings: list[CarRecording] = []
+    recordings: list[Any] = []
     truth: dict[str, float] = {}
     for place, (speed, frequency, lateral) in enumerate(RUNS[:count]):
         manoeuvre = Manoeuvre('sine', speed * KMH, frequency=frequency, lateral=lateral)
@@ -59,14 +53,12 @@ def drives(
 
 
 def normalised(
-    recordings: list[CarRecording],
-    truth: Array,
-    configuration: CarConfiguration,
-    options: CarMethod,
+    recordings: list[Any], truth: Array, configuration: Any, options: dict[str, bool]
 ) -> Array:
     """Errors over their deviations."""
-    result = identify_recordings(recordings, configuration, options).result
-    return np.asarray((result.value - truth) / result.std)
+    outcome = vid.identify('car', recordings, config=configuration, **options)
+    found = [outcome[name] for name in NAMES]
+    return np.array([(one.value - true) / one.std for one, true in zip(found, truth, strict=True)])
 
 
 def study(cars: int, seconds: float, count: int) -> dict[str, dict[str, Array]]:

@@ -13,6 +13,7 @@ from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
+from veh_identification.systems.car.estimation.calibration import as_calibrated
 from veh_identification.systems.car.estimation.gathering import CarMethod
 from veh_identification.systems.car.estimation.identify import (
     check_recording,
@@ -78,6 +79,15 @@ class CarOptions:
     bias_correction: bool = option(
         True, 'take off the bias by sensor noise in the regressor (three times the work)'
     )
+    beyond_band: bool = option(
+        True, 'take motion above the bands of the sensors from the wheel forces'
+    )
+    check: bool = option(True, 'look for swapped, turned and wrongly signed sensors')
+    calibrate: bool = option(
+        True,
+        'estimate and apply the pose of the inertial unit, delays and camber where they differ '
+        'from the description and the recording tells them',
+    )
     aerodynamics: tuple[str, ...] = option(
         (),
         'further aerodynamic coefficient to identify beside Cx',
@@ -99,6 +109,9 @@ class CarOptions:
             suspension_cutoff_hz=self.suspension_cutoff,
             gauss_markov=self.gauss_markov,
             bias_correction=self.bias_correction,
+            beyond_band=self.beyond_band,
+            check=self.check,
+            calibrate=self.calibrate,
         )
 
     def check_2002(self) -> None:
@@ -155,7 +168,8 @@ class Car(System[CarConfiguration, CarRecording]):
         method, config = options.method(), task.config
         recordings, validation = self._recordings(task)
         identified = identify_recordings(recordings, config, method, validation)
-        shown = prepare(validation or recordings.newest, config, method.processing).pieces
+        last = as_calibrated(validation or recordings.newest, config, identified.calibrations)
+        shown = prepare(*last, method.processing).pieces
         presentation = Presentation(
             f'{identified.result.input["dof"]}-dof model',
             'Mc',

@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import lsq_linear
+from scipy.spatial.transform import Rotation
 
 from veh_identification.checks.explanation import Hypothesis, best_explanation
 from veh_identification.findings import Finding
@@ -27,7 +28,7 @@ from veh_identification.systems.car.estimation.weighted import (
     Selection,
     diagonal_weights,
 )
-from veh_identification.systems.car.model import CarModel
+from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import CORNERS, POSITIVE
 from veh_identification.systems.car.processing.spectral import one_band
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
@@ -42,8 +43,11 @@ SUSPICIOUS = 0.35
 #: much: the yaw moment of a slow ramp is hardly more than what the driveline shakes.
 WITNESS = 300.0
 _WITNESS = WITNESS * np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
-#: So many times smaller residuals convict: 0.08 of the log-likelihood per line.
-CONVINCING = float(np.exp(0.5 * 0.08))
+#: So many times smaller residuals of all equations raise the question: 0.08 of the
+#: log-likelihood per line. To be called the cause, the equation that improves most must fit
+#: twice as well.
+ASKING = float(np.exp(0.5 * 0.08))
+CONVINCING = 2.0
 
 
 def suspicious(problem: CarProblem, fit: Fit, selection: Selection, constant: int) -> bool:
@@ -89,17 +93,42 @@ def short_stretch(label: str, piece: CarSamples, imu: Sensor, top_hz: float = TE
 
 
 def explain(model: CarModel, stretches: Sequence[Stretch], selection: Selection) -> list[Finding]:
-    """The changes of the signals that explain recordings, where one does so convincingly."""
+    """The change of the signals that explains a recording best, for each of them."""
     found: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
     for one in stretches:
-        explained = best_explanation(
-            one.samples, hypotheses(one.imu), partial(_misfit, model, selection, one.top_hz)
-        )
+        judge = partial(_misfit, model, selection, one.top_hz)
+        explained = best_explanation(one.samples, hypotheses(one.imu), judge)
         best = explained.best
-        if best is not None and explained.factor > CONVINCING:
+        if best is not None and explained.factor > ASKING:
+            before, after = (
+                _residuals(model, selection, one.top_hz, samples)
+                for samples in (one.samples, best.change(one.samples))
+            )
             key = (best.code, best.text, best.where)
-            found.setdefault(key, []).append((one.label, explained.factor))
+            found.setdefault(key, []).append((one.label, float(np.max(before / after))))
     return [_finding(*key, judged, len(stretches)) for key, judged in found.items()]
+
+
+def tried(imu: Sensor) -> tuple[str, ...]:
+    """Codes of everything that `explain` tries."""
+    return tuple(dict.fromkeys(one.code for one in hypotheses(imu)))
+
+
+def misfit_of(model: CarModel, stretch: Stretch) -> float:
+    """Misfit of a stretch as it is, all equations and parameters in use."""
+    return _misfit(model, _everything(model), stretch.top_hz, stretch.samples)
+
+
+def best_misfit(model: CarModel, stretch: Stretch) -> float:
+    """The least misfit that a swapped, turned or wrongly signed sensor would leave."""
+    judge = partial(_misfit, model, _everything(model), stretch.top_hz)
+    return best_explanation(stretch.samples, hypotheses(stretch.imu), judge, 0.0).misfit
+
+
+def _everything(model: CarModel) -> Selection:
+    return Selection(
+        np.ones((len(EQUATIONS), 1), dtype=bool), np.ones(len(model.names), dtype=bool)
+    )
 
 
 def _finding(
@@ -107,17 +136,19 @@ def _finding(
 ) -> Finding:
     factor = max(factor for _, factor in judged)
     some = '' if len(judged) == recordings else f', in {listed([label for label, _ in judged])}'
-    return Finding(
-        'bad',
-        code,
-        f'{text}{some} (with that put right, the equations fit {factor:.2g} times better)',
-        where,
-        factor,
-    )
+    better = f'the equation that improves most fits {factor:.2g} times better'
+    if factor < CONVINCING:
+        return Finding('warn', code, f'maybe {text}{some}: with that put right, {better}', where)
+    return Finding('bad', code, f'{text}{some} (with that put right, {better})', where, factor)
 
 
 def _misfit(model: CarModel, selection: Selection, top_hz: float, piece: CarSamples) -> float:
     """Geometric mean of the residuals over equations, of the best physically possible car."""
+    return float(np.exp(np.log(_residuals(model, selection, top_hz, piece)).mean()))
+
+
+def _residuals(model: CarModel, selection: Selection, top_hz: float, piece: CarSamples) -> Array:
+    """Rms of the residuals of every equation in use."""
     problem = CarProblem(model, one_band(model.signals(piece), piece.rate, top_hz))
     usable = np.asarray(selection.bands.any(axis=1))
     bands = np.asarray(usable).reshape(-1, 1)
@@ -131,8 +162,7 @@ def _misfit(model: CarModel, selection: Selection, top_hz: float, piece: CarSamp
         left, right = problem.normal(diagonal_weights(weights[:, None]))
         X[chosen] = _bounded(left[np.ix_(chosen, chosen)], right[chosen], lower)
         squares, _ = problem.squares(X, bands)
-    power = np.log(np.maximum(squares[usable] / lines, 1e-12)).mean()
-    return float(np.exp(0.5 * power))
+    return np.asarray(np.sqrt(np.maximum(squares[usable] / lines, 1e-12)))
 
 
 def _bounded(left: Array, right: Array, lower: Array) -> Array:
@@ -220,27 +250,27 @@ def _common_signs() -> Iterator[Hypothesis[CarSamples]]:
 
 
 def _turned_units(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
-    for about, angle in (
-        ('x', (1.0, -1.0, -1.0)),
-        ('y', (-1.0, 1.0, -1.0)),
-        ('z', (-1.0, -1.0, 1.0)),
-    ):
-        what = 'mounted upside down' if about in 'xy' else 'mounted back to front'
+    """All ways in which a box can be screwed down along the car's axes."""
+    for turn in Rotation.create_group('O').as_matrix().round():
+        if np.allclose(turn, np.eye(3)):
+            continue
+        axis = Rotation.from_matrix(turn).as_rotvec(degrees=True)
+        angle = np.linalg.norm(axis)
+        about = ' '.join(f'{one + 0.0:.2g}' for one in axis / angle)
+        flipped = 'upside down, ' if turn[2, 2] < -0.5 else ''
         yield Hypothesis(
             'imu_turned',
-            f'the inertial unit (imu/data) is {what}: turned by 180 degrees '
-            f'about its {about} axis against the pose given',
-            _turn_imu(imu, angle, angle),
+            f'the inertial unit (imu/data) is mounted {flipped}turned by {angle:.0f} degrees '
+            f'about the axis [{about}] against the pose given',
+            _turn_imu(imu, turn, turn),
             'imu/data',
         )
 
 
 def _signs_of_axes(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
-    same = (1.0, 1.0, 1.0)
+    same = np.eye(3)
     for axis, letter in enumerate('xyz'):
-        flip = [1.0, 1.0, 1.0]
-        flip[axis] = -1.0
-        sign = (flip[0], flip[1], flip[2])
+        sign = np.diag([-1.0 if k == axis else 1.0 for k in range(3)])
         yield Hypothesis(
             'gyro_sign',
             f'imu/data: angular_velocity.{letter} has the wrong sign',
@@ -257,7 +287,7 @@ def _signs_of_axes(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
         'accelerometer_sign',
         'imu/data: linear_acceleration has the wrong sign (it must show '
         '+9.81 m/s^2 upwards at rest)',
-        _turn_imu(imu, same, (-1.0, -1.0, -1.0)),
+        _turn_imu(imu, same, -same),
         'imu/data linear_acceleration',
     )
 
@@ -321,13 +351,10 @@ def _flip_steering() -> Change:
     )
 
 
-def _turn_imu(
-    imu: Sensor, gyro: tuple[float, float, float], accelerometer: tuple[float, float, float]
-) -> Change:
-    """Signs on the inertial unit's own axes, applied where the unit sits."""
+def _turn_imu(imu: Sensor, gyro: Array, accelerometer: Array) -> Change:
+    """Turns or signs of the inertial unit's own axes, applied where the unit sits."""
     position, turn = np.array(imu.position), imu.matrix
-    turn_gyro = (turn * np.array(gyro)) @ turn.T  # R diag(signs) R^T, symmetric
-    turn_felt = (turn * np.array(accelerometer)) @ turn.T
+    turn_gyro, turn_felt = (turn @ one.T @ turn.T for one in (gyro, accelerometer))
 
     def change(s: CarSamples) -> CarSamples:
         omega, alpha = s.angular_velocity, s.angular_acceleration

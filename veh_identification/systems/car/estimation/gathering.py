@@ -11,11 +11,17 @@ from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
+from veh_identification.systems.car.checks.calibrated import calibration_findings
 from veh_identification.systems.car.checks.explanations import Stretch, short_stretch
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation import bias
+from veh_identification.systems.car.estimation.calibration import (
+    Calibration,
+    applied_to,
+    calibrated,
+)
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.origins import Origin, recording_origins
 from veh_identification.systems.car.parameters import NAMES
@@ -37,6 +43,7 @@ from veh_identification.systems.car.processing.signals import Prepared, Processi
 from veh_identification.systems.car.processing.spectral import SpectralInformation, gather
 from veh_identification.systems.car.recording.reader import CarRecording, CarRecordingError
 from veh_identification.systems.car.recording.samples import CarSamples
+from veh_identification.types import Array
 
 #: Noise biases alike throughout a recording: this much of it shows by how much.
 BIAS_SECONDS = 120.0
@@ -56,6 +63,7 @@ class CarMethod:
     bias_correction: bool = True
     beyond_band: bool = True  # motion beyond the sensors' bands from the wheel forces
     check: bool = True  # look for swapped, turned and wrongly signed sensors
+    calibrate: bool = True  # poses, delays and camber that the recording itself tells
 
 
 @dataclass
@@ -76,6 +84,9 @@ class Gathered:
     signs: list[Finding] = field(default_factory=list)  # what gravity and steering contradict
     stretches: tuple[Stretch, ...] = ()  # of every recording, to try hypotheses on
     origins: tuple[Origin, ...] = ()  # where poses came from, of every recording
+    calibrations: tuple[Calibration, ...] = ()  # of every recording that could be calibrated
+    #: Covariance that settings of the sensors add, times seconds; zero where they are known.
+    settings_spread: Array | float = 0.0
 
 
 def gather_recordings(
@@ -102,6 +113,20 @@ def _gather_one(
     short, looked = _looked(recording, configuration, processing)
     usable, lost = lost_equations(looked.missing_wrenches, looked.missing_travels, recording.label)
     model = CarModel(configuration, _dof(method, looked, configuration), method.names)
+    first = max(looked.pieces, key=len)
+    signs = (
+        check_before_fit(recording, configuration, looked.poses['imu'][0], first)
+        if method.check
+        else []
+    )
+    calibration, told = None, list[Finding]()
+    if method.calibrate and usable.all() and not any(one.level == 'bad' for one in signs):
+        calibration = calibrated(model, first, looked.poses['imu'][0], configuration.disturbances)
+    if calibration is not None and calibration.applied.any():
+        told = calibration_findings(calibration, *looked.poses['imu'], recording.label)
+        recording, configuration = applied_to(recording, configuration, calibration)
+        short, looked = _looked(recording, configuration, processing)
+        first = max(looked.pieces, key=len)
     cutoffs = _cutoffs(looked, recording, noise, configuration, method)
     bands: Bands | None = None
     if method.beyond_band and usable.all() and not processing.paper_rule:
@@ -122,7 +147,6 @@ def _gather_one(
         mirrored = _mirrored(
             model, recording, configuration, processing, noise, seed, (prepared, information)
         )
-    first = max(looked.pieces, key=len)
     stretch_to_test = short_stretch(
         recording.label, first, looked.poses['imu'][0], np.inf if bands is None else bands.imu
     )
@@ -134,16 +158,16 @@ def _gather_one(
         first,
         usable,
         prepared.has_speed,
-        [*lost, *prepared.findings, *_repairs(recording)],
+        [*lost, *prepared.findings, *_repairs(recording), *told],
         static,
         _details(recording, prepared, model, noise, bands),
-        check_before_fit(recording, configuration, looked.poses['imu'][0], first)
-        if method.check
-        else [],
+        signs,
         (stretch_to_test,) if method.check else (),
         recording_origins(
             recording.label, prepared.poses, prepared.measured_extra, configuration, model.dof
         ),
+        () if calibration is None else (calibration,),
+        0.0 if calibration is None else information.seconds * calibration.covariance,
     )
 
 
@@ -261,6 +285,8 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
         a.signs + b.signs,
         a.stretches + b.stretches,
         a.origins + b.origins,
+        a.calibrations + b.calibrations,
+        a.settings_spread + b.settings_spread,
     )
 
 

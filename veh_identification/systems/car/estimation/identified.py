@@ -9,6 +9,7 @@ import numpy as np
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Removal
 from veh_identification.identification.result import Solved
+from veh_identification.systems.car.estimation.calibration import Calibration
 from veh_identification.systems.car.estimation.weighted import Fit
 from veh_identification.systems.car.model import EquationModel
 from veh_identification.systems.car.origins import Origin
@@ -23,6 +24,7 @@ class Identified:
     findings: tuple[Finding, ...]
     model: EquationModel
     origins: tuple[Origin, ...]  # poses that were used, of every recording
+    calibrations: tuple[Calibration, ...] = ()  # what was applied to the recordings
 
 
 def solved(

@@ -10,15 +10,12 @@ import numpy as np
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Removal, Validation
-from veh_identification.systems.car.checks.camber_and_lag import (
-    check_camber_and_lag,
-    estimate_camber_and_lag,
-)
-from veh_identification.systems.car.checks.explanations import explain, suspicious
+from veh_identification.systems.car.checks.explanations import explain, suspicious, tried
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import static_loads, static_mass_finding
 from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.estimation.calibration import as_calibrated
 from veh_identification.systems.car.estimation.gathering import (
     CarMethod,
     Gathered,
@@ -104,7 +101,8 @@ def fit_gathered(
         problem, fit, selection, configuration, inverse, gathered.model.constant_column
     )
     gathered.details['offset_scale'] = scale
-    return replace(fit, covariance=fit.covariance + constant), correction
+    settings = gathered.settings_spread / gathered.information.seconds
+    return replace(fit, covariance=fit.covariance + constant + settings), correction
 
 
 def identify_recordings(
@@ -126,7 +124,10 @@ def identify_recordings(
     if method.check:
         findings += check_fit(gathered, fit, selection)
     static = gathered.static
+    if gathered.calibrations:
+        result.extra['calibration'] = [one.as_dict() for one in gathered.calibrations]
     if validation is not None:
+        validation, configuration = as_calibrated(validation, configuration, gathered.calibrations)
         prepared = prepare(validation, configuration, method.processing)
         result.validation = validate_prepared(
             prepared, gathered, fit.value, configuration, selection
@@ -137,7 +138,9 @@ def identify_recordings(
     if static is not None:
         result.extra['static_mass'] = weighed = static.compare(result)
         findings.append(static_mass_finding(weighed))
-    return Identified(result, tuple(findings), gathered.model, gathered.origins)
+    return Identified(
+        result, tuple(findings), gathered.model, gathered.origins, gathered.calibrations
+    )
 
 
 def check_recording(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
@@ -154,7 +157,7 @@ def check_recording(recording: CarRecording, configuration: CarConfiguration) ->
 
 
 def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Finding]:
-    """What is wrong with the recordings: signs and swaps first, then camber and lags."""
+    """What is wrong with the recordings: signs first, then swaps and turned units."""
     model, found = gathered.model, list(gathered.signs)
     problem = CarProblem(model, gathered.information)
     poor = suspicious(problem, fit, selection, model.constant_column)
@@ -162,16 +165,15 @@ def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Findin
         causes = explain(model, gathered.stretches, selection)
         if causes:  # the cause stands alone: that sensors disagree follows from it
             found = [*causes, *(one for one in found if one.code != 'sensors_disagree')]
-    if not found and gathered.usable.all():
-        more = estimate_camber_and_lag(model, gathered.first, gathered.cutoffs.stop_bands)
-        found += [] if more is None else check_camber_and_lag(more)
     if poor and not found:
         found.append(
             Finding(
                 'bad',
                 'poor_fit',
-                'the equations fit badly or a mass, spring or damper comes out negative; '
-                'no single swapped, turned or wrongly signed sensor explains it',
+                'the equations fit badly or a mass, spring or damper comes out negative; no '
+                'single cause explains it. Tried: units and ranges, the pose of the inertial '
+                'unit, delays and camber (where all wheels are recorded), '
+                + ', '.join(name.replace('_', ' ') for name in tried(gathered.stretches[0].imu)),
             )
         )
     return found

@@ -59,6 +59,7 @@ class Knowledge:
             information=mine.information + other.information,
             mirrored=[a + b for a, b in pairs],
             first=other.first,
+            settings_spread=mine.settings_spread + other.settings_spread,
         )
         hertz = [*self.hertz, other.cutoffs.hertz]
         middle = {name: float(np.median([one[name] for one in hertz])) for name in EQUATIONS}
