@@ -18,6 +18,9 @@ class CarIdentify(TypedDict, total=False):
     paper_rule: bool
     gauss_markov: bool
     bias_correction: bool
+    beyond_band: bool
+    check: bool
+    calibrate: bool
     aerodynamics: Sequence[Literal['Cy', 'Cz', 'Cl', 'Cm', 'Cn']]
     compare_models: bool
     filter_study: bool

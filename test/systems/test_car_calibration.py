@@ -1,4 +1,4 @@
-"""Poses, delays and camber that the recording tells: found, applied, and quiet where all is well."""
+"""Poses, delays and camber that a recording tells: found, applied; quiet where all is well."""
 
 from __future__ import annotations
 
@@ -200,3 +200,19 @@ def test_a_late_inertial_unit_is_told_from_late_wheels() -> None:
 def test_without_speed_the_calibration_still_runs() -> None:
     piece = replace(stretch(), velocity=np.zeros_like(stretch().velocity))
     assert not look(piece).applied.any()
+
+
+def test_identified_yaml_has_what_was_calibrated() -> None:
+    import yaml
+
+    from veh_identification.systems.car.description.identified import identified_description
+
+    run, _ = driven(0)
+    car = with_imu(position=(0.0, 0.0, 0.0))
+    found = identify_recordings([without_camber(run)], car, QUICK)
+    data = yaml.safe_load(identified_description(car, found.result, found.configuration))
+    true = configuration().sensors.imu.position
+    assert data['sensors']['imu']['position'] == pytest.approx(true, abs=0.03)
+    assert set(data['axle_kinematics']['camber']) == {'fl', 'fr', 'rl', 'rr'}
+    again = parse_configuration(data)
+    assert faults(identify_recordings([without_camber(run)], again, QUICK).findings) == []

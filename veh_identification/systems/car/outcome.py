@@ -102,7 +102,9 @@ def car_outcome(
     bags = paths_of(task.recordings)
     validate = next(iter(paths_of([task.validation])), None)
     static = result.extra.get('static_mass')
-    description = identified_description(task.config, presentation.as_2006(result))
+    description = identified_description(
+        task.config, presentation.as_2006(result), identified.configuration
+    )
     origins = (*configuration_origins(task.config), *dict.fromkeys(identified.origins))
     return identification_outcome(
         result,

@@ -109,9 +109,9 @@ def explain(model: CarModel, stretches: Sequence[Stretch], selection: Selection)
     return [_finding(*key, judged, len(stretches)) for key, judged in found.items()]
 
 
-def tried(imu: Sensor) -> tuple[str, ...]:
+def tried() -> tuple[str, ...]:
     """Codes of everything that `explain` tries."""
-    return tuple(dict.fromkeys(one.code for one in hypotheses(imu)))
+    return tuple(dict.fromkeys(one.code for one in hypotheses(Sensor())))
 
 
 def misfit_of(model: CarModel, stretch: Stretch) -> float:

@@ -16,9 +16,14 @@ from veh_identification.systems.car.description.model import CarDescription
 from veh_identification.systems.car.parameters import AERODYNAMIC, NAMES, unit
 
 
-def identified_description(description: CarDescription, result: IdentificationResult) -> str:
+def identified_description(
+    description: CarDescription,
+    result: IdentificationResult,
+    calibrated: CarDescription | None = None,
+) -> str:
     """The text of identified.yaml: the description with the found values and deviations.
 
+    `calibrated` has the pose and delay of the inertial unit and the camber that were found.
     Values that cannot exist are left out and named in the header. Parts that a found parameter
     replaces (chassis, springs, drag) are left out too: they follow from the parameters.
     """
@@ -38,6 +43,7 @@ def identified_description(description: CarDescription, result: IdentificationRe
             text += f', +- {spread.std[k]:.3g}'
         remarks['a_priori', name] = text if spread.well_identified[k] else f'{text}: not well'
     data = _without_parts(_given(description), set(found))
+    _calibrate(data, description, calibrated or description, remarks)
     data['a_priori'] = {**description.a_priori, **found}
     data['a_priori_std'] = {**description.a_priori_std, **std}
     known = [field.name for field in fields(CarDescription)]
@@ -52,6 +58,26 @@ def identified_description(description: CarDescription, result: IdentificationRe
         told = ', '.join(f'{name} [{unit(name)}]' for name in unknown)
         header += f'\nNot identified, or of a value that cannot exist: {told}.'
     return to_yaml(data, CarDescription, header=header, remarks=remarks)
+
+
+def _calibrate(
+    data: dict[str, Any],
+    description: CarDescription,
+    calibrated: CarDescription,
+    remarks: dict[EntryPath, str],
+) -> None:
+    """Put in what the recording said of the sensors' settings."""
+    before, after = description.sensors.imu, calibrated.sensors.imu
+    for name in ('position', 'rpy', 'delay') if after != before else ():
+        entry = data.setdefault('sensors', {}).setdefault('imu', {})
+        value = getattr(after, name)
+        entry.pop('quaternion', None)
+        entry[name] = [_rounded(one) for one in value] if name != 'delay' else _rounded(value)
+        remarks['sensors', 'imu', name] = 'calibrated by the recording'
+    if calibrated.axle_kinematics != description.axle_kinematics:
+        tables = data.setdefault('axle_kinematics', {})
+        tables['camber'] = plain(calibrated.axle_kinematics['camber'])
+        remarks['axle_kinematics', 'camber'] = 'calibrated by the recording'
 
 
 def _given(description: CarDescription) -> dict[str, Any]:

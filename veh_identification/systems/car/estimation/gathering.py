@@ -87,6 +87,7 @@ class Gathered:
     calibrations: tuple[Calibration, ...] = ()  # of every recording that could be calibrated
     #: Covariance that settings of the sensors add, times seconds; zero where they are known.
     settings_spread: Array | float = 0.0
+    configuration: CarConfiguration | None = None  # as calibrated, of the newest recording
 
 
 def gather_recordings(
@@ -168,6 +169,7 @@ def _gather_one(
         ),
         () if calibration is None else (calibration,),
         0.0 if calibration is None else information.seconds * calibration.covariance,
+        configuration,
     )
 
 
@@ -287,6 +289,7 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
         a.origins + b.origins,
         a.calibrations + b.calibrations,
         a.settings_spread + b.settings_spread,
+        b.configuration,
     )
 
 

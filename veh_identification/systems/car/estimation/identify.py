@@ -139,7 +139,12 @@ def identify_recordings(
         result.extra['static_mass'] = weighed = static.compare(result)
         findings.append(static_mass_finding(weighed))
     return Identified(
-        result, tuple(findings), gathered.model, gathered.origins, gathered.calibrations
+        result,
+        tuple(findings),
+        gathered.model,
+        gathered.origins,
+        gathered.calibrations,
+        gathered.configuration,
     )
 
 
@@ -173,7 +178,7 @@ def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Findin
                 'the equations fit badly or a mass, spring or damper comes out negative; no '
                 'single cause explains it. Tried: units and ranges, the pose of the inertial '
                 'unit, delays and camber (where all wheels are recorded), '
-                + ', '.join(name.replace('_', ' ') for name in tried(gathered.stretches[0].imu)),
+                + ', '.join(name.replace('_', ' ') for name in tried()),
             )
         )
     return found
