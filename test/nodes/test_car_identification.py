@@ -263,8 +263,11 @@ def test_a_chain_of_transforms_gives_live_what_the_direct_one_gives(source, pose
         assert node.model.core.chunks == 2 and node.model.skipped.total == 0
         values.append([p.value for p in sink.of(PARAMETERS)[-1].parameters])
     np.testing.assert_allclose(values[1], values[0], rtol=1e-9, atol=1e-9)
-    _, sink = run(CarIdentification, NAME, rest, chunk=5.0, car=str(poseless))
-    assert abs(sink.of(PARAMETERS)[-1].parameters[1].value - values[0][1]) > 1.0
+    node, sink = run(CarIdentification, NAME, rest, chunk=5.0, car=str(poseless))
+    # Without any transform the pose is found from the drive itself, and said to be.
+    last = sink.of(PARAMETERS)[-1]
+    assert any('imu/data sits elsewhere' in one.text for one in node.model.findings())
+    assert abs(last.parameters[1].value - values[0][1]) < 3.0 * last.parameters[1].std
 
 
 def test_a_chain_of_transforms_gives_offline_what_the_direct_one_gives(
