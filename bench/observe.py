@@ -1,11 +1,16 @@
-"""The observers against the clock: simulated seconds per second of one core, all sensors in."""
+"""The observers on independent truth with everything that goes wrong, and against the clock."""
 
 from __future__ import annotations
 
 import statistics
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from observe_road import road_rows
 
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.simulation import four_bar as four_bar_bag
@@ -43,7 +48,12 @@ def _factor(system: str, bag: Path) -> float:
 
 
 def measure(quick: bool) -> list[dict[str, Any]]:
-    """One row a system."""
+    """One row a system for the speed, one row a fault for the road."""
+    return [*speed_rows(quick), *road_rows(quick)]
+
+
+def speed_rows(quick: bool) -> list[dict[str, Any]]:
+    """Simulated seconds per second of one core, all sensors in."""
     seconds = 5.0 if quick else 20.0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

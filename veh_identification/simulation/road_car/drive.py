@@ -83,15 +83,21 @@ class RoadDrive:
         }
 
     def write(
-        self, writer: BagWriter, progress: Progress = lambda done, total: None
+        self,
+        writer: BagWriter,
+        progress: Progress = lambda done, total: None,
+        truth: bool = True,
     ) -> dict[str, Any]:
-        """All messages into a bag in order of arrival; returns what goes to truth.json."""
+        """All messages into a bag in order of arrival; returns what goes to truth.json.
+
+        Without `truth` nothing in the bag tells an estimator how wrong it is.
+        """
         writer.write_message('/tf_static', _static(self.sensors), EPOCH_NS)
         spoken = -1
         makers = [_messages(k, one, self.sensors) for k, one in enumerate(self.streams)]
-        for logged, _, topic, message in heapq.merge(
-            *makers, _truth(self), key=lambda item: item[:2]
-        ):
+        if truth:
+            makers.append(_truth(self))
+        for logged, _, topic, message in heapq.merge(*makers, key=lambda item: item[:2]):
             writer.write_message(topic, message, logged)
             second = (logged - EPOCH_NS) // 1_000_000_000
             if second > spoken:

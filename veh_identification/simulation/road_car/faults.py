@@ -44,7 +44,7 @@ class Faults:
     gnss_rate: float = 0.0  # [Hz], 0: that of the sensors
     no_velocity: bool = False  # no gps/vel
     outage: float = 0.0  # seconds without satellites from `outage_time` on
-    outage_time: float = 40.0
+    outage_time: float = 28.0
     outliers: float = 0.0  # jumps by multipath each second
     # start
     skip: float = 0.0  # the recording begins so late
