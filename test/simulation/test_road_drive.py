@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,12 +13,7 @@ from veh_identification.runtime.bags import BagReader
 from veh_identification.runtime.share import share_directory
 from veh_identification.simulation.road_car.drive import DATUM, drive
 from veh_identification.simulation.road_car.faults import CATALOGUE, Faults, faults_of
-from veh_identification.simulation.road_car.sensors import (
-    Sensors,
-    draw_errors,
-    fault_windows,
-    sensor_streams,
-)
+from veh_identification.simulation.road_car.sensors import Sensors, fault_windows
 from veh_identification.simulation.scenarios import simulate
 from veh_identification.systems.vehicle.loading import load
 
@@ -31,9 +27,9 @@ def nominal():
 
 def sensed(nominal, faults: Faults) -> dict:
     """The streams of the same motion with other faults of the sensors."""
-    drawn = draw_errors(nominal.sensors, faults, nominal.seed)
-    streams = sensor_streams(nominal.record, nominal.sensors, faults, drawn, SECONDS, nominal.seed)
-    return {one.topic: one for one in streams}
+    motion = {name: getattr(nominal.faults, name) for name in ('slipping', 'heading', 'distance')}
+    again = nominal.sensed_again(replace(faults, **motion), SECONDS)
+    return {one.topic: one for one in again.streams}
 
 
 def test_without_noise_the_sensors_tell_the_motion():
@@ -125,6 +121,18 @@ def test_every_fault_does_something(nominal, name):
     streams = sensed(nominal, chosen)
     for stream in streams.values():
         assert np.isfinite(stream.values).all()
+
+
+def test_the_same_motion_again(nominal):
+    again = nominal.sensed_again(Faults(skip=5.0), 20.0)
+    assert again.record is nominal.record
+    truth = again.truth()
+    assert (truth['time'][0], truth['time'][-1]) == (5.0, 20.0)
+    assert max(one.stamps[-1] for one in again.streams) < 20.0
+    with pytest.raises(UsageError, match='needs a drive of its own'):
+        nominal.sensed_again(['spin'], 20.0)
+    with pytest.raises(UsageError, match='the drive lasts'):
+        nominal.sensed_again([], 2 * SECONDS)
 
 
 def test_faults_are_put_together_and_refused():

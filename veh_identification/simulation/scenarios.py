@@ -132,6 +132,12 @@ SCENARIOS = {
             'veh_identification.simulation.vehicle.bag:write_parking',
         ),
         Scenario(
+            'buggy-noisy-parking',
+            'the same with 1 m of white noise on the fixes (Table 8 of Sinigaglia 2016)',
+            60.0,
+            'veh_identification.simulation.vehicle.bag:write_noisy_parking',
+        ),
+        Scenario(
             'road-drive',
             'road car in town and country with equations of its own (config road_drive)',
             180.0,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from veh_identification.errors import UsageError
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter
@@ -51,6 +52,18 @@ class RoadDrive:
         """The car as it really is."""
         return self.record.car
 
+    def sensed_again(self, faults: Sequence[str] | Faults, duration: float) -> RoadDrive:
+        """The same motion through other faults of sensors and recording, up to a time."""
+        wrong, old = faults_of(faults), self.faults
+        for name in ('slipping', 'heading', 'distance'):
+            if getattr(wrong, name) != getattr(old, name):
+                raise UsageError(f'{name} changes the motion: it needs a drive of its own')
+        if duration > self.record.time[-1] + 1e-6:
+            raise UsageError(f'the drive lasts {self.record.time[-1]:g} s, not {duration:g} s')
+        drawn = draw_errors(self.sensors, wrong, self.seed)
+        streams = sensor_streams(self.record, self.sensors, wrong, drawn, duration, self.seed)
+        return replace(self, duration=duration, faults=wrong, drawn=drawn, streams=tuple(streams))
+
     def truth(self) -> dict[str, Array]:
         """Columns at 100 Hz: time, x, y, z, vx, vy, vz (odom), roll, pitch, yaw, yaw_rate."""
         record, chosen = self.record, self.truth_rows()
@@ -66,7 +79,8 @@ class RoadDrive:
     def truth_rows(self) -> slice:
         """Rows of the record at which the truth is written."""
         step = round((self.record.time[1] * TRUTH_RATE) ** -1)
-        return slice(round(self.faults.skip * TRUTH_RATE) * step, None, step)
+        last = round(self.duration * TRUTH_RATE) * step + 1
+        return slice(round(self.faults.skip * TRUTH_RATE) * step, last, step)
 
     def summary(self) -> dict[str, Any]:
         """For truth.json."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -275,9 +275,15 @@ def _write(
     seed: int,
     noise: float,
     progress: Progress,
+    fix_noise: float = 0.0,
 ) -> dict[str, Any]:
     real = true_car(car, noise > 0.0, seed)
     truth = simulate_truth(real, manoeuvre, duration, progress)
+    if fix_noise > 0.0:
+        gps = replace(
+            car.sensors.gps, deviation=float(np.hypot(car.sensors.gps.deviation, fix_noise))
+        )
+        car = replace(car, sensors=replace(car.sensors, gps=gps))
     write_truth(writer, truth, car, seed, noise)
     return {
         'true_tyre': asdict(real.tyre),
@@ -308,3 +314,11 @@ def write_parking(
     """Three clockwise turns on uneven ground (section 5.2)."""
     car = load(share_directory() / 'config' / 'buggy_parking.yaml')
     return _write(writer, car, parking(duration), duration, seed, noise, progress)
+
+
+def write_noisy_parking(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
+    """The same with white noise of 1 m^2 on the fixes (section 5.2.2, Table 8)."""
+    car = load(share_directory() / 'config' / 'buggy_parking.yaml')
+    return _write(writer, car, parking(duration), duration, seed, noise, progress, fix_noise=1.0)
