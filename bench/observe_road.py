@@ -47,6 +47,10 @@ CASES = (
     Case('rear wheel sensors 1.3 x 1.5 s', ('false-spin',)),
     Case('rear wheel sensors stand 1 s', ('false-lock',)),
     Case('one wheel sensor stuck', ('stuck-wheel',)),
+    Case('wheel speeds for angles', ('wheel-speeds',), tells=False),
+    Case('spin, wheel speeds', ('spin', 'wheel-speeds')),
+    Case('lock, wheel speeds', ('lock', 'wheel-speeds')),
+    Case('stuck, wheel speeds', ('stuck-wheel', 'wheel-speeds')),
     Case('stamps jitter 1 ms', ('jitter',), tells=False),
     Case('stamps jitter 3 ms', ('jitter-3ms',), tells=False),
     Case('encoder of 96 ticks, not told', ('ticks',), tells=False),
@@ -270,6 +274,15 @@ def details(rows: list[dict[str, Any]]) -> str:
     return '\n'.join(lines)
 
 
+def finite(value: Any) -> Any:
+    """The same with null for what is no number: JSON knows neither NaN nor infinity."""
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
 def road_rows(quick: bool) -> list[dict[str, Any]]:
     """Every case on ten drives, or on one."""
     seeds = range(1 if quick else DRIVES)
@@ -280,4 +293,4 @@ def road_rows(quick: bool) -> list[dict[str, Any]]:
         rows.append(summary(case, [judge(case, seed) for seed in seeds], nominal))
         print(details(rows[-1:]).partition('\n')[2], flush=True)
     print(robot_localization_missing(), flush=True)
-    return rows
+    return [finite(row) for row in rows]

@@ -16,7 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from observe_road import DURATION, NOMINAL, Judged, by_observer, write_bag
+from observe_road import DURATION, NOMINAL, Judged, by_observer, finite, write_bag
 
 from veh_identification.simulation.road_car.drive import RoadDrive, drive
 from veh_identification.simulation.road_car.faults import Faults
@@ -64,4 +64,4 @@ def measure(quick: bool) -> list[dict[str, Any]]:
                 'too_far': sum(value > ALLOWED * nominal for value in found.values()),
             }
         )
-    return rows
+    return [finite(row) for row in rows]

@@ -103,6 +103,12 @@ def test_faults_of_wheels(nominal):
     assert false[:, :2] == pytest.approx(true[:, :2], abs=0.01)
 
 
+def test_wheel_speeds_instead_of_angles(nominal):
+    told = sensed(nominal, faults_of(['wheel-speeds']))['joint_states']
+    true = np.interp(told.stamps, nominal.record.time, nominal.record.wheel_rate[:, 1])
+    assert np.std(told.values[5:, 1] - true[5:]) == pytest.approx(0.05, rel=0.3)
+
+
 def test_faults_of_satellites(nominal):
     assert len(sensed(nominal, faults_of(['gnss-1hz']))['gps/fix'].stamps) == SECONDS
     gone = sensed(nominal, Faults(outage=10.0, outage_time=20.0))

@@ -108,7 +108,7 @@ class RoadDrive:
         """
         writer.write_message('/tf_static', _static(self.sensors), EPOCH_NS)
         spoken = -1
-        makers = [_messages(k, one, self.sensors) for k, one in enumerate(self.streams)]
+        makers = [_messages(k, one, self) for k, one in enumerate(self.streams)]
         if truth:
             makers.append(_truth(self))
         for logged, _, topic, message in heapq.merge(*makers, key=lambda item: item[:2]):
@@ -197,16 +197,16 @@ def _static(sensors: Sensors) -> Any:
     )
 
 
-def _messages(order: int, stream: Stream, sensors: Sensors) -> Iterator[Message]:
+def _messages(order: int, stream: Stream, drive: RoadDrive) -> Iterator[Message]:
     make = {
         'imu/data': _imu,
         'gps/fix': _fix,
         'gps/vel': _velocity,
-        'joint_states': _joints,
+        'joint_states': _wheel_speeds if drive.faults.speeds else _joints,
     }[stream.topic]
     stamps = EPOCH_NS + np.round(stream.stamps * 1e9).astype(np.int64)
     arrived = EPOCH_NS + np.round(stream.arrived * 1e9).astype(np.int64)
-    made = make(stamps.tolist(), stream.values, sensors)
+    made = make(stamps.tolist(), stream.values, drive.sensors)
     for logged, message in zip(arrived.tolist(), made, strict=True):
         yield logged, order, stream.topic, message
 
@@ -261,6 +261,20 @@ def _joints(stamps: list[int], values: Array, sensors: Sensors) -> Iterator[Any]
             header=messages.header(stamp, ''),
             name=names,
             position=row,
+        )
+
+
+def _wheel_speeds(stamps: list[int], values: Array, sensors: Sensors) -> Iterator[Any]:
+    """Wheels without angles, the steering wheel without a speed: what is not known is NaN."""
+    names = [f'wheel_{corner}' for corner in CORNERS]
+    nan = float('nan')
+    for stamp, row in zip(stamps, values, strict=True):
+        yield messages.new(
+            'sensor_msgs/msg/JointState',
+            header=messages.header(stamp, ''),
+            name=[*names, 'steering_wheel'],
+            position=[nan, nan, nan, nan, row[4]],
+            velocity=[*row[:4], nan],
         )
 
 

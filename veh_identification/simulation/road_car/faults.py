@@ -28,6 +28,7 @@ class Faults:
     jitter: float = 0.0
     dropped: float = 0.0  # share of the messages of every sensor that never come
     # wheels
+    speeds: bool = False  # joint_states gives wheel speeds, not angles: an interface, no fault
     ticks: int = 0  # of an encoder per turn, 0: those of the sensors
     wheel_start: float = 0.0  # angle that the wheels have already turned [rad]
     stuck: tuple[int, ...] = ()  # corners whose angle stands still from `fault_time` on
@@ -66,6 +67,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
     'jitter-3ms': {'jitter': 0.003},
     'dropped': {'dropped': 0.1},
     'ticks': {'ticks': 96},
+    'wheel-speeds': {'speeds': True},
     'turned-wheels': {'wheel_start': 100.0},
     'stuck-wheel': {'stuck': (2,)},
     'spin': {'slipping': (2, 3), 'slip_factor': 1.3, 'slip_duration': 1.5},

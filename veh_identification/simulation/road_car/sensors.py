@@ -36,6 +36,7 @@ class Sensors:
     drift_time: float = 60.0
     velocity_noise: float = 0.05
     ticks: int = 2048  # of a wheel encoder per turn
+    wheel_speed_noise: float = 0.05  # [rad/s], where speeds are told instead of angles
     steering_noise: float = 0.005  # of the steering wheel [rad]
     latency: float = 0.0012  # longest way to the recorder [s]
 
@@ -54,6 +55,7 @@ class Sensors:
             fix_drift=noise * self.fix_drift,
             velocity_noise=noise * self.velocity_noise,
             ticks=self.ticks if noise > 0.0 else 0,
+            wheel_speed_noise=noise * self.wheel_speed_noise,
             steering_noise=noise * self.steering_noise,
         )
 
@@ -268,16 +270,21 @@ def _joints(
     measured, stamps, arrived = _clock(
         sensors.joint_rate, faults.wheel_delay, 0.0021, duration, sensors, faults, random
     )
-    angles = _at(_false_angles(record, faults), measured)
+    counted = _false_angles(record, faults)
+    wheels = _at(counted, measured)
     ticks = faults.ticks or sensors.ticks
-    if ticks > 0:
+    if faults.speeds:
+        period = 1.0 / sensors.joint_rate
+        wheels = (wheels - _at(counted, measured - period)) / period
+        wheels = wheels + sensors.wheel_speed_noise * random.standard_normal(wheels.shape)
+    elif ticks > 0:
         tooth = 2 * np.pi / ticks
         zero = random.uniform(0.0, tooth, 4)  # where the teeth sit
-        angles = np.floor((angles + zero) / tooth) * tooth
+        wheels = np.floor((wheels + zero) / tooth) * tooth
     car = record.car
     steering = car.steering_ratio * _at(record.steer[:, None], measured) + car.steering_offset
     steering = steering + sensors.steering_noise * random.standard_normal(steering.shape)
-    return Stream('joint_states', stamps, arrived, np.hstack([angles, steering]), measured)
+    return Stream('joint_states', stamps, arrived, np.hstack([wheels, steering]), measured)
 
 
 def sensor_streams(
