@@ -106,7 +106,8 @@ class RoadDrive:
 
         Without `truth` nothing in the bag tells an estimator how wrong it is.
         """
-        writer.write_message('/tf_static', _static(self.sensors), EPOCH_NS)
+        begin = EPOCH_NS + round(self.faults.skip * 1e9)
+        writer.write_message('/tf_static', _static(self.sensors, begin), begin)
         spoken = -1
         makers = [_messages(k, one, self) for k, one in enumerate(self.streams)]
         if truth:
@@ -182,13 +183,13 @@ def write(
     return drive(seed, faults, duration=duration, noise=noise).write(writer, progress)
 
 
-def _static(sensors: Sensors) -> Any:
+def _static(sensors: Sensors, stamp: int) -> Any:
     places = {'imu_link': sensors.imu_position, 'gps_link': sensors.antenna_position}
     return messages.new(
         'tf2_msgs/msg/TFMessage',
         transforms=[
             {
-                'header': messages.header(EPOCH_NS, 'base_link'),
+                'header': messages.header(stamp, 'base_link'),
                 'child_frame_id': name,
                 'transform': {'translation': place, 'rotation': (0.0, 0.0, 0.0, 1.0)},
             }
