@@ -29,6 +29,8 @@ from veh_identification.fusion.satellites import SatelliteAiding
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.fusion.state import FusedState
 from veh_identification.fusion.track import Track
+from veh_identification.fusion.wheel_aiding import WheelAiding
+from veh_identification.fusion.wheels import WheelGroup
 from veh_identification.runtime.transforms import StaticFrames, Transform
 from veh_identification.signals.local_polynomial import half_width_for_cutoff
 from veh_identification.types import Array
@@ -62,6 +64,8 @@ class FusionCore:
         self.merge = FixedLagMerge(registry.merge_options(options))
         self.navigator = Navigator(options, self.records)
         self.satellites = SatelliteAiding(self.navigator)
+        self.wheels = WheelAiding(self.navigator, options.wheels, options.max_speed)
+        self._wheel_groups: list[WheelGroup] = []
         self._imu_track = self._track(6, options.imu.timeout)
         self._pose_track = PoseTrack(self.latency, options.filter.order, options.mocap.timeout)
         self._mocap_mount = Transform.from_rpy(
@@ -108,11 +112,18 @@ class FusionCore:
         group = JointGroup(names, has_position, has_velocity, track, self._unwrap)
         self.joints.add_group(key, group)
         record = self.records['joints']
+        wheels, aiding = self.wheels.group(names, has_position), self.wheels
+        if wheels is not None:
+            self._wheel_groups.append(wheels)
 
         def handle(time: float, values: tuple[float, ...]) -> None:
-            group.add(time, values)
+            values = group.add(time, values)
             record.used += 1
             record.last_used = time
+            if wheels is not None:
+                found = wheels.add(time, values)
+                if found is not None:
+                    aiding.speeds(time, *found)
 
         self._handlers[key] = handle
 
@@ -156,6 +167,9 @@ class FusionCore:
         self._last_stamp = 0
         self.navigator.reset()
         self.satellites.reset()
+        self.wheels.reset()
+        for group in self._wheel_groups:
+            group.reset()
         self._imu_track.reset()
         self._pose_track.reset()
         self.joints.reset()
@@ -250,8 +264,9 @@ class FusionCore:
 
     def _speed(self, time: float, values: tuple[float, ...]) -> None:
         o = self.options.speed
+        sigma = values[3] if len(values) > 3 else o.std
         self.navigator.body_velocity(
-            'speed', time, values, o.axes, self._speed_point, o.std, o.gate
+            'speed', time, values, o.axes, self._speed_point, sigma, o.gate
         )
 
     def _mocap(self, time: float, values: tuple[float, ...]) -> None:

@@ -13,6 +13,7 @@ from veh_identification.fusion.sensor_options import (
     NonholonomicOptions,
     OdometryOptions,
     SpeedOptions,
+    WheelOptions,
 )
 from veh_identification.runtime.parameters import parameter
 
@@ -97,6 +98,13 @@ class FusionOptions:
         minimum=1e-3,
         maximum=1e6,
     )
+    max_speed: float = parameter(
+        150.0,
+        'Speed beyond which a sample is invalid and an estimate is given up',
+        unit='m/s',
+        minimum=0.1,
+        maximum=1e4,
+    )
     recover_after: int = parameter(
         20,
         'Rejections in a row after which the filter gives in to a sensor',
@@ -118,6 +126,7 @@ class FusionOptions:
     gnss_velocity: GnssVelocityOptions = field(default_factory=GnssVelocityOptions)
     odometry: OdometryOptions = field(default_factory=OdometryOptions)
     speed: SpeedOptions = field(default_factory=SpeedOptions)
+    wheels: WheelOptions = field(default_factory=WheelOptions)
     nonholonomic: NonholonomicOptions = field(default_factory=NonholonomicOptions)
     mocap: MocapOptions = field(default_factory=MocapOptions)
     joints: JointOptions = field(default_factory=JointOptions)

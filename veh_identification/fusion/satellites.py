@@ -142,12 +142,12 @@ class SatelliteAiding:
         elif not self.navigator.position_known:
             self._place(measured - state.R @ lever, sigma)
         self.navigator.position_known = True
-        residual, H = measurements.position(state, measured, lever)
+        residual, H = measurements.fix(state, measured, lever)
         gate = self.options.gate
         level = (residual[:2], H[:2])
         self.navigator.update('gnss', time, level, fix[3] * np.eye(2), gate, POSITION)
         if self.options.use_altitude:
-            residual, H = measurements.position(state, measured, lever)
+            residual, H = measurements.fix(state, measured, lever)
             height = (residual[2:], H[2:])
             noise = fix[4] * np.eye(1)
             self.navigator.update('gnss', time, height, noise, gate, POSITION, 'height')
@@ -181,7 +181,7 @@ class SatelliteAiding:
     def _velocity_source_active(self, time: float) -> bool:
         return self.navigator.filter.navigating and any(
             name in self.navigator.records and self.navigator.records[name].active_at(time)
-            for name in ('odometry', 'speed')
+            for name in ('odometry', 'speed', 'wheels')
         )
 
     def velocity(self, time: float, velocity: tuple[float, ...]) -> None:
@@ -199,10 +199,12 @@ class SatelliteAiding:
             return
         if not state.navigating:
             state.start_navigation(np.zeros(3), 100.0, measured, 1.0)
-        residual, H = measurements.world_velocity(state, measured, lever)
+        acceleration = state.R @ self.navigator.acceleration(time)
+        residual, H = measurements.satellite_velocity(state, measured, lever, acceleration)
         rows = AXES['xyz' if options.use_vertical else 'xy']
         model = (residual[rows], H[rows])
-        covariance = measurements.noise(options.std**2, len(model[0]))
+        std = velocity[3] if len(velocity) > 3 else options.std
+        covariance = measurements.noise(std**2, len(model[0]))
         self.navigator.update('gnss_velocity', time, model, covariance, options.gate, VELOCITY)
 
     def _course(self, time: float, measured: Array, std: float) -> None:

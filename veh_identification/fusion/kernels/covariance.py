@@ -44,19 +44,22 @@ def sandwich(F: Array, P: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _factor(S: Array, L: Array) -> None:
-    """Lower Cholesky factor of a small matrix, of which the symmetric part is taken."""
+def _factor(S: Array, L: Array) -> bool:
+    """Lower Cholesky factor of a small matrix, of which the symmetric part is taken; False where
+    there is none.
+    """
     for i in range(S.shape[0]):
         for j in range(i + 1):
             total = 0.5 * (S[i, j] + S[j, i])
             for k in range(j):
                 total -= L[i, k] * L[j, k]
             if i == j:
-                if not total > 0.0:
-                    raise np.linalg.LinAlgError('Matrix is not positive definite.')
+                if not 0.0 < total < 1e300:
+                    return False
                 L[i, i] = np.sqrt(total)
             else:
                 L[i, j] = total / L[j, j]
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -70,7 +73,7 @@ def innovation(
     whitened: Array,
 ) -> float:
     """Normalised innovation squared; fills L (S = H P H^T + noise = L L^T), V = L^-1 H P and the
-    residual in units of its own standard deviations.
+    residual in units of its own standard deviations. Infinite where S is no covariance.
     """
     m, n = H.shape
     HP = np.zeros((m, n))
@@ -85,7 +88,9 @@ def innovation(
         for j in range(m):
             for k in range(n):
                 S[i, j] += HP[i, k] * H[j, k]
-    _factor(S, L)
+    if not _factor(S, L):
+        whitened[:] = np.inf
+        return np.inf
     nis = 0.0
     for i in range(m):
         value = residual[i]

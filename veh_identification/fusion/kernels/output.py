@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from veh_identification import orientations
-from veh_identification.fusion.kernels.inertial import parts
+from veh_identification.fusion.kernels.inertial import inertial_parts, parts
 from veh_identification.types import Array
 
 SNAPSHOT_SIZE, MOTION_SIZE = 20, 22
@@ -36,7 +36,7 @@ def take_snapshot(
 ) -> None:
     """The filter's state `dt` later without changing it; `held`: by the last IMU sample."""
     x, R, P = parts(memory)
-    sample = memory[250:256]
+    sample, _, _ = inertial_parts(memory)
     for i in range(16):
         row[i] = x[i]
     q = (x[6], x[7], x[8], x[9])
