@@ -23,7 +23,7 @@ from veh_identification.fusion.joints import JointGroup, JointTable
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
 from veh_identification.fusion.navigator import Navigator
 from veh_identification.fusion.options import FusionOptions
-from veh_identification.fusion.pose_track import PoseTrack
+from veh_identification.fusion.pose_track import PoseGate, PoseTrack
 from veh_identification.fusion.registry import SensorRegistry
 from veh_identification.fusion.satellites import SatelliteAiding
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
@@ -68,6 +68,7 @@ class FusionCore:
         self._wheel_groups: list[WheelGroup] = []
         self._imu_track = self._track(6, options.imu.timeout)
         self._pose_track = PoseTrack(self.latency, options.filter.order, options.mocap.timeout)
+        self._pose_gate = PoseGate(options.mocap.max_speed, 10.0 * options.mocap.std)
         self._mocap_mount = Transform.from_rpy(
             options.mocap.position, options.mocap.orientation_rpy
         ).inverse()
@@ -172,6 +173,7 @@ class FusionCore:
             group.reset()
         self._imu_track.reset()
         self._pose_track.reset()
+        self._pose_gate.reset()
         self.joints.reset()
         self.instruments.reset()
         for record in self.records.values():
@@ -272,6 +274,9 @@ class FusionCore:
     def _mocap(self, time: float, values: tuple[float, ...]) -> None:
         x, y, z, qx, qy, qz, qw = values
         pose = Transform((x, y, z), orientations.normalise((qx, qy, qz, qw))) @ self._mocap_mount
+        if not self._pose_gate.passes(time, pose.translation):
+            self.records['mocap'].skip('jumps')
+            return
         self._pose_track.add(time, pose.translation, pose.rotation)
         if self.options.imu.topic:
             self.navigator.mocap(time, np.array(pose.translation), pose.rotation)

@@ -301,6 +301,13 @@ class MocapOptions:
         minimum=0.1,
         maximum=1e6,
     )
+    max_speed: float = parameter(
+        20.0,
+        'Speed beyond which a pose is a jump and not used',
+        unit='m/s',
+        minimum=0.1,
+        maximum=1e4,
+    )
 
 
 @dataclass(frozen=True)

@@ -100,22 +100,24 @@ class SensorFusion:
         o = self.options
         self._subscribe('imu', o.imu.topic, inputs.imu_input(o.imu))
         self._subscribe('gnss', o.gnss.topic, inputs.gnss_input(o.gnss))
-        self._subscribe('gnss_velocity', o.gnss_velocity.topic, inputs.TWIST)
-        self._subscribe('speed', o.speed.topic, inputs.TWIST)
-        self._subscribe('odometry', o.odometry.topic, inputs.ODOMETRY)
-        self._subscribe('mocap', o.mocap.topic, inputs.POSE)
+        for name, sensor in (('gnss_velocity', o.gnss_velocity), ('speed', o.speed)):
+            kind = inputs.twist_input(sensor.message, o.max_speed)
+            self._subscribe(name, sensor.topic, kind)
+        kind = inputs.twist_input(o.odometry.message, o.max_speed, yaw_rate=True)
+        self._subscribe('odometry', o.odometry.topic, kind)
+        self._subscribe('mocap', o.mocap.topic, inputs.pose_input(o.mocap.max_distance))
         for name, wrench in wrenches.items():
             self._subscribe(name, wrench.topic, inputs.WRENCH)
-        for name, sensor in ranges.items():
-            self._subscribe(name, sensor.topic, inputs.RANGE)
-        for name, sensor in pressures.items():
-            self._subscribe(name, sensor.topic, inputs.PRESSURE)
+        for name, channel in ranges.items():
+            self._subscribe(name, channel.topic, inputs.RANGE)
+        for name, channel in pressures.items():
+            self._subscribe(name, channel.topic, inputs.PRESSURE)
         create = self._node.create_subscription
         if o.joints.topic:
             callback = FieldCallback(inputs.JOINT_FIELDS, self._on_joints)
             create(message_class(inputs.JOINTS), o.joints.topic, callback, self._qos)
-        kind = message_class('tf2_msgs/msg/TFMessage')
-        create(kind, '/tf_static', self._on_static_transforms, STATIC_TF)
+        transforms = message_class('tf2_msgs/msg/TFMessage')
+        create(transforms, '/tf_static', self._on_static_transforms, STATIC_TF)
 
     def _subscribe(self, name: str, topic: str, kind: inputs.Input) -> None:
         if topic:
