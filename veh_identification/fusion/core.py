@@ -167,6 +167,7 @@ class FusionCore:
         self._next_event = self.merge.due = LONG_AGO
         self._last_stamp = 0
         self.navigator.reset()
+        self.navigator.journal.reset()
         self.satellites.reset()
         self.wheels.reset()
         for group in self._wheel_groups:
@@ -176,6 +177,7 @@ class FusionCore:
         self._pose_gate.reset()
         self.joints.reset()
         self.instruments.reset()
+        self._assembly.reset()
         for record in self.records.values():
             record.forget_time()
 

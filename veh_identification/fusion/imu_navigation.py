@@ -14,6 +14,7 @@ from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.health import Witnesses
 from veh_identification.fusion.inertial import InertialFilter, InertialNoise
+from veh_identification.fusion.journal import Journal
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.start import AttitudeStarter, turned_imu_warning
@@ -60,6 +61,7 @@ class ImuNavigation:
         self._imu_on = bool(imu.topic)
         self._imu_timeout = imu.timeout
         self._imu_record = records['imu']
+        self._with_covariances = options.publish_odometry or bool(options.odom_frame)
         self._constrained = options.nonholonomic.axes != 'none'
         self.filter = InertialFilter(_noise(options), options.gravity)
         self._levelled = all(imu.measured[:2])  # roll and pitch rates
@@ -81,6 +83,7 @@ class ImuNavigation:
         #: Counts the beginnings of a dead-reckoned track.
         self.starts = 0
         self.mean_start_force = np.zeros(3)
+        self.journal = Journal()
         self.reset()
 
     def reset(self) -> None:
@@ -95,6 +98,7 @@ class ImuNavigation:
         self.filter.force_sum[:] = 0.0
         self._level_count = 0
         self._lift = 0.0
+        self._absolute_until = -math.inf
         self._next_level = -math.inf
         self._next_constraint = -math.inf
         self.turn_rate: Array | None = None
@@ -228,6 +232,7 @@ class ImuNavigation:
         self._level_count = 0
         self._next_level = time + LEVEL_PERIOD
         self._mean_force = mean
+        self.journal.note('imu', time, (*state.sample[:3].tolist(), *mean.tolist()))
         self._biases[:] = state.x[10:16]
         if self._lifts_off():
             self.restart(time, 'the attitude does not fit the accelerations')
@@ -303,7 +308,10 @@ class ImuNavigation:
         gap = self._imu_timeout
         if not self._imu_record.active_at(time):
             self.filter.advance(time, gap, self.turn_rate)
-        return self.filter.snapshot(time, gap)
+        row = self.filter.snapshot(time, gap)
+        if self._with_covariances:
+            self.filter.add_covariances(row, self._imu_point, self.options.filter.cutoff)
+        return row
 
     @property
     def imu_point(self) -> Array:

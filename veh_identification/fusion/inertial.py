@@ -70,6 +70,8 @@ class InertialFilter:
         self.gravity_removed = False
         self.time = math.nan
         self.navigating = False
+        #: Whether the calibration is estimated; otherwise its uncertainty counts, no more.
+        self.calibrating = False
         self.memory = np.zeros(kernels.MEMORY_SIZE)
         self.x, self.R, self.P = kernels.parts.py_func(self.memory)
         self.x[9] = 1.0
@@ -109,7 +111,7 @@ class InertialFilter:
             False,
             self._measured,
         )
-        self.snapshot(0.0, 0.0)
+        self.add_covariances(self.snapshot(0.0, 0.0), np.zeros(3), 1.0)
         self.correct(np.zeros(1), np.zeros((1, ERRORS)), np.eye(1), math.inf)
         self.innovate(np.zeros(1), np.zeros((1, ERRORS)), np.eye(1))
         self.wheel_speed(np.zeros(3), np.zeros(3), 0.0)
@@ -297,7 +299,7 @@ class InertialFilter:
 
         The row is described in `fusion.output_kernels`.
         """
-        row = np.empty(output_kernels.SNAPSHOT_SIZE)
+        row = np.zeros(output_kernels.SNAPSHOT_SIZE)
         output_kernels.take_snapshot(
             self.memory,
             time - self.time,
@@ -308,12 +310,22 @@ class InertialFilter:
         )
         return row
 
+    def add_covariances(self, row: Array, point: Array, bandwidth: float) -> None:
+        """Covariances of pose and twist of the base link into a snapshot; `point`: the IMU in it,
+        `bandwidth`: of the published rates (Hz).
+        """
+        noise = 2.0 * bandwidth * self.noise.gyro**2
+        output_kernels.take_covariances(self.memory, point, noise, row)
+
     # Correction ---------------------------------------------------------------------------------
 
     def correct(self, residual: Array, H: Array, R: Array, threshold: float) -> Update:
         """One Kalman update with a chi-square gate on the innovation."""
         whitened = np.empty(len(residual))
-        nis = measurement_kernels.correct(self.memory, residual, H, R, threshold, whitened)
+        estimated = ERRORS if self.calibrating else CALIBRATION.start
+        nis = measurement_kernels.correct(
+            self.memory, residual, H, R, threshold, estimated, whitened
+        )
         return Update(nis <= threshold, nis, whitened)
 
     def innovate(self, residual: Array, H: Array, R: Array) -> Array:

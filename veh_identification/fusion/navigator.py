@@ -23,6 +23,8 @@ from veh_identification.types import Array
 
 #: So many surrenders to sensors within so many seconds mean that the attitude itself is wrong.
 SURRENDERS, SURRENDER_SPAN = 3, 20.0
+#: Sensors against which others can be calibrated, and for how long (seconds) after they spoke.
+ABSOLUTE, ABSOLUTE_FOR = frozenset({'gnss', 'gnss_velocity', 'speed', 'mocap'}), 1.5
 #: A sample beyond so many gates is not used at all.
 HARD = 3.0
 #: What each sensor tells, and what else it would notice.
@@ -52,6 +54,10 @@ class Navigator(ImuNavigation):
             self.heading_known |= self.options.gnss.heading_given
             state.start(time, orientations.quaternion_of_rpy((0.0, 0.0, yaw)), 0.05, 0.1)
         state.advance(time, self.options.imu.timeout, self.turn_rate)
+        if name in ABSOLUTE:
+            self._absolute_until = time + ABSOLUTE_FOR
+        # Acceleration tells a scale, too, but road, tilt and slip tell it another.
+        state.calibrating = self.heading_known and time <= self._absolute_until
         return True
 
     def body_velocity(
@@ -65,6 +71,7 @@ class Navigator(ImuNavigation):
         gate: float,
     ) -> None:
         """Velocity of a point in base-link axes (odometry, optical sensor)."""
+        self.journal.note(name, time, velocity[:4])
         if not self.advance(name, time):
             return
         state = self.filter

@@ -87,6 +87,12 @@ class FusionOptions:
 
     rate: float = parameter(100.0, 'Rate of fused/state', unit='Hz', minimum=0.01, maximum=5000.0)
     world_frame: str = parameter('odom', 'World-fixed frame of the pose')
+    odom_frame: str = parameter(
+        '',
+        'Continuous frame between world_frame (then to be called map) and base_frame, REP-105: '
+        'odometry/continuous and the transforms world_frame -> odom_frame -> base_frame; empty: '
+        'none',
+    )
     base_frame: str = parameter('base_link', 'Frame of the base link')
     gravity: float = parameter(
         9.80665, 'Gravity along -z of the world', unit='m/s^2', minimum=0.0, maximum=30.0
@@ -114,7 +120,9 @@ class FusionOptions:
     reliable_sensors: bool = parameter(
         False, 'Subscribe to sensors reliably instead of best effort'
     )
-    publish_tf: bool = parameter(False, 'Publish world_frame -> base_frame on /tf')
+    publish_tf: bool = parameter(
+        False, 'Publish world_frame -> base_frame (over odom_frame) on /tf'
+    )
     publish_odometry: bool = parameter(False, 'Publish odometry/fused (nav_msgs/Odometry)')
     wrench_sensors: list[str] = parameter([''], 'Names of force plates and 6-axis sensors')
     range_sensors: list[str] = parameter([''], 'Names of ride height sensors')

@@ -129,6 +129,7 @@ class SatelliteAiding:
             self.datum_requested = False
             self._aligner.reset()
         measured = np.array(self.local_frame.from_geodetic(fix[0], fix[1], fix[2]))
+        self.navigator.journal.note('gnss', time, tuple(measured.tolist()))
         if not self.navigator.advance('gnss', time):
             return
         state = self.navigator.filter
@@ -186,6 +187,7 @@ class SatelliteAiding:
 
     def velocity(self, time: float, velocity: tuple[float, ...]) -> None:
         """Velocity of the antenna in east-north-up axes."""
+        self.navigator.journal.note('gnss_velocity', time, velocity[:3])
         if not self.navigator.advance('gnss_velocity', time):
             return
         state, options = self.navigator.filter, self.velocity_options

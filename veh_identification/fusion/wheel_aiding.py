@@ -81,10 +81,12 @@ class WheelAiding:
         if not good:
             record.refuse('speed beyond what can be')
             return
+        middle = float(np.median([one.speed * math.cos(one.steering) for one in good]))
+        navigator.journal.note('wheels', time - 0.5 * span, (middle,))
         if not navigator.advance('wheels', time):
             return
         if not navigator.filter.navigating:
-            self._start(good)
+            self._start(middle)
         rows = [self._row(time, span, one) for one in good]
         settled = time >= navigator.settled_at
         used: list[tuple[WheelSpeed, float, Array, float]] = []
@@ -101,9 +103,8 @@ class WheelAiding:
     def _possible(self, one: WheelSpeed) -> bool:
         return not self._bounds.violation(one.speed, math.nan, 0.0)
 
-    def _start(self, speeds: Sequence[WheelSpeed]) -> None:
+    def _start(self, forward: float) -> None:
         navigator = self._navigator
-        forward = float(np.median([one.speed * math.cos(one.steering) for one in speeds]))
         lever = -navigator.imu_point
         velocity = np.array([forward, 0.0, 0.0])
         rate = navigator.filter.rate

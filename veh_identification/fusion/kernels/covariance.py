@@ -107,18 +107,23 @@ def innovation(
 
 
 @njit(cache=True, nogil=True)
-def reduce_covariance(P: Array, H: Array, noise: Array, L: Array, V: Array) -> None:
-    """P after the update with the gain K = P H^T S^-1, in Joseph's form: it keeps the covariance
-    positive for ill-scaled measurements.
+def reduce_covariance(
+    P: Array, H: Array, noise: Array, L: Array, V: Array, estimated: int, K: Array
+) -> None:
+    """P after the update with the gain P H^T S^-1 (its transpose is filled into K), in Joseph's
+    form: it keeps the covariance positive for ill-scaled measurements.
+
+    States from `estimated` on are only considered (Schmidt): their gain is zero, and what is not
+    known about them stays in the covariance.
     """
-    m, n = H.shape
-    K = np.empty((m, n))  # transposed: L^T K = V
+    m, n = H.shape  # L^T K = V
     for i in range(m - 1, -1, -1):
         for j in range(n):
             entry = V[i, j]
             for k in range(i + 1, m):
                 entry -= L[k, i] * K[k, j]
             K[i, j] = entry / L[i, i]
+    K[:, estimated:] = 0.0
     A = np.eye(n)
     for k in range(m):
         for j in range(n):

@@ -36,11 +36,13 @@ def correct(
     H: Array,
     noise: Array,
     threshold: float,
+    estimated: int,
     whitened: Array,
 ) -> float:
     """Kalman update if the normalised innovation squared (returned) is within `threshold`.
 
-    `whitened` receives the innovation in units of its standard deviations.
+    Errors from `estimated` on are considered, not estimated. `whitened` receives the innovation
+    in units of its standard deviations.
     """
     x, R, P = parts(memory)
     m, n = H.shape
@@ -48,12 +50,12 @@ def correct(
     nis = innovation(P, residual, H, noise, L, V, whitened)
     if not (nis <= threshold and nis < np.inf):
         return nis
-    reduce_covariance(P, H, noise, L, V)
-    # K residual = P H^T S^-1 residual = V^T whitened.
+    K = np.empty((m, n))
+    reduce_covariance(P, H, noise, L, V, estimated, K)
     error = np.zeros(n)
     for k in range(m):
         for i in range(n):
-            error[i] += V[k, i] * whitened[k]
+            error[i] += K[k, i] * residual[k]
     for i in range(6):
         x[i] += error[i]
     for i in range(9, n):
