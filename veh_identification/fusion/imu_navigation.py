@@ -13,7 +13,12 @@ import numpy as np
 from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.health import Witnesses
-from veh_identification.fusion.inertial import InertialFilter, InertialNoise
+from veh_identification.fusion.inertial import (
+    MOTION_ONLY,
+    WITH_SLIP,
+    InertialFilter,
+    InertialNoise,
+)
 from veh_identification.fusion.journal import Journal
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.options import FusionOptions
@@ -275,12 +280,12 @@ class ImuNavigation:
         lever = self._lever('nonholonomic', options.position)
         residual, H = measurements.no_slide(self.filter, lever)
         rows = AXES[options.axes]
-        self._correct_quietly((residual[rows], H[rows]), options.std)
+        self._correct_quietly((residual[rows], H[rows]), options.std, WITH_SLIP)
 
-    def _correct_quietly(self, model: Model, sigma: float) -> None:
+    def _correct_quietly(self, model: Model, sigma: float, estimated: int = MOTION_ONLY) -> None:
         residual, H = model
         covariance = measurements.noise(sigma**2, len(residual))
-        self.filter.correct(residual, H, covariance, math.inf)
+        self.filter.correct(residual, H, covariance, math.inf, estimated)
 
     def aided(self, time: float) -> bool:
         """Whether velocity or position has been measured lately."""
@@ -340,12 +345,12 @@ def _noise(options: FusionOptions) -> InertialNoise:
         imu.accel_bias,
         unmeasured=tuple(not known for known in imu.measured),
         calibration=(
+            slides,
             wheels.scale_std * rolling,
             wheels.slip_std * bool(wheels.names()),
             wheels.delay_std * bool(wheels.names()),
             gnss.delay_std * satellites,
             options.gnss_velocity.delay_std * bool(options.gnss_velocity.topic),
-            slides,
         ),
-        calibration_walk=(1e-4 * rolling, 0.0, 0.0, 0.0, 0.0, 0.0),
+        calibration_walk=(0.0, 1e-4 * rolling, 0.0, 0.0, 0.0, 0.0),
     )

@@ -27,10 +27,13 @@ from veh_identification.types import Array
 POSITION, VELOCITY, ROTATION = slice(0, 3), slice(3, 6), slice(6, 9)
 GYRO_BIAS, ACCEL_BIAS = slice(9, 12), slice(12, 15)
 ERRORS = kernels.ERRORS
-#: Wheel speed over ground speed (less one), slip a m/s^2, delay of the wheels, of fixes and of
-#: satellite velocities [s], and sideslip of the rear axle a m/s^2 of lateral acceleration [rad].
+#: Sideslip of the rear axle a m/s^2 of lateral acceleration [rad], wheel speed over ground speed
+#: (less one), slip a m/s^2, delays of the wheels, of fixes and of satellite velocities [s]. A
+#: sensor informs its own ones and those before it only: a slip angle and a delay look alike in a
+#: turn, and the constraint must not tell how late the satellites are.
 CALIBRATION = slice(15, ERRORS)
-WHEEL_SCALE, WHEEL_SLIP, WHEEL_DELAY, FIX_DELAY, VELOCITY_DELAY, SIDE_SLIP = range(15, ERRORS)
+SIDE_SLIP, WHEEL_SCALE, WHEEL_SLIP, WHEEL_DELAY, FIX_DELAY, VELOCITY_DELAY = range(15, ERRORS)
+MOTION_ONLY, WITH_SLIP, WITH_WHEELS, WITH_ALL = 15, SIDE_SLIP + 1, WHEEL_DELAY + 1, ERRORS
 
 
 @dataclass(frozen=True)
@@ -319,10 +322,19 @@ class InertialFilter:
 
     # Correction ---------------------------------------------------------------------------------
 
-    def correct(self, residual: Array, H: Array, R: Array, threshold: float) -> Update:
-        """One Kalman update with a chi-square gate on the innovation."""
+    def correct(
+        self,
+        residual: Array,
+        H: Array,
+        R: Array,
+        threshold: float,
+        estimated: int = MOTION_ONLY,
+    ) -> Update:
+        """One Kalman update with a chi-square gate on the innovation; errors from `estimated` on
+        keep their values, and all of the calibration does where nothing absolute tells it.
+        """
         whitened = np.empty(len(residual))
-        estimated = ERRORS if self.calibrating else CALIBRATION.start
+        estimated = estimated if self.calibrating else MOTION_ONLY
         nis = measurement_kernels.correct(
             self.memory, residual, H, R, threshold, estimated, whitened
         )

@@ -75,9 +75,13 @@ def world_velocity(state: InertialFilter, measured: Array, lever: Array) -> Mode
 def satellite_velocity(
     state: InertialFilter, measured: Array, lever: Array, acceleration: Array
 ) -> Model:
-    """`world_velocity` of an antenna as it was: less acceleration (in the world) times delay."""
+    """`world_velocity` of an antenna as it was: less acceleration (in the world) times delay.
+
+    The delay is told by braking and accelerating only: in a turn, sideslip looks the same.
+    """
     residual, H = world_velocity(state, measured, lever)
-    H[:, VELOCITY_DELAY] = -acceleration
+    forward = state.R[:, 0]
+    H[:, VELOCITY_DELAY] = -float(forward @ acceleration) * forward
     return residual + state.x[VELOCITY_DELAY + 1] * acceleration, H
 
 

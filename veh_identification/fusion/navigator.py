@@ -15,7 +15,13 @@ from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.health import HealthOptions, SensorHealth
 from veh_identification.fusion.imu_navigation import AXES, ImuNavigation
-from veh_identification.fusion.inertial import POSITION, ROTATION, VELOCITY
+from veh_identification.fusion.inertial import (
+    POSITION,
+    ROTATION,
+    VELOCITY,
+    WITH_ALL,
+    WITH_WHEELS,
+)
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.orientations import Quaternion
@@ -25,6 +31,7 @@ from veh_identification.types import Array
 SURRENDERS, SURRENDER_SPAN = 3, 20.0
 #: Sensors against which others can be calibrated, and for how long (seconds) after they spoke.
 ABSOLUTE, ABSOLUTE_FOR = frozenset({'gnss', 'gnss_velocity', 'speed', 'mocap'}), 1.5
+SATELLITES = frozenset({'gnss', 'gnss_velocity'})
 #: A sample beyond so many gates is not used at all.
 HARD = 3.0
 #: What each sensor tells, and what else it would notice.
@@ -184,7 +191,9 @@ class Navigator(ImuNavigation):
             weight = 1.0
         if weight > 0.0:
             noise = covariance if weight == 1.0 else covariance / weight
-            weight = weight if self.filter.correct(residual, H, noise, math.inf).accepted else 0.0
+            estimated = WITH_ALL if name in SATELLITES else WITH_WHEELS
+            done = self.filter.correct(residual, H, noise, math.inf, estimated)
+            weight = weight if done.accepted else 0.0
         self.note(record, time, whitened, weight > 0.0, part)
         if len(self._surrenders) >= SURRENDERS:
             self.restart(time, 'its corrections do not hold')

@@ -12,9 +12,18 @@ from veh_identification.errors import ParameterError
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.fusion.imu_navigation import AXES
-from veh_identification.fusion.inertial import POSITION, VELOCITY
+from veh_identification.fusion.inertial import (
+    FIX_DELAY,
+    POSITION,
+    VELOCITY,
+    VELOCITY_DELAY,
+    WHEEL_DELAY,
+)
 from veh_identification.fusion.navigator import Navigator
 from veh_identification.types import Array
+
+#: A difference of delays that is worth an explanation (seconds).
+EARLY = 0.015
 
 
 @dataclass(frozen=True)
@@ -208,6 +217,28 @@ class SatelliteAiding:
         std = velocity[3] if len(velocity) > 3 else options.std
         covariance = measurements.noise(std**2, len(model[0]))
         self.navigator.update('gnss_velocity', time, model, covariance, options.gate, VELOCITY)
+        self._settle_delays()
+
+    def _settle_delays(self) -> None:
+        """Velocities (and wheels) that seem to come before their time: the fixes are late.
+
+        Only differences of delays show well, and the fixes are taken as punctual. Nothing comes
+        early, so a clearly negative difference is the fixes' delay.
+        """
+        state = self.navigator.filter
+        early = -float(state.x[VELOCITY_DELAY + 1])
+        sigma = math.sqrt(max(state.P[VELOCITY_DELAY, VELOCITY_DELAY], 0.0))
+        if not early > max(EARLY, 5.0 * sigma) or not sigma < 0.2 * early:
+            return
+        wheels = math.sqrt(max(state.P[WHEEL_DELAY, WHEEL_DELAY], 0.0))
+        if wheels > 0.0 and not state.x[WHEEL_DELAY + 1] < -2.0 * wheels:
+            return
+        for index in (FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY):
+            if index != WHEEL_DELAY or wheels > 0.0:
+                state.x[index + 1] += early
+        state.position += early * state.velocity
+        way = np.outer(state.velocity, state.velocity)
+        state.P[POSITION, POSITION] += sigma**2 * way
 
     def _course(self, time: float, measured: Array, std: float) -> None:
         """Take the course over ground as heading: the vehicle drives forward and starts so.

@@ -159,7 +159,9 @@ class GnssOptions:
     std_scale: float = parameter(
         1.0, 'Factor on the standard deviations of the message', minimum=0.01, maximum=100.0
     )
-    delay_std: float = _uncertain(0.02, 'its delay', 's')
+    delay_std: float = _uncertain(
+        0.0, 'its delay (the velocity tells the difference; what both share only an IMU can)', 's'
+    )
     use_altitude: bool = parameter(True, 'Use the height')
     fixed_datum: bool = parameter(False, 'Use `datum`; otherwise the first valid fix')
     datum: list[float] = parameter(list(ZERO), 'Latitude, longitude [deg], altitude [m]')
@@ -190,7 +192,7 @@ class GnssVelocityOptions:
     topic: str = _topic('', 'the velocity (geometry_msgs/TwistStamped, east north up)')
     message: str = _message(TWIST, TWIST_WITH_COVARIANCE)
     delay: float = _delay()
-    delay_std: float = _uncertain(0.02, 'its delay', 's')
+    delay_std: float = _uncertain(0.05, 'its delay against that of the fixes', 's')
     timeout: float = _timeout(3.0)
     gate: float = _gate()
     std: float = _std(0.1, 'each axis', 'm/s')
@@ -251,6 +253,12 @@ class WheelOptions:
     )
     wheelbase: float = parameter(
         2.7, 'Distance of front and rear axle', unit='m', minimum=0.0, maximum=30.0
+    )
+    steering_ratio: float = parameter(
+        1.0,
+        'Turn of the steering joints over the angle of the wheels (a steering wheel: about 15)',
+        minimum=0.01,
+        maximum=100.0,
     )
     timeout: float = _timeout(0.5)
     gate: float = _gate()

@@ -15,7 +15,7 @@ import numpy as np
 
 from veh_identification.fusion import rotation
 from veh_identification.fusion.health import Bounds, SensorHealth
-from veh_identification.fusion.inertial import VELOCITY
+from veh_identification.fusion.inertial import VELOCITY, WITH_WHEELS
 from veh_identification.fusion.navigator import Navigator
 from veh_identification.fusion.sensor_options import WheelOptions
 from veh_identification.fusion.wheels import Wheel, WheelGroup, WheelSpeed
@@ -40,7 +40,8 @@ def wheels_of(options: WheelOptions) -> list[Wheel]:
         for i, name in enumerate(sides):
             side = 0.0 if len(sides) == 1 else 0.5 * options.track * (1.0, -1.0)[i % 2]
             knuckle = turned[min(i, len(turned) - 1)] if turned else ''
-            found.append(Wheel(name, x, side, options.radius, knuckle))
+            wheel = Wheel(name, x, side, options.radius, knuckle, options.steering_ratio)
+            found.append(wheel)
     return found
 
 
@@ -191,7 +192,7 @@ class WheelAiding:
         noise = np.array([[(common + own) * len(used) / total]])
         measured = np.array([residual])
         whitened = navigator.filter.innovate(measured, H, noise)
-        accepted = navigator.filter.correct(measured, H, noise, math.inf).accepted
+        accepted = navigator.filter.correct(measured, H, noise, math.inf, WITH_WHEELS).accepted
         navigator.note(record, time, whitened, accepted)
 
 

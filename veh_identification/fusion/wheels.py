@@ -26,6 +26,7 @@ class Wheel:
     y: float
     radius: float
     steering: str = ''
+    steering_ratio: float = 1.0
     #: Its radius over the mean of all (less one): wheels are compared with each other.
     difference: float = 0.0
     tick: float = 0.0  # smallest change of the angle seen
@@ -112,7 +113,7 @@ class WheelGroup:
     def _speed(self, i: int, reading: float, span: float, values: tuple[float, ...]) -> WheelSpeed:
         wheel, first, place = self.wheels[i], self._first[i], self._steering[i]
         scale = wheel.radius / (1.0 + wheel.difference)
-        steering = 0.0 if place is None else values[place]
+        steering = 0.0 if place is None else values[place] / wheel.steering_ratio
         if not self._angles:
             # The mean of the rates; the first one belongs to the interval before as well.
             mean = (self._sums[i] + 0.5 * (first - reading)) / self._count

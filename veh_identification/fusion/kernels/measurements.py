@@ -15,8 +15,8 @@ from veh_identification.fusion.kernels.inertial import (
 )
 from veh_identification.types import Array
 
-#: Calibration beyond these is no calibration: scale, slip, delays, cornering compliance.
-LARGEST = (0.3, 0.03, 0.4, 0.6, 0.6, 0.03)
+#: Calibration beyond these is none: cornering compliance, scale, slip, delays.
+LARGEST = (0.03, 0.3, 0.03, 0.4, 0.6, 0.6)
 
 
 @njit(cache=True, nogil=True)
@@ -107,7 +107,7 @@ def wheel_model(
         body[i] = R[0, i] * x[3] + R[1, i] * x[4] + R[2, i] * x[5]
         rates = (sample[j] - x[10 + j]) * lever[k] - (sample[k] - x[10 + k]) * lever[j]
         u += direction[i] * (body[i] + rates)
-    gain = 1.0 + x[16] + x[17] * acceleration
+    gain = 1.0 + x[17] + x[18] * acceleration
     for c in range(3):
         j, k = (c + 1) % 3, (c + 2) % 3
         H[0, 3 + c] = gain * (
@@ -115,10 +115,10 @@ def wheel_model(
         )
         # d . (body x theta) = theta . (d x body)
         H[0, 6 + c] = gain * (direction[j] * body[k] - direction[k] * body[j])
-    H[0, 15] = u
-    H[0, 16] = acceleration * u
-    H[0, 17] = -acceleration
-    return gain * u - acceleration * x[18]
+    H[0, 16] = u
+    H[0, 17] = acceleration * u
+    H[0, 18] = -acceleration
+    return gain * u - acceleration * x[19]
 
 
 @njit(cache=True, nogil=True)

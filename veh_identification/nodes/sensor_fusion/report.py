@@ -26,6 +26,7 @@ from veh_identification.fusion.inertial import (
     VELOCITY_DELAY,
     WHEEL_DELAY,
     WHEEL_SCALE,
+    InertialFilter,
 )
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import SensorRecord
@@ -35,6 +36,8 @@ from veh_identification.nodes.sensor_fusion.checks import check_channels
 BAD_SHARE = 0.05
 JUMP_MEMORY = 10
 NOTHING_FOR = 2
+#: Good samples that cannot be used yet; the findings of the whole tell that.
+BEFORE_THE_START = ('no attitude yet', 'heading not known yet')
 #: The channels are compared every so many reports.
 CHECK_EVERY = 5
 #: Name, error, parameter that holds it, size worth a word, unit.
@@ -81,7 +84,11 @@ class FusionReport(Report):
             line = self._sensor(record, max(elapsed, 1e-3), keys, waiting)
             received += record.received - self._before.get(record.name, (0, 0, 0))[0]
             self.sensors[record.name] = line
-            self._before[record.name] = (record.received, record.used, _bad(line))
+            self._before[record.name] = (
+                record.received,
+                record.used,
+                _bad(line) - _excused(record),
+            )
         self._silent_periods = 0 if received else self._silent_periods + 1
         self._overall(enabled)
         self.judge()
@@ -115,7 +122,7 @@ class FusionReport(Report):
         self, line: SensorLine, record: SensorRecord, streams: list[str], new_received: int
     ) -> None:
         bad = self._before.get(record.name, (0, 0, 0))[2]
-        bad_share = (_bad(line) - bad) / new_received if new_received else 0.0
+        bad_share = (_bad(line) - _excused(record) - bad) / new_received if new_received else 0.0
         reasons = '; '.join([f'{text}: {n}' for text, n in sorted(record.reasons.items())])
         note = self.core.mounts.notes.get(record.name, '')
         merged = self.core.merge
@@ -124,7 +131,7 @@ class FusionReport(Report):
         behind = _first(merged.watch.lag_of, streams)
         if record.received == 0:
             line.find('warn', 'nothing_received', f'nothing received on {record.topic}')
-        elif record.used == 0 and _bad(line) >= record.received:
+        elif record.used == 0 and _bad(line) - _excused(record) >= record.received:
             line.find('bad', 'nothing_usable', f'no sample is usable ({reasons or "late"})')
         elif offset is not None:
             text = f'its stamps are {offset:+.1f} s off the others: set aside'
@@ -236,13 +243,15 @@ class FusionReport(Report):
             self._find('note', 'datum_first_fix', text)
         for name, index, entry, least, what in CALIBRATIONS:
             value = float(state.x[index + 1])
-            sigma = float(np.sqrt(max(state.P[index, index], 0.0)))
+            sigma = _sigma(state, index)
             if sigma > 0.0 and abs(value) > max(least, 4.0 * sigma):
                 text = (
                     f'{name}: {value:+.4g} +- {sigma:.2g} {what} was found and is applied; '
                     f'correct {entry}'
                 )
-                self.say(Finding('note', f'{name.replace(" ", "_")}_found', text, entry))
+                # A delay costs what is not known about it; a scale is what calibration is for.
+                level: Level = 'warn' if index == FIX_DELAY else 'note'
+                self.say(Finding(level, f'{name.replace(" ", "_")}_found', text, entry))
 
     def _find(self, level: Level, code: str, text: str) -> None:
         self.say(Finding(level, code, text))
@@ -265,7 +274,7 @@ class FusionReport(Report):
         state = self.core.navigator.filter
         facts = {}
         for name, index, _, _, what in CALIBRATIONS:
-            sigma = float(np.sqrt(max(state.P[index, index], 0.0)))
+            sigma = _sigma(state, index)
             if sigma > 0.0:
                 label = f'{name} [{what}]' if what else name
                 facts[label] = f'{float(state.x[index + 1]):.5f} +- {sigma:.5f}'
@@ -289,6 +298,18 @@ def _health_counts(record: SensorRecord) -> dict[str, int]:
         'quarantines': sum(health.quarantines for health in healths),
         'recoveries': sum(health.recoveries for health in healths),
     }
+
+
+def _sigma(state: InertialFilter, index: int) -> float:
+    """Of a calibration; the delay of fixes is known by that of the velocities."""
+    if index == FIX_DELAY and state.P[index, index] == 0.0:
+        index = VELOCITY_DELAY
+    return float(np.sqrt(max(state.P[index, index], 0.0)))
+
+
+def _excused(record: SensorRecord) -> int:
+    """Samples that had to wait for others: the whole says why."""
+    return sum(record.reasons.get(reason, 0) for reason in BEFORE_THE_START)
 
 
 def _bad(line: SensorLine) -> int:
