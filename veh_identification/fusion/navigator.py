@@ -31,6 +31,9 @@ from veh_identification.types import Array
 SURRENDERS, SURRENDER_SPAN = 3, 20.0
 #: Sensors against which others can be calibrated, and for how long (seconds) after they spoke.
 ABSOLUTE, ABSOLUTE_FOR = frozenset({'gnss', 'gnss_velocity', 'speed', 'mocap'}), 1.5
+POSITIONS = frozenset({'gnss', 'mocap'})
+#: A position that the other sensors contradict by carrying on is believed after so many seconds.
+PATIENCE_WHEN_CARRIED = 10.0
 SATELLITES = frozenset({'gnss', 'gnss_velocity'})
 #: A sample beyond so many gates is not used at all.
 HARD = 3.0
@@ -219,13 +222,24 @@ class Navigator(ImuNavigation):
             for one in other.healths.values()
         ]
         right = self._witnesses.right_after_all
-        return all(right(health.name, time, active) for health in healths)
+        if not all(right(health.name, time, active) for health in healths):
+            return False
+        # Wheels or velocities that agree with the filter carry the position on: it has time to
+        # see whether a shift of the fixes is a reflection that passes.
+        carried = record.name in POSITIONS and any(
+            other.name not in POSITIONS and other.active_at(time)
+            for other in self._velocity_records
+        )
+        since = max(health.aside_since for health in healths)
+        return not carried or time - since >= PATIENCE_WHEN_CARRIED
 
     def widen(self, time: float, residual: Array, H: Array, block: slice) -> None:
         """Take a part of the state as unknown by the size of a residual."""
         own = H[:, block]
         self.filter.P[block, block] += float(residual @ residual) * (own.T @ own)
         self.recoveries += 1
+        if block == POSITION:
+            return  # a place that shifts says nothing against the attitude
         self._surrenders = [t for t in self._surrenders if time - t < SURRENDER_SPAN]
         self._surrenders.append(time)
 

@@ -15,6 +15,8 @@ from veh_identification.fusion.health import StuckWatch
 
 #: Shortest time over which an increment is a speed, and the longest that still is one (seconds).
 INTERVAL, LONGEST = 0.05, 0.6
+#: Smaller changes are rounding (rad, rad/s).
+RESOLVED = 1e-9
 
 
 @dataclass
@@ -29,7 +31,7 @@ class Wheel:
     steering_ratio: float = 1.0
     #: Its radius over the mean of all (less one): wheels are compared with each other.
     difference: float = 0.0
-    tick: float = 0.0  # smallest change of the angle seen
+    tick: float = 0.0  # resolution of its angle (or rate), as far as it has shown
     watch: StuckWatch = field(default_factory=StuckWatch)
 
 
@@ -65,6 +67,7 @@ class WheelGroup:
         self._begin = self._last = math.nan
         self._first: list[float] = []
         self._before: list[float] = []
+        self._steps: list[float] = []
         self._sums = [0.0] * len(self.wheels)
         self._count = 0
         self._period = math.nan
@@ -82,7 +85,7 @@ class WheelGroup:
         for i, reading in enumerate(readings):
             self._sums[i] += reading
         span = time - self._begin
-        if span < INTERVAL:
+        if span < INTERVAL - 1e-6:
             return None
         found = [self._speed(i, readings[i], span, values) for i in range(len(readings))]
         self._start(time, readings)
@@ -99,11 +102,13 @@ class WheelGroup:
         self._period += 0.02 * (step - self._period)
 
     def _learn_ticks(self, readings: list[float]) -> None:
-        for wheel, now, before in zip(self.wheels, readings, self._before, strict=False):
+        """Steps of an encoder differ by whole ticks; those of a fine sensor by next to nothing."""
+        steps = [now - before for now, before in zip(readings, self._before, strict=False)]
+        for wheel, now, before in zip(self.wheels, steps, self._steps, strict=False):
             change = abs(now - before)
-            if change > 0.0 and (wheel.tick == 0.0 or change < wheel.tick):
+            if change > RESOLVED and (wheel.tick == 0.0 or change < wheel.tick):
                 wheel.tick = change
-        self._before = readings
+        self._before, self._steps = readings, steps
 
     def _start(self, time: float, readings: list[float]) -> None:
         self._begin, self._first = time, readings

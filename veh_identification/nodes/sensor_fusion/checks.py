@@ -25,6 +25,8 @@ from veh_identification.types import Array
 STEP, WINDOW, SHORTEST = 0.1, 0.5, 8.0
 #: Course and curvature mean nothing below this speed (m/s).
 ROLLING = 1.0
+#: An axis that follows this much better (in correlation) than the right one is the wrong one.
+CLEARLY = 0.25
 SPEEDS = ('speed', 'odometry', 'wheels')
 RATE, FORCE = slice(0, 3), slice(3, 6)
 
@@ -151,7 +153,7 @@ def _axes(
             continue
         told = [abs(_correlation(rate, turn)) for rate in rates]
         best = int(np.argmax(told))
-        if best != 2 and told[best] > 0.85 and told[2] < 0.5:
+        if best != 2 and told[best] > 0.85 and told[2] < told[best] - CLEARLY:
             return [_axis(f'{where} angular_velocity', 'turns of the path', 'xyz'[best], 'z')]
     speed = _speed(channels)
     if speed is None:
@@ -159,7 +161,12 @@ def _axes(
     lateral = speed[1] * rates[2]
     told = [abs(_correlation(force, lateral)) for force in forces]
     best = int(np.argmax(told))
-    if np.nanstd(lateral) > 0.5 and best != 1 and told[best] > 0.85 and told[1] < 0.5:
+    if (
+        np.nanstd(lateral) > 0.5
+        and best != 1
+        and told[best] > 0.85
+        and told[1] < told[best] - CLEARLY
+    ):
         text = 'speed times yaw rate'
         return [_axis(f'{where} linear_acceleration', text, 'xyz'[best], 'y')]
     return []
