@@ -1,13 +1,15 @@
 """Diagnostics and observer status of the sensor fusion.
 
-Reasons for WARN (per sensor): silent for longer than its timeout; never received; more than 5 % of
+Reasons for WARN (per sensor): set aside because it disagrees with the others (which says why),
+scatters more than stated; silent for longer than its timeout; never received; more than 5 % of
 the last second's samples invalid, late or rejected; set aside because its clock differs or has
 stepped; everything of it late; slower
 than the smoothing window; frame unknown; for the whole: no IMU (coasting on the other sensors),
-a clock jump in the last 10 s, an attitude that suggests a turned IMU, the filter gave in to a
-sensor.
-Reasons for ERROR: everything that a sensor sent was unusable; for the whole: nothing received in
-the last two seconds, or no state can be estimated at all.
+a clock jump or a restart in the last 10 s, an attitude that suggests a turned IMU, the filter gave
+in to a sensor, fixes that were found to be late.
+Reasons for ERROR: a wrong unit, sign or axis (see `checks`); everything that a sensor sent was
+unusable; for the whole: nothing received in the last two seconds, or no state can be estimated at
+all.
 """
 
 from __future__ import annotations
@@ -122,7 +124,8 @@ class FusionReport(Report):
         self, line: SensorLine, record: SensorRecord, streams: list[str], new_received: int
     ) -> None:
         bad = self._before.get(record.name, (0, 0, 0))[2]
-        bad_share = (_bad(line) - _excused(record) - bad) / new_received if new_received else 0.0
+        excused = _excused(record)
+        bad_share = (_bad(line) - excused - bad) / new_received if new_received else 0.0
         reasons = '; '.join([f'{text}: {n}' for text, n in sorted(record.reasons.items())])
         note = self.core.mounts.notes.get(record.name, '')
         merged = self.core.merge
@@ -131,7 +134,7 @@ class FusionReport(Report):
         behind = _first(merged.watch.lag_of, streams)
         if record.received == 0:
             line.find('warn', 'nothing_received', f'nothing received on {record.topic}')
-        elif record.used == 0 and _bad(line) - _excused(record) >= record.received:
+        elif record.used == 0 and _bad(line) - excused >= record.received:
             line.find('bad', 'nothing_usable', f'no sample is usable ({reasons or "late"})')
         elif offset is not None:
             text = f'its stamps are {offset:+.1f} s off the others: set aside'
@@ -143,7 +146,7 @@ class FusionReport(Report):
             line.find('warn', 'all_late', self._behind(streams, behind))
         elif (aside := self._aside(record)) is not None:
             line.find(aside.level, aside.code, aside.text)
-        elif not line.active:
+        elif not line.active and not (excused and not self.core.navigator.heading_known):
             line.find('warn', 'silent', f'silent for more than {record.timeout:g} s')
         elif bad_share > BAD_SHARE:
             share = f'{100.0 * bad_share:.0f} % of the last samples not used'
