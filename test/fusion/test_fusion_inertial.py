@@ -12,7 +12,7 @@ from inertial_runs import MOUNT, RPY, START, Car, ns, options, run, tilt_error
 from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.core import FusionCore
-from veh_identification.fusion.inertial import InertialFilter, InertialNoise
+from veh_identification.fusion.inertial import ERRORS, InertialFilter, InertialNoise
 from veh_identification.fusion.sensor_options import (
     ImuOptions,
     MocapOptions,
@@ -102,7 +102,7 @@ def test_capture_alone_gives_pose_twist_and_acceleration() -> None:
 def numeric_jacobian(state: InertialFilter, model: object) -> np.ndarray:
     """-d residual / d error by central differences through the error injection."""
     columns = []
-    for i in range(15):
+    for i in range(ERRORS):
         sides = []
         for sign in (1.0, -1.0):
             other = InertialFilter(InertialNoise(), 9.80665)
@@ -122,25 +122,52 @@ def numeric_jacobian(state: InertialFilter, model: object) -> np.ndarray:
     return np.array(columns).T
 
 
+#: x of the base link in the world, as `test_jacobians` turns it.
+FORWARD = rotation.matrix(orientations.quaternion_of_rpy((0.3, -0.2, 1.0)))[:, 0]
+
+
+def wheel_model(state: InertialFilter) -> tuple[np.ndarray, np.ndarray]:
+    """At the IMU: elsewhere the column of the gyroscope's bias is left out on purpose."""
+    speed, H = state.wheel_speed(np.array([0.9, 0.3, 0.1]), np.zeros(3), 1.5)
+    return np.array([-speed]), H
+
+
 @pytest.mark.parametrize(
     'model',
     [
         lambda s: measurements.position(s, np.ones(3), np.array([0.3, -0.2, 0.8])),
         lambda s: measurements.world_velocity(s, np.ones(3), np.array([0.3, -0.2, 0.8])),
         lambda s: measurements.body_velocity(s, np.ones(3), np.array([0.3, -0.2, 0.8])),
+        lambda s: measurements.scaled_velocity(s, np.ones(3), np.array([0.3, -0.2, 0.8])),
+        lambda s: measurements.fix(s, np.ones(3), np.array([0.3, -0.2, 0.8])),
+        lambda s: measurements.satellite_velocity(s, np.ones(3), np.ones(3), 2.0 * FORWARD),
+        lambda s: wheel_model(s),
         lambda s: measurements.gravity(s, np.array([0.1, 0.2, 9.7])),
         lambda s: measurements.tilt(s, orientations.quaternion_of_rpy((0.1, 0.2, 0.3))),
         lambda s: measurements.standstill_rate(s),
         lambda s: measurements.orientation(s, s_reference),
     ],
-    ids=['position', 'world', 'body', 'gravity', 'tilt', 'standstill', 'orientation'],
+    ids=[
+        'position',
+        'world',
+        'body',
+        'scaled',
+        'fix',
+        'satellite',
+        'wheel',
+        'gravity',
+        'tilt',
+        'standstill',
+        'orientation',
+    ],
 )
 def test_jacobians(model: object) -> None:
     state = InertialFilter(InertialNoise(), 9.80665)
     state.x[:6] = [1, 2, 3, 4, -1, 0.5]
     state._set_orientation(orientations.quaternion_of_rpy((0.3, -0.2, 1.0)))
     state.sample[:] = np.array([0.3, -0.5, 0.9, 0.0, 0.0, 0.0])
-    state.x[10:] = [0.01, 0.02, -0.01, 0.1, -0.1, 0.2]
+    state.x[10:16] = [0.01, 0.02, -0.01, 0.1, -0.1, 0.2]
+    state.calibration[:] = [0.004, 0.02, 0.001, 0.03, 0.05, -0.04]
     assert np.allclose(model(state)[1], numeric_jacobian(state, model), atol=1e-6)
 
 

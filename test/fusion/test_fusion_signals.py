@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from veh_identification.fusion.joints import JointGroup, JointTable
-from veh_identification.fusion.statistics import InnovationStatistics, gate_threshold
+from veh_identification.fusion.statistics import InnovationStatistics
 from veh_identification.fusion.track import Track
 
 
@@ -58,13 +58,6 @@ def test_a_joint_in_two_groups_is_taken_from_the_valid_one() -> None:
     reading = table.at(0.93)
     assert reading.valid == [True, True]
     assert np.allclose(reading.positions, [1.0, 2.0])
-
-
-def test_gates_come_from_the_distribution() -> None:
-    # 95 % of one and two degrees of freedom (any table of the chi-square distribution)
-    assert gate_threshold(0.95, 1) == pytest.approx(3.8415, abs=1e-4)
-    assert gate_threshold(0.95, 2) == pytest.approx(5.9915, abs=1e-4)
-    assert gate_threshold(1.0, 3) == math.inf
 
 
 def test_innovation_band_holds_white_noise() -> None:

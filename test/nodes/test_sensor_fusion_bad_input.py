@@ -277,6 +277,59 @@ def test_joint_messages_that_do_not_fit() -> None:
     assert is_counted(result.sensor('joints'), 15)
 
 
+def test_speeds_that_cannot_be_are_not_used() -> None:
+    """Two seconds of 1e12 m/s ended the node once."""
+    source: list[Recorded] = []
+    for k, item in enumerate(steady_imu(1500)):
+        source.append(item)
+        speed = 1e12 if 600 <= k < 800 else 0.05
+        source += [odometry(item.time_ns, speed, 0.0)] if k % 5 == 0 else []
+    result = run({**ONLY_IMU, 'odometry.topic': 'odom'}, source)
+    assert result.node.core.records['odometry'].reasons['speed beyond what can be'] == 40
+    assert result.sensor('odometry').invalid == 40
+    assert finite(result.states)
+    assert all(abs(s.twist.linear.x) < 1.0 for s in result.states if s.twist_valid)
+
+
+@pytest.mark.parametrize('with_imu', [True, False])
+def test_captured_poses_that_cannot_be_are_not_used(with_imu: bool) -> None:
+    """Far away, or a jump of 50 m for 0.2 s; one that lasts is another place."""
+    source: list[Recorded] = []
+    q = (0.0, 0.0, 0.0, 1.0)
+    for k in range(600):
+        stamp = START + k * 10 * MS
+        source += [imu(stamp)] if with_imu else []
+        x = 0.001 * k
+        x += {100: 1e12, 101: -1e12}.get(k, 0.0)
+        x += 50.0 if 200 <= k < 220 or k >= 400 else 0.0
+        source.append(pose(stamp, (x, 0.0, 1.0), q))
+    parameters = {'joints.topic': '', 'rate': 50.0, 'mocap.topic': 'base/pose'}
+    result = run({**parameters, 'imu.topic': 'imu/data' if with_imu else ''}, source)
+    record = result.node.core.records['mocap']
+    assert record.invalid == 2
+    assert 20 + 50 <= record.reasons['jumps'] <= 20 + 51
+    xs = [s.pose.position.x for s in result.states if s.pose_valid and s.header.stamp.sec]
+    assert max(abs(x) for x in xs[: 380 // 2]) < 0.5
+    assert xs[-1] == pytest.approx(50.58, abs=0.3)
+
+
+def test_single_axis_imu_levels_by_the_road() -> None:
+    """Yaw rate and two accelerations; the other fields hold rubbish."""
+    source: list[Recorded] = []
+    for k in range(1000):
+        stamp = START + k * 10 * MS
+        source.append(imu(stamp, (math.nan, 1e30, 0.2), (0.0, 0.4, math.nan)))
+        source += [odometry(stamp, 2.0, 0.2)] if k % 5 == 0 else []
+    axes = ['wz', 'ax', 'ay']
+    result = run({**ONLY_IMU, 'odometry.topic': 'odom', 'imu.axes': axes}, source)
+    assert result.sensor('imu').invalid == 0
+    last = result.states[-1]
+    assert finite(result.states)
+    assert last.twist.linear.x == pytest.approx(2.0, abs=0.05)
+    assert last.twist.angular.z == pytest.approx(0.2, abs=0.01)
+    assert abs(last.pose.orientation.x) + abs(last.pose.orientation.y) < 0.05
+
+
 @pytest.mark.parametrize(
     ('datum', 'message'),
     [

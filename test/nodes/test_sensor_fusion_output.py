@@ -9,10 +9,10 @@ from veh_identification.fusion.joints import JointReading
 from veh_identification.fusion.state import BaseState, FusedState
 from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
-    odometry_message,
+    RowWriter,
+    TransformWriter,
+    continuous_writer,
     odometry_writer,
-    transform_message,
-    transform_writer,
 )
 from veh_identification.runtime import messages
 
@@ -61,9 +61,19 @@ def test_bytes_are_those_of_the_message(joints: int, instruments: int) -> None:
 
 def test_odometry_and_transform_are_those_of_the_message() -> None:
     rng = np.random.default_rng(1)
-    frames = ('odom', 'base_link')
-    odometry, transform = odometry_writer(*frames), transform_writer(*frames)
+    odometry, continuous = odometry_writer('map', 'base'), continuous_writer('odom', 'base')
+    transform, direct = TransformWriter('map', 'odom', 'base'), TransformWriter('map', '', 'base')
     for _ in range(4):
         state = random_state(rng, ['a'], [], [])
-        assert odometry(state) == messages.serialize(odometry_message(state, *frames))
-        assert transform(state) == messages.serialize(transform_message(state, *frames))
+        state.base.covariance = rng.normal(size=72)
+        state.continuous = rng.normal(size=50)
+        for writer in (odometry, continuous):
+            assert writer(state) == messages.serialize(writer._make(state))
+        state.base.pose_valid = True
+        for found, inner in ((transform, transform._both), (direct, direct._direct)):
+            assert isinstance(inner, RowWriter)
+            assert found(state) == messages.serialize(inner._make(state))
+        state.base.pose_valid = False
+        assert direct(state) is None
+        (only,) = messages.deserialize(transform(state), 'tf2_msgs/msg/TFMessage').transforms
+        assert (only.header.frame_id, only.child_frame_id) == ('odom', 'base')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from veh_identification.fusion.base_motion import BaseMotion, Support
+from veh_identification.fusion.continuous import ContinuousFrame
 from veh_identification.fusion.imu_navigation import VELOCITY_SOURCES
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointTable
@@ -32,7 +33,8 @@ class StateAssembly:
         joints: JointTable,
         instruments: Instruments,
     ) -> None:
-        self._base = BaseMotion(options.gravity, options.max_position_sigma)
+        self._base = BaseMotion(options)
+        self._continuous = ContinuousFrame() if options.odom_frame else None
         self._navigator = navigator
         self._imu_track = imu_track
         self._pose_track = pose_track if options.mocap.topic else None
@@ -62,6 +64,11 @@ class StateAssembly:
             navigator.turn_rate if turning else None,
         )
 
+    def reset(self) -> None:
+        """Another time begins; the continuous frame goes on where it stands."""
+        if self._continuous is not None:
+            self._continuous.reset_time()
+
     def state(
         self, stamp: int, time: float, snapshot: Array | None, support: Support
     ) -> FusedState:
@@ -75,6 +82,7 @@ class StateAssembly:
             None if self._pose_track is None else self._pose_track.at(time),
         )
         reading = instruments.at(time, base)
+        continuous = self._continuous
         return FusedState(
             stamp,
             base,
@@ -85,4 +93,5 @@ class StateAssembly:
             instruments.channel_names,
             reading.channels,
             reading.channel_valid,
+            None if continuous is None else continuous.at(time, base),
         )

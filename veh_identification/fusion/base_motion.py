@@ -9,6 +9,7 @@ import numpy as np
 
 from veh_identification import orientations
 from veh_identification.fusion.kernels import output as output_kernels
+from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.pose_track import BodyMotion
 from veh_identification.fusion.state import BaseState
 from veh_identification.types import Array
@@ -31,9 +32,11 @@ class Support(NamedTuple):
 class BaseMotion:
     """Joins the sources; `imu` holds rate and specific force (six channels) in base-link axes."""
 
-    def __init__(self, gravity: float, max_position_sigma: float) -> None:
+    def __init__(self, options: FusionOptions) -> None:
+        gravity = options.gravity
         self._gravity = gravity
-        self._max_position_sigma = max_position_sigma
+        self._max_position_sigma = options.max_position_sigma
+        self._captured = _captured_covariance(options)
         # Compile (or load from the cache) now, not on the first output of a running system.
         output_kernels.base_motion(
             np.zeros(output_kernels.SNAPSHOT_SIZE),
@@ -97,6 +100,7 @@ class BaseMotion:
             and float(snapshot[16]) <= self._max_position_sigma
         )
         base.acceleration_valid = accelerated and base.orientation_valid
+        base.covariance = snapshot[20:]
 
     def _from_capture(self, base: BaseState, captured: BodyMotion, snapshot: Array | None) -> None:
         """Motion capture gives the pose; an IMU that it aids gives the better rates."""
@@ -106,6 +110,7 @@ class BaseMotion:
         down = (0.0, 0.0, -self._gravity)
         row[19:22] = orientations.rotate(orientations.conjugate(captured.orientation), down)
         base.pose_valid = base.orientation_valid = True
+        base.covariance = self._captured
         smooth = math.isfinite(captured.velocity[0])
         if smooth:
             row[7:10] = captured.velocity
@@ -117,3 +122,10 @@ class BaseMotion:
             row[13:16] = captured.acceleration
             row[16:19] = captured.angular_acceleration
             base.acceleration_valid = True
+
+
+def _captured_covariance(options: FusionOptions) -> Array:
+    """Of a captured pose, and of the twist that its derivative within the cut-off is."""
+    mocap, slope = options.mocap, 2.0 * math.pi * options.filter.cutoff
+    variances = np.square([mocap.std] * 3 + [mocap.orientation_std] * 3)
+    return np.concatenate([np.diag(variances).ravel(), slope**2 * np.diag(variances).ravel()])

@@ -23,12 +23,14 @@ from veh_identification.fusion.joints import JointGroup, JointTable
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
 from veh_identification.fusion.navigator import Navigator
 from veh_identification.fusion.options import FusionOptions
-from veh_identification.fusion.pose_track import PoseTrack
+from veh_identification.fusion.pose_track import PoseGate, PoseTrack
 from veh_identification.fusion.registry import SensorRegistry
 from veh_identification.fusion.satellites import SatelliteAiding
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.fusion.state import FusedState
 from veh_identification.fusion.track import Track
+from veh_identification.fusion.wheel_aiding import WheelAiding
+from veh_identification.fusion.wheels import WheelGroup
 from veh_identification.runtime.transforms import StaticFrames, Transform
 from veh_identification.signals.local_polynomial import half_width_for_cutoff
 from veh_identification.types import Array
@@ -62,8 +64,11 @@ class FusionCore:
         self.merge = FixedLagMerge(registry.merge_options(options))
         self.navigator = Navigator(options, self.records)
         self.satellites = SatelliteAiding(self.navigator)
+        self.wheels = WheelAiding(self.navigator, options.wheels, options.max_speed)
+        self._wheel_groups: list[WheelGroup] = []
         self._imu_track = self._track(6, options.imu.timeout)
         self._pose_track = PoseTrack(self.latency, options.filter.order, options.mocap.timeout)
+        self._pose_gate = PoseGate(options.mocap.max_speed, 10.0 * options.mocap.std)
         self._mocap_mount = Transform.from_rpy(
             options.mocap.position, options.mocap.orientation_rpy
         ).inverse()
@@ -108,11 +113,18 @@ class FusionCore:
         group = JointGroup(names, has_position, has_velocity, track, self._unwrap)
         self.joints.add_group(key, group)
         record = self.records['joints']
+        wheels, aiding = self.wheels.group(names, has_position), self.wheels
+        if wheels is not None:
+            self._wheel_groups.append(wheels)
 
         def handle(time: float, values: tuple[float, ...]) -> None:
-            group.add(time, values)
+            values = group.add(time, values)
             record.used += 1
             record.last_used = time
+            if wheels is not None:
+                found = wheels.add(time, values)
+                if found is not None:
+                    aiding.speeds(time, *found)
 
         self._handlers[key] = handle
 
@@ -155,11 +167,17 @@ class FusionCore:
         self._next_event = self.merge.due = LONG_AGO
         self._last_stamp = 0
         self.navigator.reset()
+        self.navigator.journal.reset()
         self.satellites.reset()
+        self.wheels.reset()
+        for group in self._wheel_groups:
+            group.reset()
         self._imu_track.reset()
         self._pose_track.reset()
+        self._pose_gate.reset()
         self.joints.reset()
         self.instruments.reset()
+        self._assembly.reset()
         for record in self.records.values():
             record.forget_time()
 
@@ -250,13 +268,17 @@ class FusionCore:
 
     def _speed(self, time: float, values: tuple[float, ...]) -> None:
         o = self.options.speed
+        sigma = values[3] if len(values) > 3 else o.std
         self.navigator.body_velocity(
-            'speed', time, values, o.axes, self._speed_point, o.std, o.gate
+            'speed', time, values, o.axes, self._speed_point, sigma, o.gate
         )
 
     def _mocap(self, time: float, values: tuple[float, ...]) -> None:
         x, y, z, qx, qy, qz, qw = values
         pose = Transform((x, y, z), orientations.normalise((qx, qy, qz, qw))) @ self._mocap_mount
+        if not self._pose_gate.passes(time, pose.translation):
+            self.records['mocap'].skip('jumps')
+            return
         self._pose_track.add(time, pose.translation, pose.rotation)
         if self.options.imu.topic:
             self.navigator.mocap(time, np.array(pose.translation), pose.rotation)

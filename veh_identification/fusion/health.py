@@ -147,7 +147,7 @@ class SensorHealth:
         """The estimate gave in to it: it agrees from now on."""
         if self.aside:
             self._take_back()
-        self.excess, self._run, self._last = 0.0, 0, ()
+        self.excess, self.scatter, self._run, self._last = 0.0, 1.0, 0, ()
 
     def forget_time(self) -> None:
         """The time axis starts anew; what was counted stays."""
@@ -174,8 +174,8 @@ class StuckWatch:
     sigmas: float = 6.0
     coarsest: float = math.inf  # the largest tick that it may have, until one has been seen
     since: float = math.nan
-    _value: float = math.nan
-    _begin: float = math.nan  # prediction when the value last changed
+    value: float = math.nan
+    begin: float = math.nan  # prediction when the value last changed
     _tick: float = 0.0  # the smallest change seen
 
     def stuck(self, time: float, value: float, predicted: float, sigma: float) -> bool:
@@ -183,14 +183,14 @@ class StuckWatch:
 
         `sigma`: standard deviation of the prediction's change against the value.
         """
-        if value != self._value:
-            step = abs(value - self._value)
+        if value != self.value:
+            step = abs(value - self.value)
             if step > 0.0:
                 self._tick = step if self._tick == 0.0 else min(self._tick, step)
-            self._value, self._begin, self.since = value, predicted, time
+            self.value, self.begin, self.since = value, predicted, time
             return False
         tick = self._tick or self.coarsest
-        return abs(predicted - self._begin) > max(self.sigmas * sigma, 2.0 * tick)
+        return abs(predicted - self.begin) > max(self.sigmas * sigma, 2.0 * tick)
 
 
 @dataclass(frozen=True)
@@ -220,6 +220,11 @@ class Witness:
     health: SensorHealth
     quantity: str  # 'position', 'velocity', 'yaw rate' ...
     absolute: bool
+    also: tuple[str, ...] = ()  # quantities that it would contradict if they were wrong
+
+    def tells(self, quantity: str) -> bool:
+        """Whether it can contradict another sensor of a quantity."""
+        return self.absolute and (self.quantity == quantity or quantity in self.also)
 
 
 class Witnesses:
@@ -229,27 +234,28 @@ class Witnesses:
         self._patience = patience
         self.all: dict[str, Witness] = {}
 
-    def add(self, health: SensorHealth, quantity: str, absolute: bool) -> None:
+    def add(
+        self, health: SensorHealth, quantity: str, absolute: bool, also: tuple[str, ...] = ()
+    ) -> None:
         """Make a sensor known."""
-        self.all[health.name] = Witness(health, quantity, absolute)
+        self.all[health.name] = Witness(health, quantity, absolute, also)
 
     def right_after_all(self, name: str, time: float, active: Sequence[str]) -> bool:
         """Whether the estimate, not the sensor, is wrong: an absolute sensor that has been set
-        aside for long, agrees with itself, and that no other absolute sensor of the quantity
-        (of the `active` ones) contradicts.
+        aside for long and that no other absolute sensor of the quantity (of the `active` ones)
+        contradicts. Where there are others it must agree with itself, too; the only one may be
+        unsteady because the estimate runs away.
         """
         witness = self.all[name]
         health = witness.health
-        if not (witness.absolute and health.aside and health.steady):
+        if not (witness.absolute and health.aside):
             return False
         if time - health.aside_since < self._patience:
             return False
+        quantity = witness.quantity
         others = [
             self.all[other].health
             for other in active
-            if other != name
-            and other in self.all
-            and self.all[other].absolute
-            and self.all[other].quantity == witness.quantity
+            if other != name and other in self.all and self.all[other].tells(quantity)
         ]
-        return all(other.aside for other in others)
+        return all(other.aside for other in others) and (health.steady or not others)

@@ -12,7 +12,14 @@ import numpy as np
 
 from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
-from veh_identification.fusion.inertial import InertialFilter, InertialNoise
+from veh_identification.fusion.health import Witnesses
+from veh_identification.fusion.inertial import (
+    MOTION_ONLY,
+    WITH_SLIP,
+    InertialFilter,
+    InertialNoise,
+)
+from veh_identification.fusion.journal import Journal
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.start import AttitudeStarter, turned_imu_warning
@@ -29,8 +36,13 @@ AXES = {
     'z': slice(2, 3),
     'yz': slice(1, 3),
 }
-ZERO = np.zeros(3)
-VELOCITY_SOURCES = ('gnss', 'gnss_velocity', 'odometry', 'speed', 'mocap')
+VELOCITY_SOURCES = ('gnss', 'gnss_velocity', 'odometry', 'speed', 'wheels', 'mocap')
+#: A sensor that nobody else contradicts is right after so many seconds (and `recover_after`).
+PATIENCE = 2.5
+#: A mean vertical acceleration (of gravity) that does not last so many seconds in any vehicle.
+LIFT, LIFT_SPAN = 0.5, 4.0
+#: No estimate is further from the origin than this (m).
+FURTHEST = 1e7
 LEVEL_PERIOD = 0.05
 CONSTRAINT_PERIOD = 0.1
 AIDING_PAUSE = 2.0
@@ -54,16 +66,13 @@ class ImuNavigation:
         self._imu_on = bool(imu.topic)
         self._imu_timeout = imu.timeout
         self._imu_record = records['imu']
+        self._with_covariances = options.publish_odometry or bool(options.odom_frame)
         self._constrained = options.nonholonomic.axes != 'none'
-        noise = InertialNoise(
-            imu.gyro_noise,
-            imu.accel_noise,
-            imu.gyro_walk,
-            imu.accel_walk,
-            imu.gyro_bias,
-            imu.accel_bias,
-        )
-        self.filter = InertialFilter(noise, options.gravity)
+        self.filter = InertialFilter(_noise(options), options.gravity)
+        self._levelled = all(imu.measured[:2])  # roll and pitch rates
+        #: Mean specific force of the last LEVEL_PERIOD, base-link axes.
+        self._mean_force = np.zeros(3)
+        self._witnesses = Witnesses(PATIENCE)
         self._starter = AttitudeStarter(imu.start_time, options.gravity, imu.gravity)
         self.imu_mount = Transform()
         self._mount_matrix = np.eye(3)
@@ -75,9 +84,11 @@ class ImuNavigation:
         self._velocity_records = [records[n] for n in VELOCITY_SOURCES if n in records]
         self.recoveries = 0
         self.restarts = 0
+        self.restart_reason = ''
         #: Counts the beginnings of a dead-reckoned track.
         self.starts = 0
         self.mean_start_force = np.zeros(3)
+        self.journal = Journal()
         self.reset()
 
     def reset(self) -> None:
@@ -91,14 +102,24 @@ class ImuNavigation:
         self.position_known = not self.options.gnss.topic
         self.filter.force_sum[:] = 0.0
         self._level_count = 0
+        self._lift = 0.0
+        self._absolute_until = -math.inf
         self._next_level = -math.inf
         self._next_constraint = -math.inf
         self.turn_rate: Array | None = None
         self._still_since = math.inf
-        self._settled_at = -math.inf
+        self.settled_at = -math.inf
         self._surrenders: list[float] = []
         #: Until when (see DISTRUST) the pose does not count as valid.
         self.distrusted_until = -math.inf
+
+    def restart(self, time: float, reason: str) -> None:
+        """The attitude itself is wrong, or the numbers are no longer any: begin anew."""
+        self.restarts += 1
+        self.restart_reason = reason
+        self.filter.clear()
+        self.reset()
+        self.distrusted_until = time + DISTRUST  # it begins in full motion
 
     def set_imu_mount(self, mount: Transform) -> None:
         """Pose of the IMU in the base link."""
@@ -191,7 +212,7 @@ class ImuNavigation:
             self.heading_known = True
         sigma = options.imu.orientation_std if first.heading_measured else 0.1
         self.filter.start(time, first.orientation, first.tilt_sigma, sigma)
-        self._settled_at = time + SETTLING
+        self.settled_at = time + SETTLING
 
     def _after_silence(self, time: float) -> None:
         """The IMU was silent: the attitude may have changed more than coasting allows for.
@@ -203,7 +224,7 @@ class ImuNavigation:
         if self.turn_rate is not None:
             return
         self.filter.renew_attitude(SILENCE_SIGMA, self._biases)
-        self._settled_at = time + SETTLING
+        self.settled_at = time + SETTLING
         if time - self._imu_record.last_used > LONGEST_SILENCE:
             self.reset()
             self.distrusted_until = time + DISTRUST
@@ -215,10 +236,15 @@ class ImuNavigation:
         state.force_sum[:] = 0.0
         self._level_count = 0
         self._next_level = time + LEVEL_PERIOD
+        self._mean_force = mean
+        self.journal.note('imu', time, (*state.sample[:3].tolist(), *mean.tolist()))
         self._biases[:] = state.x[10:16]
+        if self._lifts_off():
+            self.restart(time, 'the attitude does not fit the accelerations')
+            return
         if imu.use_orientation and measured is not None:
             self._correct_quietly(measurements.orientation(state, measured), imu.orientation_std)
-        elif state.gravity_removed:
+        elif state.gravity_removed or not self._levelled:
             # Nothing else keeps roll and pitch: the orientation field, or a level road.
             reference = orientations.IDENTITY if measured is None else measured
             self._correct_quietly(measurements.tilt(state, reference), 0.1)
@@ -226,6 +252,17 @@ class ImuNavigation:
             # A moving vehicle shows more than gravity: trust it less the further from one g.
             excess = abs(float(np.linalg.norm(mean)) - state.gravity)
             self._correct_quietly(measurements.gravity(state, mean), imu.level_std + 2.0 * excess)
+
+    def _lifts_off(self) -> bool:
+        """Whether the mean vertical acceleration of the last seconds is more than can last: the
+        attitude is wrong then (an IMU that was turned).
+        """
+        state = self.filter
+        if state.gravity_removed:
+            return False
+        rise = float(state.R[2] @ (self._mean_force - state.accel_bias)) - state.gravity
+        self._lift += LEVEL_PERIOD / LIFT_SPAN * (rise - self._lift)
+        return abs(self._lift) > LIFT * state.gravity
 
     def _tilt_is_better_known(self) -> bool:
         """Whether the filter knows roll and pitch better than an accelerometer could tell.
@@ -241,14 +278,14 @@ class ImuNavigation:
         options = self.options.nonholonomic
         self._next_constraint = time + CONSTRAINT_PERIOD
         lever = self._lever('nonholonomic', options.position)
-        residual, H = measurements.body_velocity(self.filter, ZERO, lever)
+        residual, H = measurements.no_slide(self.filter, lever)
         rows = AXES[options.axes]
-        self._correct_quietly((residual[rows], H[rows]), options.std)
+        self._correct_quietly((residual[rows], H[rows]), options.std, WITH_SLIP)
 
-    def _correct_quietly(self, model: Model, sigma: float) -> None:
+    def _correct_quietly(self, model: Model, sigma: float, estimated: int = MOTION_ONLY) -> None:
         residual, H = model
         covariance = measurements.noise(sigma**2, len(residual))
-        self.filter.correct(residual, H, covariance, math.inf)
+        self.filter.correct(residual, H, covariance, math.inf, estimated)
 
     def aided(self, time: float) -> bool:
         """Whether velocity or position has been measured lately."""
@@ -258,14 +295,28 @@ class ImuNavigation:
                     return True
         return False
 
+    def acceleration(self, time: float) -> Array:
+        """Of the IMU in base-link axes, mean of the last samples; zero without any."""
+        state = self.filter
+        if not self._imu_record.active_at(time):
+            return np.zeros(3)
+        here = self._mean_force - state.accel_bias
+        return here if state.gravity_removed else here - state.gravity * state.R[2]
+
     def snapshot(self, time: float) -> Array | None:
         """State at an output instant; None without an attitude."""
         if not self.filter.ready or time < self.filter.time:
             return None
+        if not self.filter.is_sane(self.options.max_speed, FURTHEST):
+            self.restart(time, 'the estimate ran away')
+            return None
         gap = self._imu_timeout
         if not self._imu_record.active_at(time):
             self.filter.advance(time, gap, self.turn_rate)
-        return self.filter.snapshot(time, gap)
+        row = self.filter.snapshot(time, gap)
+        if self._with_covariances:
+            self.filter.add_covariances(row, self._imu_point, self.options.filter.cutoff)
+        return row
 
     @property
     def imu_point(self) -> Array:
@@ -277,3 +328,29 @@ class ImuNavigation:
         if not self.filter.ready:
             return ''
         return turned_imu_warning(float(self.filter.R[2, 2]), self.mean_start_force)
+
+
+def _noise(options: FusionOptions) -> InertialNoise:
+    """Of the IMU, and what is not known about the other sensors."""
+    imu, wheels, gnss = options.imu, options.wheels, options.gnss
+    rolling = bool(wheels.names()) or bool(options.odometry.topic)
+    satellites = bool(gnss.topic)
+    slides = options.nonholonomic.slip_std if 'y' in options.nonholonomic.axes else 0.0
+    return InertialNoise(
+        imu.gyro_noise,
+        imu.accel_noise,
+        imu.gyro_walk,
+        imu.accel_walk,
+        imu.gyro_bias,
+        imu.accel_bias,
+        unmeasured=tuple(not known for known in imu.measured),
+        calibration=(
+            slides,
+            wheels.scale_std * rolling,
+            wheels.slip_std * bool(wheels.names()),
+            wheels.delay_std * bool(wheels.names()),
+            gnss.delay_std * satellites,
+            options.gnss_velocity.delay_std * bool(options.gnss_velocity.topic),
+        ),
+        calibration_walk=(0.0, 1e-4 * rolling, 0.0, 0.0, 0.0, 0.0),
+    )

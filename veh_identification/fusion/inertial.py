@@ -3,7 +3,8 @@
 The filter navigates the point of the IMU in base-link axes; lever arms enter each measurement
 model, so no angular acceleration is needed here. Error state, three entries each: position and
 velocity in the world, rotation in the body (R_true = R exp(dtheta)), gyroscope bias,
-accelerometer bias. Time is in seconds; the caller calls in order of time.
+accelerometer bias; then one each: what the other sensors need to be true (CALIBRATION). Time is
+in seconds; the caller calls in order of time.
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ from veh_identification.types import Array
 
 POSITION, VELOCITY, ROTATION = slice(0, 3), slice(3, 6), slice(6, 9)
 GYRO_BIAS, ACCEL_BIAS = slice(9, 12), slice(12, 15)
+ERRORS = kernels.ERRORS
+#: Sideslip of the rear axle a m/s^2 of lateral acceleration [rad], wheel speed over ground speed
+#: (less one), slip a m/s^2, delays of the wheels, of fixes and of satellite velocities [s]. A
+#: sensor informs its own ones and those before it only: a slip angle and a delay look alike in a
+#: turn, and the constraint must not tell how late the satellites are.
+CALIBRATION = slice(15, ERRORS)
+SIDE_SLIP, WHEEL_SCALE, WHEEL_SLIP, WHEEL_DELAY, FIX_DELAY, VELOCITY_DELAY = range(15, ERRORS)
+MOTION_ONLY, WITH_SLIP, WITH_WHEELS, WITH_ALL = 15, SIDE_SLIP + 1, WHEEL_DELAY + 1, ERRORS
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,11 @@ class InertialNoise:
     hold_rate: float = 0.3
     turn_rate: float = 0.05
     hold_accel: float = 2.0
+    #: Axes (rate, then force) that are not measured: the body turns and accelerates unseen.
+    unmeasured: tuple[bool, ...] = (False,) * 6
+    #: Standard deviations of the calibration at start, and its walks.
+    calibration: tuple[float, ...] = (0.0,) * kernels.CALIBRATED
+    calibration_walk: tuple[float, ...] = (0.0,) * kernels.CALIBRATED
 
 
 class Update(NamedTuple):
@@ -59,6 +73,8 @@ class InertialFilter:
         self.gravity_removed = False
         self.time = math.nan
         self.navigating = False
+        #: Whether the calibration is estimated; otherwise its uncertainty counts, no more.
+        self.calibrating = False
         self.memory = np.zeros(kernels.MEMORY_SIZE)
         self.x, self.R, self.P = kernels.parts.py_func(self.memory)
         self.x[9] = 1.0
@@ -67,23 +83,21 @@ class InertialFilter:
         self.velocity = self.x[3:6]
         self.gyro_bias = self.x[10:13]
         self.accel_bias = self.x[13:16]
-        self._measured = np.array(
-            [noise.gyro**2, noise.accel**2, noise.gyro_walk**2, noise.accel_walk**2]
-        )
+        self.calibration = self.x[16:]
+        self._measured = _densities(noise)
         self._held = self._measured.copy()
-        self._held[:2] = noise.hold_rate**2, noise.hold_accel**2
+        self._held[kernels.GYRO : kernels.GYRO + 3] = noise.hold_rate**2
+        self._held[kernels.ACCEL : kernels.ACCEL + 3] = noise.hold_accel**2
         self._turning = self._held.copy()
-        self._turning[0] = noise.turn_rate**2
+        self._turning[kernels.GYRO : kernels.GYRO + 3] = noise.turn_rate**2
         self._last_imu = math.nan
-        self.sample = self.memory[250:256]
-        self._done = self.memory[256:262]
-        #: Sum of the specific forces since its user has set it to zero.
-        self.force_sum = self.memory[262:265]
+        #: Of the forces: their sum since its user has set it to zero.
+        self.sample, self._done, self.force_sum = kernels.inertial_parts.py_func(self.memory)
         self._warm_up()
 
     def _warm_up(self) -> None:
         """Compile (or load from the cache) now, not on the first sample of a running system."""
-        before = self.x.copy()
+        before = self.memory.copy()
         self._propagate(np.zeros(3), np.zeros(3), 0.0, self._measured)
         kernels.imu_step(self.memory, np.zeros(6), 0.0, 0.0, 0.0, False, self._measured)
         kernels.hold(self.memory, 0.0, 0.0, False, self._measured)
@@ -100,10 +114,15 @@ class InertialFilter:
             False,
             self._measured,
         )
-        self.snapshot(0.0, 0.0)
-        self.correct(np.zeros(1), np.zeros((1, 15)), np.eye(1), math.inf)
-        self.correct_body_velocity((0.0, 0.0, 0.0), np.zeros(3), slice(0, 1), 1.0, 0.0)
-        self.x[:] = before
+        self.add_covariances(self.snapshot(0.0, 0.0), np.zeros(3), 1.0)
+        self.correct(np.zeros(1), np.zeros((1, ERRORS)), np.eye(1), math.inf)
+        self.innovate(np.zeros(1), np.zeros((1, ERRORS)), np.eye(1))
+        self.wheel_speed(np.zeros(3), np.zeros(3), 0.0)
+        self.is_sane(1.0, 1.0)
+        residual, H = np.empty(3), np.empty((3, ERRORS))
+        measurement_kernels.body_velocity_model(self.memory, np.zeros(3), np.zeros(3), residual, H)
+        self.correct(residual[:1], H[:1], np.eye(1), math.inf)
+        self.memory[:] = before
 
     @property
     def orientation(self) -> Quaternion:
@@ -119,17 +138,21 @@ class InertialFilter:
     def start(
         self, time: float, orientation: Quaternion, tilt_sigma: float, yaw_sigma: float
     ) -> None:
-        """Begin at rest of knowledge: orientation given, biases kept if there are any."""
+        """Begin at rest of knowledge: orientation given, biases and calibration kept if there
+        are any.
+        """
         fresh = not self.P[9:15, 9:15].any()
         self.time = time
         self._last_imu = math.nan
         self._set_orientation(orientation)
         self.navigating = False
-        bias = self.P[9:15, 9:15].copy()
+        kept = self.P[9:, 9:].copy()
         self.P[:] = 0.0
         if fresh:
-            bias = np.diag([self.noise.gyro_bias**2] * 3 + [self.noise.accel_bias**2] * 3)
-        self.P[9:15, 9:15] = bias
+            noise = self.noise
+            biases = [noise.gyro_bias] * 3 + [noise.accel_bias] * 3
+            kept = np.diag(np.square([*biases, *noise.calibration]))
+        self.P[9:, 9:] = kept
         up = self.R[2]  # world vertical in body axes
         self.P[ROTATION, ROTATION] = tilt_sigma**2 * (np.eye(3) - np.outer(up, up)) + (
             yaw_sigma**2 * np.outer(up, up)
@@ -148,9 +171,9 @@ class InertialFilter:
         self.P[ACCEL_BIAS, ACCEL_BIAS] = (0.3 * noise.accel_bias) ** 2 * np.eye(3)
 
     def forget_biases(self) -> None:
-        """The next start begins with unknown biases."""
-        self.x[10:16] = 0.0
-        self.P[9:15, 9:15] = 0.0
+        """The next start begins with unknown biases and calibration."""
+        self.x[10:] = 0.0
+        self.P[9:, 9:] = 0.0
 
     def start_navigation(
         self, position: Array, position_sigma: float, velocity: Array, sigma: float
@@ -279,7 +302,7 @@ class InertialFilter:
 
         The row is described in `fusion.output_kernels`.
         """
-        row = np.empty(output_kernels.SNAPSHOT_SIZE)
+        row = np.zeros(output_kernels.SNAPSHOT_SIZE)
         output_kernels.take_snapshot(
             self.memory,
             time - self.time,
@@ -290,30 +313,72 @@ class InertialFilter:
         )
         return row
 
+    def add_covariances(self, row: Array, point: Array, bandwidth: float) -> None:
+        """Covariances of pose and twist of the base link into a snapshot; `point`: the IMU in it,
+        `bandwidth`: of the published rates (Hz).
+        """
+        noise = 2.0 * bandwidth * self.noise.gyro**2
+        output_kernels.take_covariances(self.memory, point, noise, row)
+
     # Correction ---------------------------------------------------------------------------------
 
-    def correct(self, residual: Array, H: Array, R: Array, threshold: float) -> Update:
-        """One Kalman update with a chi-square gate on the innovation."""
-        whitened = np.empty(len(residual))
-        nis = measurement_kernels.correct(self.memory, residual, H, R, threshold, whitened)
-        return Update(nis <= threshold, nis, whitened)
-
-    def correct_body_velocity(
+    def correct(
         self,
-        measured: tuple[float, float, float],
-        lever: Array,
-        axes: slice,
-        variance: float,
+        residual: Array,
+        H: Array,
+        R: Array,
         threshold: float,
+        estimated: int = MOTION_ONLY,
     ) -> Update:
-        """`correct` with the velocity of a point along some base-link axes: one call."""
-        whitened = np.empty(axes.stop - axes.start)
-        nis = measurement_kernels.correct_body_velocity(
-            self.memory, measured, lever, axes.start, axes.stop, variance, threshold, whitened
+        """One Kalman update with a chi-square gate on the innovation; errors from `estimated` on
+        keep their values, and all of the calibration does where nothing absolute tells it.
+        """
+        whitened = np.empty(len(residual))
+        estimated = estimated if self.calibrating else MOTION_ONLY
+        nis = measurement_kernels.correct(
+            self.memory, residual, H, R, threshold, estimated, whitened
         )
         return Update(nis <= threshold, nis, whitened)
+
+    def innovate(self, residual: Array, H: Array, R: Array) -> Array:
+        """The innovation in units of its standard deviations; nothing is changed."""
+        whitened = np.empty(len(residual))
+        measurement_kernels.innovate(self.memory, residual, H, R, whitened)
+        return whitened
+
+    def wheel_speed(
+        self, direction: Array, lever: Array, acceleration: float
+    ) -> tuple[float, Array]:
+        """Speed that wheels at a point show along a direction (base-link axes), and its row."""
+        H = np.empty((1, ERRORS))
+        speed = measurement_kernels.wheel_model(self.memory, direction, lever, acceleration, H)
+        return speed, H
+
+    def is_sane(self, fastest: float, furthest: float) -> bool:
+        """Whether state and covariance are finite and the motion can be."""
+        return bool(measurement_kernels.is_sane(self.memory, fastest, furthest))
+
+    def clear(self) -> None:
+        """Forget everything, numbers that are none included."""
+        self.memory[:] = 0.0
+        self.x[9] = 1.0
+        self.R[:] = np.eye(3)
+        self.time = math.nan
+        self._last_imu = math.nan
+        self.navigating = False
 
     @property
     def rate(self) -> Array:
         """Angular velocity of the last IMU sample without its bias, base-link axes."""
         return self.sample[:3] - self.gyro_bias
+
+
+def _densities(noise: InertialNoise) -> Array:
+    """Variances in the order of the kernels."""
+    gyro, accel = [noise.gyro] * 3, [noise.accel] * 3
+    for axis, missing in enumerate(noise.unmeasured[:3]):
+        gyro[axis] = noise.turn_rate if missing else gyro[axis]
+    for axis, missing in enumerate(noise.unmeasured[3:]):
+        accel[axis] = noise.hold_accel if missing else accel[axis]
+    walks = [noise.gyro_walk, noise.accel_walk, *noise.calibration_walk]
+    return np.square(np.array([*gyro, *accel, *walks]))

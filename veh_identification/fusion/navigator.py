@@ -7,25 +7,45 @@ attitude, start the navigation, find the heading, or correct. All samples come i
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
-from veh_identification.fusion.imu_navigation import AXES, DISTRUST, ImuNavigation
+from veh_identification.fusion.health import HealthOptions, SensorHealth
+from veh_identification.fusion.imu_navigation import AXES, ImuNavigation
 from veh_identification.fusion.inertial import (
     POSITION,
     ROTATION,
     VELOCITY,
-    Update,
+    WITH_ALL,
+    WITH_WHEELS,
 )
 from veh_identification.fusion.measurements import Model
-from veh_identification.fusion.statistics import SensorRecord, gate_threshold
+from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.orientations import Quaternion
 from veh_identification.types import Array
 
 #: So many surrenders to sensors within so many seconds mean that the attitude itself is wrong.
-SURRENDERS, SURRENDER_SPAN = 3, 10.0
+SURRENDERS, SURRENDER_SPAN = 3, 20.0
+#: Sensors against which others can be calibrated, and for how long (seconds) after they spoke.
+ABSOLUTE, ABSOLUTE_FOR = frozenset({'gnss', 'gnss_velocity', 'speed', 'mocap'}), 1.5
+POSITIONS = frozenset({'gnss', 'mocap'})
+#: A position that the other sensors contradict by carrying on is believed after so many seconds.
+PATIENCE_WHEN_CARRIED = 10.0
+SATELLITES = frozenset({'gnss', 'gnss_velocity'})
+#: A sample beyond so many gates is not used at all.
+HARD = 3.0
+#: What each sensor tells, and what else it would notice.
+QUANTITIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    'gnss': ('position', ('velocity',)),
+    'mocap': ('position', ('velocity', 'orientation')),
+    'gnss_velocity': ('velocity', ()),
+    'odometry': ('velocity', ()),
+    'speed': ('velocity', ()),
+    'wheels': ('velocity', ()),
+}
 
 
 class Navigator(ImuNavigation):
@@ -44,6 +64,10 @@ class Navigator(ImuNavigation):
             self.heading_known |= self.options.gnss.heading_given
             state.start(time, orientations.quaternion_of_rpy((0.0, 0.0, yaw)), 0.05, 0.1)
         state.advance(time, self.options.imu.timeout, self.turn_rate)
+        if name in ABSOLUTE:
+            self._absolute_until = time + ABSOLUTE_FOR
+        # Acceleration tells a scale, too, but road, tilt and slip tell it another.
+        state.calibrating = self.heading_known and time <= self._absolute_until
         return True
 
     def body_velocity(
@@ -57,47 +81,57 @@ class Navigator(ImuNavigation):
         gate: float,
     ) -> None:
         """Velocity of a point in base-link axes (odometry, optical sensor)."""
+        self.journal.note(name, time, velocity[:4])
         if not self.advance(name, time):
             return
         state = self.filter
         arm = self._lever(name, lever)
         rows = AXES[axes]
+        measured = np.array(velocity[:3])
         if not state.navigating:
-            measured = np.array(velocity[:3])
-            start = np.zeros(3)
-            start[rows] = (measured - rotation.cross_array(state.rate, arm))[rows]
-            state.start_navigation(np.zeros(3), 0.01, state.R @ start, 1.0)
-            # The base link starts at the origin, the filter follows the IMU.
-            state.position[:] = state.R @ self._imu_point
-        record = self.records[name]
-        if record.rejections_in_a_row.get('', 0) >= self.options.recover_after:
-            residual, H = measurements.body_velocity(state, np.array(velocity[:3]), arm)
-            covariance = measurements.noise(sigma**2, rows.stop - rows.start)
-            self.update(name, time, (residual[rows], H[rows]), covariance, gate, VELOCITY)
-            return
-        threshold = gate_threshold(
-            gate if time >= self._settled_at else 1.0, rows.stop - rows.start
-        )
-        values = (velocity[0], velocity[1], velocity[2])
-        update = state.correct_body_velocity(values, arm, rows, sigma**2, threshold)
-        self._note(record, time, update, '')
+            self.start_navigation(measured - rotation.cross_array(state.rate, arm), rows)
+        model = measurements.body_velocity
+        if name == 'odometry':
+            model = measurements.scaled_velocity
+        residual, H = model(state, measured, arm)
+        covariance = measurements.noise(sigma**2, rows.stop - rows.start)
+        self.update(name, time, (residual[rows], H[rows]), covariance, gate, VELOCITY)
+
+    def start_navigation(self, velocity: Array, rows: slice) -> None:
+        """Begin to integrate with a velocity of the IMU in base-link axes, of which `rows` count.
+
+        The base link starts at the origin, the filter follows the IMU.
+        """
+        state = self.filter
+        start = np.zeros(3)
+        start[rows] = velocity[rows]
+        state.start_navigation(np.zeros(3), 0.01, state.R @ start, 1.0)
+        state.position[:] = state.R @ self._imu_point
 
     def odometry(self, time: float, twist: tuple[float, ...]) -> None:
-        """Twist (vx, vy, vz, wz) of the wheel odometry."""
+        """Twist (vx, vy, vz, wz) of the wheel odometry; a fifth number is its own deviation."""
         options = self.options.odometry
         self.turn_rate = np.array([0.0, 0.0, twist[3]])
+        sigma = twist[4] if len(twist) > 4 else options.std
         self.body_velocity(
-            'odometry', time, twist, options.axes, options.position, options.std, options.gate
+            'odometry', time, twist, options.axes, options.position, sigma, options.gate
         )
         still = abs(twist[0]) + abs(twist[1]) < 5e-3 and abs(twist[3]) < 5e-3
+        self.learn_at_rest(time, still, options.standstill)
+
+    def learn_at_rest(self, time: float, still: bool, learn: bool) -> None:
+        """A vehicle that stands for a second does not turn: the gyroscope shows its bias."""
         self._still_since = min(self._still_since, time) if still else math.inf
+        state = self.filter
         if (
-            options.standstill
+            learn
             and self.records['imu'].active_at(time)
-            and self.filter.ready
+            and state.ready
             and time - self._still_since > 1.0
+            and math.hypot(*state.velocity[:2].tolist())
+            < 0.1 + 3.0 * math.sqrt(max(state.P[3, 3], state.P[4, 4], 0.0))
         ):
-            self._correct_quietly(measurements.standstill_rate(self.filter), 0.02)
+            self._correct_quietly(measurements.standstill_rate(state), 0.02)
 
     def mocap(self, time: float, position: Array, measured: Quaternion) -> None:
         """Pose of the base link; only useful here when an IMU is to be aided by it."""
@@ -115,6 +149,21 @@ class Navigator(ImuNavigation):
         model = measurements.position(state, position, lever)
         self.update('mocap', time, model, covariance, options.gate, POSITION, 'position')
 
+    # Corrections --------------------------------------------------------------------------------
+
+    def health(self, name: str, part: str, gate: float) -> SensorHealth:
+        """Of a sensor, or of a part of it that is judged apart."""
+        healths = self.records[name].healths
+        found = healths.get(part)
+        if found is None:
+            title = f'{name} {part}'.strip()
+            found = healths[part] = SensorHealth(title, HealthOptions(gate=gate, hard=HARD))
+            quantity, also = QUANTITIES.get(name, ('', ()))
+            if name != 'wheels':
+                quantity = f'{quantity} {part}'.strip()
+            self._witnesses.add(found, quantity, True, also)
+        return found
+
     def update(
         self,
         name: str,
@@ -124,36 +173,83 @@ class Navigator(ImuNavigation):
         gate: float,
         block: slice,
         part: str = '',
-    ) -> Update:
-        """Correct with a gate; after many rejections in a row the filter is the one in error, and
-        the part `block` of its state is taken as unknown by the size of the residual.
+    ) -> bool:
+        """Correct with the weight that the sensor deserves; whether it was used.
 
-        A sample that corrects in two steps names the second one by `part`: it has its own run of
-        rejections and is not counted as another sample.
+        After many rejections in a row of a sensor that nobody else contradicts the filter is the
+        one in error, and the part `block` of its state is taken as unknown by the size of the
+        residual. A sample that corrects in two steps names the second one by `part`: it has its
+        own run of rejections and is not counted as another sample.
         """
         residual, H = model
         record = self.records[name]
-        threshold = gate_threshold(gate if time >= self._settled_at else 1.0, len(residual))
-        if record.rejections_in_a_row.get(part, 0) >= self.options.recover_after:
-            own = H[:, block]
-            self.filter.P[block, block] += float(residual @ residual) * (own.T @ own)
-            threshold = math.inf
-            self.recoveries += 1
-            self._surrenders = [t for t in self._surrenders if time - t < SURRENDER_SPAN]
-            self._surrenders.append(time)
-        update = self.filter.correct(residual, H, covariance, threshold)
-        self._note(record, time, update, part)
+        health = self.health(name, part, gate)
+        whitened = self.filter.innovate(residual, H, covariance)
+        weight = 1.0
+        if time >= self.settled_at:
+            weight = health.judge(time, whitened.tolist())
+        if weight == 0.0 and self._gives_in(record, health, part, time):
+            self.widen(time, residual, H, block)
+            health.believe()
+            weight = 1.0
+        if weight > 0.0:
+            noise = covariance if weight == 1.0 else covariance / weight
+            estimated = WITH_ALL if name in SATELLITES else WITH_WHEELS
+            done = self.filter.correct(residual, H, noise, math.inf, estimated)
+            weight = weight if done.accepted else 0.0
+        self.note(record, time, whitened, weight > 0.0, part)
         if len(self._surrenders) >= SURRENDERS:
-            self.restarts += 1
-            self.filter.forget_biases()
-            self.reset()
-            self.distrusted_until = time + DISTRUST  # it begins in full motion
-        return update
+            self.restart(time, 'its corrections do not hold')
+        return weight > 0.0
 
-    def _note(self, record: SensorRecord, time: float, update: Update, part: str) -> None:
+    def _gives_in(
+        self, record: SensorRecord, health: SensorHealth, part: str, time: float
+    ) -> bool:
+        """Whether the filter, not the sensor, must be wrong."""
+        run = record.rejections_in_a_row.get(part, 0)
+        return self.gives_in_to_all(record, [health], run, time)
+
+    def gives_in_to_all(
+        self, record: SensorRecord, healths: Sequence[SensorHealth], run: int, time: float
+    ) -> bool:
+        """Whether the filter must be wrong where all these parts of a sensor disagree with it."""
+        if run < self.options.recover_after:
+            return False
+        active = [
+            one.name
+            for other in self._velocity_records
+            if other is not record and other.active_at(time)
+            for one in other.healths.values()
+        ]
+        right = self._witnesses.right_after_all
+        if not all(right(health.name, time, active) for health in healths):
+            return False
+        # Wheels or velocities that agree with the filter carry the position on: it has time to
+        # see whether a shift of the fixes is a reflection that passes.
+        carried = record.name in POSITIONS and any(
+            other.name not in POSITIONS and other.active_at(time)
+            for other in self._velocity_records
+        )
+        since = max(health.aside_since for health in healths)
+        return not carried or time - since >= PATIENCE_WHEN_CARRIED
+
+    def widen(self, time: float, residual: Array, H: Array, block: slice) -> None:
+        """Take a part of the state as unknown by the size of a residual."""
+        own = H[:, block]
+        self.filter.P[block, block] += float(residual @ residual) * (own.T @ own)
+        self.recoveries += 1
+        if block == POSITION:
+            return  # a place that shifts says nothing against the attitude
+        self._surrenders = [t for t in self._surrenders if time - t < SURRENDER_SPAN]
+        self._surrenders.append(time)
+
+    def note(
+        self, record: SensorRecord, time: float, whitened: Array, used: bool, part: str = ''
+    ) -> None:
         """Count a sample that was offered to the filter."""
-        record.innovations.add(update.whitened)
-        if update.accepted:
+        if math.isfinite(float(whitened[0])):
+            record.innovations.add(whitened)
+        if used:
             record.rejections_in_a_row[part] = 0
             record.last_used = time
             record.used += int(not part)

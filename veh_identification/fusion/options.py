@@ -13,6 +13,7 @@ from veh_identification.fusion.sensor_options import (
     NonholonomicOptions,
     OdometryOptions,
     SpeedOptions,
+    WheelOptions,
 )
 from veh_identification.runtime.parameters import parameter
 
@@ -86,6 +87,12 @@ class FusionOptions:
 
     rate: float = parameter(100.0, 'Rate of fused/state', unit='Hz', minimum=0.01, maximum=5000.0)
     world_frame: str = parameter('odom', 'World-fixed frame of the pose')
+    odom_frame: str = parameter(
+        '',
+        'Continuous frame between world_frame (then to be called map) and base_frame, REP-105: '
+        'odometry/continuous and the transforms world_frame -> odom_frame -> base_frame; empty: '
+        'none',
+    )
     base_frame: str = parameter('base_link', 'Frame of the base link')
     gravity: float = parameter(
         9.80665, 'Gravity along -z of the world', unit='m/s^2', minimum=0.0, maximum=30.0
@@ -97,6 +104,13 @@ class FusionOptions:
         minimum=1e-3,
         maximum=1e6,
     )
+    max_speed: float = parameter(
+        150.0,
+        'Speed beyond which a sample is invalid and an estimate is given up',
+        unit='m/s',
+        minimum=0.1,
+        maximum=1e4,
+    )
     recover_after: int = parameter(
         20,
         'Rejections in a row after which the filter gives in to a sensor',
@@ -106,7 +120,9 @@ class FusionOptions:
     reliable_sensors: bool = parameter(
         False, 'Subscribe to sensors reliably instead of best effort'
     )
-    publish_tf: bool = parameter(False, 'Publish world_frame -> base_frame on /tf')
+    publish_tf: bool = parameter(
+        False, 'Publish world_frame -> base_frame (over odom_frame) on /tf'
+    )
     publish_odometry: bool = parameter(False, 'Publish odometry/fused (nav_msgs/Odometry)')
     wrench_sensors: list[str] = parameter([''], 'Names of force plates and 6-axis sensors')
     range_sensors: list[str] = parameter([''], 'Names of ride height sensors')
@@ -118,6 +134,7 @@ class FusionOptions:
     gnss_velocity: GnssVelocityOptions = field(default_factory=GnssVelocityOptions)
     odometry: OdometryOptions = field(default_factory=OdometryOptions)
     speed: SpeedOptions = field(default_factory=SpeedOptions)
+    wheels: WheelOptions = field(default_factory=WheelOptions)
     nonholonomic: NonholonomicOptions = field(default_factory=NonholonomicOptions)
     mocap: MocapOptions = field(default_factory=MocapOptions)
     joints: JointOptions = field(default_factory=JointOptions)

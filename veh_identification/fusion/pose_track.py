@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,3 +77,38 @@ class PoseTrack:
         """Forget all samples."""
         self._track.reset()
         self._last = None
+
+
+#: Poses that were refused but agree with each other for so long are another place (seconds).
+ANOTHER_PLACE = 0.5
+
+
+class PoseGate:
+    """Refuses poses that no body can have reached from the one before."""
+
+    def __init__(self, fastest: float, slack: float) -> None:
+        self._fastest, self._slack = fastest, slack
+        self.reset()
+
+    def reset(self) -> None:
+        """The next pose is taken as it is."""
+        self._last: tuple[float, Vector] | None = None
+        self._doubted: tuple[float, Vector] | None = None
+        self._doubted_since = math.inf
+
+    def passes(self, time: float, position: Vector) -> bool:
+        """Whether a pose can be; poses elsewhere that last are taken in the end."""
+        if self._last is None or self._near(self._last, time, position):
+            self._last, self._doubted = (time, position), None
+            return True
+        if self._doubted is None or not self._near(self._doubted, time, position):
+            self._doubted_since = time
+        self._doubted = (time, position)
+        if time - self._doubted_since < ANOTHER_PLACE:
+            return False
+        self._last, self._doubted = (time, position), None
+        return True
+
+    def _near(self, pose: tuple[float, Vector], time: float, position: Vector) -> bool:
+        reach = self._slack + self._fastest * max(time - pose[0], 0.0)
+        return math.dist(pose[1], position) <= reach

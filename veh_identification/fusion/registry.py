@@ -46,6 +46,11 @@ class SensorRegistry:
             sensor = getattr(options, name)
             if sensor.topic:
                 self._add(name, sensor)
+        wheels = options.wheels
+        if wheels.names():
+            if not options.joints.topic:
+                raise ParameterError('parameter wheels: the wheels need joints.topic')
+            self.records['wheels'] = SensorRecord('wheels', options.joints.topic, wheels.timeout)
         # The navigator asks for the IMU's activity even without one.
         self.records.setdefault('imu', SensorRecord('imu', '', options.imu.timeout))
         for name, wrench in wrenches.items():

@@ -12,9 +12,18 @@ from veh_identification.errors import ParameterError
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.fusion.imu_navigation import AXES
-from veh_identification.fusion.inertial import POSITION, VELOCITY
+from veh_identification.fusion.inertial import (
+    FIX_DELAY,
+    POSITION,
+    VELOCITY,
+    VELOCITY_DELAY,
+    WHEEL_DELAY,
+)
 from veh_identification.fusion.navigator import Navigator
 from veh_identification.types import Array
+
+#: A difference of delays that is worth an explanation (seconds).
+EARLY = 0.015
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,7 @@ class SatelliteAiding:
             self.datum_requested = False
             self._aligner.reset()
         measured = np.array(self.local_frame.from_geodetic(fix[0], fix[1], fix[2]))
+        self.navigator.journal.note('gnss', time, tuple(measured.tolist()))
         if not self.navigator.advance('gnss', time):
             return
         state = self.navigator.filter
@@ -142,12 +152,12 @@ class SatelliteAiding:
         elif not self.navigator.position_known:
             self._place(measured - state.R @ lever, sigma)
         self.navigator.position_known = True
-        residual, H = measurements.position(state, measured, lever)
+        residual, H = measurements.fix(state, measured, lever)
         gate = self.options.gate
         level = (residual[:2], H[:2])
         self.navigator.update('gnss', time, level, fix[3] * np.eye(2), gate, POSITION)
         if self.options.use_altitude:
-            residual, H = measurements.position(state, measured, lever)
+            residual, H = measurements.fix(state, measured, lever)
             height = (residual[2:], H[2:])
             noise = fix[4] * np.eye(1)
             self.navigator.update('gnss', time, height, noise, gate, POSITION, 'height')
@@ -181,11 +191,12 @@ class SatelliteAiding:
     def _velocity_source_active(self, time: float) -> bool:
         return self.navigator.filter.navigating and any(
             name in self.navigator.records and self.navigator.records[name].active_at(time)
-            for name in ('odometry', 'speed')
+            for name in ('odometry', 'speed', 'wheels')
         )
 
     def velocity(self, time: float, velocity: tuple[float, ...]) -> None:
         """Velocity of the antenna in east-north-up axes."""
+        self.navigator.journal.note('gnss_velocity', time, velocity[:3])
         if not self.navigator.advance('gnss_velocity', time):
             return
         state, options = self.navigator.filter, self.velocity_options
@@ -199,11 +210,35 @@ class SatelliteAiding:
             return
         if not state.navigating:
             state.start_navigation(np.zeros(3), 100.0, measured, 1.0)
-        residual, H = measurements.world_velocity(state, measured, lever)
+        acceleration = state.R @ self.navigator.acceleration(time)
+        residual, H = measurements.satellite_velocity(state, measured, lever, acceleration)
         rows = AXES['xyz' if options.use_vertical else 'xy']
         model = (residual[rows], H[rows])
-        covariance = measurements.noise(options.std**2, len(model[0]))
+        std = velocity[3] if len(velocity) > 3 else options.std
+        covariance = measurements.noise(std**2, len(model[0]))
         self.navigator.update('gnss_velocity', time, model, covariance, options.gate, VELOCITY)
+        self._settle_delays()
+
+    def _settle_delays(self) -> None:
+        """Velocities (and wheels) that seem to come before their time: the fixes are late.
+
+        Only differences of delays show well, and the fixes are taken as punctual. Nothing comes
+        early, so a clearly negative difference is the fixes' delay.
+        """
+        state = self.navigator.filter
+        early = -float(state.x[VELOCITY_DELAY + 1])
+        sigma = math.sqrt(max(state.P[VELOCITY_DELAY, VELOCITY_DELAY], 0.0))
+        if not early > max(EARLY, 5.0 * sigma) or not sigma < 0.2 * early:
+            return
+        wheels = math.sqrt(max(state.P[WHEEL_DELAY, WHEEL_DELAY], 0.0))
+        if wheels > 0.0 and not state.x[WHEEL_DELAY + 1] < -2.0 * wheels:
+            return
+        for index in (FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY):
+            if index != WHEEL_DELAY or wheels > 0.0:
+                state.x[index + 1] += early
+        state.position += early * state.velocity
+        way = np.outer(state.velocity, state.velocity)
+        state.P[POSITION, POSITION] += sigma**2 * way
 
     def _course(self, time: float, measured: Array, std: float) -> None:
         """Take the course over ground as heading: the vehicle drives forward and starts so.

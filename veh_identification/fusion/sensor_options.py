@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from veh_identification.runtime.parameters import parameter
 
 ZERO = [0.0, 0.0, 0.0]
+IMU_AXES = ('wx', 'wy', 'wz', 'ax', 'ay', 'az')
+TWIST, TWIST_WITH_COVARIANCE = 'TwistStamped', 'TwistWithCovarianceStamped'
 MOUNTS = ('auto', 'parameters', 'tf')
 
 
@@ -57,6 +59,21 @@ def _std(default: float, what: str, unit: str) -> float:
     )
 
 
+def _uncertain(default: float, what: str, unit: str = '') -> float:
+    return parameter(
+        default,
+        f'Standard deviation of what is not known about {what}: it is estimated; 0 takes it as '
+        'given',
+        unit=unit,
+        minimum=0.0,
+        maximum=1.0,
+    )
+
+
+def _message(default: str, *others: str) -> str:
+    return parameter(default, 'Type of its messages', choices=(default, *others))
+
+
 def _gate() -> float:
     return parameter(
         0.999,
@@ -80,6 +97,12 @@ class ImuOptions:
         'auto',
         'Whether linear_acceleration contains gravity (REP-145) or had it removed',
         choices=('auto', 'present', 'removed'),
+    )
+    axes: list[str] = parameter(
+        list(IMU_AXES),
+        'What it measures: rates wx wy wz and accelerations ax ay az; the others are taken as '
+        'unknown (a single-axis sensor; their fields may hold anything)',
+        choices=IMU_AXES,
     )
     use_orientation: bool = parameter(False, 'Use the orientation field (heading included)')
     orientation_std: float = _std(0.05, 'the orientation field', 'rad')
@@ -115,6 +138,11 @@ class ImuOptions:
         maximum=1e6,
     )
 
+    @property
+    def measured(self) -> tuple[bool, ...]:
+        """Whether each of rate x y z and acceleration x y z is measured."""
+        return tuple(axis in self.axes for axis in IMU_AXES)
+
 
 @dataclass(frozen=True)
 class GnssOptions:
@@ -130,6 +158,9 @@ class GnssOptions:
     std_up: float = _std(5.0, 'the height when the message does not know it', 'm')
     std_scale: float = parameter(
         1.0, 'Factor on the standard deviations of the message', minimum=0.01, maximum=100.0
+    )
+    delay_std: float = _uncertain(
+        0.0, 'its delay (the velocity tells the difference; what both share only an IMU can)', 's'
     )
     use_altitude: bool = parameter(True, 'Use the height')
     fixed_datum: bool = parameter(False, 'Use `datum`; otherwise the first valid fix')
@@ -159,7 +190,9 @@ class GnssVelocityOptions:
     """Satellite velocity in east-north-up axes; the antenna is that of `gnss`."""
 
     topic: str = _topic('', 'the velocity (geometry_msgs/TwistStamped, east north up)')
+    message: str = _message(TWIST, TWIST_WITH_COVARIANCE)
     delay: float = _delay()
+    delay_std: float = _uncertain(0.05, 'its delay against that of the fixes', 's')
     timeout: float = _timeout(3.0)
     gate: float = _gate()
     std: float = _std(0.1, 'each axis', 'm/s')
@@ -171,6 +204,7 @@ class OdometryOptions:
     """Wheel odometry: its twist is a velocity source, its pose is not used."""
 
     topic: str = _topic('', 'the wheel odometry (nav_msgs/Odometry)')
+    message: str = _message('Odometry', TWIST, TWIST_WITH_COVARIANCE)
     delay: float = _delay()
     timeout: float = _timeout(1.0)
     position: list[float] = _position('the point whose velocity it gives')
@@ -185,6 +219,7 @@ class SpeedOptions:
     """Optical speed sensor, velocity of its own position in base-link axes."""
 
     topic: str = _topic('', 'the optical speed sensor (geometry_msgs/TwistStamped)')
+    message: str = _message(TWIST, TWIST_WITH_COVARIANCE)
     delay: float = _delay()
     timeout: float = _timeout(0.5)
     position: list[float] = _position('the measured point')
@@ -198,6 +233,49 @@ class SpeedOptions:
     std: float = _std(0.05, 'each axis', 'm/s')
 
 
+def _joints(what: str) -> list[str]:
+    return parameter([''], f'Joints of {what} in `joints.topic`, left then right')
+
+
+@dataclass(frozen=True)
+class WheelOptions:
+    """Wheels of a car, as joints of `joints.topic` (angles, or rates where there are none)."""
+
+    rear: list[str] = _joints('the rear wheels (beside the base link)')
+    front: list[str] = _joints('the front wheels')
+    front_steering: list[str] = _joints('the front steering (one for both, or one each)')
+    rear_steering: list[str] = _joints('the rear steering')
+    radius: float = parameter(
+        0.3, 'Rolling radius (a common error is estimated)', unit='m', minimum=0.01, maximum=5.0
+    )
+    track: float = parameter(
+        1.5, 'Distance of left and right wheels', unit='m', minimum=0.0, maximum=10.0
+    )
+    wheelbase: float = parameter(
+        2.7, 'Distance of front and rear axle', unit='m', minimum=0.0, maximum=30.0
+    )
+    steering_ratio: float = parameter(
+        1.0,
+        'Turn of the steering joints over the angle of the wheels (a steering wheel: about 15)',
+        minimum=0.01,
+        maximum=100.0,
+    )
+    timeout: float = _timeout(0.5)
+    gate: float = _gate()
+    std: float = _std(0.03, 'the speed', 'm/s')
+    std_share: float = parameter(
+        0.005, 'Further standard deviation as a share of the speed', minimum=0.0, maximum=1.0
+    )
+    scale_std: float = _uncertain(0.03, 'the radius (share of it; of the odometry as well)')
+    slip_std: float = _uncertain(0.003, 'the slip a m/s^2')
+    delay_std: float = _uncertain(0.02, 'their delay', 's')
+    standstill: bool = parameter(True, 'Learn the gyroscope bias while the wheels stand still')
+
+    def names(self) -> list[str]:
+        """All wheels that are given."""
+        return [name for name in (*self.rear, *self.front) if name]
+
+
 @dataclass(frozen=True)
 class NonholonomicOptions:
     """A ground vehicle does not slide sideways or lift off."""
@@ -206,6 +284,9 @@ class NonholonomicOptions:
         'none', 'Base-link velocities that are zero on average', choices=('none', 'z', 'yz')
     )
     std: float = _std(0.2, 'those velocities', 'm/s')
+    slip_std: float = _uncertain(
+        0.005, 'the slip angle that a m/s^2 of lateral acceleration takes', 'rad'
+    )
     position: list[float] = _position('the point that does not slide')
 
 
@@ -221,6 +302,20 @@ class MocapOptions:
     gate: float = _gate()
     std: float = _std(0.002, 'the position', 'm')
     orientation_std: float = _std(0.01, 'the orientation', 'rad')
+    max_distance: float = parameter(
+        1000.0,
+        'Distance from the origin beyond which a pose is invalid',
+        unit='m',
+        minimum=0.1,
+        maximum=1e6,
+    )
+    max_speed: float = parameter(
+        20.0,
+        'Speed beyond which a pose is a jump and not used',
+        unit='m/s',
+        minimum=0.1,
+        maximum=1e4,
+    )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from veh_identification.fusion.kernels.output import MOTION_SIZE
 from veh_identification.orientations import Quaternion
 from veh_identification.types import Array, Vector
 
+NO_COVARIANCE = np.zeros(72)
+
 
 class BaseState:
     """Motion of the base link; vectors in base-link axes.
@@ -18,7 +20,14 @@ class BaseState:
     All numbers stand in one row (see `fusion.output_kernels`): the output takes them in one go.
     """
 
-    __slots__ = ('acceleration_valid', 'orientation_valid', 'pose_valid', 'row', 'twist_valid')
+    __slots__ = (
+        'acceleration_valid',
+        'covariance',
+        'orientation_valid',
+        'pose_valid',
+        'row',
+        'twist_valid',
+    )
 
     def __init__(self) -> None:
         """Nowhere, at rest, nothing valid."""
@@ -28,6 +37,8 @@ class BaseState:
         self.acceleration_valid = False
         self.row: Array = np.zeros(MOTION_SIZE)
         self.row[6] = 1.0
+        #: Of pose and twist, 36 numbers each; zero where nobody wants them.
+        self.covariance: Array = NO_COVARIANCE
 
     @property
     def position(self) -> Vector:
@@ -81,3 +92,6 @@ class FusedState:
     channel_names: list[str]
     channel_values: Array
     channel_valid: list[bool]
+    #: In the continuous frame: pose of the base link (7) and its covariance (36), and the pose of
+    #: that frame in the world (7); None while nothing is known.
+    continuous: Array | None = None

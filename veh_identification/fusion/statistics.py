@@ -11,15 +11,10 @@ from itertools import chain
 import numpy as np
 from scipy.stats import chi2
 
+from veh_identification.fusion.health import SensorHealth
 from veh_identification.types import Array
 
 WINDOW = 200
-
-
-@lru_cache(maxsize=64)
-def gate_threshold(probability: float, degrees: int) -> float:
-    """Largest normalised innovation squared that passes; infinite for probability 1."""
-    return float(chi2.ppf(probability, degrees)) if probability < 1.0 else math.inf
 
 
 @lru_cache(maxsize=1024)
@@ -73,6 +68,8 @@ class SensorRecord:
     rejections_in_a_row: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, int] = field(default_factory=dict)
     innovations: InnovationStatistics = field(default_factory=InnovationStatistics)
+    #: Of the parts that are judged apart (height, single wheels); '' for the whole.
+    healths: dict[str, SensorHealth] = field(default_factory=dict)
 
     def refuse(self, reason: str) -> None:
         """Count an unusable sample under its reason."""
@@ -92,3 +89,5 @@ class SensorRecord:
         """The time axis starts anew."""
         self.last_used = -math.inf
         self.rejections_in_a_row.clear()
+        for health in self.healths.values():
+            health.forget_time()

@@ -44,19 +44,22 @@ def sandwich(F: Array, P: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _factor(S: Array, L: Array) -> None:
-    """Lower Cholesky factor of a small matrix, of which the symmetric part is taken."""
+def _factor(S: Array, L: Array) -> bool:
+    """Lower Cholesky factor of a small matrix, of which the symmetric part is taken; False where
+    there is none.
+    """
     for i in range(S.shape[0]):
         for j in range(i + 1):
             total = 0.5 * (S[i, j] + S[j, i])
             for k in range(j):
                 total -= L[i, k] * L[j, k]
             if i == j:
-                if not total > 0.0:
-                    raise np.linalg.LinAlgError('Matrix is not positive definite.')
+                if not 0.0 < total < 1e300:
+                    return False
                 L[i, i] = np.sqrt(total)
             else:
                 L[i, j] = total / L[j, j]
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -70,7 +73,7 @@ def innovation(
     whitened: Array,
 ) -> float:
     """Normalised innovation squared; fills L (S = H P H^T + noise = L L^T), V = L^-1 H P and the
-    residual in units of its own standard deviations.
+    residual in units of its own standard deviations. Infinite where S is no covariance.
     """
     m, n = H.shape
     HP = np.zeros((m, n))
@@ -85,7 +88,9 @@ def innovation(
         for j in range(m):
             for k in range(n):
                 S[i, j] += HP[i, k] * H[j, k]
-    _factor(S, L)
+    if not _factor(S, L):
+        whitened[:] = np.inf
+        return np.inf
     nis = 0.0
     for i in range(m):
         value = residual[i]
@@ -102,18 +107,23 @@ def innovation(
 
 
 @njit(cache=True, nogil=True)
-def reduce_covariance(P: Array, H: Array, noise: Array, L: Array, V: Array) -> None:
-    """P after the update with the gain K = P H^T S^-1, in Joseph's form: it keeps the covariance
-    positive for ill-scaled measurements.
+def reduce_covariance(
+    P: Array, H: Array, noise: Array, L: Array, V: Array, estimated: int, K: Array
+) -> None:
+    """P after the update with the gain P H^T S^-1 (its transpose is filled into K), in Joseph's
+    form: it keeps the covariance positive for ill-scaled measurements.
+
+    States from `estimated` on are only considered (Schmidt): their gain is zero, and what is not
+    known about them stays in the covariance.
     """
-    m, n = H.shape
-    K = np.empty((m, n))  # transposed: L^T K = V
+    m, n = H.shape  # L^T K = V
     for i in range(m - 1, -1, -1):
         for j in range(n):
             entry = V[i, j]
             for k in range(i + 1, m):
                 entry -= L[k, i] * K[k, j]
             K[i, j] = entry / L[i, i]
+    K[:, estimated:] = 0.0
     A = np.eye(n)
     for k in range(m):
         for j in range(n):

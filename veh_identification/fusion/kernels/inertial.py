@@ -1,12 +1,13 @@
-"""Compiled steps of the inertial filter: 15 x 15 products are too small for numpy's call costs.
+"""Compiled steps of the inertial filter: such small products are not worth numpy's call costs.
 
-All of the filter stands in one array, so that a call hands over one: the state x (0:16), the
-rotation matrix R (16:25), the covariance P (25:250), the last IMU sample (250:256), what has been
-integrated since (256:262) and a sum of specific forces (262:265).
+All of the filter stands in one array, so that a call hands over one: the state x, the rotation
+matrix R, the covariance P, the last IMU sample, what has been integrated since and a sum of
+specific forces (`parts`, `inertial_parts`).
 The state x holds position (0:3), velocity (3:6), quaternion x y z w (6:10), gyroscope bias
-(10:13) and accelerometer bias (13:16); R is the rotation matrix of the quaternion; P is the
-covariance of the 15 errors (position, velocity, body rotation, both biases). All are changed in
-place.
+(10:13), accelerometer bias (13:16) and the calibration of the other sensors (16:22, see
+`fusion.inertial`); R is the rotation matrix of the quaternion; P is the covariance of the 21
+errors (position, velocity, body rotation, both biases, calibration): error i >= 9 belongs to
+x[i + 1]. All are changed in place.
 """
 
 from __future__ import annotations
@@ -19,13 +20,32 @@ from veh_identification.fusion.kernels.covariance import sandwich
 from veh_identification.signals.causal import ring_slot
 from veh_identification.types import Array
 
-MEMORY_SIZE = 265
+#: Errors, of which the last are those of the calibration.
+ERRORS, CALIBRATED = 21, 6
+_STATE = ERRORS + 1
+_ROTATION = _STATE + 9
+_COVARIANCE = _ROTATION + ERRORS * ERRORS
+MEMORY_SIZE = _COVARIANCE + 15
+#: Places in the array of noise densities: gyroscope, accelerometer, their walks, calibration.
+GYRO, ACCEL, GYRO_WALK, ACCEL_WALK, CALIBRATION_WALK = 0, 3, 6, 7, 8
+VARIANCES = 8 + CALIBRATED
 
 
 @njit(nogil=True)
 def parts(memory: Array) -> tuple[Array, Array, Array]:
     """Views of state, rotation matrix and covariance."""
-    return memory[:16], memory[16:25].reshape(3, 3), memory[25:250].reshape(15, 15)
+    return (
+        memory[:_STATE],
+        memory[_STATE:_ROTATION].reshape(3, 3),
+        memory[_ROTATION:_COVARIANCE].reshape(ERRORS, ERRORS),
+    )
+
+
+@njit(nogil=True)
+def inertial_parts(memory: Array) -> tuple[Array, Array, Array]:
+    """Views of the last IMU sample, what was integrated since, and the sum of forces."""
+    end = _COVARIANCE
+    return memory[end : end + 6], memory[end + 6 : end + 12], memory[end + 12 : end + 15]
 
 
 @njit(cache=True, nogil=True)
@@ -100,9 +120,9 @@ def propagate(
 ) -> None:
     """One step with a rotation and a speed increment (body axes, biases taken off).
 
-    `variances` are the densities of gyroscope, accelerometer and the two bias walks.
+    `variances`: densities of the noise, see GYRO and its neighbours.
     """
-    F = np.eye(15)
+    F = np.eye(ERRORS)
     block = np.empty((3, 3))
     _rodrigues(-angle[0], -angle[1], -angle[2], block)
     F[6:9, 6:9] = block
@@ -130,10 +150,17 @@ def propagate(
     sandwich(F, P)
     for i in range(3):
         if navigating:
-            P[3 + i, 3 + i] += variances[1] * dt
-        P[6 + i, 6 + i] += variances[0] * dt
-        P[9 + i, 9 + i] += variances[2] * dt
-        P[12 + i, 12 + i] += variances[3] * dt
+            for j in range(i + 1):
+                noise = 0.0
+                for k in range(3):
+                    noise += R[i, k] * variances[ACCEL + k] * R[j, k]
+                P[3 + i, 3 + j] += noise * dt
+                P[3 + j, 3 + i] = P[3 + i, 3 + j]
+        P[6 + i, 6 + i] += variances[GYRO + i] * dt
+        P[9 + i, 9 + i] += variances[GYRO_WALK] * dt
+        P[12 + i, 12 + i] += variances[ACCEL_WALK] * dt
+    for i in range(CALIBRATED):
+        P[15 + i, 15 + i] += variances[CALIBRATION_WALK + i] * dt
     turn_body(x, R, angle[0], angle[1], angle[2])
 
 
@@ -172,7 +199,7 @@ def imu_step(
 ) -> None:
     """`complete_trapezoid`, then `now` becomes the sample before and its force is summed."""
     x, R, P = parts(memory)
-    before, done, force_sum = memory[250:256], memory[256:262], memory[262:265]
+    before, done, force_sum = inertial_parts(memory)
     complete_trapezoid(x, R, P, before, now, done, dt, step, gravity, navigating, variances)
     for i in range(6):
         before[i] = now[i]
@@ -219,7 +246,7 @@ def hold(
 ) -> None:
     """Integrate the last IMU sample for `dt` and remember what was integrated."""
     x, R, P = parts(memory)
-    sample, done = memory[250:256], memory[256:262]
+    sample, done, _ = inertial_parts(memory)
     increment = np.empty(6)
     for i in range(6):
         increment[i] = dt * (sample[i] - x[10 + i])

@@ -6,8 +6,27 @@ import numpy as np
 from numba import njit
 
 from veh_identification.fusion.kernels.covariance import innovation, reduce_covariance
-from veh_identification.fusion.kernels.inertial import parts, turn_body
+from veh_identification.fusion.kernels.inertial import (
+    CALIBRATED,
+    ERRORS,
+    inertial_parts,
+    parts,
+    turn_body,
+)
 from veh_identification.types import Array
+
+#: Calibration beyond these is none: cornering compliance, scale, slip, delays.
+LARGEST = (0.03, 0.3, 0.03, 0.4, 0.6, 0.6)
+
+
+@njit(cache=True, nogil=True)
+def innovate(memory: Array, residual: Array, H: Array, noise: Array, whitened: Array) -> float:
+    """Normalised innovation squared; `whitened` receives the innovation in units of its standard
+    deviations. Nothing is changed.
+    """
+    _, _, P = parts(memory)
+    m, n = H.shape
+    return innovation(P, residual, H, noise, np.empty((m, m)), np.empty((m, n)), whitened)
 
 
 @njit(cache=True, nogil=True)
@@ -17,30 +36,89 @@ def correct(
     H: Array,
     noise: Array,
     threshold: float,
+    estimated: int,
     whitened: Array,
 ) -> float:
     """Kalman update if the normalised innovation squared (returned) is within `threshold`.
 
-    `whitened` receives the innovation in units of its standard deviations.
+    Errors from `estimated` on are considered, not estimated. `whitened` receives the innovation
+    in units of its standard deviations.
     """
     x, R, P = parts(memory)
     m, n = H.shape
     L, V = np.empty((m, m)), np.empty((m, n))
     nis = innovation(P, residual, H, noise, L, V, whitened)
-    if not nis <= threshold:
+    if not (nis <= threshold and nis < np.inf):
         return nis
-    reduce_covariance(P, H, noise, L, V)
-    # K residual = P H^T S^-1 residual = V^T whitened.
+    K = np.empty((m, n))
+    reduce_covariance(P, H, noise, L, V, estimated, K)
     error = np.zeros(n)
     for k in range(m):
         for i in range(n):
-            error[i] += V[k, i] * whitened[k]
+            error[i] += K[k, i] * residual[k]
     for i in range(6):
         x[i] += error[i]
-    for i in range(6):
-        x[10 + i] += error[9 + i]
+    for i in range(9, n):
+        x[1 + i] += error[i]
+    for i in range(CALIBRATED):
+        limit = LARGEST[i]
+        x[16 + i] = min(max(x[16 + i], -limit), limit)
     turn_body(x, R, error[6], error[7], error[8])
     return nis
+
+
+@njit(cache=True, nogil=True)
+def is_sane(memory: Array, fastest: float, furthest: float) -> bool:
+    """Whether state and covariance are numbers that can be."""
+    x, _, P = parts(memory)
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i]
+    for i in range(ERRORS):
+        for j in range(ERRORS):
+            total += P[i, j]
+        if P[i, i] < 0.0:
+            return False
+    if not np.isfinite(total):
+        return False
+    speed2, way2 = 0.0, 0.0
+    for i in range(3):
+        speed2 += x[3 + i] ** 2
+        way2 += x[i] ** 2
+    return speed2 <= fastest**2 and way2 <= furthest**2
+
+
+@njit(cache=True, nogil=True)
+def wheel_model(
+    memory: Array, direction: Array, lever: Array, acceleration: float, H: Array
+) -> float:
+    """Speed that wheels show along `direction` at a point, with scale, slip and delay; fills H.
+
+    (1 + s + k a) u - a tau with u = d . (R^T v + w x l), a the acceleration along d. The column
+    of the gyroscope's bias stays zero: radii that differ must not turn into a turn rate.
+    """
+    x, R, _ = parts(memory)
+    sample, _, _ = inertial_parts(memory)
+    H[:, :] = 0.0
+    body = np.empty(3)
+    u = 0.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        body[i] = R[0, i] * x[3] + R[1, i] * x[4] + R[2, i] * x[5]
+        rates = (sample[j] - x[10 + j]) * lever[k] - (sample[k] - x[10 + k]) * lever[j]
+        u += direction[i] * (body[i] + rates)
+    gain = 1.0 + x[17] + x[18] * acceleration
+    for c in range(3):
+        j, k = (c + 1) % 3, (c + 2) % 3
+        H[0, 3 + c] = gain * (
+            R[c, 0] * direction[0] + R[c, 1] * direction[1] + R[c, 2] * direction[2]
+        )
+        # d . (body x theta) = theta . (d x body)
+        H[0, 6 + c] = gain * (direction[j] * body[k] - direction[k] * body[j])
+    H[0, 16] = u
+    H[0, 17] = acceleration * u
+    H[0, 18] = -acceleration
+    return gain * u - acceleration * x[19]
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +131,7 @@ def body_velocity_model(
 ) -> None:
     """Residual and Jacobian of the velocity of a point in body axes: R^T v + w x l."""
     x, R, _ = parts(memory)
-    sample = memory[250:256]
+    sample, _, _ = inertial_parts(memory)
     H[:, :] = 0.0
     body = np.empty(3)
     rate = np.empty(3)
@@ -68,22 +146,3 @@ def body_velocity_model(
         # Columns of the rotation: [body]x; of the gyroscope bias: [l]x.
         H[i, 6 + j], H[i, 6 + k] = -body[k], body[j]
         H[i, 9 + j], H[i, 9 + k] = -lever[k], lever[j]
-
-
-@njit(cache=True, nogil=True)
-def correct_body_velocity(
-    memory: Array,
-    measured: tuple[float, float, float],
-    lever: Array,
-    first: int,
-    last: int,
-    variance: float,
-    threshold: float,
-    whitened: Array,
-) -> float:
-    """`correct` with the axes `first` to `last` (exclusive) of `body_velocity_model`."""
-    residual, H = np.empty(3), np.empty((3, 15))
-    velocity = np.array(measured)
-    body_velocity_model(memory, velocity, lever, residual, H)
-    noise = variance * np.eye(last - first)
-    return correct(memory, residual[first:last], H[first:last], noise, threshold, whitened)

@@ -1,8 +1,9 @@
 """Compiled steps towards an output: the filter's state at an instant, the base link's motion.
 
 A snapshot row holds position (0:3), velocity (3:6), quaternion (6:10), gyroscope bias (10:13),
-accelerometer bias (13:16), the standard deviations of position, tilt and heading (16:19), and 1
-while navigating, else 0 (19).
+accelerometer bias (13:16), the standard deviations of position, tilt and heading (16:19), 1
+while navigating, else 0 (19), and the covariances (6 x 6 each) of the base link's pose (position
+and rotation about the axes of the world, 20:56) and twist (base-link axes, 56:92).
 A motion row holds position (0:3) and quaternion (3:7) of the base link in the world; velocity
 (7:10), rate (10:13), acceleration (13:16), angular acceleration (16:19) and gravity (19:22) in
 base-link axes.
@@ -14,10 +15,10 @@ import numpy as np
 from numba import njit
 
 from veh_identification import orientations
-from veh_identification.fusion.kernels.inertial import parts
+from veh_identification.fusion.kernels.inertial import ERRORS, inertial_parts, parts
 from veh_identification.types import Array
 
-SNAPSHOT_SIZE, MOTION_SIZE = 20, 22
+SNAPSHOT_SIZE, MOTION_SIZE = 92, 22
 
 # The same source as everywhere else in the fusion, compiled.
 _multiply = njit(nogil=True)(orientations.multiply)
@@ -36,7 +37,7 @@ def take_snapshot(
 ) -> None:
     """The filter's state `dt` later without changing it; `held`: by the last IMU sample."""
     x, R, P = parts(memory)
-    sample = memory[250:256]
+    sample, _, _ = inertial_parts(memory)
     for i in range(16):
         row[i] = x[i]
     q = (x[6], x[7], x[8], x[9])
@@ -69,6 +70,57 @@ def take_snapshot(
     row[17] = np.sqrt(max(0.0, trace - heading))
     row[18] = np.sqrt(max(heading, 0.0))
     row[19] = 1.0 if navigating else 0.0
+
+
+@njit(cache=True, nogil=True)
+def take_covariances(memory: Array, point: Array, rate_noise: float, row: Array) -> None:
+    """Covariances of pose and twist of the base link into a snapshot row.
+
+    `point`: the IMU in the base link; `rate_noise`: variance of the rates beside their biases.
+    """
+    x, R, P = parts(memory)
+    J = np.zeros((6, ERRORS))
+    for i in range(3):
+        J[i, i] = 1.0
+        for c in range(3):
+            a, b = (c + 1) % 3, (c + 2) % 3
+            # Column c of R [l]x is R (l x e_c).
+            J[i, 6 + c] = R[i, a] * point[b] - R[i, b] * point[a]
+            J[3 + i, 6 + c] = R[i, c]
+    _fill(J, P, row[20:56].reshape(6, 6))
+    J[:, :] = 0.0
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        for c in range(3):
+            J[i, 3 + c] = R[c, i]
+        va = R[0, a] * x[3] + R[1, a] * x[4] + R[2, a] * x[5]
+        vb = R[0, b] * x[3] + R[1, b] * x[4] + R[2, b] * x[5]
+        J[i, 6 + a], J[i, 6 + b] = -vb, va
+        J[i, 9 + a], J[i, 9 + b] = point[b], -point[a]
+        J[3 + i, 9 + i] = -1.0
+    twist = row[56:92].reshape(6, 6)
+    _fill(J, P, twist)
+    for i in range(3, 6):
+        twist[i, i] += rate_noise
+
+
+@njit(nogil=True)
+def _fill(J: Array, P: Array, result: Array) -> None:
+    """result = J P J^T; zeros of J are skipped."""
+    m, n = J.shape
+    half = np.zeros((m, n))
+    for i in range(m):
+        for k in range(n):
+            if J[i, k] != 0.0:
+                for j in range(n):
+                    half[i, j] += J[i, k] * P[k, j]
+    for i in range(m):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(n):
+                total += half[i, k] * J[j, k]
+            result[i, j] = total
+            result[j, i] = total
 
 
 @njit(nogil=True)

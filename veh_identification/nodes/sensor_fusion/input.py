@@ -19,6 +19,9 @@ from veh_identification.orientations import is_unit
 Parsed = tuple[float, ...] | str
 Parser = Callable[[tuple[Any, ...]], Parsed]
 
+#: What stands for an axis that is not measured: level, no turn, no acceleration.
+UNMEASURED = (0.0, 0.0, 0.0, 0.0, 0.0, 9.80665)
+TOO_FAST = 'speed beyond what can be'
 NOT_FINITE = 'NaN or infinite'
 NOT_UNIT = 'quaternion is not of unit length'
 HEADER = ('header.stamp.sec', 'header.stamp.nanosec', 'header.frame_id')
@@ -50,6 +53,8 @@ IMU_FIELDS = (
 def imu_input(options: ImuOptions) -> Input:
     """sensor_msgs/Imu: angular velocity, linear acceleration, and the orientation if known."""
     max_rate, max_acceleration = options.max_rate, options.max_acceleration
+    measured = options.measured
+    all_axes = all(measured)
 
     def parse(values: tuple[Any, ...]) -> Parsed:
         (
@@ -70,6 +75,13 @@ def imu_input(options: ImuOptions) -> Input:
             qz,
             qw,
         ) = values
+        if not all_axes:
+            wx, wy, wz, ax, ay, az = (
+                value if known else missing
+                for value, known, missing in zip(
+                    (wx, wy, wz, ax, ay, az), measured, UNMEASURED, strict=True
+                )
+            )
         # A sum is finite only if every term is.
         if not math.isfinite(wx + wy + wz + ax + ay + az):
             return NOT_FINITE
@@ -128,11 +140,36 @@ def gnss_input(options: GnssOptions) -> Input:
     return Input('sensor_msgs/msg/NavSatFix', fields, parse)
 
 
-def _parse_twist(values: tuple[Any, ...]) -> Parsed:
-    x, y, z = values[3:]
-    # Receivers without vertical velocity leave it NaN.
-    z = z if math.isfinite(z) else 0.0
-    return (x, y, z) if math.isfinite(x + y) else NOT_FINITE
+def twist_input(message: str, max_speed: float, yaw_rate: bool = False) -> Input:
+    """Velocities (x, y, z), the yaw rate if wanted, and their standard deviation if it is known.
+
+    `message`: TwistStamped, TwistWithCovarianceStamped or Odometry.
+    """
+    path = 'twist' if message == 'TwistStamped' else 'twist.twist'
+    turn = (f'{path}.angular.z',) if yaw_rate else ()
+    # Odometry of wheels often holds placeholders as covariances: its deviation is a parameter.
+    with_covariance = message == 'TwistWithCovarianceStamped'
+    diagonal = tuple(f'twist.covariance[{k}]' for k in (0, 7)) if with_covariance else ()
+    count = 3 + len(turn)
+
+    def parse(values: tuple[Any, ...]) -> Parsed:
+        x, y, z = values[3:6]
+        # Receivers without vertical velocity leave it NaN.
+        z = z if math.isfinite(z) else 0.0
+        rest = values[6 : 3 + count]
+        if not math.isfinite(x + y + sum(rest)):
+            return NOT_FINITE
+        if abs(x) + abs(y) + abs(z) > max_speed:
+            return TOO_FAST
+        if with_covariance:
+            variance = max(values[3 + count :])
+            if math.isfinite(variance) and 0.0 < variance < 1e4:
+                return (x, y, z, *rest, math.sqrt(variance))
+        return (x, y, z, *rest)
+
+    package = 'nav_msgs' if message == 'Odometry' else 'geometry_msgs'
+    fields = (*HEADER, *_vector(f'{path}.linear'), *turn, *diagonal)
+    return Input(f'{package}/msg/{message}', fields, parse)
 
 
 def _parse_numbers(values: tuple[Any, ...]) -> Parsed:
@@ -140,11 +177,19 @@ def _parse_numbers(values: tuple[Any, ...]) -> Parsed:
     return numbers if math.isfinite(sum(numbers)) else NOT_FINITE
 
 
-def _parse_pose(values: tuple[Any, ...]) -> Parsed:
-    numbers = values[3:]
-    if not math.isfinite(sum(numbers)):
-        return NOT_FINITE
-    return numbers if is_unit((numbers[3], numbers[4], numbers[5], numbers[6])) else NOT_UNIT
+def pose_input(max_distance: float) -> Input:
+    """geometry_msgs/PoseStamped: position and orientation."""
+
+    def parse(values: tuple[Any, ...]) -> Parsed:
+        numbers = values[3:]
+        if not math.isfinite(sum(numbers)):
+            return NOT_FINITE
+        if max(map(abs, numbers[:3])) > max_distance:
+            return 'position beyond mocap.max_distance'
+        return numbers if is_unit((numbers[3], numbers[4], numbers[5], numbers[6])) else NOT_UNIT
+
+    fields = (*HEADER, *_vector('pose.position'), *_vector('pose.orientation', 'xyzw'))
+    return Input('geometry_msgs/msg/PoseStamped', fields, parse)
 
 
 def _parse_range(values: tuple[Any, ...]) -> Parsed:
@@ -157,17 +202,6 @@ def _parse_range(values: tuple[Any, ...]) -> Parsed:
     return (value,)
 
 
-TWIST = Input('geometry_msgs/msg/TwistStamped', (*HEADER, *_vector('twist.linear')), _parse_twist)
-ODOMETRY = Input(
-    'nav_msgs/msg/Odometry',
-    (*HEADER, *_vector('twist.twist.linear'), 'twist.twist.angular.z'),
-    _parse_numbers,
-)
-POSE = Input(
-    'geometry_msgs/msg/PoseStamped',
-    (*HEADER, *_vector('pose.position'), *_vector('pose.orientation', 'xyzw')),
-    _parse_pose,
-)
 WRENCH = Input(
     'geometry_msgs/msg/WrenchStamped',
     (*HEADER, *_vector('wrench.force'), *_vector('wrench.torque')),

@@ -18,8 +18,9 @@ from veh_identification.nodes.findings import FindingLog
 from veh_identification.nodes.sensor_fusion import input as inputs
 from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
+    TransformWriter,
+    continuous_writer,
     odometry_writer,
-    transform_writer,
 )
 from veh_identification.nodes.sensor_fusion.report import FusionReport
 from veh_identification.nodes.services import create_services, create_trigger
@@ -59,7 +60,10 @@ class SensorFusion:
         frames = options.world_frame, options.base_frame
         self._fill_message = FusedStateWriter(*frames)
         self._fill_odometry = odometry_writer(*frames)
-        self._fill_transform = transform_writer(*frames)
+        self._fill_continuous = continuous_writer(options.odom_frame, options.base_frame)
+        self._fill_transform = TransformWriter(
+            options.world_frame, options.odom_frame, options.base_frame
+        )
         self._create_inputs(wrenches, ranges, pressures)
         self.report = FusionReport(self.core)
         self._log = FindingLog(node.get_logger())
@@ -75,10 +79,14 @@ class SensorFusion:
         self._state_publisher = publisher(
             message_class('veh_identification/msg/FusedState'), 'fused/state', SYSTEM_DEFAULT
         )
-        self._odometry_publisher = self._tf_publisher = None
+        self._odometry_publisher = self._tf_publisher = self._continuous_publisher = None
         if options.publish_odometry:
             self._odometry_publisher = publisher(
                 message_class('nav_msgs/msg/Odometry'), 'odometry/fused', SYSTEM_DEFAULT
+            )
+        if options.odom_frame:
+            self._continuous_publisher = publisher(
+                message_class('nav_msgs/msg/Odometry'), 'odometry/continuous', SYSTEM_DEFAULT
             )
         if options.publish_tf:
             self._tf_publisher = publisher(
@@ -100,22 +108,24 @@ class SensorFusion:
         o = self.options
         self._subscribe('imu', o.imu.topic, inputs.imu_input(o.imu))
         self._subscribe('gnss', o.gnss.topic, inputs.gnss_input(o.gnss))
-        self._subscribe('gnss_velocity', o.gnss_velocity.topic, inputs.TWIST)
-        self._subscribe('speed', o.speed.topic, inputs.TWIST)
-        self._subscribe('odometry', o.odometry.topic, inputs.ODOMETRY)
-        self._subscribe('mocap', o.mocap.topic, inputs.POSE)
+        for name, sensor in (('gnss_velocity', o.gnss_velocity), ('speed', o.speed)):
+            kind = inputs.twist_input(sensor.message, o.max_speed)
+            self._subscribe(name, sensor.topic, kind)
+        kind = inputs.twist_input(o.odometry.message, o.max_speed, yaw_rate=True)
+        self._subscribe('odometry', o.odometry.topic, kind)
+        self._subscribe('mocap', o.mocap.topic, inputs.pose_input(o.mocap.max_distance))
         for name, wrench in wrenches.items():
             self._subscribe(name, wrench.topic, inputs.WRENCH)
-        for name, sensor in ranges.items():
-            self._subscribe(name, sensor.topic, inputs.RANGE)
-        for name, sensor in pressures.items():
-            self._subscribe(name, sensor.topic, inputs.PRESSURE)
+        for name, channel in ranges.items():
+            self._subscribe(name, channel.topic, inputs.RANGE)
+        for name, channel in pressures.items():
+            self._subscribe(name, channel.topic, inputs.PRESSURE)
         create = self._node.create_subscription
         if o.joints.topic:
             callback = FieldCallback(inputs.JOINT_FIELDS, self._on_joints)
             create(message_class(inputs.JOINTS), o.joints.topic, callback, self._qos)
-        kind = message_class('tf2_msgs/msg/TFMessage')
-        create(kind, '/tf_static', self._on_static_transforms, STATIC_TF)
+        transforms = message_class('tf2_msgs/msg/TFMessage')
+        create(transforms, '/tf_static', self._on_static_transforms, STATIC_TF)
 
     def _subscribe(self, name: str, topic: str, kind: inputs.Input) -> None:
         if topic:
@@ -203,11 +213,14 @@ class SensorFusion:
         """
         for state in self.core.poll():
             self._state_publisher.publish(self._fill_message(state))
-            if state.base.pose_valid:
-                if self._odometry_publisher is not None:
-                    self._odometry_publisher.publish(self._fill_odometry(state))
-                if self._tf_publisher is not None:
-                    self._tf_publisher.publish(self._fill_transform(state))
+            if state.base.pose_valid and self._odometry_publisher is not None:
+                self._odometry_publisher.publish(self._fill_odometry(state))
+            if state.continuous is not None and self._continuous_publisher is not None:
+                self._continuous_publisher.publish(self._fill_continuous(state))
+            if self._tf_publisher is not None:
+                transforms = self._fill_transform(state)
+                if transforms is not None:
+                    self._tf_publisher.publish(transforms)
 
     def _on_report(self) -> None:
         self._publish_ready()

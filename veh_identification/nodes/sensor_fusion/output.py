@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -190,47 +190,55 @@ class StateBytes:
         return bytes(buffer)
 
 
-def odometry_message(state: FusedState, world_frame: str, base_frame: str) -> Any:
-    """nav_msgs/msg/Odometry with the pose in the world and the twist in the base link."""
-    base = state.base
-    return new(
-        'nav_msgs/msg/Odometry',
-        header=header(state.stamp_ns, world_frame),
-        child_frame_id=base_frame,
-        pose={'pose': (base.position, base.orientation)},
-        twist={'twist': (base.velocity, base.angular_velocity)},
-    )
+POSE, TWIST = slice(0, 7), slice(7, 13)
+Numbers = Callable[[FusedState], Array]
 
 
-def transform_message(state: FusedState, world_frame: str, base_frame: str) -> Any:
-    """tf2_msgs/msg/TFMessage: the base link in the world."""
-    transform = new(
-        'geometry_msgs/msg/TransformStamped',
-        header=header(state.stamp_ns, world_frame),
-        child_frame_id=base_frame,
-        transform=(state.base.position, state.base.orientation),
-    )
-    return new('tf2_msgs/msg/TFMessage', transforms=[transform])
+def _pose(state: FusedState) -> Array:
+    return state.base.row[POSE]
+
+
+def _twist(state: FusedState) -> Array:
+    return state.base.row[TWIST]
+
+
+def _pose_covariance(state: FusedState) -> Array:
+    return state.base.covariance[:36]
+
+
+def _twist_covariance(state: FusedState) -> Array:
+    return state.base.covariance[36:]
+
+
+def _continuous(first: int, last: int) -> Numbers:
+    def take(state: FusedState) -> Array:
+        assert state.continuous is not None
+        return state.continuous[first:last]
+
+    return take
 
 
 class RowWriter:
-    """From states to a message that holds the stamp and runs of numbers of the state's row.
+    """From states to a message that holds stamps and runs of numbers.
 
     As with `FusedStateWriter` the numbers go straight into the serialised message, except under
     ROS, where `make` gives the message anew each time.
     """
 
     def __init__(
-        self, make: Callable[[FusedState], Any], stamp: str, runs: Mapping[str, slice]
+        self,
+        make: Callable[[FusedState], Any],
+        stamps: Sequence[str],
+        runs: Mapping[str, tuple[int, Numbers]],
     ) -> None:
-        """`stamp`: path of the stamp; `runs`: path of the first number and its part of the row."""
+        """`stamps`: their paths; `runs`: path of the first number, how many, and where from."""
         self._make = make
-        self._stamp_path = stamp
+        self._stamp_paths = list(stamps)
         self._runs = dict(runs)
         self._plain = backend_name() == 'ros'
         self._buffer = bytearray()
-        self._stamp = 0
-        self._places: list[tuple[Array, slice]] = []
+        self._stamps: list[int] = []
+        self._places: list[tuple[Array, Numbers]] = []
 
     def __call__(self, state: FusedState) -> Any:
         """What to publish of a state."""
@@ -238,10 +246,10 @@ class RowWriter:
             return self._make(state)
         if not self._places:
             self._prepare(self._make(state))
-        PACK_STAMP(self._buffer, self._stamp, *divmod(state.stamp_ns, NANOSECONDS))
-        row = state.base.row
-        for place, part in self._places:
-            place[:] = row[part]
+        for stamp in self._stamps:
+            PACK_STAMP(self._buffer, stamp, *divmod(state.stamp_ns, NANOSECONDS))
+        for place, numbers in self._places:
+            place[:] = numbers(state)
         return bytes(self._buffer)
 
     def _prepare(self, message: Any) -> None:
@@ -250,25 +258,89 @@ class RowWriter:
         assert plan is not None  # these messages are short
         self._buffer = buffer = bytearray(payload)
         leaves: Mapping[str, Any] = plan.leaves
-        self._stamp = leaves[f'{self._stamp_path}.sec'].begin
-        for path, part in self._runs.items():
-            count = part.stop - part.start
+        self._stamps = [leaves[f'{path}.sec'].begin for path in self._stamp_paths]
+        for path, (count, numbers) in self._runs.items():
             place = np.frombuffer(buffer, '<f8', count, leaves[path].begin)
-            self._places.append((place, part))
+            self._places.append((place, numbers))
+
+
+def _odometry(frames: tuple[str, str], pose: Numbers, covariance: Numbers) -> RowWriter:
+    """nav_msgs/msg/Odometry with the pose in the first frame and the twist in the second."""
+
+    def make(state: FusedState) -> Any:
+        numbers, twist = pose(state).tolist(), _twist(state).tolist()
+        return new(
+            'nav_msgs/msg/Odometry',
+            header=header(state.stamp_ns, frames[0]),
+            child_frame_id=frames[1],
+            pose={
+                'pose': (tuple(numbers[:3]), tuple(numbers[3:])),
+                'covariance': covariance(state).tolist(),
+            },
+            twist={
+                'twist': (tuple(twist[:3]), tuple(twist[3:])),
+                'covariance': _twist_covariance(state).tolist(),
+            },
+        )
+
+    runs = {
+        'pose.pose.position.x': (7, pose),
+        'pose.covariance': (36, covariance),
+        'twist.twist.linear.x': (6, _twist),
+        'twist.covariance': (36, _twist_covariance),
+    }
+    return RowWriter(make, ['header.stamp'], runs)
 
 
 def odometry_writer(world_frame: str, base_frame: str) -> RowWriter:
-    """nav_msgs/msg/Odometry of states."""
-    runs = {'pose.pose.position.x': slice(0, 7), 'twist.twist.linear.x': slice(7, 13)}
+    """nav_msgs/msg/Odometry of states: the corrected pose and its covariance."""
+    return _odometry((world_frame, base_frame), _pose, _pose_covariance)
+
+
+def continuous_writer(odom_frame: str, base_frame: str) -> RowWriter:
+    """nav_msgs/msg/Odometry of states: the pose that never jumps."""
+    return _odometry((odom_frame, base_frame), _continuous(0, 7), _continuous(7, 43))
+
+
+def transform_writer(*links: tuple[str, str, Numbers]) -> RowWriter:
+    """tf2_msgs/msg/TFMessage of states; each link: parent, child, pose of the child."""
+
+    def make(state: FusedState) -> Any:
+        transforms = []
+        for parent, child, numbers in links:
+            pose = numbers(state).tolist()
+            transforms.append(
+                new(
+                    'geometry_msgs/msg/TransformStamped',
+                    header=header(state.stamp_ns, parent),
+                    child_frame_id=child,
+                    transform=(tuple(pose[:3]), tuple(pose[3:])),
+                )
+            )
+        return new('tf2_msgs/msg/TFMessage', transforms=transforms)
+
+    places = range(len(links))
     return RowWriter(
-        lambda state: odometry_message(state, world_frame, base_frame), 'header.stamp', runs
+        make,
+        [f'transforms[{k}].header.stamp' for k in places],
+        {f'transforms[{k}].transform.translation.x': (7, links[k][2]) for k in places},
     )
 
 
-def transform_writer(world_frame: str, base_frame: str) -> RowWriter:
-    """tf2_msgs/msg/TFMessage of states."""
-    return RowWriter(
-        lambda state: transform_message(state, world_frame, base_frame),
-        'transforms[0].header.stamp',
-        {'transforms[0].transform.translation.x': slice(0, 7)},
-    )
+class TransformWriter:
+    """/tf of states: the base link in the world, or over the continuous frame (REP-105)."""
+
+    def __init__(self, world_frame: str, odom_frame: str, base_frame: str) -> None:
+        rolling = (odom_frame, base_frame, _continuous(0, 7))
+        self._over_odom = bool(odom_frame)
+        self._direct = transform_writer((world_frame, base_frame, _pose))
+        self._rolling = transform_writer(rolling)
+        self._both = transform_writer((world_frame, odom_frame, _continuous(43, 50)), rolling)
+
+    def __call__(self, state: FusedState) -> Any:
+        """What to publish of a state; None when nothing is known."""
+        if not self._over_odom:
+            return self._direct(state) if state.base.pose_valid else None
+        if state.continuous is None:
+            return None
+        return self._both(state) if state.base.pose_valid else self._rolling(state)

@@ -1,13 +1,15 @@
 """Diagnostics and observer status of the sensor fusion.
 
-Reasons for WARN (per sensor): silent for longer than its timeout; never received; more than 5 % of
+Reasons for WARN (per sensor): set aside because it disagrees with the others (which says why),
+scatters more than stated; silent for longer than its timeout; never received; more than 5 % of
 the last second's samples invalid, late or rejected; set aside because its clock differs or has
 stepped; everything of it late; slower
 than the smoothing window; frame unknown; for the whole: no IMU (coasting on the other sensors),
-a clock jump in the last 10 s, an attitude that suggests a turned IMU, the filter gave in to a
-sensor.
-Reasons for ERROR: everything that a sensor sent was unusable; for the whole: nothing received in
-the last two seconds, or no state can be estimated at all.
+a clock jump or a restart in the last 10 s, an attitude that suggests a turned IMU, the filter gave
+in to a sensor, fixes that were found to be late.
+Reasons for ERROR: a wrong unit, sign or axis (see `checks`); everything that a sensor sent was
+unusable; for the whole: nothing received in the last two seconds, or no state can be estimated at
+all.
 """
 
 from __future__ import annotations
@@ -16,15 +18,38 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from veh_identification.findings import Finding, Level
 from veh_identification.fusion.core import FusionCore
+from veh_identification.fusion.inertial import (
+    FIX_DELAY,
+    SIDE_SLIP,
+    VELOCITY_DELAY,
+    WHEEL_DELAY,
+    WHEEL_SCALE,
+    InertialFilter,
+)
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.nodes.observer_status import Report, SensorLine
+from veh_identification.nodes.sensor_fusion.checks import check_channels
 
 BAD_SHARE = 0.05
 JUMP_MEMORY = 10
 NOTHING_FOR = 2
+#: Good samples that cannot be used yet; the findings of the whole tell that.
+BEFORE_THE_START = ('no attitude yet', 'heading not known yet')
+#: The channels are compared every so many reports.
+CHECK_EVERY = 5
+#: Name, error, parameter that holds it, size worth a word, unit.
+CALIBRATIONS = (
+    ('wheel scale', WHEEL_SCALE, 'wheels.radius', 0.01, ''),
+    ('wheel delay', WHEEL_DELAY, 'joints.delay', 0.02, 's'),
+    ('fix delay', FIX_DELAY, 'gnss.delay', 0.02, 's'),
+    ('velocity delay', VELOCITY_DELAY, 'gnss_velocity.delay', 0.02, 's'),
+    ('rear slip', SIDE_SLIP, 'nonholonomic.slip_std', 0.05, 'rad s^2/m'),
+)
 
 
 class FusionReport(Report):
@@ -40,6 +65,10 @@ class FusionReport(Report):
         self._recoveries = 0
         self._periods_since_jump = JUMP_MEMORY
         self._silent_periods = 0
+        self._restarts = 0
+        self._periods_since_restart = JUMP_MEMORY
+        self._reports = 0
+        self._channel_findings: list[Finding] = []
 
     def update(self, now_ns: int, enabled: bool) -> None:
         """Look at all counters; call about once a second."""
@@ -57,7 +86,11 @@ class FusionReport(Report):
             line = self._sensor(record, max(elapsed, 1e-3), keys, waiting)
             received += record.received - self._before.get(record.name, (0, 0, 0))[0]
             self.sensors[record.name] = line
-            self._before[record.name] = (record.received, record.used, _bad(line))
+            self._before[record.name] = (
+                record.received,
+                record.used,
+                _bad(line) - _excused(record),
+            )
         self._silent_periods = 0 if received else self._silent_periods + 1
         self._overall(enabled)
         self.judge()
@@ -81,6 +114,7 @@ class FusionReport(Report):
             active=self.core.is_active(record.name),
             rate=(record.used - used) / elapsed,
             reasons=record.reasons,
+            further=_health_counts(record),
             innovations=record.innovations,
         )
         self._judge_sensor(line, record, streams, record.received - received)
@@ -90,7 +124,8 @@ class FusionReport(Report):
         self, line: SensorLine, record: SensorRecord, streams: list[str], new_received: int
     ) -> None:
         bad = self._before.get(record.name, (0, 0, 0))[2]
-        bad_share = (_bad(line) - bad) / new_received if new_received else 0.0
+        excused = _excused(record)
+        bad_share = (_bad(line) - excused - bad) / new_received if new_received else 0.0
         reasons = '; '.join([f'{text}: {n}' for text, n in sorted(record.reasons.items())])
         note = self.core.mounts.notes.get(record.name, '')
         merged = self.core.merge
@@ -99,7 +134,7 @@ class FusionReport(Report):
         behind = _first(merged.watch.lag_of, streams)
         if record.received == 0:
             line.find('warn', 'nothing_received', f'nothing received on {record.topic}')
-        elif record.used == 0 and _bad(line) >= record.received:
+        elif record.used == 0 and _bad(line) - excused >= record.received:
             line.find('bad', 'nothing_usable', f'no sample is usable ({reasons or "late"})')
         elif offset is not None:
             text = f'its stamps are {offset:+.1f} s off the others: set aside'
@@ -109,7 +144,9 @@ class FusionReport(Report):
             line.find('warn', 'clock_stepped', text)
         elif behind is not None:
             line.find('warn', 'all_late', self._behind(streams, behind))
-        elif not line.active:
+        elif (aside := self._aside(record)) is not None:
+            line.find(aside.level, aside.code, aside.text)
+        elif not line.active and not (excused and not self.core.navigator.heading_known):
             line.find('warn', 'silent', f'silent for more than {record.timeout:g} s')
         elif bad_share > BAD_SHARE:
             share = f'{100.0 * bad_share:.0f} % of the last samples not used'
@@ -119,6 +156,16 @@ class FusionReport(Report):
         elif self.core.is_too_slow(record.name):
             text = 'too slow for the smoothing window: lower filter.cutoff'
             line.find('warn', 'too_slow', text)
+
+    def _aside(self, record: SensorRecord) -> Finding | None:
+        """What its health says, worst first."""
+        found = [one for health in record.healths.values() for one in health.findings('')]
+        if not found:
+            return None
+        code = min(one.code != 'set_aside' for one in found)
+        worst = [one for one in found if (one.code != 'set_aside') == code]
+        text = '; '.join(one.text for one in worst)
+        return Finding(worst[0].level, worst[0].code, text, record.topic)
 
     def _behind(self, streams: list[str], behind: float) -> str:
         text = f'its stamps lie {behind:.3f} s behind the others: all late'
@@ -165,6 +212,18 @@ class FusionReport(Report):
             self._recoveries = core.navigator.recoveries
             text = 'a sensor was rejected for too long: the filter gave in to it'
             self._find('warn', 'gave_in', text)
+        if core.navigator.restarts != self._restarts:
+            self._restarts = core.navigator.restarts
+            self._periods_since_restart = 0
+        if self._periods_since_restart < JUMP_MEMORY:
+            self._periods_since_restart += 1
+            text = f'the fusion was restarted: {core.navigator.restart_reason}'
+            self._find('warn', 'restarted', text)
+        self._calibration()
+        if self._reports % CHECK_EVERY == 0:
+            self._channel_findings = check_channels(core)
+        self._reports += 1
+        self.say(*self._channel_findings)
         turned = core.navigator.level_warning()
         if turned:
             self._find('warn', 'imu_turned', turned)
@@ -173,6 +232,29 @@ class FusionReport(Report):
             self._find('note', 'gravity_removed', text)
         for line in self.sensors.values():
             self.say_sensor(line)
+
+    def _calibration(self) -> None:
+        """Delays and scales that the filter has found to differ clearly from what was given."""
+        state, options = self.core.navigator.filter, self.core.options
+        frame = self.core.satellites.local_frame
+        if frame is not None and not options.gnss.fixed_datum:
+            origin = frame.datum
+            text = (
+                'the origin is the first fix: '
+                f'{origin.latitude:.7f} {origin.longitude:.7f} {origin.altitude:.2f}'
+            )
+            self._find('note', 'datum_first_fix', text)
+        for name, index, entry, least, what in CALIBRATIONS:
+            value = float(state.x[index + 1])
+            sigma = _sigma(state, index)
+            if sigma > 0.0 and abs(value) > max(least, 4.0 * sigma):
+                text = (
+                    f'{name}: {value:+.4g} +- {sigma:.2g} {what} was found and is applied; '
+                    f'correct {entry}'
+                )
+                # A delay costs what is not known about it; a scale is what calibration is for.
+                level: Level = 'warn' if index == FIX_DELAY else 'note'
+                self.say(Finding(level, f'{name.replace(" ", "_")}_found', text, entry))
 
     def _find(self, level: Level, code: str, text: str) -> None:
         self.say(Finding(level, code, text))
@@ -186,8 +268,20 @@ class FusionReport(Report):
             'latency [s]': f'{self.core.latency + self.core.merge.options.lag * 1e-9:.4f}',
             'clock jumps of all': str(self.core.merge.epochs),
             'recoveries': str(self.core.navigator.recoveries),
+            'restarts': str(self.core.navigator.restarts),
+            **self._calibration_facts(),
         }
         return self.diagnostics_of(now_ns, node_name, whole, self.sensors.values())
+
+    def _calibration_facts(self) -> dict[str, str]:
+        state = self.core.navigator.filter
+        facts = {}
+        for name, index, _, _, what in CALIBRATIONS:
+            sigma = _sigma(state, index)
+            if sigma > 0.0:
+                label = f'{name} [{what}]' if what else name
+                facts[label] = f'{float(state.x[index + 1]):.5f} +- {sigma:.5f}'
+        return facts
 
     def status(self, now_ns: int, frame: str) -> Any:
         """veh_identification/msg/ObserverStatus."""
@@ -197,6 +291,28 @@ class FusionReport(Report):
 def _first(question: Callable[[str], float | None], streams: list[str]) -> float | None:
     answers = (question(key) for key in streams)
     return next((answer for answer in answers if answer is not None), None)
+
+
+def _health_counts(record: SensorRecord) -> dict[str, int]:
+    """What the judgement of a sensor did: parts of `accepted` and `rejected`, and events."""
+    healths = record.healths.values()
+    return {
+        'weighted down': sum(health.weighted for health in healths),
+        'quarantines': sum(health.quarantines for health in healths),
+        'recoveries': sum(health.recoveries for health in healths),
+    }
+
+
+def _sigma(state: InertialFilter, index: int) -> float:
+    """Of a calibration; the delay of fixes is known by that of the velocities."""
+    if index == FIX_DELAY and state.P[index, index] == 0.0:
+        index = VELOCITY_DELAY
+    return float(np.sqrt(max(state.P[index, index], 0.0)))
+
+
+def _excused(record: SensorRecord) -> int:
+    """Samples that had to wait for others: the whole says why."""
+    return sum(record.reasons.get(reason, 0) for reason in BEFORE_THE_START)
 
 
 def _bad(line: SensorLine) -> int:

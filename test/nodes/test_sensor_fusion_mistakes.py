@@ -1,0 +1,106 @@
+"""Ordinary mistakes in the input of the fusion: the cause is named; on good data nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fusion_harness import Recorded, prepare
+
+from veh_identification.runtime.bags import BagReader
+from veh_identification.simulation.scenarios import simulate
+
+ROOT = Path(__file__).parents[2]
+CONFIG = ROOT / 'config' / 'sensor_fusion_drive.yaml'
+DURATION = 26.0
+
+
+@pytest.fixture(scope='module')
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp('mistakes') / 'drive'
+    simulate('drive', path, duration=DURATION, seed=4)
+    return path
+
+
+def findings(drive: Path, change: Callable[[str, Any], None] | None, **parameters: Any) -> set:
+    """Level, code and place of all findings that the diagnostics tell in the end."""
+    with BagReader([drive]) as reader:
+        start = min(info.start_ns for info in reader.info())
+        result = prepare({'rate': 20.0, **parameters}, files=[CONFIG], start=start)
+        wanted = [t for t in result.engine.input_topics() if t in reader.topics]
+        source = []
+        for raw in reader.raw(wanted):
+            message = raw.decode()
+            if change is not None:
+                change(raw.topic, message)
+            source.append(Recorded(raw.time_ns, raw.topic, raw.typename, message))
+    result.engine.run(source)
+    return {(one.level, one.code) for one in result.node.report.findings}
+
+
+def scale(vector: Any, factor: float) -> None:
+    vector.x, vector.y, vector.z = factor * vector.x, factor * vector.y, factor * vector.z
+
+
+def degrees(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        scale(message.angular_velocity, 57.29578)
+
+
+def in_g(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        scale(message.linear_acceleration, 1.0 / 9.80665)
+
+
+def kilometres(topic: str, message: Any) -> None:
+    if topic == '/correvit/velocity':
+        scale(message.twist.linear, 3.6)
+
+
+def backwards(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        message.angular_velocity.z *= -1.0
+
+
+def exchanged(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        a = message.linear_acceleration
+        a.x, a.y = a.y, a.x
+
+
+def rate_on_x(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        w = message.angular_velocity
+        w.x, w.z = w.z, w.x
+
+
+@pytest.mark.parametrize(
+    ('change', 'code'),
+    [
+        (degrees, 'unit'),
+        (in_g, 'unit'),
+        (kilometres, 'unit'),
+        (backwards, 'sign'),
+        (exchanged, 'axis'),
+        (rate_on_x, 'axis'),
+    ],
+)
+def test_mistake_is_named(drive: Path, change: Callable[[str, Any], None], code: str) -> None:
+    assert ('bad', code) in findings(drive, change)
+
+
+def test_good_data_raise_nothing(drive: Path) -> None:
+    assert not {code for level, code in findings(drive, None) if level in ('warn', 'bad')}
+
+
+def test_a_late_velocity_is_found(drive: Path) -> None:
+    def late(topic: str, message: Any) -> None:
+        if topic == '/gps/vel':
+            stamp = message.header.stamp
+            total = stamp.sec * 10**9 + stamp.nanosec + 120_000_000
+            stamp.sec, stamp.nanosec = divmod(total, 10**9)
+
+    options = {'merge.max_wait': 0.3, 'speed.topic': ''}
+    assert ('note', 'velocity_delay_found') in findings(drive, late, **options)

@@ -1,0 +1,43 @@
+"""What the sensors said lately, thinned out: for checks that compare them with each other."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from veh_identification.types import Array
+
+#: Samples closer than this are left out, and how much is kept (seconds).
+SPACING, MEMORY = 0.045, 60.0
+
+
+class Journal:
+    """The last minute of each sensor, at most about 20 samples a second."""
+
+    def __init__(self) -> None:
+        self._samples: dict[str, deque[tuple[float, ...]]] = {}
+
+    def note(self, name: str, time: float, values: tuple[float, ...]) -> None:
+        """Keep a sample if it is due."""
+        samples = self._samples.get(name)
+        if samples is None:
+            samples = self._samples[name] = deque()
+        elif samples and time - samples[-1][0] < SPACING:
+            return
+        samples.append((time, *values))
+        while samples[0][0] < time - MEMORY:
+            samples.popleft()
+
+    def of(self, name: str) -> tuple[Array, Array] | None:
+        """Times and values (rows) of a sensor; None without samples."""
+        samples = self._samples.get(name)
+        if not samples:
+            return None
+        width = min(len(row) for row in samples)
+        table = np.array([row[:width] for row in samples])
+        return table[:, 0], table[:, 1:]
+
+    def reset(self) -> None:
+        """Another time begins."""
+        self._samples.clear()

@@ -1,0 +1,202 @@
+"""Wheel speeds in the navigator: each wheel judged by itself, one correction of all that agree.
+
+A wheel that spins, locks or whose sensor is stuck disagrees with the inertial prediction and with
+the other wheels; it is not used while it does, and says why. Radii that differ from wheel to wheel
+are learnt by comparing the wheels; what they have in common (scale, slip, delay) is estimated by
+the filter. The errors of wheels on one road are alike, so they do not count as so many sensors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from veh_identification.fusion import rotation
+from veh_identification.fusion.health import Bounds, SensorHealth
+from veh_identification.fusion.inertial import VELOCITY, WITH_WHEELS
+from veh_identification.fusion.navigator import Navigator
+from veh_identification.fusion.sensor_options import WheelOptions
+from veh_identification.fusion.wheels import Wheel, WheelGroup, WheelSpeed
+from veh_identification.types import Array
+
+#: Slower than this, radii cannot be compared (m/s).
+COMPARABLE = 3.0
+#: Time in which differences of the radii are learnt (s), and the largest that can be.
+LEARNING, LARGEST_DIFFERENCE = 10.0, 0.05
+FORWARD = slice(0, 1)
+
+
+def wheels_of(options: WheelOptions) -> list[Wheel]:
+    """The wheels that a configuration names; the base link is in the middle of the rear axle."""
+    found = []
+    for names, x, steering in (
+        (options.rear, 0.0, options.rear_steering),
+        (options.front, options.wheelbase, options.front_steering),
+    ):
+        sides = [name for name in names if name]
+        turned = [name for name in steering if name]
+        for i, name in enumerate(sides):
+            side = 0.0 if len(sides) == 1 else 0.5 * options.track * (1.0, -1.0)[i % 2]
+            knuckle = turned[min(i, len(turned) - 1)] if turned else ''
+            wheel = Wheel(name, x, side, options.radius, knuckle, options.steering_ratio)
+            found.append(wheel)
+    return found
+
+
+class WheelAiding:
+    """Feeds speeds of wheels to a navigator."""
+
+    def __init__(self, navigator: Navigator, options: WheelOptions, fastest: float) -> None:
+        self._navigator = navigator
+        self._options = options
+        self._bounds = Bounds(fastest)
+        self.wheels = wheels_of(options)
+        #: Predicted speeds at the end of the interval before, and when that was.
+        self._before: dict[str, tuple[float, float]] = {}
+        #: Angle by which each wheel should have turned, for the watch.
+        self._turned = dict.fromkeys([wheel.name for wheel in self.wheels], 0.0)
+
+    def reset(self) -> None:
+        """Forget the interval before."""
+        self._before.clear()
+
+    def group(self, names: Sequence[str], has_position: bool) -> WheelGroup | None:
+        """The wheels among the joints of a message (positions first); None without any."""
+        place = {name: i for i, name in enumerate(names)}
+        present = [wheel for wheel in self.wheels if wheel.name in place]
+        if not present:
+            return None
+        steering = [place.get(wheel.steering) if has_position else None for wheel in present]
+        return WheelGroup(
+            present, [place[wheel.name] for wheel in present], steering, has_position
+        )
+
+    def speeds(self, time: float, span: float, speeds: Sequence[WheelSpeed]) -> None:
+        """Use the mean speeds over `span` seconds up to `time`."""
+        navigator = self._navigator
+        record = navigator.records['wheels']
+        record.received += 1
+        good = [one for one in speeds if self._possible(one)]
+        if not good:
+            record.refuse('speed beyond what can be')
+            return
+        middle = float(np.median([one.speed * math.cos(one.steering) for one in good]))
+        navigator.journal.note('wheels', time - 0.5 * span, (middle,))
+        if not navigator.advance('wheels', time):
+            return
+        if not navigator.filter.navigating:
+            self._start(middle)
+        rows = [self._row(time, span, one) for one in good]
+        settled = time >= navigator.settled_at
+        used: list[tuple[WheelSpeed, float, Array, float]] = []
+        for one, residual, H in rows:
+            weight = self._judge(time, one, residual, H) if settled else 1.0
+            if weight > 0.0:
+                used.append((one, residual, H, weight))
+        if used:
+            self._compare(span, used)
+        self._correct(time, rows, used)
+        still = all(abs(one.speed) < 5e-3 for one in speeds)
+        navigator.learn_at_rest(time, still, self._options.standstill)
+
+    def _possible(self, one: WheelSpeed) -> bool:
+        return not self._bounds.violation(one.speed, math.nan, 0.0)
+
+    def _start(self, forward: float) -> None:
+        navigator = self._navigator
+        lever = -navigator.imu_point
+        velocity = np.array([forward, 0.0, 0.0])
+        rate = navigator.filter.rate
+        navigator.start_navigation(velocity - rotation.cross_array(rate, lever), slice(0, 2))
+
+    def _row(self, time: float, span: float, one: WheelSpeed) -> tuple[WheelSpeed, float, Array]:
+        """Residual of the mean over the interval: its ends are averaged, so that acceleration
+        does no harm; the row is that of its end.
+        """
+        navigator, wheel = self._navigator, one.wheel
+        direction = np.array([math.cos(one.steering), math.sin(one.steering), 0.0])
+        lever = np.array([wheel.x, wheel.y, 0.0]) - navigator.imu_point
+        acceleration = float(navigator.acceleration(time)[0])
+        end, H = navigator.filter.wheel_speed(direction, lever, acceleration)
+        begin, at = self._before.get(wheel.name, (end, math.nan))
+        self._before[wheel.name] = (end, time)
+        mean = 0.5 * (begin + end) if abs(time - span - at) < 1e-3 else end
+        self._turned[wheel.name] += mean * span / wheel.radius
+        return one, one.speed - mean, H
+
+    def _noise(self, one: WheelSpeed) -> float:
+        o = self._options
+        return o.std**2 + (o.std_share * one.speed) ** 2 + one.variance
+
+    def _judge(self, time: float, one: WheelSpeed, residual: float, H: Array) -> float:
+        navigator, wheel = self._navigator, one.wheel
+        health = navigator.health('wheels', wheel.name, self._options.gate)
+        noise = np.array([[self._noise(one)]])
+        (whitened,) = navigator.filter.innovate(np.array([residual]), H, noise).tolist()
+        was_aside = health.aside
+        weight = health.judge(time, (whitened,))
+        turned = self._turned[wheel.name]
+        sigma = 0.05 * abs(turned - self._turned_at_change(wheel, one, turned)) + 0.05
+        if wheel.watch.stuck(time, one.reading, turned, sigma):
+            health.set_aside(time, 'stuck: it does not change while the vehicle moves')
+            return 0.0
+        if health.aside and not was_aside:
+            health.reason = _slip_reason(one, residual, health)
+        return weight
+
+    def _turned_at_change(self, wheel: Wheel, one: WheelSpeed, turned: float) -> float:
+        """Where the prediction stood when the reading last changed."""
+        return wheel.watch.begin if one.reading == wheel.watch.value else turned
+
+    def _compare(
+        self, span: float, used: Sequence[tuple[WheelSpeed, float, Array, float]]
+    ) -> None:
+        """Learn how the radii differ, from wheels that roll."""
+        if len(used) < 2 or min(abs(one.speed) for one, _, _, _ in used) < COMPARABLE:
+            return
+        shares = [residual / one.speed for one, residual, _, _ in used]
+        mean = sum(shares) / len(shares)
+        gain = min(span / LEARNING, 1.0)
+        for (one, _, _, _), share in zip(used, shares, strict=True):
+            moved = one.wheel.difference + gain * (share - mean)
+            one.wheel.difference = min(max(moved, -LARGEST_DIFFERENCE), LARGEST_DIFFERENCE)
+
+    def _correct(
+        self,
+        time: float,
+        rows: Sequence[tuple[WheelSpeed, float, Array]],
+        used: Sequence[tuple[WheelSpeed, float, Array, float]],
+    ) -> None:
+        navigator, o = self._navigator, self._options
+        record = navigator.records['wheels']
+        if not used:
+            healths = [record.healths[one.wheel.name] for one, _, _ in rows]
+            run = record.rejections_in_a_row.get('', 0)
+            if not navigator.gives_in_to_all(record, healths, run, time):
+                navigator.note(record, time, np.full(1, np.nan), False)
+                return
+            for health in healths:
+                health.believe()
+            used = [(one, residual, H, 1.0) for one, residual, H in rows]
+            residual = float(np.mean([row[1] for row in rows]))
+            navigator.widen(time, np.array([residual]), rows[0][2], VELOCITY)
+        total = sum(weight for _, _, _, weight in used)
+        residual = sum(weight * r for _, r, _, weight in used) / total
+        H = np.sum([weight * row for _, _, row, weight in used], axis=0) / total
+        speed = used[0][0].speed
+        common = o.std**2 + (o.std_share * speed) ** 2
+        own = sum(weight**2 * one.variance for one, _, _, weight in used) / total**2
+        # Few or doubted wheels deserve less.
+        noise = np.array([[(common + own) * len(used) / total]])
+        measured = np.array([residual])
+        whitened = navigator.filter.innovate(measured, H, noise)
+        accepted = navigator.filter.correct(measured, H, noise, math.inf, WITH_WHEELS).accepted
+        navigator.note(record, time, whitened, accepted)
+
+
+def _slip_reason(one: WheelSpeed, residual: float, health: SensorHealth) -> str:
+    expected = one.speed - residual
+    words = 'it spins' if abs(one.speed) > abs(expected) else 'it locks, slips or misses pulses'
+    return f'{one.speed:.2f} m/s where {expected:.2f} m/s was expected: {words}'
