@@ -332,12 +332,12 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'knee encoder stuck': Mistake(joints(_stuck), ('stuck',)),
     'Fz of a plate stuck': Mistake(plates(_stuck_plate, PLATES[:1]), ('stuck',)),
-    'Fz of the plates saturated': Mistake(plates(_saturated), ('saturated',)),
+    'Fz of the plates saturated': Mistake(plates(_saturated), ('saturated', 'stuck')),
     'Fy of 12 N not tared': Mistake(
         plates(lambda v: v + np.array([0.0, 12.0, 0, 0, 0, 0]), PLATES[:1]),
-        ('plate_offset', 'gravity_tilted'), (), ('plate_tared',),
+        ('plate_offset',), (), ('plate_tared',),
     ),  # fmt: skip
-    'motion capture 8 degrees askew': Mistake(_tilted, ('gravity_tilted',)),
+    'motion capture 8 degrees askew': Mistake(_tilted, ('base_tilted',)),
 }
 
 

@@ -16,10 +16,12 @@ from veh_identification.findings import Finding
 D = TypeVar('D')
 #: An explanation that makes the misfit less than this many times smaller is no more than a maybe.
 CONVINCING = 2.0
+#: It must also leave a good fit, unless it makes the misfit this many times smaller.
+OVERWHELMING = 4.0
 #: A maybe that is worth a word.
 MAYBE = 1.3
 #: Hypotheses come the simplest first: a later one must leave clearly less.
-CLEARLY_LESS = 0.95
+CLEARLY_LESS = 0.9
 
 
 @dataclass(frozen=True)
@@ -79,20 +81,21 @@ def explanation_findings(
     label: str,
     better: str,
     misfit_text: str,
-    poor: bool,
+    good: float,
     hint: str = '',
 ) -> list[Finding]:
     """The best cause alone; a maybe where it explains little; what was tried where none does.
 
     `better`: what fits better with it ('the forces fit the motion'); `misfit_text`: what is told
-    where the misfit is `poor` and nothing explains it.
+    where the misfit is above `good` and nothing explains it.
     """
-    if found.best is not None and found.factor >= CONVINCING:
+    convincing = found.factor >= (CONVINCING if found.misfit <= good else OVERWHELMING)
+    if found.best is not None and convincing:
         text = f'{label}: {found.best.text}; with that {better} {found.factor:.3g} times better'
         where = f'{label}, {found.best.where}' if found.best.where else label
         return [Finding('bad', found.best.code, text + hint, where, found.factor)]
     findings = []
-    if poor:
+    if found.as_it_is > good:
         tried = ', '.join(code.replace('_', ' ') for code in found.tried)
         text = f'{label}: {misfit_text}; none of these explains it: {tried}'
         findings.append(Finding('warn', 'misfit_unexplained', text, label))

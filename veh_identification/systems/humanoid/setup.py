@@ -99,8 +99,7 @@ def plausibility(problem: Problem, recording: Recording, raw: Raw) -> list[Findi
     """Units, signs, sides and frames by what they explain; stuck and saturated channels."""
     comparison = Comparison(problem, raw)
     doubtful = comparison.misfit(comparison.raw) > FITS
-    # Joints may well rest while others move, as long as everything fits.
-    channels = channel_findings(recording, moving=doubtful)
+    channels = channel_findings(recording, doubtful)
     if any(one.level == 'bad' for one in channels):
         return channels
     return [*channels, *explained(comparison, raw.label)]

@@ -39,6 +39,9 @@ FORCE_UNIT = 0.05
 #: Noise of the equations, in units, against which the CAD values are weighed: data that are far
 #: off must not bend the parameters until they fit.
 NOISE = 0.5
+#: Deviations of the CAD values by which the parameters may be off, all together, to fit; each one
+#: more is a unit of misfit: bent far enough they would explain anything, negative masses too.
+BENT = 0.5
 #: One unit of a sole that is not where the plates are pressed, over the length of the legs, and of
 #: a standing one that moves, in the same each second: heels are lifted while one stands.
 SOLE_UNIT, SOLE_SPEED = 0.25, 0.1
@@ -107,6 +110,7 @@ class Comparison:
         self._as_it_is: Samples | None = None
         self._regressor: tuple[Array, Array] | None = None
         self._normal: tuple[float, Array, Array] | None = None
+        self._bent = 0.0  # deviations of the parameters of the last fit, rms
         self._stance: tuple[Array, Array, Array] | None = None
 
     def misfit(self, raw: Raw) -> float:
@@ -115,7 +119,8 @@ class Comparison:
         if errors is None:
             return np.inf
         size = np.sort(np.square(errors).mean(axis=1))
-        return float(np.sqrt(size[: max(1, int(COUNTED * len(size)))].mean()))
+        fit = float(np.sqrt(size[: max(1, int(COUNTED * len(size)))].mean()))
+        return float(np.hypot(fit, max(self._bent - BENT, 0.0)))
 
     def samples(self, raw: Raw) -> Samples:
         """Both sides of the equations below the cut-off of the comparison.
@@ -194,7 +199,9 @@ class Comparison:
             if same:
                 self._normal = scale, known, factor
         right = rows.T @ (Y / (NOISE * unit)).ravel() + known.T @ self._prior_right
-        return np.asarray((Y - W @ cho_solve((factor, True), right)) / unit)
+        x = cho_solve((factor, True), right)
+        self._bent = float(np.sqrt(np.mean(np.square(known @ x - self._prior_right))))
+        return np.asarray((Y - W @ x) / unit)
 
     def _placed_soles(self, q: Array) -> tuple[Array, Array]:
         """Places (feet, N, 3) and orientations (feet, N, 3, 3) of the soles in the base."""

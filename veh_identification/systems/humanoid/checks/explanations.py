@@ -57,7 +57,7 @@ def explained(comparison: Comparison, label: str) -> list[Finding]:
             best_explanation(raw, hypotheses, comparison.misfit, as_it_is),
             label=label,
             better='wrench and soles fit the motion',
-            poor=as_it_is > POOR,
+            good=POOR,
             misfit_text='wrench and soles do not fit the motion of the model: '
             f'{as_it_is:.2g} units, one being a twentieth of the weight',
             hint=' (check_frames: false skips this test)',
@@ -109,12 +109,12 @@ def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
     def forces(one: Raw) -> Array:
         return comparison.samples(one).wrench[use, :3]
 
-    found = [
-        *gains(raw, forces, scale * predicted[use, :3]),
-        *shifts(raw, moments, scale * predicted[use, 3:], SMALLEST_SHIFT * comparison.size),
-    ]
     error = (scale * predicted - samples.wrench)[use].reshape(-1, 2, 3)
     turned = np.einsum('nij,nkj->nki', samples.rotation[use], error)
     arm = samples.position[use] - samples.centre
     turned[:, 1] += np.cross(arm, turned[:, 0])
-    return [*found, *offsets(raw, np.median(turned, axis=0).ravel())]
+    return [
+        *offsets(raw, np.median(turned, axis=0).ravel(), comparison.weight),
+        *gains(raw, forces, scale * predicted[use, :3]),
+        *shifts(raw, moments, scale * predicted[use, 3:], SMALLEST_SHIFT * comparison.size),
+    ]

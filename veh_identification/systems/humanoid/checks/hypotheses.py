@@ -30,8 +30,11 @@ SIDES = {'l': 'r', 'left': 'right', 'L': 'R', 'Left': 'Right', 'LEFT': 'RIGHT'}
 BOTH_SIDES = {**SIDES, **{right: left for left, right in SIDES.items()}}
 #: More than that, and single sensors are not asked one by one.
 MANY_SENSORS = 6
-#: Logarithm of a gain that is worth a word: sensors are calibrated to some per cent.
-SMALLEST_GAIN = 0.05
+#: Logarithm of a gain that is worth a word, sensors being calibrated to some per cent, and of one
+#: that is no gain any more.
+SMALLEST_GAIN, LARGEST_GAIN = 0.05, 1.6
+#: Share of the weight of an offset that is worth a word: what `wrench_offset` does not allow for.
+SMALLEST_OFFSET = 0.01
 #: Seconds by which wrenches are tried earlier and later; finer ones are measured (see delays).
 LAGS = (0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
 
@@ -218,23 +221,23 @@ def _moved(shift: Array) -> Callable[[Array], Array]:
     )
 
 
-def offsets(raw: Raw, missing: Array) -> Hypotheses:
-    """A constant wrench on all plates: `missing` (6,) in the axes of the world at their centre."""
-    plates = [k for k, source in enumerate(raw.sources) if source.is_plate]
-    if len(plates) != 1 or raw.sources[plates[0]].pose is None:
-        return
-    source = raw.sources[plates[0]]
-    assert source.pose is not None
-    force = source.pose.rotation.T @ missing[:3]
-    moment = missing[3:] - np.cross(source.pose.position - raw.centre, missing[:3])
-    offset = np.concatenate([force, source.pose.rotation.T @ moment])
-    shown = ', '.join(f'{-value:.3g}' for value in offset)
-    yield Hypothesis(
-        'plate_offset',
-        f'{source.topic} seems to have an offset of {shown} (N, N m): tare it while it is empty',
-        _of_wrenches(plates, lambda wrench: wrench + offset),
-        f'topic {source.topic}',
-    )
+def offsets(raw: Raw, missing: Array, weight: float) -> Hypotheses:
+    """A constant horizontal force on a plate: `missing` (6,) along the world at their centre.
+
+    A vertical one, and moments, are first of all a matter of the robot's masses.
+    """
+    for k, source in enumerate(raw.sources):
+        if source.pose is None or np.linalg.norm(missing[:2]) < SMALLEST_OFFSET * weight:
+            continue
+        force = source.pose.rotation.T @ (missing[:3] * np.array([1.0, 1.0, 0.0]))
+        offset = np.concatenate([force, np.zeros(3)])
+        shown = ', '.join(f'{-value:.3g}' for value in force)
+        yield Hypothesis(
+            'plate_offset',
+            f'{source.topic} seems to have an offset of {shown} N: tare it while it is empty',
+            _of_wrenches([k], lambda wrench, o=offset: wrench + o),  # type: ignore[misc]
+            f'topic {source.topic}, wrench.force',
+        )
 
 
 def gains(raw: Raw, wrench: Callable[[Raw], Array], wanted: Array) -> Hypotheses:
@@ -249,7 +252,7 @@ def gains(raw: Raw, wrench: Callable[[Raw], Array], wanted: Array) -> Hypotheses
     cure = np.linalg.lstsq(np.column_stack(columns), wanted.ravel(), rcond=None)[0]
     for k, source in enumerate(raw.sources):
         factor = float(cure[k] / np.median(np.delete(cure, k)))
-        if not (factor > 0.0 and abs(np.log(factor)) > SMALLEST_GAIN):
+        if not (factor > 0.0 and SMALLEST_GAIN < abs(np.log(factor)) < LARGEST_GAIN):
             continue
         yield Hypothesis(
             'scale',
@@ -336,7 +339,7 @@ def poses(raw: Raw, model: TreeModel) -> Hypotheses:
             _of_pose(lambda pose, m=matrix: _before(pose, m)),  # type: ignore[misc]
             where,
         )
-        if any(source.is_plate for source in raw.sources):
+        if any(source.is_plate for source in raw.sources) and matrix[2, 2] < 0.5:
             yield Hypothesis(
                 'world_not_upright',
                 f'base pose and plates seem to be in a world that is turned by {what}: gravity '

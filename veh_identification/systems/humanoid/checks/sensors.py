@@ -9,10 +9,9 @@ import numpy as np
 
 from veh_identification.checks.health import check_saturated, check_stuck
 from veh_identification.findings import Finding
-from veh_identification.signals import TimeSeries
 from veh_identification.systems.humanoid.estimation.problem import Problem
 from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS, Recording
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 #: A wrench that does not change while it is loaded is stuck; empty plates show one value for long.
 LOADED = 0.2
@@ -20,11 +19,14 @@ LOADED = 0.2
 MASS_DEVIATIONS = 3.0
 
 
-def channel_findings(recording: Recording, moving: bool = True) -> list[Finding]:
-    """Channels that hold one value, or run into a limit, while the robot moves."""
+def channel_findings(recording: Recording, doubtful: bool) -> list[Finding]:
+    """Channels that hold one value, or run into a limit, while the robot moves.
+
+    `doubtful`: whether wrench and motion do not fit.
+    """
     return [
         replace(one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}')
-        for one in [*_wrenches(recording), *(_joints(recording) if moving else [])]
+        for one in [*_wrenches(recording), *_joints(recording, doubtful)]
     ]
 
 
@@ -33,24 +35,29 @@ def _wrenches(recording: Recording) -> Iterator[Finding]:
         for k, path in enumerate(WRENCH_PATHS):
             value, where = one.series.values[:, k], f'topic {one.topic}, {path}'
             size = float(np.percentile(np.abs(value), 98.0))
-            under_load = np.abs(value) > LOADED * size
-            yield from check_stuck(one.series.stamps, value, where, moving=under_load)
-            yield from check_saturated(value, where)
+            beside = one.series.values[:, 3 * (k // 3) : 3 * (k // 3) + 3]
+            # A sensor's noise shows on its other axes as well: one that has none is stuck.
+            alive = np.abs(value) > LOADED * size
+            alive |= _changing(np.delete(beside, k % 3, axis=1))
+            saturated = check_saturated(value, where)
+            yield from saturated or check_stuck(one.series.stamps, value, where, moving=alive)
 
 
-def _joints(recording: Recording) -> Iterator[Finding]:
+def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:
+    """Joints may well rest while others move: only where something does not fit it is a fault."""
     for series in recording.joints:
-        moving = _others_move(series)
+        moving = _changing(series.values)
         for k, name in enumerate(series.names):
             where = f'topic joint_states, joint {name}'
             value = series.values[:, k]
             if np.ptp(value) > 0.0:
-                yield from check_stuck(series.stamps, value, where, moving=moving)
+                for one in check_stuck(series.stamps, value, where, moving=moving):
+                    yield one if doubtful else replace(one, level='warn')
 
 
-def _others_move(series: TimeSeries) -> Array:
-    """Samples at which some joint is not at rest."""
-    changed = (np.abs(np.diff(series.values, axis=0)) > 0.0).any(axis=1)
+def _changing(values: Array) -> BoolArray:
+    """Samples at which some channel is not what it was."""
+    changed = (np.abs(np.diff(values, axis=0)) > 0.0).any(axis=1)
     return np.append(changed, changed[-1:] if len(changed) else [True])
 
 
