@@ -406,7 +406,8 @@ class ContactLive(LiveModel):
             level: Level = 'warn' if self.solution is None else 'bad'
             found.append(Finding(level, 'estimation_failed', self.problem))
         found += self._checked
-        if poor := self._poor_equations():
+        named = any(one.level == 'bad' for one in self._checked)  # the cause stands alone
+        if not named and (poor := self._poor_equations()):
             text = f'poor fit of {", ".join(poor)}: check frames, signs, stamps, supports'
             found.append(Finding('bad', 'poor_fit', text))
         if self.live is not None:
