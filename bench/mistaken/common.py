@@ -120,9 +120,7 @@ def outcome_told(outcome: Any) -> Told:
     """An identification's findings, and how far its values are from the truth."""
     rows = outcome.content.parameters
     truth = {row.name: row.truth for row in rows if np.isfinite(row.truth)}
-    z = deviations(
-        (r.name for r in rows), (r.value for r in rows), (r.std for r in rows), truth
-    )
+    z = deviations((r.name for r in rows), (r.value for r in rows), (r.std for r in rows), truth)
     return Told(found(outcome.findings), '', z, truth)
 
 
@@ -175,7 +173,5 @@ def live_told(
     if known is None:
         return Told(findings)
     rows = known.parameters
-    z = deviations(
-        (r.name for r in rows), (r.value for r in rows), (r.std for r in rows), truth
-    )
+    z = deviations((r.name for r in rows), (r.value for r in rows), (r.std for r in rows), truth)
     return Told(findings, '', z, truth)

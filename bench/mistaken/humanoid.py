@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import yaml
-from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
 from scipy.spatial.transform import Rotation
 
+from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
 from veh_identification.errors import VehIdError
 from veh_identification.multibody.inertia import PARAMETER_NAMES
 from veh_identification.multibody.kinematics import body_motion
@@ -89,9 +89,7 @@ def clean(k: int, seconds: float, folder: Path) -> Case:
     end = min(seconds, motion.references.t[-1])
     for one in readings(motion, robot, sensors, end, 100 + k):
         rows.setdefault(one.topic, []).append(one.message)
-    plates = {
-        name: _plate(rows[f'/{name}/wrench'], sensors, *PLACES[name]) for name in PLATES
-    }
+    plates = {name: _plate(rows[f'/{name}/wrench'], sensors, *PLACES[name]) for name in PLATES}
     first = rows['/joint_states']
     base = rows['/base/pose']
     return Case(
@@ -283,7 +281,9 @@ def _swapped(case: Case) -> Case:
 Z_DOWN = np.diag([1.0, -1.0, -1.0])
 QUARTER = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
 MISTAKES: dict[str, Mistake] = {
-    'joints in degrees': Mistake(joints(lambda q, n: np.degrees(q)), ('unit', 'joints_in_degrees')),
+    'joints in degrees': Mistake(
+        joints(lambda q, n: np.degrees(q)), ('unit', 'joints_in_degrees')
+    ),
     'forces and moments in kN': Mistake(plates(scaled(*[1e-3] * 6)), ('unit',)),
     'forces in kN, moments in N m': Mistake(plates(scaled(*[1e-3] * 3, 1, 1, 1)), ('unit',)),
     'forces in kgf': Mistake(plates(scaled(*[1 / 9.80665] * 3, 1, 1, 1)), ('unit',)),
@@ -293,8 +293,9 @@ MISTAKES: dict[str, Mistake] = {
     'base position in mm': Mistake(
         base(scaled(*[1e3] * 3, 1, 1, 1, 1)), ('unit', 'base_far_from_plates')
     ),
-    'base quaternion w x y z': Mistake(base(lambda v: v[:, [0, 1, 2, 6, 3, 4, 5]]),
-                                       ('quaternion_order',)),  # fmt: skip
+    'base quaternion w x y z': Mistake(
+        base(lambda v: v[:, [0, 1, 2, 6, 3, 4, 5]]), ('quaternion_order',)
+    ),  # fmt: skip
     'orientation of the world in the base': Mistake(
         base(scaled(1, 1, 1, -1, -1, -1, 1)), ('pose_inverted',)
     ),
@@ -308,9 +309,7 @@ MISTAKES: dict[str, Mistake] = {
         plates(turned(QUARTER), PLATES[1:]), ('frame_turned',)
     ),
     'moments about the corner': Mistake(
-        plates(
-            lambda v: np.hstack([v[:, :3], v[:, 3:] + np.cross([0.25, 0.2, 0.0], v[:, :3])])
-        ),
+        plates(lambda v: np.hstack([v[:, :3], v[:, 3:] + np.cross([0.25, 0.2, 0.0], v[:, :3])])),
         ('moments_about_another_point',),
     ),
     'plate 0.2 m elsewhere': Mistake(
@@ -335,7 +334,9 @@ MISTAKES: dict[str, Mistake] = {
     'Fz of the plates saturated': Mistake(plates(_saturated), ('saturated', 'stuck')),
     'Fy of 12 N not tared': Mistake(
         plates(lambda v: v + np.array([0.0, 12.0, 0, 0, 0, 0]), PLATES[:1]),
-        ('plate_offset',), (), ('plate_tared',),
+        ('plate_offset',),
+        (),
+        ('plate_tared',),
     ),  # fmt: skip
     'motion capture 8 degrees askew': Mistake(_tilted, ('base_tilted',)),
 }
@@ -411,7 +412,9 @@ def live(case: Case, folder: Path) -> Told:
         (robot_path().parents[1] / 'contact_identification.yaml').read_text('utf-8')
     )
     fusion = config['sensor_fusion']['ros__parameters']
-    fusion.update(wrench_sensors=list(PLATES), publish_tf=False, publish_odometry=False, rate=100.0)
+    fusion.update(
+        wrench_sensors=list(PLATES), publish_tf=False, publish_odometry=False, rate=100.0
+    )
     for name in PLATES:
         fusion[name] = {'topic': f'{name}/wrench', 'attached': 'world'}
     contact = config['contact_identification']['ros__parameters']

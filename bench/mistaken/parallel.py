@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import yaml
-from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
 
+from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
 from veh_identification.errors import VehIdError
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter

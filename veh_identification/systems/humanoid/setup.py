@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.multibody.tree import TreeModel
-from veh_identification.systems.humanoid.checks.delays import corrected
 from veh_identification.systems.humanoid.checks.comparison import Comparison
+from veh_identification.systems.humanoid.checks.delays import corrected
 from veh_identification.systems.humanoid.checks.explanations import FITS, explained
 from veh_identification.systems.humanoid.checks.sensors import channel_findings
 from veh_identification.systems.humanoid.checks.tare import tared

@@ -32,6 +32,8 @@ from veh_identification.types import Array
 
 #: Share of the forces' variation beyond their noise up to which a fit is good.
 GOOD = 0.05
+#: The same where the lengths as they are have no pose at all: noisy forces may leave more.
+POSSIBLE = 0.2
 #: Excess over the noise of the mean forces that is looked into; chance moves it by a few per cent.
 EXCESS = 0.5
 #: The excess is not known better than to this part of the noise.
@@ -115,7 +117,7 @@ def plausibility(
     judge = Judge(machine, harmonics, cutoff_hz)
     findings = _commanded(record)
     try:
-        share, noise, p = judge.fit(machine)
+        share, noise, _ = judge.fit(machine)
         as_it_is = judge.misfit(machine)
         if as_it_is < max(EXCESS * noise, FLOOR * GOOD):
             return findings
@@ -126,7 +128,7 @@ def plausibility(
     found = best_explanation(machine, hypotheses, judge.misfit, as_it_is)
     if found.best is None or found.best.code == 'effort_delay':
         return findings  # the estimate says why it cannot be; it finds delays more exactly
-    if not np.isfinite(as_it_is) and found.misfit > GOOD:
+    if not np.isfinite(as_it_is) and found.misfit > POSSIBLE:
         return findings  # nothing makes the lengths possible and the forces fit
     text = f'the model does not explain the forces, {share:.0%} of their variation is left'
     told = explanation_findings(
@@ -164,7 +166,7 @@ def channel_findings(legs: TimeSeries, topic: str) -> list[Finding]:
     return found
 
 
-# Hypotheses ---------------------------------------------------------------------------------------
+# Hypotheses --------------------------------------------------------------------------------------
 
 
 def every_hypothesis(machine: Machine) -> Hypotheses:
@@ -177,7 +179,9 @@ def every_hypothesis(machine: Machine) -> Hypotheses:
         yield Hypothesis('effort_delay', f'efforts {steps} samples late', partial(_late, n=steps))
 
 
-def _average(average: PeriodAverage, change: Callable[[Array], Array], factor: Array) -> PeriodAverage:
+def _average(
+    average: PeriodAverage, change: Callable[[Array], Array], factor: Array
+) -> PeriodAverage:
     return PeriodAverage(
         change(average.mean), average.covariance * np.outer(factor, factor), average.periods
     )
@@ -284,9 +288,7 @@ def descriptions(robot: Hexapod) -> Hypotheses:
     swapped = {'base_joints': robot.platform_joints, 'platform_joints': robot.base_joints}
     changes.append(('geometry_swapped', text, 'base, platform', swapped))
     degrees = np.concatenate([home[:3], home[3:] / DEGREES])
-    changes.append(
-        ('unit', 'the angles of home seem to be in degrees', 'home', {'home': degrees})
-    )
+    changes.append(('unit', 'the angles of home seem to be in degrees', 'home', {'home': degrees}))
     mirrored = home * np.array([1.0, 1.0, -1.0, 1.0, 1.0, 1.0])
     text = 'home seems to lie on the other side of the base: z of another sign'
     changes.append(('home_mirrored', text, 'home', {'home': mirrored}))

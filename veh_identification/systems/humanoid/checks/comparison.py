@@ -27,7 +27,7 @@ from veh_identification.systems.humanoid.processing.signals import (
     signal_filter,
     with_wrenches,
 )
-from veh_identification.types import Array, BoolArray
+from veh_identification.types import Array, BoolArray, IntArray
 
 #: Hz, of the equations that are compared.
 CUTOFF = JUDGING_CUTOFF / SIGNAL_CUTOFF
@@ -71,7 +71,7 @@ def coarse(raw: Raw) -> Raw:
         parts = values[: count * factor].reshape(count, factor, *values.shape[1:])
         return np.asarray(parts.mean(axis=1))
 
-    valid = raw.valid[: count * factor].reshape(count, factor).all(axis=1)
+    valid: BoolArray = np.all(raw.valid[: count * factor].reshape(count, factor), axis=1)
     pose = means(raw.pose)
     if pose.shape[1] == 7:
         pose[:, 3:] /= np.maximum(np.linalg.norm(pose[:, 3:], axis=1, keepdims=True), 1e-9)
@@ -108,7 +108,7 @@ class Comparison:
         self._flat = turned[:, 0, 2]  # the vertical in the axes of each sole
         self._low_pass = signal_filter(self.raw, CUTOFF)
         self._as_it_is: Samples | None = None
-        self._regressor: tuple[Array, Array] | None = None
+        self._regressor: tuple[IntArray, Array] | None = None
         self._normal: tuple[float, Array, Array] | None = None
         self._bent = 0.0  # deviations of the parameters of the last fit, rms
         self._stance: tuple[Array, Array, Array] | None = None
@@ -165,7 +165,7 @@ class Comparison:
         use = loaded(samples)
         if use.sum() < FEWEST_LOADED:
             return None
-        places = np.flatnonzero(use)
+        places: IntArray = np.flatnonzero(use).astype(np.int64)
         places = places[:: max(1, len(places) // MOST_SAMPLES)]
         W = self._rows(raw, samples, places)
         if not np.isfinite(W).all():
@@ -175,7 +175,7 @@ class Comparison:
             return wrench
         return np.hstack([wrench, self._sole_errors(raw, samples, places)])
 
-    def _rows(self, raw: Raw, samples: Samples, places: Array) -> Array:
+    def _rows(self, raw: Raw, samples: Samples, places: IntArray) -> Array:
         """The regressor at some samples, kept for those of the motion as it is."""
         same = self._same_motion(raw)
         if same and self._regressor is not None and np.array_equal(self._regressor[0], places):
@@ -194,7 +194,7 @@ class Comparison:
         if same and self._normal is not None and abs(self._normal[0] / scale - 1.0) < 1e-9:
             _, known, factor = self._normal
         else:
-            known = self._prior_rows / scale
+            known = np.asarray(self._prior_rows / scale, float)
             factor = np.linalg.cholesky(rows.T @ rows + known.T @ known)
             if same:
                 self._normal = scale, known, factor
@@ -214,7 +214,7 @@ class Comparison:
             turns.append(turn @ frame.rotation)
         return np.array(places), np.array(turns)
 
-    def _sole_errors(self, raw: Raw, samples: Samples, places: Array) -> Array:
+    def _sole_errors(self, raw: Raw, samples: Samples, places: IntArray) -> Array:
         """How far from standing the better of the soles is (n, 2 or 4), in units."""
         if self._same_motion(raw) and self._stance is not None:
             feet, moving, tilt = self._stance
@@ -239,7 +239,7 @@ class Comparison:
             errors += self._pressed(raw, samples, places, feet[:, places])
         return np.clip(np.stack(errors, axis=1), 0.0, 100.0)
 
-    def _pressed(self, raw: Raw, samples: Samples, places: Array, feet: Array) -> list[Array]:
+    def _pressed(self, raw: Raw, samples: Samples, places: IntArray, feet: Array) -> list[Array]:
         """How far soles and pressed places lie apart, in units: up, and along the ground."""
         heights = [one.pose.position[2] for one in raw.sources if one.pose is not None]
         lowest = feet[:, :, 2].min(axis=0)
@@ -255,7 +255,6 @@ class Comparison:
         apart = np.where(np.isfinite(apart), apart, 4.0 * unit)
         # Nothing is gained by being nearer than a foot is long.
         return [np.maximum(one / unit - 1.0, 0.0) for one in (nearest, apart)]
-
 
     def slope(self) -> float:
         """Angle [rad] by which the soles that stand lean all together."""

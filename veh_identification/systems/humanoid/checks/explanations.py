@@ -28,7 +28,6 @@ from veh_identification.systems.humanoid.checks.hypotheses import (
     shifts,
 )
 from veh_identification.systems.humanoid.checks.sensors import weight_finding
-from veh_identification.systems.humanoid.estimation.problem import Problem
 from veh_identification.systems.humanoid.processing.signals import Raw
 from veh_identification.systems.humanoid.processing.supports import judged, scale_of_load
 from veh_identification.types import Array

@@ -52,7 +52,7 @@ def every_hypothesis(raw: Raw, model: TreeModel) -> Hypotheses:
     yield from lags(raw)
 
 
-# Wrenches -----------------------------------------------------------------------------------------
+# Wrenches ----------------------------------------------------------------------------------------
 
 
 def _groups(raw: Raw) -> list[list[int]]:
@@ -288,7 +288,7 @@ def _earlier(steps: int) -> Change:
     return make
 
 
-# Base ---------------------------------------------------------------------------------------------
+# Base --------------------------------------------------------------------------------------------
 
 
 def poses(raw: Raw, model: TreeModel) -> Hypotheses:
@@ -398,9 +398,7 @@ def _world_of_all(matrix: Array) -> Change:
         sources = tuple(
             one
             if one.pose is None
-            else replace(
-                one, pose=Pose(matrix @ one.pose.position, matrix @ one.pose.rotation)
-            )
+            else replace(one, pose=Pose(matrix @ one.pose.position, matrix @ one.pose.rotation))
             for one in raw.sources
         )
         return replace(raw, pose=_before(raw.pose, matrix), sources=sources)
@@ -433,7 +431,7 @@ def _from_link(model: TreeModel, name: str) -> Change:
     return make
 
 
-# Joints -------------------------------------------------------------------------------------------
+# Joints ------------------------------------------------------------------------------------------
 
 
 def joints(raw: Raw, model: TreeModel) -> Hypotheses:

@@ -25,7 +25,9 @@ def channel_findings(recording: Recording, doubtful: bool) -> list[Finding]:
     `doubtful`: whether wrench and motion do not fit.
     """
     return [
-        replace(one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}')
+        replace(
+            one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}'
+        )
         for one in [*_wrenches(recording), *_joints(recording, doubtful)]
     ]
 
@@ -57,7 +59,7 @@ def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:
 
 def _changing(values: Array) -> BoolArray:
     """Samples at which some channel is not what it was."""
-    changed = (np.abs(np.diff(values, axis=0)) > 0.0).any(axis=1)
+    changed: BoolArray = np.any(np.diff(values, axis=0) != 0.0, axis=1)
     return np.append(changed, changed[-1:] if len(changed) else [True])
 
 

@@ -85,7 +85,7 @@ def as_recording(
     channel that was constant is so again.
     """
     epoch = int(stamps[0])
-    t = (stamps - epoch) * 1e-9
+    t = np.asarray((stamps - epoch) * 1e-9, float)
     count = len(states.joints)
 
     def series(values: Array, names: tuple[str, ...], units: tuple[str, ...]) -> TimeSeries:
@@ -104,11 +104,11 @@ def as_recording(
         one = series(rows[:, start : start + 6], WRENCH_NAMES, WRENCH_UNITS)
         wrenches.append(Wrench(states.links[k], frame, one))
     joints = rows[:, BASE : BASE + count]
-    pose = np.hstack([rows[:, 12:15], unwrap_quaternions(rows[:, 15:19])])
+    base = np.hstack([rows[:, 12:15], unwrap_quaternions(rows[:, 15:19])])
     return Recording(
         LABEL,
         (series(joints, tuple(states.joints), ('rad or m',) * count),),
-        series(pose, ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw'), ('m',) * 3 + ('',) * 4),
+        series(base, ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw'), ('m',) * 3 + ('',) * 4),
         tuple(wrenches),
         tuple(states.unknown),
         tuple(states.missing),

@@ -18,6 +18,7 @@ from veh_identification.identification.live import Solution
 from veh_identification.results.folder import to_json
 from veh_identification.results.messages import Equations as Unknowns
 from veh_identification.results.tables import to_csv
+from veh_identification.signals import TimeSeries
 from veh_identification.systems.live import LiveModel, Sides
 from veh_identification.systems.parallel.checks import judge, misfit
 from veh_identification.systems.parallel.configuration import Configuration
@@ -37,7 +38,7 @@ from veh_identification.systems.parallel.live.periods import PeriodCollector, Ru
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
 from veh_identification.systems.parallel.options import settings_of
-from veh_identification.systems.parallel.plausibility import plausibility
+from veh_identification.systems.parallel.plausibility import channel_findings, plausibility
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.types import Array
 
@@ -91,6 +92,7 @@ class ParallelLive(LiveModel):
         self.problem = ''  # why the last estimation failed
         self._judged: list[Finding] = []
         self._checked: list[Finding] = []
+        self._channels: list[Finding] = []
         self._checked_periods = 0
         self.delay: EffortDelay | None = None
         self._judged_periods = 0
@@ -197,6 +199,14 @@ class ParallelLive(LiveModel):
             effort_delay=self.effort_delay,
         )
 
+    def _check_channels(self) -> list[Finding]:
+        """Stuck and saturated legs, in every period."""
+        times, values = self._running.samples(self.fundamental_hz)
+        if not len(times):
+            return []
+        names, units = (*LEGS, *LEGS), ('m',) * 6 + ('N',) * 6
+        return channel_findings(TimeSeries(times, values, names, units, 0, TOPIC), TOPIC)
+
     def _check(self) -> None:
         """The offline checks, and the delay of the efforts: they take many estimations."""
         record = self._record()
@@ -212,6 +222,7 @@ class ParallelLive(LiveModel):
             self._checked += found.findings(TOPIC)
 
     def _estimate(self) -> None:
+        self._channels = self._check_channels()
         if self.periods >= 2 * self._checked_periods:
             self._checked_periods = self.periods
             self._check()
@@ -310,10 +321,11 @@ class ParallelLive(LiveModel):
 
     def doubts(self) -> list[Finding]:
         """The estimation that failed, the model, messages, periods and the fundamental."""
-        found = list(self._checked)
+        # A channel that is stuck makes others look wrong: what is surest stands alone.
+        found = list(self._channels or self._checked)
         if not any(one.level == 'bad' for one in found):
             found += self._judged  # the best cause stands alone
-        if self.problem and not any(one.level == 'bad' for one in self._checked):
+        if self.problem and not any(one.level == 'bad' for one in found):
             found.append(Finding('bad', 'estimation_failed', self.problem))
         if self.incomplete:
             text = f'{self.incomplete} messages lacked a leg or held no number'
