@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from veh_identification.findings import Finding
-from veh_identification.runtime import messages
 from veh_identification.runtime.graph import create_graph, find_graph, finish_graph
 from veh_identification.runtime.replay.engine import ReplayEngine
 
@@ -141,19 +140,6 @@ class Item:
         return self.message
 
 
-class Published:
-    """Takes what the nodes publish, and keeps the parameters and the last diagnostics."""
-
-    def __init__(self) -> None:
-        self.parameters: Any = None
-        self.finding_texts: dict[str, str] = {}
-
-    def write(self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: Any) -> None:
-        """One serialised message."""
-        if topic.endswith('/parameters'):
-            self.parameters = messages.deserialize(payload, typename)
-
-
 def live_told(
     graph_name: str,
     source: list[Item],
@@ -162,16 +148,14 @@ def live_told(
     parameters: Mapping[str, Any] | None = None,
 ) -> Told:
     """A graph's nodes over messages: the verdict of its identification node at the end."""
-    sink = Published()
-    engine = ReplayEngine(source[0].time_ns, sink=sink, log_level='fatal')
+    engine = ReplayEngine(source[0].time_ns, log_level='fatal')
     nodes = create_graph(engine, find_graph(graph_name), config=config, parameters=parameters)
     engine.run(source)
     finish_graph(nodes)
     node = next(one for one in nodes if hasattr(one, 'verdict'))
-    findings = found(node.verdict().findings)
-    known = sink.parameters
-    if known is None:
+    findings, model = found(node.verdict().findings), node.model
+    if model.equations is None or model.solution is None:
         return Told(findings)
-    rows = known.parameters
-    z = deviations((r.name for r in rows), (r.value for r in rows), (r.std for r in rows), truth)
+    std = np.sqrt(np.maximum(np.diag(model.solution.covariance), 0.0))
+    z = deviations(model.equations.names, model.solution.value, std, truth)
     return Told(findings, '', z, truth)

@@ -134,7 +134,7 @@ def _plate(
     return Channel(_stamps(rows), np.hstack([force @ own, moment @ own]))
 
 
-# Mistakes -----------------------------------------------------------------------------------------
+# Mistakes ----------------------------------------------------------------------------------------
 
 
 def joints(change: Callable[[Array, list[str]], Array]) -> Callable[[Case], Case]:
@@ -295,7 +295,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'base quaternion w x y z': Mistake(
         base(lambda v: v[:, [0, 1, 2, 6, 3, 4, 5]]), ('quaternion_order',)
-    ),  # fmt: skip
+    ),
     'orientation of the world in the base': Mistake(
         base(scaled(1, 1, 1, -1, -1, -1, 1)), ('pose_inverted',)
     ),
@@ -337,12 +337,12 @@ MISTAKES: dict[str, Mistake] = {
         ('plate_offset',),
         (),
         ('plate_tared',),
-    ),  # fmt: skip
+    ),
     'motion capture 8 degrees askew': Mistake(_tilted, ('base_tilted',)),
 }
 
 
-# Offline and live ---------------------------------------------------------------------------------
+# Offline and live --------------------------------------------------------------------------------
 
 
 def _messages(case: Case) -> list[Item]:

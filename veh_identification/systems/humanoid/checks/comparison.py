@@ -195,7 +195,8 @@ class Comparison:
             _, known, factor = self._normal
         else:
             known = np.asarray(self._prior_rows / scale, float)
-            factor = np.linalg.cholesky(rows.T @ rows + known.T @ known)
+            normal: Array = rows.T @ rows + known.T @ known
+            factor = np.asarray(np.linalg.cholesky(normal), float)
             if same:
                 self._normal = scale, known, factor
         right = rows.T @ (Y / (NOISE * unit)).ravel() + known.T @ self._prior_right

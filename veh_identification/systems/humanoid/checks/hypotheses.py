@@ -417,7 +417,7 @@ def _from_link(model: TreeModel, name: str) -> Change:
         place = bodies.position[:, frame.body] + (
             bodies.orientation[:, frame.body] @ frame.translation
         )
-        good = np.isfinite(raw.pose).all(axis=1)[:, None]
+        good = np.isfinite(raw.pose).all(axis=1, keepdims=True)
         link = rotation_matrix(np.where(good, raw.pose[:, 3:], [0.0, 0.0, 0.0, 1.0]))
         base = link @ np.swapaxes(local, -1, -2)
         from scipy.spatial.transform import Rotation
@@ -469,18 +469,20 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
             f'{where}, joint {name}',
         )
         if angles[k]:
+            degrees = np.where(factor < 0.0, 1.0 / DEGREES, 1.0)
             yield Hypothesis(
                 'unit',
                 f'{name} seems to be in degrees in joint_states, it must be in rad',
-                _of_joints(lambda q, f=np.where(factor < 0, 1.0 / DEGREES, 1.0): q * f),  # type: ignore[misc]
+                _of_joints(lambda q, f=degrees: q * f),  # type: ignore[misc]
                 f'{where}, joint {name}',
             )
     neighbours = [(k, k + 1) for k in range(len(names) - 1)]
     for a, b in [*pairs, *(pair for pair in neighbours if pair not in pairs)]:
+        order = _exchanged(len(names), [(a, b)])
         yield Hypothesis(
             'joints_swapped',
             f'{names[a]} and {names[b]} seem to be swapped in joint_states',
-            _of_joints(lambda q, o=_exchanged(len(names), [(a, b)]): q[:, o]),  # type: ignore[misc]
+            _of_joints(lambda q, o=order: q[:, o]),  # type: ignore[misc]
             f'{where}, joints {names[a]} and {names[b]}',
         )
 
