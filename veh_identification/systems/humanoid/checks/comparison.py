@@ -106,6 +106,7 @@ class Comparison:
         soles, turned = self._placed_soles(still)
         self.legs = float(np.linalg.norm(soles[:, 0], axis=1).mean())
         self._flat = turned[:, 0, 2]  # the vertical in the axes of each sole
+        self.soles = True  # whether they count: models of persons may slide on theirs
         self._low_pass = signal_filter(self.raw, CUTOFF)
         self._as_it_is: Samples | None = None
         self._regressor: tuple[IntArray, Array] | None = None
@@ -171,7 +172,7 @@ class Comparison:
         if not np.isfinite(W).all():
             return None
         wrench = self._fitted(W, samples.wrench[places], self._same_motion(raw))
-        if raw.imu is not None:
+        if raw.imu is not None or not self.soles:
             return wrench
         return np.hstack([wrench, self._sole_errors(raw, samples, places)])
 

@@ -47,23 +47,33 @@ SLOPE = 0.12
 
 def explained(comparison: Comparison, label: str) -> list[Finding]:
     """A unit, frame, sign, side or clock with which the recording would fit its motion."""
-    raw, problem = comparison.raw, comparison.problem
-    as_it_is = comparison.misfit(raw)
     findings: list[Finding] = []
-    if as_it_is > FITS:
-        hypotheses = [*every_hypothesis(raw, problem.model), *_fitted(comparison, raw)]
-        findings = explanation_findings(
-            best_explanation(raw, hypotheses, comparison.misfit, as_it_is),
-            label=label,
-            better='wrench and soles fit the motion',
-            good=POOR,
-            misfit_text='wrench and soles do not fit the motion of the model: '
-            f'{as_it_is:.2g} units, one being a twentieth of the weight',
-            hint=' (check_frames: false skips this test)',
-        )
+    for soles in (True, False):
+        comparison.soles = soles
+        findings = _searched(comparison, label)
+        if any(one.level == 'bad' for one in findings):
+            break
+    comparison.soles = True
     if any(one.level == 'bad' for one in findings):
         return findings  # the best cause stands alone
     return [*findings, *_slope(comparison, label), *_weight(comparison, label)]
+
+
+def _searched(comparison: Comparison, label: str) -> list[Finding]:
+    """The cause that explains best, if wrench (and soles) do not fit."""
+    raw, as_it_is = comparison.raw, comparison.misfit(comparison.raw)
+    if not as_it_is > FITS:
+        return []
+    hypotheses = [*every_hypothesis(raw, comparison.problem.model), *_fitted(comparison, raw)]
+    return explanation_findings(
+        best_explanation(raw, hypotheses, comparison.misfit, as_it_is),
+        label=label,
+        better=f'the wrench{" and the soles fit" if comparison.soles else " fits"} the motion',
+        good=POOR,
+        misfit_text='the wrench does not fit the motion of the model: '
+        f'{as_it_is:.2g} units, one being a twentieth of the weight',
+        hint=' (check_frames: false skips this test)',
+    )
 
 
 def _weight(comparison: Comparison, label: str) -> list[Finding]:

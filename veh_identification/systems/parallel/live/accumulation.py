@@ -202,9 +202,10 @@ class ParallelLive(LiveModel):
     def _check_channels(self) -> list[Finding]:
         """Stuck and saturated legs, in every period."""
         times, values = self._running.samples(self.fundamental_hz)
-        if not len(times):
+        if len(times) < 3:
             return []
-        names, units = (*LEGS, *LEGS), ('m',) * 6 + ('N',) * 6
+        names = tuple(f'{field}[{leg}]' for field in ('position', 'effort') for leg in LEGS)
+        units = ('m',) * 6 + ('N',) * 6
         return channel_findings(TimeSeries(times, values, names, units, 0, TOPIC), TOPIC)
 
     def _check(self) -> None:

@@ -165,6 +165,8 @@ class RunningPeriods:
 
     def samples(self, fundamental_hz: float) -> tuple[Array, Array]:
         """Times [s] and values of the newest periods as they came."""
+        if not self._raw:
+            return np.empty(0), np.empty((0, 12))
         times = [k / fundamental_hz + raw.times for k, raw in enumerate(self._raw)]
         return np.concatenate(times), np.concatenate([raw.values for raw in self._raw])
 
