@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from veh_identification.checks.explanation import Hypothesis, best_explanation
+from veh_identification.checks.explanation import (
+    Explanation,
+    Hypothesis,
+    best_explanation,
+    explanation_findings,
+)
 from veh_identification.errors import EstimationError
 
 DATA = np.array([1.0, -2.0, 3.0])
@@ -39,3 +44,21 @@ def test_what_cannot_be_judged_explains_nothing():
 def test_known_misfit_is_not_computed_again():
     found = best_explanation(DATA, [flip(1)], rms, as_it_is=5.0)
     assert found.factor == pytest.approx(50.0)
+
+
+def told(misfit: float, as_it_is: float, good: float = 1.0) -> list[tuple[str, str]]:
+    cure = Hypothesis('unit', 'the lengths seem to be in mm', lambda data: data, 'position')
+    found = Explanation(cure, misfit, as_it_is, ('unit', 'sign'))
+    made = explanation_findings(
+        found, label='bag', better='forces fit', misfit_text='nothing fits', good=good
+    )
+    return [(one.level, one.code) for one in made]
+
+
+def test_below_a_factor_of_two_a_cause_is_a_maybe() -> None:
+    assert told(0.1, 0.5) == [('bad', 'unit')]
+    assert told(0.3, 0.5) == [('note', 'maybe_unit')]
+    assert told(0.45, 0.5) == []
+    # What leaves a poor fit must explain more, and a poor fit without a cause is told.
+    assert told(2.0, 5.0) == [('warn', 'misfit_unexplained'), ('note', 'maybe_unit')]
+    assert told(1.5, 9.0) == [('bad', 'unit')]

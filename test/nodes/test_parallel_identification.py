@@ -158,8 +158,8 @@ def test_unreachable_lengths_are_an_error_in_diagnostics() -> None:
     _, sink = run_node(far, rate=RATE)
     status = last_status(sink)
     assert messages.byte_value(status.level) == 2
-    assert 'unreachable pose' in status.message
-    assert 'estimation_failed' in codes(status)
+    assert 'the lengths seem to be strokes' in status.message
+    assert 'length_offset' in codes(status)
     assert sink.of(NAME + '/parameters') == []
 
 
@@ -173,11 +173,11 @@ def test_exchanged_efforts_are_named_as_offline_and_nothing_counts_as_known() ->
     final = sink.of(NAME + '/parameters')[-1]
     assert final.verdict == 'no' and not final.converged
     assert not any(p.well_identified for p in final.parameters)
-    told = {f.code: f for f in final.findings}['forces_not_explained']
-    assert told.level == 'bad' and 'the efforts of leg_1 and leg_2 exchanged' in told.text
+    told = {f.code: f for f in final.findings}['efforts_exchanged']
+    assert told.level == 'bad' and 'the efforts of leg_1 and leg_2 seem' in told.text
     status = last_status(sink)
     assert messages.byte_value(status.level) == 2
-    assert 'forces_not_explained' in codes(status)
+    assert 'efforts_exchanged' in codes(status)
     assert next(v.value for v in status.values if v.key == 'verdict') == 'no'
 
 

@@ -55,17 +55,21 @@ def test_exchanged_legs_are_named(tmp_path, a, b) -> None:
     data = replace(
         GOOD, lengths=exchanged(GOOD.lengths, a, b), forces=exchanged(GOOD.forces, a, b)
     )
-    refused(tmp_path, data, f'does not explain the forces.*with leg_{a + 1} and leg_{b + 1} exch')
+    refused(
+        tmp_path,
+        data,
+        f'leg_{a + 1} and leg_{b + 1} seem to be exchanged; with that .* times better',
+    )
 
 
 def test_exchanged_efforts_are_named(tmp_path) -> None:
     data = replace(GOOD, forces=exchanged(GOOD.forces, 2, 5))
-    refused(tmp_path, data, 'does not explain the forces.*the efforts of leg_3 and leg_6 exch')
+    refused(tmp_path, data, 'the efforts of leg_3 and leg_6 seem to be exchanged')
 
 
 def test_an_effort_of_opposite_sign_is_named(tmp_path) -> None:
     forces = GOOD.forces * np.array([1.0, 1.0, 1.0, -1.0, 1.0, 1.0])
-    sentence = 'does not explain the forces.*with the effort of leg_4 of opposite sign it would'
+    sentence = 'the effort of leg_4 seems to have the opposite sign'
     refused(tmp_path, replace(GOOD, forces=forces), sentence)
 
 
@@ -81,18 +85,20 @@ def test_millimetres_and_kilonewtons(tmp_path) -> None:
     (tmp_path / 'mm').mkdir()
     (tmp_path / 'kN').mkdir()
     data = replace(GOOD, lengths=1e3 * GOOD.lengths)
-    refused(tmp_path / 'mm', data, 'unreachable pose.*are the lengths in millimetres')
+    refused(tmp_path / 'mm', data, 'the lengths seem to be in mm, they must be in m')
     data = replace(GOOD, forces=1e-3 * GOOD.forces)
-    refused(tmp_path / 'kN', data, 'moving mass p10 comes out as 0.038.*efforts must be in N')
+    refused(tmp_path / 'kN', data, 'the efforts seem to be in kN, they must be in N')
 
 
 def test_efforts_of_the_opposite_sign(tmp_path) -> None:
-    refused(tmp_path, replace(GOOD, forces=-GOOD.forces), 'moving mass p10 comes out as -3')
+    refused(
+        tmp_path, replace(GOOD, forces=-GOOD.forces), 'all efforts seem to have the opposite sign'
+    )
 
 
 def test_gravity_the_wrong_way(tmp_path) -> None:
     config = stewart.write_config(tmp_path / 'down.yaml', ROBOT, gravity=[0.0, 0.0, 9.81])
-    refused(tmp_path, GOOD, 'does not explain the forces.*gravity', config=config)
+    refused(tmp_path, GOOD, r'gravity seems to be \(0, 0, -9.81\)', config=config)
 
 
 def test_constant_efforts(tmp_path) -> None:

@@ -11,8 +11,17 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from veh_identification.errors import VehIdError
+from veh_identification.findings import Finding
 
 D = TypeVar('D')
+#: An explanation that makes the misfit less than this many times smaller is no more than a maybe.
+CONVINCING = 2.0
+#: It must also leave a good fit, unless it makes the misfit this many times smaller.
+OVERWHELMING = 4.0
+#: A maybe that is worth a word.
+MAYBE = 1.3
+#: Hypotheses come the simplest first: a later one must leave clearly less.
+CLEARLY_LESS = 0.9
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ def best_explanation(
     misfit: Callable[[D], float],
     as_it_is: float | None = None,
 ) -> Explanation[D]:
-    """Try every hypothesis; one whose data cannot be judged at all explains nothing.
+    """Try every hypothesis, the simplest first; one that cannot be judged explains nothing.
 
     `misfit` is in the units of the signals (an rms, not a square), so that the factor says how
     many times better the data fit.
@@ -61,6 +70,40 @@ def best_explanation(
             left = misfit(one.change(data))
         except VehIdError:
             continue
-        if left < least:
+        if left < (least if best is None else CLEARLY_LESS * least):
             best, least = one, left
     return Explanation(best, least, plain, tuple(tried))
+
+
+def explanation_findings(
+    found: Explanation[D],
+    *,
+    label: str,
+    better: str,
+    misfit_text: str,
+    good: float,
+    hint: str = '',
+) -> list[Finding]:
+    """The best cause alone; a maybe where it explains little; what was tried where none does.
+
+    `better`: what fits better with it ('the forces fit the motion'); `misfit_text`: what is told
+    where the misfit is above `good` and nothing explains it.
+    """
+    convincing = found.factor >= (CONVINCING if found.misfit <= good else OVERWHELMING)
+    if found.best is not None and convincing:
+        text = f'{label}: {found.best.text}; with that {better} {found.factor:.3g} times better'
+        where = f'{label}, {found.best.where}' if found.best.where else label
+        return [Finding('bad', found.best.code, text + hint, where, found.factor)]
+    findings = []
+    if found.as_it_is > good:
+        tried = ', '.join(code.replace('_', ' ') for code in found.tried)
+        text = f'{label}: {misfit_text}; none of these explains it: {tried}'
+        findings.append(Finding('warn', 'misfit_unexplained', text, label))
+    if found.best is not None and found.factor >= MAYBE:
+        text = (
+            f'{label}: maybe {found.best.text}: with that {better} only {found.factor:.3g} times '
+            'better, which proves nothing'
+        )
+        where = f'{label}, {found.best.where}' if found.best.where else label
+        findings.append(Finding('note', f'maybe_{found.best.code}', text, where, found.factor))
+    return findings

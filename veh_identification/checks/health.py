@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veh_identification.findings import Finding
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 #: A channel that does not change for this long while it changes otherwise is stuck.
 STUCK_SECONDS = 2.0
@@ -53,7 +53,7 @@ def longest_rest(time: Array, value: Array) -> Rest | None:
 
 
 def check_stuck(
-    time: Array, value: Array, where: str, *, moving: Array | None = None
+    time: Array, value: Array, where: str, *, moving: BoolArray | None = None
 ) -> list[Finding]:
     """A channel that holds one value although it, or the machine, moves.
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.multibody.tree import TreeModel
+from veh_identification.systems.humanoid.checks.comparison import Comparison
 from veh_identification.systems.humanoid.checks.delays import corrected
-from veh_identification.systems.humanoid.checks.explanations import frame_findings
+from veh_identification.systems.humanoid.checks.explanations import FITS, explained
+from veh_identification.systems.humanoid.checks.sensors import channel_findings
 from veh_identification.systems.humanoid.checks.tare import tared
 from veh_identification.systems.humanoid.checks.units import unit_findings
 from veh_identification.systems.humanoid.configuration import Configuration
@@ -58,7 +60,10 @@ def set_up(
         _refuse(finding for one in every for finding in unit_findings(one, robot))
     made = _assembled(robot, every, len(recordings), configuration)
     if configuration.check_frames:
-        _refuse(finding for raw in made.raws for finding in frame_findings(made.problem, raw))
+        for one, raw in zip(every, made.raws, strict=True):
+            told = plausibility(made.problem, one, raw)
+            _refuse(told)
+            findings += told
     findings += made.findings
     found, raws = list(made.recordings), list(made.raws)
     if configuration.estimate_delays:
@@ -84,10 +89,20 @@ def check(robot: Robot, recording: Recording, configuration: Configuration) -> l
     made = _assembled(robot, [recording], 1, configuration)
     findings += made.findings
     if configuration.check_frames:
-        findings += frame_findings(made.problem, made.raws[0])
+        findings += plausibility(made.problem, recording, made.raws[0])
     if configuration.estimate_delays and not any(one.level == 'bad' for one in findings):
         findings += corrected(made.problem, made.recordings, made.raws)[2]
     return findings
+
+
+def plausibility(problem: Problem, recording: Recording, raw: Raw) -> list[Finding]:
+    """Units, signs, sides and frames by what they explain; stuck and saturated channels."""
+    comparison = Comparison(problem, raw)
+    doubtful = comparison.misfit(comparison.raw) > FITS
+    channels = channel_findings(recording, doubtful)
+    if any(one.level == 'bad' for one in channels):
+        return channels
+    return [*channels, *explained(comparison, raw.label)]
 
 
 def _refuse(findings: Iterable[Finding]) -> None:

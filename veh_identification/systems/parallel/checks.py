@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 
-from veh_identification.checks.explanation import Hypothesis, best_explanation
+from veh_identification.checks.explanation import (
+    CONVINCING,
+    MAYBE,
+    Hypothesis,
+    best_explanation,
+)
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.identification.gauss_markov import whitening
-from veh_identification.signals import PeriodAverage
 from veh_identification.systems.parallel.estimation.equations import Equations, equations
 from veh_identification.systems.parallel.estimation.likelihood import (
     gauss_markov,
@@ -34,8 +37,6 @@ TOLD_RATIO, TOLD_SHARE = 1.1, 0.005
 SIGN_WIDTHS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
 #: A moving mass this many times the configured one, or a part of it, is a matter of units.
 UNIT_FACTOR = 100.0
-#: An exchange of legs is named when it leaves less than this part of the misfit.
-CLEARLY_BETTER = 0.3
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def judge(
     source = records[0].source
     if found.unusable:
         raise EstimationError(
-            f'{source}: {found.sentence()}: {_suspicion(model, records, refit, found)}'
+            f'{source}: {found.sentence()}, and no wrong unit, sign, order, geometry or gravity '
+            'alone explains it: check joints, order of the legs, gravity and units (m, N)'
         )
     _require_plausible_mass(model, source, p)
     if found.ratio > TOLD_RATIO and found.share > TOLD_SHARE:
@@ -133,22 +135,29 @@ def _doubt(
 
     def ratio(structure: Structure) -> float:
         system, covariance, value = refit(HexapodModel(model.robot, structure), records)
-        return misfit(system, system.force_covariance(covariance, value), value).ratio
+        return _excess(misfit(system, system.force_covariance(covariance, value), value).ratio)
 
     tried = best_explanation(
-        model.structure, _structures(model.structure), ratio, as_it_is=found.ratio
+        model.structure, _structures(model.structure), ratio, as_it_is=_excess(found.ratio)
     )
     text = (
         f'the forces differ from the model by {found.ratio:.3g} times what the scatter of the '
         f'periods explains ({found.share:.2%} of their variation), so values may be off by '
         'more than their deviation: '
     )
-    # Worth naming is what takes away at least half of what is too much.
-    if tried.best is None or not tried.misfit < 1.0 + 0.5 * (found.ratio - 1.0):
+    if tried.best is None or tried.factor < CONVINCING:
         what = 'geometry, friction or load are not quite those of the model'
+        if tried.best is not None and tried.factor > MAYBE:
+            what += f'; maybe {tried.best.text}'
         return Finding('warn', 'force_misfit', text + what, records[0].source)
-    what = f'with {tried.best.text} it would be {tried.misfit:.3g} times'
+    left = float(np.hypot(1.0, tried.misfit))
+    what = f'with {tried.best.text} it would be {left:.3g} times'
     return Finding('warn', tried.best.code, text + what, tried.best.where, tried.factor)
+
+
+def _excess(ratio: float) -> float:
+    """What is left beyond the scatter of the periods, which is one; chance is a tenth of it."""
+    return float(np.sqrt(max(ratio**2 - 1.0, 0.1**2)))
 
 
 def _structures(now: Structure) -> Iterator[Hypothesis[Structure]]:
@@ -166,66 +175,3 @@ def _structures(now: Structure) -> Iterator[Hypothesis[Structure]]:
             partial(replace, **{entry: value}),  # type: ignore[arg-type]
             f'model.{entry}',
         )
-
-
-def _suspicion(
-    model: HexapodModel, records: Sequence[PeriodicRecord], refit: _Refit, found: Misfit
-) -> str:
-    """What may be wrong where the model does not explain the forces at all."""
-
-    def share(changed: Sequence[PeriodicRecord]) -> float:
-        return misfit(*refit(model, changed)).share
-
-    tried = best_explanation(records, _remedies(), share, as_it_is=found.share)
-    if tried.best is None or not tried.misfit < CLEARLY_BETTER * found.share:
-        return 'check joints, order of the legs, gravity and units (m, N)'
-    return f'with {tried.best.text} it would be {tried.misfit:.1%}'
-
-
-def _remedies() -> Iterator[Hypothesis[Sequence[PeriodicRecord]]]:
-    """One effort's sign turned, or two legs or their efforts exchanged."""
-    for k, leg in enumerate(LEGS):
-        sign = np.ones(6)
-        sign[k] = -1.0
-        yield Hypothesis(
-            'effort_sign', f'the effort of {leg} of opposite sign', partial(_turned, sign=sign)
-        )
-    for a, b in combinations(range(6), 2):
-        order = list(range(6))
-        order[a], order[b] = b, a
-        legs = f'{LEGS[a]} and {LEGS[b]}'
-        yield Hypothesis(
-            'efforts_exchanged',
-            f'the efforts of {legs} exchanged',
-            partial(_exchanged, order=order, lengths_too=False),
-        )
-        yield Hypothesis(
-            'legs_exchanged',
-            f'{legs} exchanged',
-            partial(_exchanged, order=order, lengths_too=True),
-        )
-
-
-def _turned(records: Sequence[PeriodicRecord], sign: Array) -> Sequence[PeriodicRecord]:
-    return [replace(r, forces=_signed(r.forces, sign), phased=None) for r in records]
-
-
-def _exchanged(
-    records: Sequence[PeriodicRecord], order: list[int], lengths_too: bool
-) -> Sequence[PeriodicRecord]:
-    efforts = [replace(r, forces=_ordered(r.forces, order), phased=None) for r in records]
-    if not lengths_too:
-        return efforts
-    return [replace(r, lengths=_ordered(r.lengths, order)) for r in efforts]
-
-
-def _ordered(average: PeriodAverage, order: list[int]) -> PeriodAverage:
-    return PeriodAverage(
-        average.mean[:, order], average.covariance[np.ix_(order, order)], average.periods
-    )
-
-
-def _signed(average: PeriodAverage, sign: Array) -> PeriodAverage:
-    return PeriodAverage(
-        average.mean * sign, average.covariance * np.outer(sign, sign), average.periods
-    )

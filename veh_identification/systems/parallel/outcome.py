@@ -196,10 +196,16 @@ def series(
                 data.forces[known],
                 regressor @ made.parameters,
                 np.full(len(LEGS), np.nan),
-                regressor @ np.nan_to_num(model.a_priori()),
+                _a_priori(model, regressor),
             )
         )
     return found
+
+
+def _a_priori(model: HexapodModel, regressor: Array) -> Array | None:
+    """Forces by the a-priori values; None where some are unknown: as zero they would mislead."""
+    known = model.a_priori()
+    return regressor @ known if np.isfinite(known).all() else None
 
 
 def further(

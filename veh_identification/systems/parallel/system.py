@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.identification import identification_outcome
@@ -24,12 +25,14 @@ from veh_identification.systems.parallel.estimation.validation import validation
 from veh_identification.systems.parallel.glossary import GLOSSARY
 from veh_identification.systems.parallel.identify import estimate
 from veh_identification.systems.parallel.live.accumulation import LiveOptions, ParallelLive
+from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.systems.parallel.options import (
     IdentifyOptions,
     Settings,
     settings_of,
     with_options,
 )
+from veh_identification.systems.parallel.plausibility import channel_findings, plausibility
 from veh_identification.systems.parallel.processing import measured_pose
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.systems.parallel.recording.reader import (
@@ -38,6 +41,10 @@ from veh_identification.systems.parallel.recording.reader import (
     read_legs,
 )
 from veh_identification.types import Progress
+
+
+class ImplausibleLegsError(InputError):
+    """A recording contradicts itself or the robot's description."""
 
 
 class ParallelRobot(System[Configuration, LegRecording]):
@@ -68,9 +75,15 @@ class ParallelRobot(System[Configuration, LegRecording]):
 
     def checks(self, recording: LegRecording, config: Configuration) -> list[Finding]:
         """Whether the motion repeats, is complete, and can be made by the described robot."""
-        record = _averaged(recording, settings_of(config))
-        measured_pose(config.robot, record)
-        return list(record.findings)
+        settings = settings_of(config)
+        found = channel_findings(recording.legs, settings.topic)
+        record = _averaged(recording, settings)
+        found += [*record.findings]
+        if not any(one.level == 'bad' for one in found):
+            found += plausibility(config.model(), record, settings.harmonics, settings.cutoff_hz)
+        if not any(one.level == 'bad' for one in found):
+            measured_pose(config.robot, record)
+        return found
 
     def live(self, config: Configuration) -> ParallelLive:
         """The estimate after each period of the excitation."""
@@ -84,6 +97,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
         recordings = [self.series(one, task) for one in task.recordings]
         records = [_averaged(one, settings) for one in recordings]
         unseen = None if task.validation is None else self.series(task.validation, task)
+        checked = _plausible(model, recordings, records, settings)
         made = estimate(model, records, settings)
         records = list(made.records)
         late = records[0].effort_delay
@@ -101,6 +115,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
         )
         findings = [
             *made.findings,
+            *checked,
             *(one for record in records for one in record.findings),
             *structures.findings(),
             *([] if validated is None else validated.findings()),
@@ -123,6 +138,24 @@ class ParallelRobot(System[Configuration, LegRecording]):
             further=told.further(records, made, structures, validated),
             inputs=task.inputs,
         )
+
+
+def _plausible(
+    model: HexapodModel,
+    recordings: Sequence[LegRecording],
+    records: Sequence[PeriodicRecord],
+    settings: Settings,
+) -> list[Finding]:
+    """What the checks say of all recordings; a mistake that explains a misfit is refused."""
+    findings = []
+    for recording, record in zip(recordings, records, strict=True):
+        found = channel_findings(recording.legs, settings.topic)
+        found += plausibility(model, record, settings.harmonics, settings.cutoff_hz)
+        for one in found:
+            if one.level == 'bad':
+                raise ImplausibleLegsError(one.text)
+        findings += found
+    return findings
 
 
 def _averaged(recording: LegRecording, settings: Settings) -> PeriodicRecord:

@@ -1,208 +1,129 @@
-"""Wrong frames, signs and sides, found by trying what they would explain.
+"""Wrong units, frames, signs, sides, orders and clocks, found by trying what they would explain.
 
-The CAD model predicts the total wrench well enough to tell a plate that is turned by 90 degrees,
-reports the opposite force, or feet that are swapped, from the real thing: if one of these makes
-the measured wrench fit several times better, that is named, and the recording is not used.
+The robot's model says which wrench a motion needs. If one change of the recording makes the
+measured wrench fit far better, that is named with how much it explains, and the recording is not
+used. Where nothing explains a poor fit, what was tried is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-
 import numpy as np
 
-from veh_identification.checks.explanation import Hypothesis, best_explanation
+from veh_identification.checks.explanation import (
+    Hypothesis,
+    best_explanation,
+    explanation_findings,
+)
 from veh_identification.findings import Finding
 from veh_identification.multibody.dynamics import inverse_dynamics
-from veh_identification.orientations import matrix_of_rpy
-from veh_identification.systems.humanoid.estimation.problem import Problem, judging_samples
-from veh_identification.systems.humanoid.processing.signals import (
-    Raw,
-    at_base,
-    signal_filter,
-    with_wrenches,
+from veh_identification.systems.humanoid.checks.comparison import (
+    Comparison,
+    loaded,
+    weight_over,
 )
+from veh_identification.systems.humanoid.checks.hypotheses import (
+    every_hypothesis,
+    gains,
+    offsets,
+    shifts,
+)
+from veh_identification.systems.humanoid.checks.sensors import weight_finding
+from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.systems.humanoid.processing.supports import judged, scale_of_load
 from veh_identification.types import Array
 
-# A hypothesis must leave this share of the misfit as it is, which must be bad (mean squares).
-MUCH_BETTER = 0.3
-BAD = 0.15
-SMALLEST_SHIFT = 0.1  # m of a plate's origin; models of persons may miss by half of that
-FEWEST_LOADED = 20
+#: Units of misfit (see comparison) up to which nothing is looked for: forces that fit within less
+#: than a hundredth of the weight, moments within a hundredth of the robot's size.
+FITS = 0.15
+#: Units above which a misfit that nothing explains is told: a fortieth of the weight.
+POOR = 0.5
+#: Moments about another point are named from this part of the robot's size on: models of persons
+#: may miss by half of it.
+SMALLEST_SHIFT = 0.25
+#: Radians by which soles may lean on level ground: markers are placed by hand, and shoes have
+#: heels.
+SLOPE = 0.12
 
 
-class _Comparison:
-    """Wrenches (N, S, 6) as sensors show them, against what the motion of the CAD model needs."""
-
-    def __init__(self, problem: Problem, raw: Raw) -> None:
-        self.problem, self.raw = problem, raw
-        self.samples = judging_samples(problem, raw)
-        self.predicted = inverse_dynamics(problem.model, self.samples.motion)[:, :6]
-        self.weight = float(problem.prior.mass.sum()) * problem.configuration.gravity
-        self._low_pass = signal_filter(raw, 2.4)
-
-    def at_base(self, wrenches: Array) -> Array:
-        """Their sum (N, 6) at the base origin in base axes, low-passed."""
-        other = with_wrenches(self.raw, self.problem.model, wrenches)
-        world = np.nan_to_num(self._low_pass.apply(other.world, self.raw.valid)[0])
-        return at_base(world, self.samples.rotation, self.samples.position - other.centre)
-
-    def misfit(self, wrenches: Array) -> float:
-        """Root mean square of the difference in natural units."""
-        measured = self.at_base(wrenches)
-        loaded = self.samples.valid & (np.abs(measured[:, 2]) > 0.3 * self.weight)
-        if loaded.sum() < FEWEST_LOADED:
-            return np.inf
-        return misfit(measured[loaded], self.predicted[loaded], self.weight)
-
-    def moments(self, wrenches: Array) -> Array:
-        """Moments of the valid samples."""
-        return self.at_base(wrenches)[self.samples.valid, 3:]
+def explained(comparison: Comparison, label: str) -> list[Finding]:
+    """A unit, frame, sign, side or clock with which the recording would fit its motion."""
+    findings: list[Finding] = []
+    for soles in (True, False):
+        comparison.soles = soles
+        findings = _searched(comparison, label)
+        if any(one.level == 'bad' for one in findings):
+            break
+    comparison.soles = True
+    if any(one.level == 'bad' for one in findings):
+        return findings  # the best cause stands alone
+    return [*findings, *_slope(comparison, label), *_weight(comparison, label)]
 
 
-def frame_findings(problem: Problem, raw: Raw) -> list[Finding]:
-    """A frame, sign or side with which the wrenches would fit the motion far better, if any."""
-    comparison = _Comparison(problem, raw)
-    as_it_is = comparison.misfit(raw.wrenches)
-    if not as_it_is > np.sqrt(BAD):
+def _searched(comparison: Comparison, label: str) -> list[Finding]:
+    """The cause that explains best, if wrench (and soles) do not fit."""
+    raw, as_it_is = comparison.raw, comparison.misfit(comparison.raw)
+    if not as_it_is > FITS:
         return []
-    hypotheses = [
-        *_signs_and_turns(raw),
-        *_swaps(raw),
-        *_shifts(raw, comparison.moments, comparison.predicted[comparison.samples.valid, 3:]),
-    ]
-    found = best_explanation(raw.wrenches, hypotheses, comparison.misfit, as_it_is)
-    if found.best is None or not found.misfit < np.sqrt(MUCH_BETTER) * as_it_is:
+    hypotheses = [*every_hypothesis(raw, comparison.problem.model), *_fitted(comparison, raw)]
+    return explanation_findings(
+        best_explanation(raw, hypotheses, comparison.misfit, as_it_is),
+        label=label,
+        better=f'the wrench{" and the soles fit" if comparison.soles else " fits"} the motion',
+        good=POOR,
+        misfit_text='the wrench does not fit the motion of the model: '
+        f'{as_it_is:.2g} units, one being a twentieth of the weight',
+        hint=' (check_frames: false skips this test)',
+    )
+
+
+def _weight(comparison: Comparison, label: str) -> list[Finding]:
+    """The weight that the sensors show while they carry the whole robot."""
+    samples = comparison.samples(comparison.raw)
+    model = comparison.problem.model
+    valid = samples.valid
+    if valid.sum() < 2:
+        return []
+    loads = judged(samples, model)
+    scale = scale_of_load(loads.measured[valid], loads.predicted[valid])
+    return weight_finding(comparison.problem, scale, label)
+
+
+def _slope(comparison: Comparison, label: str) -> list[Finding]:
+    """Soles that stand askew all alike: the base's axes are not those of its link."""
+    if comparison.raw.imu is not None:
+        return []
+    angle = comparison.slope()
+    if angle < SLOPE:
         return []
     text = (
-        f'{raw.label}: {found.best.text}; with that the measured wrench fits the motion '
-        f'{found.factor:.3g} times better (check_frames: false skips this test)'
+        f'{label}: the soles stand {np.degrees(angle):.3g} degrees askew: the orientation of the '
+        'base pose is not that of the base link (a marker frame that is not aligned?), its world '
+        'is not level, or zero positions of leg joints are wrong'
     )
-    where = f'{raw.label}, {found.best.where}'
-    return [Finding('bad', found.best.code, text, where, found.factor)]
+    return [Finding('warn', 'base_tilted', text, f'{label}, base pose, pose.orientation', angle)]
 
 
-def misfit(measured: Array, predicted: Array, weight: float) -> float:
-    """Root mean square of the difference in natural units, after the best common scale."""
-    unit = np.array([0.05 * weight] * 3 + [0.01 * weight] * 3)
-    unit = np.maximum(unit * np.array([1, 1, 1, 0.3, 0.3, 0.3]), predicted.std(axis=0))
-    y, p = measured / unit, predicted / unit
-    scale = float(np.sum(y * p) / np.sum(p * p))
-    # A negative scale would explain a flipped sign, no scale at all anything.
-    scale = max(scale, 0.2)
-    return float(np.sqrt(np.mean(np.square(y - scale * p)))) / scale
+def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
+    """Hypotheses whose size the recording says: points of moments, offsets."""
+    samples = comparison.samples(raw)
+    use = loaded(samples)
+    if raw.imu is not None or use.sum() < 2:
+        return []
+    predicted = inverse_dynamics(comparison.problem.model, samples.motion)[:, :6]
+    scale = weight_over(samples.wrench[use], predicted[use])
 
+    def moments(one: Raw) -> Array:
+        return comparison.samples(one).wrench[use, 3:]
 
-def _signs_and_turns(raw: Raw) -> Iterator[Hypothesis[Array]]:
-    """All plates, each of a few plates, or all sensors on the robot, turned by quarters."""
-    plates = [k for k, source in enumerate(raw.sources) if source.is_plate]
-    sensors = [k for k, source in enumerate(raw.sources) if not source.is_plate]
-    groups = [plates] if plates else []
-    groups += [[k] for k in plates] if 1 < len(plates) <= 4 else []
-    groups += [sensors] if sensors else []
-    for group in groups:
-        topics = [raw.sources[k].topic for k in group]
-        names, where = ' and '.join(topics), f'topic {", ".join(topics)}'
-        yield Hypothesis(
-            'opposite_sign',
-            f'{names} seems to have the opposite sign (what the robot exerts)',
-            _turned(group, -np.eye(3)),
-            where,
-        )
-        for matrix, what in _turns():
-            for sign, also in ((1.0, ''), (-1.0, ' and to have the opposite sign')):
-                yield Hypothesis(
-                    'frame_turned',
-                    f'the frame of {names} seems to be turned by {what}{also}',
-                    _turned(group, sign * matrix),
-                    where,
-                )
+    def forces(one: Raw) -> Array:
+        return comparison.samples(one).wrench[use, :3]
 
-
-def _turned(group: Sequence[int], matrix: Array) -> Callable[[Array], Array]:
-    """Forces and moments of some sensors times a matrix."""
-
-    def change(wrenches: Array) -> Array:
-        made = wrenches.copy()
-        for k in group:
-            made[:, k, :3] = wrenches[:, k, :3] @ matrix.T
-            made[:, k, 3:] = wrenches[:, k, 3:] @ matrix.T
-        return made
-
-    return change
-
-
-def _swaps(raw: Raw) -> Iterator[Hypothesis[Array]]:
-    for i in range(len(raw.sources)):
-        for j in range(i):
-            if raw.sources[i].is_plate == raw.sources[j].is_plate:
-                one, other = raw.sources[j].topic, raw.sources[i].topic
-                yield Hypothesis(
-                    'sensors_swapped',
-                    f'{one} and {other} seem to be swapped',
-                    _swapped(i, j),
-                    f'topics {one} and {other}',
-                )
-
-
-def _swapped(i: int, j: int) -> Callable[[Array], Array]:
-    def change(wrenches: Array) -> Array:
-        made = wrenches.copy()
-        made[:, [i, j]] = wrenches[:, [j, i]]
-        return made
-
-    return change
-
-
-def _shifts(
-    raw: Raw, moments: Callable[[Array], Array], predicted: Array
-) -> Iterator[Hypothesis[Array]]:
-    """Each plate's moments about the point from which they fit the motion best.
-
-    Moments that are about a point d from the frame's origin miss d x F.
-    """
-    as_they_are = moments(raw.wrenches)
-    nothing = moments(np.zeros_like(raw.wrenches))
-    for k, source in enumerate(raw.sources):
-        if not source.is_plate:
-            continue
-        effects = []
-        for axis in np.eye(3)[:2]:  # along its normal it hardly matters, so that errors decide
-            turned = np.zeros_like(raw.wrenches)
-            turned[:, k, 3:] = np.cross(axis, raw.wrenches[:, k, :3])
-            effects.append((moments(turned) - nothing).ravel())
-        shift = np.append(
-            np.linalg.lstsq(
-                np.column_stack(effects), (predicted - as_they_are).ravel(), rcond=None
-            )[0],
-            0.0,
-        )
-        if np.linalg.norm(shift) < SMALLEST_SHIFT:
-            continue
-        place = ', '.join(f'{value:.2f}' for value in shift[:2])
-        yield Hypothesis(
-            'moments_about_another_point',
-            f'the moments of {source.topic} seem to be about the point ({place}) m '
-            'of its frame and not about its origin, or the pose of the plate is wrong '
-            'by that',
-            _moved(k, shift),
-            f'topic {source.topic}, wrench.torque',
-        )
-
-
-def _moved(k: int, shift: Array) -> Callable[[Array], Array]:
-    def change(wrenches: Array) -> Array:
-        made = wrenches.copy()
-        made[:, k, 3:] += np.cross(shift, wrenches[:, k, :3])
-        return made
-
-    return change
-
-
-def _turns() -> Iterator[tuple[Array, str]]:
-    for axis, angles in (('z', (90, 180, -90)), ('x', (180, 90, -90)), ('y', (180, 90, -90))):
-        for angle in angles:
-            yield (
-                matrix_of_rpy([np.radians(angle) * (axis == one) for one in 'xyz']),
-                f'{angle} degrees about its {axis} axis',
-            )
+    error = (scale * predicted - samples.wrench)[use].reshape(-1, 2, 3)
+    turned = np.einsum('nij,nkj->nki', samples.rotation[use], error)
+    arm = samples.position[use] - samples.centre
+    turned[:, 1] += np.cross(arm, turned[:, 0])
+    return [
+        *offsets(raw, np.median(turned, axis=0).ravel(), comparison.weight),
+        *gains(raw, forces, scale * predicted[use, :3]),
+        *shifts(raw, moments, scale * predicted[use, 3:], SMALLEST_SHIFT * comparison.size),
+    ]

@@ -23,12 +23,17 @@ FAR_BASE = 50.0  # m from every plate
 LOADED = 0.3  # share of a plate's largest load
 CARRIED = 0.1  # share of the CAD weight that plates must carry on average to tell where up is
 GRAVITY = 9.81
+SMALL_FORCE = 0.05  # of the CAD weight: less does not carry a robot, or is in another unit
 
 
 def unit_findings(recording: Recording, robot: Robot) -> list[Finding]:
     """Degrees, millimetres, or a world that is not upright: no such recording can be used."""
     plates = [wrench for wrench in recording.wrenches if wrench.is_plate]
-    found = [_degrees(recording, robot), *(_moments(recording.label, one) for one in plates)]
+    weight = robot.total_mass * GRAVITY
+    found = [
+        _degrees(recording, robot),
+        *(_moments(recording.label, one, weight) for one in plates),
+    ]
     if plates and recording.mount is None:
         found.append(_distance(recording, plates))
         found.append(_upright(recording, plates, CARRIED * robot.total_mass * GRAVITY))
@@ -63,9 +68,10 @@ def _loaded(plate: Wrench) -> Array:
     return values[size > max(LOADED * float(np.percentile(size, 98.0)), 1e-9)]
 
 
-def _moments(label: str, plate: Wrench) -> Finding | None:
+def _moments(label: str, plate: Wrench, weight: float) -> Finding | None:
     rows = _loaded(plate)
-    if not len(rows):
+    # Arms are long as well where forces are in kN: the search for a cause tells which it is.
+    if not len(rows) or np.median(np.linalg.norm(rows[:, :3], axis=1)) < SMALL_FORCE * weight:
         return None
     arm = float(
         np.median(np.linalg.norm(rows[:, 3:], axis=1) / np.linalg.norm(rows[:, :3], axis=1))

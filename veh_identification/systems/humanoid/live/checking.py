@@ -1,56 +1,126 @@
-"""The offline questions about units and axes, asked of the first seconds of states."""
+"""The checks of `veh-id identify humanoid` on the states of the last seconds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
+from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding
-from veh_identification.signals import TimeSeries, rotation_matrix
+from veh_identification.signals import TimeSeries, rotation_matrix, unwrap_quaternions
+from veh_identification.systems.humanoid.checks.delays import SMALLEST, significant
 from veh_identification.systems.humanoid.checks.units import unit_findings
 from veh_identification.systems.humanoid.configuration import Pose
-from veh_identification.systems.humanoid.live.states import BASE, ContactStates
-from veh_identification.systems.humanoid.recording.reader import Recording, Wrench
+from veh_identification.systems.humanoid.estimation.problem import Problem
+from veh_identification.systems.humanoid.live.states import BASE, MOST_PLATES, ContactStates
+from veh_identification.systems.humanoid.processing.signals import Raw, to_grid
+from veh_identification.systems.humanoid.recording.reader import (
+    WRENCH_NAMES,
+    WRENCH_UNITS,
+    Recording,
+    Wrench,
+)
 from veh_identification.systems.humanoid.robot import Robot
-from veh_identification.types import Array
+from veh_identification.systems.humanoid.setup import plausibility
+from veh_identification.types import Array, IntArray
 
 LABEL = 'fused/state'
+Place = Callable[[str, str], Pose | None]
 
 
 def check_states(
-    rows: Array, states: ContactStates, robot: Robot, centre: Array | None
+    stamps: IntArray,
+    rows: Array,
+    states: ContactStates,
+    frames: list[str],
+    robot: Robot,
+    problem: Problem | None,
+    place: Place,
 ) -> list[Finding]:
-    """Degrees, millimetres, a world that is not upright; `centre`: where the plates are."""
-    return unit_findings(as_recording(rows, states, centre), robot)
+    """Units, signs, sides, frames and clocks; before there is a problem units and axes only.
+
+    `frames` are the links of the sensors on the robot, `place` says where a plate stands.
+    """
+    recording = as_recording(stamps, rows, states, frames, place)
+    found = unit_findings(recording, robot)
+    if found or problem is None or not recording.wrenches:
+        return found
+    try:
+        raw = to_grid(recording, problem.model)
+        found = plausibility(problem, recording, raw)
+        if not any(one.level == 'bad' for one in found):
+            found += _delays(problem, raw)
+    except VehIdError as error:
+        text = f'the sensors cannot be checked against each other: {error}'
+        return [Finding('note', 'not_checked', text, LABEL)]
+    # The same in every stretch, so that it is told once.
+    return [replace(one, text=one.text.removeprefix(f'{LABEL}: ')) for one in found]
 
 
-def as_recording(rows: Array, states: ContactStates, centre: Array | None) -> Recording:
-    """States as a recording: the plates' wrenches together at their middle in the world."""
-    t = np.arange(len(rows), dtype=float)
+def _delays(problem: Problem, raw: Raw) -> list[Finding]:
+    """Clocks that differ: here they are not taken off, so that they speak against the estimate."""
+    return [
+        Finding(
+            'warn',
+            'stamps_delayed',
+            f'the stamps of {one.group} are {1e3 * abs(one.value):.3g} ms '
+            f'{"late" if one.value > 0.0 else "early"} against the wrenches: set `delay` of the '
+            'sensor in sensor_fusion',
+            f'stamps of {one.group}',
+            one.value,
+        )
+        for one in significant(problem, raw)
+        if abs(one.value) > SMALLEST
+    ]
 
-    def series(values: Array, names: tuple[str, ...], label: str) -> TimeSeries:
-        return TimeSeries(t, values, names, ('',) * len(names), 0, label)
 
-    joints = tuple(states.joints)
+def as_recording(
+    stamps: IntArray, rows: Array, states: ContactStates, frames: list[str], place: Place
+) -> Recording:
+    """States as a recording: each plate's wrench in its own frame, or in the world at its origin.
+
+    What the fusion has brought to the base link is turned back with the same pose, so that a
+    channel that was constant is so again.
+    """
+    epoch = int(stamps[0])
+    t = np.asarray((stamps - epoch) * 1e-9, float)
+    count = len(states.joints)
+
+    def series(values: Array, names: tuple[str, ...], units: tuple[str, ...]) -> TimeSeries:
+        return TimeSeries(t, values, names, units, epoch, LABEL)
+
     wrenches = []
-    if centre is not None and states.has_plates:
-        wrench = series(_in_world(rows, centre), ('fx', 'fy', 'fz', 'mx', 'my', 'mz'), LABEL)
-        name = ', '.join(states.plate_names)
-        wrenches.append(Wrench(name, states.world, wrench, Pose(centre, np.eye(3))))
+    plates = states.plate_names if len(states.plate_names) <= MOST_PLATES else []
+    for k, name in enumerate(plates):
+        start = states.own_plates + 6 * k
+        pose = place(states.world, name) or Pose(np.zeros(3), np.eye(3))
+        values = _in_plate(rows, rows[:, start : start + 6], pose)
+        one = series(values, WRENCH_NAMES, WRENCH_UNITS)
+        wrenches.append(Wrench(f'{name}/wrench', name, one, pose))
+    for k, frame in enumerate(frames):
+        start = BASE + 3 * count + 6 * k
+        one = series(rows[:, start : start + 6], WRENCH_NAMES, WRENCH_UNITS)
+        wrenches.append(Wrench(states.links[k], frame, one))
+    joints = rows[:, BASE : BASE + count]
+    base = np.hstack([rows[:, 12:15], unwrap_quaternions(rows[:, 15:19])])
     return Recording(
         LABEL,
-        (series(rows[:, BASE : BASE + len(joints)], joints, LABEL),),
-        series(rows[:, 12:19], ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw'), LABEL),
+        (series(joints, tuple(states.joints), ('rad or m',) * count),),
+        series(base, ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw'), ('m',) * 3 + ('',) * 4),
         tuple(wrenches),
         tuple(states.unknown),
         tuple(states.missing),
         (),
-        0,
+        epoch,
     )
 
 
-def _in_world(rows: Array, centre: Array) -> Array:
-    """The plates' wrench (n, 6), given at the base link, in world axes at `centre`."""
+def _in_plate(rows: Array, wrench: Array, pose: Pose) -> Array:
+    """A wrench (n, 6) at the base link as a plate shows it."""
     turn = rotation_matrix(rows[:, 15:19])
-    force = np.einsum('nij,nj->ni', turn, rows[:, 19:22])
-    moment = np.einsum('nij,nj->ni', turn, rows[:, 22:25])
-    return np.hstack([force, moment + np.cross(rows[:, 12:15] - centre, force)])
+    force = np.einsum('nij,nj->ni', turn, wrench[:, :3])
+    moment = np.einsum('nij,nj->ni', turn, wrench[:, 3:])
+    moment = moment + np.cross(rows[:, 12:15] - pose.position, force)
+    return np.hstack([force @ pose.rotation, moment @ pose.rotation])

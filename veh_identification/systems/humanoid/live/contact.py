@@ -1,11 +1,13 @@
 """A humanoid's parameters while it moves: states into rows of equation (4), rows into estimates.
 
 A start phase finds joints that do not move and locks them; one that moves later is set free, which
-starts the estimation over. Units and axes are checked on what the start phase has seen.
+starts the estimation over. The checks of the offline identification are made on the first seconds,
+then ever more rarely on the latest ones.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,9 @@ from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, Sides, read_state, write_state
 from veh_identification.types import Array, BoolArray, IntArray
 
+#: Seconds of states that are checked together, and the share by which rows must have grown until
+#: the search for a cause, which takes a second, is made again.
+CHECKED_SECONDS, CHECKED_AGAIN = 10.0, 2.0
 #: A locked joint that leaves its rest by this many times `lock_below` is moving.
 UNLOCK = 3.0
 #: Levers at which offsets of forces count as those of moments: at the plate's own origin, and at
@@ -93,7 +98,9 @@ class ContactLive(LiveModel):
         self.convergence.forget()
         self.problem = ''  # why the last estimation failed
         self._start: list[tuple[IntArray, Array]] = []
-        self._units: list[Finding] = []
+        self._checked: list[Finding] = []
+        self._latest: deque[tuple[IntArray, Array]] = deque()
+        self._seen = self._next_check = 0
         self._row_squares = np.zeros((2, 0))
 
     def warm_up(self) -> None:
@@ -139,6 +146,7 @@ class ContactLive(LiveModel):
             self._forget()
             self._start = [(stamps, values)]
             return None
+        self._check(stamps, values)
         W, Y = self.model.rows(values)
         up = -values[:, 9:12] / np.linalg.norm(values[:, 9:12], axis=1)[:, None]
         known = self.model.a_priori if self.solution is None else self.solution.value
@@ -174,12 +182,46 @@ class ContactLive(LiveModel):
         # Without a place: where the robot started, some way from the plate.
         lever = START_LEVER if centre is None else PLATE_LEVER
         start = self._start[0][1][0, 12:15] if centre is None else centre
-        units = check_states(rows, self.states, self.robot, centre)
         waiting = self._start
         self._make_model(rest, start, self.states.has_plates, lever)
-        self._units = units
         for block in waiting:
             self._on_block(*block)
+
+    def _check(self, stamps: IntArray, values: Array) -> None:
+        """The offline checks on the latest seconds: at the start, then ever more rarely."""
+        self._latest.append((stamps, values))
+        self._seen += len(stamps)
+        while sum(len(s) for s, _ in self._latest) > CHECKED_SECONDS * self.buffer.rate:
+            self._latest.popleft()
+        wanted = self._next_check or self.options.start_seconds * self.buffer.rate
+        if self._seen < wanted:
+            return
+        self._next_check = int(CHECKED_AGAIN * self._seen)
+        self.check_latest()
+
+    def check_latest(self) -> None:
+        """The offline checks on the latest seconds."""
+        if self.model is None or not self._latest:
+            return
+        stamps = np.concatenate([s for s, _ in self._latest])
+        rows = np.concatenate([v for _, v in self._latest])
+        self._checked = check_states(
+            stamps,
+            rows,
+            self.states,
+            self._frames,
+            self.robot,
+            self.model.problem,
+            self.places.pose,
+        )
+
+    def finish(self) -> bool:
+        """Check once more with all that came."""
+        before = self._checked
+        if self._seen > len(self._start) and self._next_check != self._seen:
+            self._next_check = self._seen
+            self.check_latest()
+        return self._checked != before and self.solution is not None
 
     def _wakes(self, values: Array) -> bool:
         assert self.model is not None
@@ -363,8 +405,9 @@ class ContactLive(LiveModel):
             # Rows are still few in the first second: that alone speaks against nothing.
             level: Level = 'warn' if self.solution is None else 'bad'
             found.append(Finding(level, 'estimation_failed', self.problem))
-        found += self._units
-        if poor := self._poor_equations():
+        found += self._checked
+        named = any(one.level == 'bad' for one in self._checked)  # the cause stands alone
+        if not named and (poor := self._poor_equations()):
             text = f'poor fit of {", ".join(poor)}: check frames, signs, stamps, supports'
             found.append(Finding('bad', 'poor_fit', text))
         if self.live is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.runtime.transforms import StaticFrames
+from veh_identification.systems.humanoid.configuration import Pose
 from veh_identification.types import Array
 
 
@@ -21,6 +22,13 @@ class PlatePlaces:
     def take(self, message: Any) -> list[str]:
         """Transforms of a tf2_msgs/TFMessage; returns what is wrong with them."""
         return self._frames.take(message)
+
+    def pose(self, world: str, plate: str) -> Pose | None:
+        """Where a plate stands in the world; None when that is not known."""
+        if plate not in self._frames.frames() or not self._frames.connected(world, plate):
+            return None
+        found = self._frames.lookup(world, plate)
+        return Pose(np.array(found.translation), found.matrix)
 
     def centre(self, world: str, plates: Sequence[str]) -> Array | None:
         """Middle of the plates in the world; None when the place of one is not known."""

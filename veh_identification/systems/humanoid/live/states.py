@@ -12,6 +12,8 @@ from veh_identification.types import Array
 #: Base part of a row: acceleration, angular velocity, angular acceleration, gravity, position,
 #: quaternion, sum of the wrenches that are already given at the base link.
 BASE = 25
+#: Plates whose own wrenches are kept beside their sum, for the checks.
+MOST_PLATES = 4
 
 
 class ContactStates:
@@ -37,6 +39,11 @@ class ContactStates:
     @property
     def width(self) -> int:
         """Numbers in a row."""
+        return self.own_plates + 6 * MOST_PLATES
+
+    @property
+    def own_plates(self) -> int:
+        """Where the wrenches of single plates begin in a row."""
         return BASE + 3 * len(self.joints) + 6 * len(self.links)
 
     def parse(self, msg: Any) -> Array | str:
@@ -96,8 +103,12 @@ class ContactStates:
             q.z,
             q.w,
         )
-        for place in self._plate_places:
-            row[19:25] += _wrench(msg.wrenches[place])
+        for k, place in enumerate(self._plate_places):
+            wrench = np.array(_wrench(msg.wrenches[place]))
+            row[19:25] += wrench
+            if k < MOST_PLATES:
+                start = self.own_plates + 6 * k
+                row[start : start + 6] = wrench
 
     def _take_joints(self, names: list[str]) -> None:
         self._joint_names = names

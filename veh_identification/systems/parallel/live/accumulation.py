@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,14 @@ from veh_identification.identification.live import Solution
 from veh_identification.results.folder import to_json
 from veh_identification.results.messages import Equations as Unknowns
 from veh_identification.results.tables import to_csv
+from veh_identification.signals import TimeSeries
 from veh_identification.systems.live import LiveModel, Sides
 from veh_identification.systems.parallel.checks import judge, misfit
 from veh_identification.systems.parallel.configuration import Configuration
+from veh_identification.systems.parallel.estimation.effort_delay import (
+    EffortDelay,
+    estimate_effort_delay,
+)
 from veh_identification.systems.parallel.estimation.equations import Equations, equations
 from veh_identification.systems.parallel.estimation.likelihood import (
     gauss_markov,
@@ -33,6 +38,7 @@ from veh_identification.systems.parallel.live.periods import PeriodCollector, Ru
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
 from veh_identification.systems.parallel.options import settings_of
+from veh_identification.systems.parallel.plausibility import channel_findings, plausibility
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.types import Array
 
@@ -72,8 +78,8 @@ class ParallelLive(LiveModel):
         self.fundamental_hz = options.fundamental_hz or excitation.fundamental_hz  # type: ignore[union-attr]
         self.harmonics = options.harmonics or excitation.harmonics  # type: ignore[union-attr]
         self.rate = options.rate
-        # Only one that is given: the search takes longer than a sample may wait.
-        self.effort_delay = settings_of(configuration).effort_delay or 0.0
+        self._given_delay = settings_of(configuration).effort_delay  # None: to be found
+        self.effort_delay = self._given_delay or 0.0
         self.clock_jumps = 0
         self.reset()
 
@@ -85,6 +91,10 @@ class ParallelLive(LiveModel):
         self.convergence.forget()
         self.problem = ''  # why the last estimation failed
         self._judged: list[Finding] = []
+        self._checked: list[Finding] = []
+        self._channels: list[Finding] = []
+        self._checked_periods = 0
+        self.delay: EffortDelay | None = None
         self._judged_periods = 0
         self._unusable = False
         self.incomplete = 0  # messages that lacked a leg or held no number
@@ -189,7 +199,34 @@ class ParallelLive(LiveModel):
             effort_delay=self.effort_delay,
         )
 
+    def _check_channels(self) -> list[Finding]:
+        """Stuck and saturated legs, in every period."""
+        times, values = self._running.samples(self.fundamental_hz)
+        if len(times) < 3:
+            return []
+        names = tuple(f'{field}[{leg}]' for field in ('position', 'effort') for leg in LEGS)
+        units = ('m',) * 6 + ('N',) * 6
+        return channel_findings(TimeSeries(times, values, names, units, 0, TOPIC), TOPIC)
+
+    def _check(self) -> None:
+        """The offline checks, and the delay of the efforts: they take many estimations."""
+        record = self._record()
+        cutoff = self.options.cutoff_hz or None
+        self._checked = plausibility(self.model, record, self.harmonics, cutoff)
+        if self._given_delay is not None or any(one.level == 'bad' for one in self._checked):
+            return
+        plain = replace(record, effort_delay=0.0)
+        found = estimate_effort_delay(self.model, [plain], self.harmonics, cutoff_hz=cutoff)
+        self.delay = found
+        if found is not None:
+            self.effort_delay = found.value if found.applied else 0.0
+            self._checked += found.findings(TOPIC)
+
     def _estimate(self) -> None:
+        self._channels = self._check_channels()
+        if self.periods >= 2 * self._checked_periods:
+            self._checked_periods = self.periods
+            self._check()
         record = self._record()
         cutoff = self.options.cutoff_hz or self.harmonics * self.fundamental_hz
         std = np.nan
@@ -199,6 +236,8 @@ class ParallelLive(LiveModel):
         self._system = equations(self.model, [record], self.harmonics, cutoff_hz=cutoff)
         covariance = pooled_force_covariance([record])
         result = gauss_markov(self.model, self._system, covariance)
+        if self.delay is not None:
+            result = self.delay.widened(result)
         unusable = misfit(self._system, covariance, result.value).unusable
         # The search for a cause takes many estimations: when the answer may have changed.
         if unusable != self._unusable or self.periods >= 2 * self._judged_periods:
@@ -283,8 +322,11 @@ class ParallelLive(LiveModel):
 
     def doubts(self) -> list[Finding]:
         """The estimation that failed, the model, messages, periods and the fundamental."""
-        found = list(self._judged)
-        if self.problem:
+        # A channel that is stuck makes others look wrong: what is surest stands alone.
+        found = list(self._channels or self._checked)
+        if not any(one.level == 'bad' for one in found):
+            found += self._judged  # the best cause stands alone
+        if self.problem and not any(one.level == 'bad' for one in found):
             found.append(Finding('bad', 'estimation_failed', self.problem))
         if self.incomplete:
             text = f'{self.incomplete} messages lacked a leg or held no number'

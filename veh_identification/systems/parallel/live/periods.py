@@ -163,6 +163,13 @@ class RunningPeriods:
         covariance = squares[channels, channels] / (len(self._mean) * (self.count - 1))
         return PeriodAverage(self._mean[:, channels].copy(), covariance, self.count)
 
+    def samples(self, fundamental_hz: float) -> tuple[Array, Array]:
+        """Times [s] and values of the newest periods as they came."""
+        if not self._raw:
+            return np.empty(0), np.empty((0, 12))
+        times = [k / fundamental_hz + raw.times for k, raw in enumerate(self._raw)]
+        return np.concatenate(times), np.concatenate([raw.values for raw in self._raw])
+
     def phased(
         self, fundamental_hz: float
     ) -> tuple[PeriodAverage, PeriodAverage, PhasedForces] | None:

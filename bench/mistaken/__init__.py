@@ -1,0 +1,6 @@
+"""Mistakes by system, for `veh-id bench mistakes`: a module per system, named in SYSTEMS."""
+
+from __future__ import annotations
+
+#: Modules of this folder; each has NAME, MISTAKES, clean(), offline() and live() (see common).
+SYSTEMS = ('car', 'humanoid', 'parallel')

@@ -1,0 +1,282 @@
+"""Mistakes in a car's recordings and description.
+
+The checks of the car were written beside this list and their tolerances set on this simulator, so
+that the figures are no forecast for other mistakes or real cars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from mistaken.common import Item, Mistake, Told, deviations, found, live_told
+from veh_identification.errors import VehIdError
+from veh_identification.runtime.graph import find_config
+from veh_identification.signals import TimeSeries
+from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
+from veh_identification.simulation.car.messages import readings, static_transforms
+from veh_identification.simulation.car.scenarios import car_recording, default_configuration
+from veh_identification.simulation.car.sensors import Stream
+from veh_identification.simulation.car.vehicle import random_vehicle
+from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.estimation.identify import check_recording
+from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.driver import run
+
+NAME = 'car'
+SECONDS = 16.0
+Pair = tuple[CarRecording, CarConfiguration]
+Change = Callable[[CarRecording, CarConfiguration], Pair]
+MANOEUVRES = (
+    Manoeuvre('sine', 90.0 * KMH, frequency=0.45, lateral=4.0),
+    Manoeuvre('sine', 120.0 * KMH, frequency=0.5, lateral=3.0),
+    Manoeuvre('sine', 60.0 * KMH, frequency=0.6, lateral=3.5),
+)
+
+
+def scaled(series: TimeSeries | None, columns: Any, factor: float) -> TimeSeries:
+    """Some channels of a series times a factor."""
+    assert series is not None
+    values = series.values.copy()
+    values[:, columns] *= factor
+    return replace(series, values=values)
+
+
+def imu(columns: Any, factor: float) -> Change:
+    """Channels of the inertial unit times a factor."""
+    return lambda run, car: (replace(run, imu=scaled(run.imu, columns, factor)), car)
+
+
+def joints(kind: str, factor: float) -> Change:
+    """All joints of a kind (or one) times a factor."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        changed = {
+            name: scaled(one, [0], factor) if name.startswith(kind) else one
+            for name, one in run.joints.items()
+        }
+        return replace(run, joints=changed), car
+
+    return make
+
+
+def wrenches(corners: str, columns: Any, factor: float) -> Change:
+    """Wheel forces times a factor."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        changed = {
+            corner: scaled(one, columns, factor) if corner in corners.split() else one
+            for corner, one in run.wrenches.items()
+        }
+        return replace(run, wrenches=changed), car
+
+    return make
+
+
+def swapped(a: str, b: str) -> Change:
+    """Two wheel force sensors exchanged."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        changed = dict(run.wrenches)
+        changed[a], changed[b] = changed[b], changed[a]
+        return replace(run, wrenches=changed), car
+
+    return make
+
+
+def exchanged(a: str, b: str) -> Change:
+    """Two joints exchanged."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        changed = dict(run.joints)
+        changed[a], changed[b] = changed[b], changed[a]
+        return replace(run, joints=changed), car
+
+    return make
+
+
+def geometry(**changes: Any) -> Change:
+    """Entries of the geometry times a factor."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        found = {}
+        for name, factor in changes.items():
+            value = getattr(car.geometry, name)
+            found[name] = (
+                tuple(factor * one for one in value)
+                if isinstance(value, tuple)
+                else factor * value
+            )
+        return run, replace(car, geometry=replace(car.geometry, **found))
+
+    return make
+
+
+def without_gravity(run: CarRecording, car: CarConfiguration) -> Pair:
+    """Gravity removed by the sensor's own filter."""
+    assert run.imu is not None
+    values = run.imu.values - np.array([0.0, 0.0, 0.0, 0.0, 0.0, 9.81])
+    return replace(run, imu=replace(run.imu, values=values)), car
+
+
+def axes_exchanged(run: CarRecording, car: CarConfiguration) -> Pair:
+    """x and y of the inertial unit exchanged."""
+    assert run.imu is not None
+    return replace(run, imu=replace(run.imu, values=run.imu.values[:, [1, 0, 2, 4, 3, 5]])), car
+
+
+def stuck(name: str) -> Change:
+    """A joint that holds its value from the middle on."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        one = run.joints[name]
+        values = one.values.copy()
+        half = len(values) // 2
+        values[half:] = values[half]
+        return replace(run, joints={**run.joints, name: replace(one, values=values)}), car
+
+    return make
+
+
+#: Name, the mistake, and the codes that name it rightly.
+CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
+    'speed in km/h': (
+        lambda run, car: (replace(run, speed=scaled(run.speed, [0, 1], 3.6)), car),
+        ('unit',),
+    ),
+    'speed in mph': (
+        lambda run, car: (replace(run, speed=scaled(run.speed, [0, 1], 2.237)), car),
+        ('unit',),
+    ),
+    'speed backwards': (
+        lambda run, car: (replace(run, speed=scaled(run.speed, [0, 1], -1.0)), car),
+        ('sign',),
+    ),
+    'gyro in deg/s': (imu([0, 1, 2], 57.2958), ('unit',)),
+    'gyro x of wrong sign': (imu([0], -1.0), ('gyro_sign',)),
+    'gyro y of wrong sign': (imu([1], -1.0), ('gyro_sign',)),
+    'gyro z of wrong sign': (imu([2], -1.0), ('gyro_sign', 'sign')),
+    'acceleration in g': (imu([3, 4, 5], 1.0 / 9.80665), ('unit',)),
+    'acceleration of wrong sign': (imu([3, 4, 5], -1.0), ('imu_turned', 'accelerometer_sign')),
+    'ay of wrong sign': (imu([4], -1.0), ('accelerometer_sign',)),
+    'gravity removed': (without_gravity, ('gravity_removed',)),
+    'inertial unit upside down': (imu([1, 2, 4, 5], -1.0), ('imu_turned',)),
+    'axes x and y exchanged': (axes_exchanged, ('imu_turned',)),
+    'travel in mm': (joints('suspension', 1000.0), ('unit',)),
+    'travel in cm': (joints('suspension', 100.0), ('unit',)),
+    'travel of wrong sign': (joints('suspension', -1.0), ('sign', 'travel_sign')),
+    'travel fl of wrong sign': (joints('suspension_fl', -1.0), ('travel_sign',)),
+    'steering in degrees': (joints('steering', 57.2958), ('unit',)),
+    'steering of wrong sign': (joints('steering', -1.0), ('sign', 'steering_sign')),
+    'wheel forces in kN': (wrenches('fl fr rl rr', list(range(6)), 1e-3), ('unit',)),
+    'wheel forces of wrong sign': (
+        wrenches('fl fr rl rr', list(range(6)), -1.0),
+        ('sign', 'wrench_sign'),
+    ),
+    'wheel force rr of wrong sign': (wrenches('rr', list(range(6)), -1.0), ('wrench_sign',)),
+    'wheel forces fl and fr swapped': (swapped('fl', 'fr'), ('swapped_wrenches',)),
+    'wheel forces rl and rr swapped': (swapped('rl', 'rr'), ('swapped_wrenches',)),
+    'wheel forces fl and rl swapped': (swapped('fl', 'rl'), ('swapped_wrenches',)),
+    'travels fl and fr exchanged': (
+        exchanged('suspension_fl', 'suspension_fr'),
+        ('swapped_travels',),
+    ),
+    'wheelbase in mm': (geometry(wheelbase=1000.0), ('unit', 'geometry')),
+    'half tracks in mm': (geometry(half_track=1000.0), ('unit', 'geometry')),
+    'full track as half track': (geometry(half_track=2.0), ('geometry',)),
+    'travel sensor stuck': (stuck('suspension_fl'), ('stuck',)),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A recording, the car's description, and the truth."""
+
+    recording: CarRecording
+    car: CarConfiguration
+    truth: dict[str, float]
+
+
+def _made(change: Change) -> Callable[[Case], Case]:
+    def make(case: Case) -> Case:
+        recording, car = change(case.recording, case.car)
+        return Case(recording, car, case.truth)
+
+    return make
+
+
+MISTAKES = {name: Mistake(_made(change), codes) for name, (change, codes) in CHANGES.items()}
+
+
+def clean(k: int, seconds: float, folder: Path) -> Case:
+    """Recording k: another car, manoeuvre, noise and road."""
+    description = default_configuration()
+    recording, truth = car_recording(
+        description,
+        MANOEUVRES[k % 3],
+        seconds,
+        1000 + k,
+        vehicle=random_vehicle(k, description.geometry),
+    )
+    return Case(recording, description, truth)
+
+
+def offline(case: Case, folder: Path) -> Told:
+    """Checks, and the identification where they do not forbid it."""
+    try:
+        findings = found(check_recording(case.recording, case.car))
+        if any(level == 'bad' for level, _, _ in findings):
+            return Told(findings)
+        outcome = run('identify', NAME, [case.recording], config=case.car)
+        result = outcome.result
+        z = deviations(result.names, result.value, result.std, case.truth)
+        return Told((*findings, *found(outcome.findings)), '', z, case.truth)
+    except VehIdError as error:
+        return Told(refusal=str(error))
+
+
+def live(case: Case, folder: Path) -> Told:
+    """The identification node over the same samples as messages."""
+    path = folder / 'car.yaml'
+    data = yaml.safe_load(find_config('car_peugeot_406.yaml').read_text('utf-8'))
+    geometry = case.car.geometry
+    data['car']['geometry'].update(
+        wheelbase=float(geometry.wheelbase),
+        half_track=dict(zip(CORNERS, map(float, geometry.half_track), strict=True)),
+    )
+    path.write_text(yaml.safe_dump(data), 'utf-8')
+    source = [Item(r.log_ns, r.topic, r.message) for r in readings(_streams(case.recording))]
+    static = Item(source[0].time_ns, '/tf_static', static_transforms(case.car))
+    try:
+        return live_told(
+            'car_identification',
+            [static, *source],
+            case.truth,
+            parameters={'car': str(path), 'reconstruction': False, 'chunk': 15.0},
+        )
+    except VehIdError as error:
+        return Told(refusal=str(error))
+
+
+def _streams(one_run: CarRecording) -> list[Stream]:
+    """The recording as streams of messages; late ones are no matter here."""
+
+    def stream(topic: str, kind: str, one: TimeSeries, names: tuple[str, ...]) -> Stream:
+        none = np.zeros(0)
+        return Stream(topic, kind, names, one.stamps, one.stamps, one.values, none)
+
+    found = []
+    if one_run.imu is not None:
+        found.append(stream('imu/data', 'imu', one_run.imu, ()))
+    if one_run.speed is not None:
+        found.append(stream('correvit/velocity', 'speed', one_run.speed, ()))
+    found += [stream('joint_states', 'axle', one, (name,)) for name, one in one_run.joints.items()]
+    for corner, one in one_run.wrenches.items():
+        found.append(stream(f'wheel_{corner}/wrench', 'wheel_force', one, ()))
+    return found

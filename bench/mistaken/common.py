@@ -1,0 +1,161 @@
+"""What all mistakes share: a case, what the program said of it, and the judgement.
+
+A module of this folder offers
+    NAME        of the system
+    MISTAKES    {name: Mistake}
+    clean(k, seconds, folder) -> Case                     recording k, each of another machine
+    offline(case, folder) -> Told, live(case, folder) -> Told
+A case may be anything that these functions understand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from veh_identification.findings import Finding
+from veh_identification.runtime.graph import create_graph, find_graph, finish_graph
+from veh_identification.runtime.replay.engine import ReplayEngine
+
+#: What became of a mistake, the best first.
+NAMED, REFUSED, WITHIN, OTHER, SILENT = 'named', 'refused', 'within', 'other', 'silent'
+WORDS = {
+    NAMED: 'right cause named',
+    REFUSED: 'refused',
+    WITHIN: 'within three sigma',
+    OTHER: 'told with another cause',
+    SILENT: 'SILENT',
+}
+#: Share of true values that may lie outside three sigma by chance or small model errors, plus one.
+OUTSIDE = 0.02
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """How it is made, and how a program names it rightly."""
+
+    change: Callable[[Any], Any]
+    codes: tuple[str, ...]
+    #: Words of a refusal that name it (refusals have no codes): all of one entry.
+    words: tuple[str, ...] = ()
+    #: Codes that name it even as a note: what is measured and corrected.
+    corrected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the program says of a case."""
+
+    findings: tuple[tuple[str, str, str], ...] = ()  # level, code, text
+    refusal: str = ''
+    deviations: Mapping[str, float] = field(default_factory=dict)  # by name, in sigma
+    truth: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def within(self) -> bool:
+        """Whether there are estimates, and the truth lies where they say."""
+        z = np.array(list(self.deviations.values()))
+        return bool(len(z)) and np.sum(~(np.abs(z) <= 3.0)) <= 1 + OUTSIDE * len(z)
+
+    @property
+    def reasons(self) -> set[str]:
+        """Codes that speak against the result."""
+        return {code for level, code, _ in self.findings if level in ('bad', 'warn')}
+
+    @property
+    def bad(self) -> set[str]:
+        """Codes that forbid the result."""
+        return {code for level, code, _ in self.findings if level == 'bad'}
+
+
+def found(findings: Iterable[Finding]) -> tuple[tuple[str, str, str], ...]:
+    """Findings as plain data."""
+    return tuple((one.level, one.code, one.text) for one in findings)
+
+
+def judged(mistake: Mistake, told: Told, clean: Told) -> tuple[str, str]:
+    """What became of a mistake, and the codes or words that were told instead of the right ones.
+
+    What is told of the clean recording as well tells nothing of the mistake.
+    """
+    codes = {code for _, code, _ in told.findings}
+    new = told.reasons - clean.reasons
+    best = [code for level, code, _ in told.findings if level == 'bad']
+    if any(code in mistake.codes for code in new):
+        # The best cause stands first and alone.
+        other = [code for code in best if code not in mistake.codes]
+        return NAMED, f'also {", ".join(dict.fromkeys(other))}' if other else ''
+    if codes & set(mistake.corrected):
+        return (NAMED, '') if told.within else (OTHER, 'corrected, yet not within three sigma')
+    if told.refusal:
+        right = any(
+            all(word in told.refusal for word in entry.split('+')) for entry in mistake.words
+        )
+        return (NAMED, '') if right else (REFUSED, told.refusal[:160])
+    if told.within:
+        return WITHIN, ', '.join(sorted(new))
+    if new:
+        return OTHER, ', '.join(sorted(new))
+    worst = max(told.deviations.items(), key=lambda one: abs(one[1]), default=('-', np.nan))
+    return SILENT, f'{worst[0]} {worst[1]:.0f} sigma' if told.deviations else 'no estimate'
+
+
+def deviations(
+    names: Iterable[str], values: Iterable[float], stds: Iterable[float], truth: Mapping[str, Any]
+) -> dict[str, float]:
+    """Errors over their deviations, where the truth is known."""
+    found = {}
+    for name, value, std in zip(names, values, stds, strict=True):
+        true = truth.get(name)
+        if true is not None and np.isfinite([true, value, std]).all() and std > 0.0:
+            found[name] = float((value - true) / std)
+    return found
+
+
+def outcome_told(outcome: Any) -> Told:
+    """An identification's findings, and how far its values are from the truth."""
+    rows = outcome.content.parameters
+    truth = {row.name: row.truth for row in rows if np.isfinite(row.truth)}
+    z = deviations((r.name for r in rows), (r.value for r in rows), (r.std for r in rows), truth)
+    return Told(found(outcome.findings), '', z, truth)
+
+
+@dataclass
+class Item:
+    """One recorded message in memory, as the replay engine takes it."""
+
+    time_ns: int
+    topic: str
+    message: Any
+    typename: str = ''
+
+    def __post_init__(self) -> None:
+        self.typename = self.typename or self.message.__msgtype__
+
+    def decode(self) -> Any:
+        """The message."""
+        return self.message
+
+
+def live_told(
+    graph_name: str,
+    source: list[Item],
+    truth: Mapping[str, float],
+    config: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Told:
+    """A graph's nodes over messages: the verdict of its identification node at the end."""
+    engine = ReplayEngine(source[0].time_ns, log_level='fatal')
+    nodes = create_graph(engine, find_graph(graph_name), config=config, parameters=parameters)
+    engine.run(source)
+    finish_graph(nodes)
+    node = next(one for one in nodes if hasattr(one, 'verdict'))
+    findings, model = found(node.verdict().findings), node.model
+    if model.equations is None or model.solution is None:
+        return Told(findings)
+    std = np.sqrt(np.maximum(np.diag(model.solution.covariance), 0.0))
+    z = deviations(model.equations.names, model.solution.value, std, truth)
+    return Told(findings, '', z, truth)

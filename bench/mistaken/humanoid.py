@@ -1,0 +1,427 @@
+"""Mistakes in recordings and descriptions of a humanoid on two force plates."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from scipy.spatial.transform import Rotation
+
+from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
+from veh_identification.errors import VehIdError
+from veh_identification.multibody.inertia import PARAMETER_NAMES
+from veh_identification.multibody.kinematics import body_motion
+from veh_identification.multibody.motion import fixed_base_motion
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.simulation.humanoid.gait import Gait, bending, walking
+from veh_identification.simulation.humanoid.motion import HumanoidMotion
+from veh_identification.simulation.humanoid.scenarios import robot_path
+from veh_identification.simulation.humanoid.sensors import HumanoidSensors, readings
+from veh_identification.simulation.sensors import EPOCH_NS
+from veh_identification.systems.driver import configured, run
+from veh_identification.systems.humanoid.robot import Robot, parse_robot
+from veh_identification.types import Array
+
+NAME = 'humanoid'
+SECONDS = 8.0
+PLATES = ('force_plate', 'force_plate_2')
+#: Where the plates stand: position and yaw.
+PLACES = {'force_plate': ((0.25, 0.05, 0.0), 0.4), 'force_plate_2': ((0.1, -0.35, 0.0), -0.3)}
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One topic: stamps [ns] and values."""
+
+    stamps: Array
+    values: Array
+
+
+@dataclass(frozen=True)
+class Case:
+    """A recording as arrays, and what describes robot and laboratory."""
+
+    joints: Channel
+    names: tuple[str, ...]
+    base: Channel  # position and quaternion x y z w
+    plates: dict[str, Channel]
+    truth: dict[str, Any]
+    places: dict[str, tuple[tuple[float, float, float], float]] = field(
+        default_factory=lambda: dict(PLACES)
+    )
+    urdf: Path = robot_path(cad=True)
+    options: dict[str, Any] = field(default_factory=dict)
+    known: dict[str, float] = field(default_factory=dict)  # true base parameters, for the node
+
+
+def _robot(k: int) -> Robot:
+    """The simulated robot with masses and inertias that differ from robot to robot."""
+    text, rng = robot_path().read_text('utf-8'), np.random.default_rng((k, 41))
+
+    def other(link: re.Match[str]) -> str:
+        factor = 1.0 + 0.15 * rng.uniform(-1.0, 1.0)
+        scale = lambda one: f'{one[1]}"{factor * float(one[2]):.9g}"'  # noqa: E731
+        return re.sub(r'((?:mass value|i[xyz][xyz])=)"([^"]+)"', scale, link[0])
+
+    text = re.sub(r'<inertial>.*?</inertial>', other, text, flags=re.DOTALL)
+    return parse_robot(text.encode(), robot_path().name)
+
+
+def clean(k: int, seconds: float, folder: Path) -> Case:
+    """Recording k: another robot, motion, noise and seed."""
+    robot = _robot(k)
+    kinds = (
+        lambda: walking(seconds, Gait(arms=0.5), k),
+        lambda: walking(seconds, seed=k),
+        lambda: bending(seconds, seed=k),
+    )
+    motion = HumanoidMotion(robot.model(), kinds[k % 3]())
+    noise = (1.0, 0.5, 1.5)[(k // 3) % 3] if k >= 3 else 1.0
+    sensors = replace(HumanoidSensors().scaled(noise), sensor_rate=1.0, imu_rate=1.0, plates=2)
+    rows: dict[str, list[Any]] = {}
+    end = min(seconds, motion.references.t[-1])
+    for one in readings(motion, robot, sensors, end, 100 + k):
+        rows.setdefault(one.topic, []).append(one.message)
+    plates = {name: _plate(rows[f'/{name}/wrench'], sensors, *PLACES[name]) for name in PLATES}
+    first = rows['/joint_states']
+    base = rows['/base/pose']
+    return Case(
+        Channel(_stamps(first), np.array([m.position for m in first])),
+        tuple(first[0].name),
+        Channel(_stamps(base), np.array([_pose(m.pose) for m in base])),
+        plates,
+        {
+            'total_mass': robot.total_mass,
+            'parameters': {
+                f'{link}.{name}': float(value)
+                for link, values in robot.parameters.items()
+                for name, value in zip(PARAMETER_NAMES, values, strict=True)
+            },
+        },
+    )
+
+
+def _stamps(rows: list[Any]) -> Array:
+    return np.array([m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in rows], np.int64)
+
+
+def _pose(pose: Any) -> tuple[float, ...]:
+    p, q = pose.position, pose.orientation
+    return p.x, p.y, p.z, q.x, q.y, q.z, q.w
+
+
+def _plate(
+    rows: list[Any], sensors: HumanoidSensors, place: tuple[float, ...], yaw: float
+) -> Channel:
+    """The simulated plate's wrench, as a plate at another place shows it."""
+    values = np.array(
+        [
+            [getattr(part, axis) for part in (m.wrench.force, m.wrench.torque) for axis in 'xyz']
+            for m in rows
+        ]
+    )
+    turn = sensors.plate_rotation()
+    force, moment = values[:, :3] @ turn.T, values[:, 3:] @ turn.T
+    moment = moment + np.cross(np.array(sensors.plate_position) - np.array(place), force)
+    own = Rotation.from_euler('z', yaw).as_matrix()
+    return Channel(_stamps(rows), np.hstack([force @ own, moment @ own]))
+
+
+# Mistakes ----------------------------------------------------------------------------------------
+
+
+def joints(change: Callable[[Array, list[str]], Array]) -> Callable[[Case], Case]:
+    """Joint positions changed."""
+    return lambda case: replace(
+        case,
+        joints=replace(case.joints, values=change(case.joints.values.copy(), list(case.names))),
+    )
+
+
+def base(change: Callable[[Array], Array]) -> Callable[[Case], Case]:
+    """Base poses changed."""
+    return lambda case: replace(
+        case, base=replace(case.base, values=change(case.base.values.copy()))
+    )
+
+
+def plates(
+    change: Callable[[Array], Array], which: tuple[str, ...] = PLATES
+) -> Callable[[Case], Case]:
+    """Wrenches of plates changed."""
+    return lambda case: replace(
+        case,
+        plates={
+            name: replace(one, values=change(one.values.copy())) if name in which else one
+            for name, one in case.plates.items()
+        },
+    )
+
+
+def scaled(*factors: float) -> Callable[[Array], Array]:
+    """Channels times factors."""
+    return lambda values: values * np.array(factors)
+
+
+def turned(matrix: Any) -> Callable[[Array], Array]:
+    """Forces and moments through a matrix."""
+    m = np.array(matrix, float)
+    return lambda values: np.hstack([values[:, :3] @ m.T, values[:, 3:] @ m.T])
+
+
+def _sign(name: str) -> Callable[[Array, list[str]], Array]:
+    def change(q: Array, names: list[str]) -> Array:
+        q[:, names.index(name)] *= -1.0
+        return q
+
+    return change
+
+
+def _sides(q: Array, names: list[str]) -> Array:
+    other = [n.replace('l_', 'R_', 1) if n.startswith('l_') else n.replace('r_', 'L_', 1)
+             for n in names]  # fmt: skip
+    return q[:, [names.index(n.replace('R_', 'r_').replace('L_', 'l_')) for n in other]]
+
+
+def _exchanged(a: str, b: str) -> Callable[[Array, list[str]], Array]:
+    def change(q: Array, names: list[str]) -> Array:
+        i, j = names.index(a), names.index(b)
+        q[:, [i, j]] = q[:, [j, i]]
+        return q
+
+    return change
+
+
+def _stuck(q: Array, names: list[str]) -> Array:
+    k, half = names.index('r_knee_joint'), len(q) // 3
+    q[half:, k] = q[half, k]
+    return q
+
+
+def _stuck_plate(values: Array) -> Array:
+    half = len(values) // 3
+    values[half:, 2] = values[half, 2]
+    return values
+
+
+def _saturated(values: Array) -> Array:
+    limit = 0.6 * np.percentile(values[:, 2], 98)
+    values[:, 2] = np.minimum(values[:, 2], limit)
+    return values
+
+
+def _late(seconds: float) -> Callable[[Case], Case]:
+    def change(case: Case) -> Case:
+        late = np.int64(round(seconds * 1e9))
+        moved = {n: replace(one, stamps=one.stamps + late) for n, one in case.plates.items()}
+        return replace(case, plates=moved)
+
+    return change
+
+
+def _other_link(link: str) -> Callable[[Case], Case]:
+    """Base poses are those of another link."""
+
+    def change(case: Case) -> Case:
+        model = parse_robot(robot_path().read_bytes(), '').model()
+        places = [list(case.names).index(name) for name in model.coordinate_names]
+        stamps = case.joints.stamps.astype(float)
+        q = np.stack(
+            [np.interp(case.base.stamps, stamps, case.joints.values[:, k]) for k in places], axis=1
+        )
+        bodies = body_motion(model, fixed_base_motion(q, 0 * q, 0 * q))
+        frame = model.frame(link)
+        local = bodies.orientation[:, frame.body] @ frame.rotation
+        arm = bodies.position[:, frame.body] + (
+            bodies.orientation[:, frame.body] @ frame.translation
+        )
+        turn = Rotation.from_quat(case.base.values[:, 3:])
+        place = case.base.values[:, :3] + turn.apply(arm)
+        values = np.hstack([place, (turn * Rotation.from_matrix(local)).as_quat()])
+        return replace(case, base=replace(case.base, values=values))
+
+    return change
+
+
+def _tilted(case: Case) -> Case:
+    """A world that stands askew by 8 degrees about x: base and plates in it."""
+    turn = Rotation.from_euler('x', 8.0, degrees=True)
+    values = np.hstack(
+        [turn.apply(case.base.values[:, :3]),
+         (turn * Rotation.from_quat(case.base.values[:, 3:])).as_quat()]
+    )  # fmt: skip
+    return replace(
+        case,
+        base=replace(case.base, values=values),
+        truth={**case.truth, 'tilt': 8.0},
+    )
+
+
+def _place(name: str, shift: tuple[float, float, float]) -> Callable[[Case], Case]:
+    def change(case: Case) -> Case:
+        place, yaw = case.places[name]
+        moved = tuple(float(a + b) for a, b in zip(place, shift, strict=True))
+        return replace(case, places={**case.places, name: (moved, yaw)})  # type: ignore[dict-item]
+
+    return change
+
+
+def _swapped(case: Case) -> Case:
+    a, b = PLATES
+    return replace(case, plates={a: case.plates[b], b: case.plates[a]})
+
+
+Z_DOWN = np.diag([1.0, -1.0, -1.0])
+QUARTER = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+MISTAKES: dict[str, Mistake] = {
+    'joints in degrees': Mistake(
+        joints(lambda q, n: np.degrees(q)), ('unit', 'joints_in_degrees')
+    ),
+    'forces and moments in kN': Mistake(plates(scaled(*[1e-3] * 6)), ('unit',)),
+    'forces in kN, moments in N m': Mistake(plates(scaled(*[1e-3] * 3, 1, 1, 1)), ('unit',)),
+    'forces in kgf': Mistake(plates(scaled(*[1 / 9.80665] * 3, 1, 1, 1)), ('unit',)),
+    'moments in N mm': Mistake(
+        plates(scaled(1, 1, 1, *[1e3] * 3)), ('unit', 'moments_in_newton_millimetres')
+    ),
+    'base position in mm': Mistake(
+        base(scaled(*[1e3] * 3, 1, 1, 1, 1)), ('unit', 'base_far_from_plates')
+    ),
+    'base quaternion w x y z': Mistake(
+        base(lambda v: v[:, [0, 1, 2, 6, 3, 4, 5]]), ('quaternion_order',)
+    ),
+    'orientation of the world in the base': Mistake(
+        base(scaled(1, 1, 1, -1, -1, -1, 1)), ('pose_inverted',)
+    ),
+    'plates exchanged': Mistake(_swapped, ('sensors_swapped',)),
+    'forces on the ground': Mistake(plates(scaled(*[-1.0] * 6)), ('opposite_sign',)),
+    'one plate of wrong sign': Mistake(
+        plates(scaled(*[-1.0] * 6), PLATES[:1]), ('opposite_sign',)
+    ),
+    'plates with z down': Mistake(plates(turned(Z_DOWN)), ('frame_turned',)),
+    'one plate turned by 90 degrees': Mistake(
+        plates(turned(QUARTER), PLATES[1:]), ('frame_turned',)
+    ),
+    'moments about the corner': Mistake(
+        plates(lambda v: np.hstack([v[:, :3], v[:, 3:] + np.cross([0.25, 0.2, 0.0], v[:, :3])])),
+        ('moments_about_another_point',),
+    ),
+    'plate 0.2 m elsewhere': Mistake(
+        _place('force_plate', (0.2, 0.0, 0.0)), ('moments_about_another_point',)
+    ),
+    'knee of wrong sign': Mistake(joints(_sign('r_knee_joint')), ('joint_sign',)),
+    'hip roll of wrong sign': Mistake(joints(_sign('l_hip_roll_joint')), ('joint_sign',)),
+    'left and right joints swapped': Mistake(joints(_sides), ('joints_swapped',)),
+    'hip pitches swapped': Mistake(
+        joints(_exchanged('l_hip_pitch_joint', 'r_hip_pitch_joint')), ('joints_swapped',)
+    ),
+    'base pose of the head': Mistake(_other_link('head_top'), ('pose_of_another_link',)),
+    'base pose of the thigh': Mistake(_other_link('r_hip_pitch'), ('pose_of_another_link',)),
+    'one plate 1.5 times too large': Mistake(
+        plates(scaled(*[1.5] * 6), PLATES[:1]), ('scale', 'misfit_unexplained')
+    ),
+    'wrenches 60 ms late': Mistake(
+        _late(0.06), ('wrench_late', 'stamps_delayed', 'clocks_differ'), (), ('stamps_delayed',)
+    ),
+    'knee encoder stuck': Mistake(joints(_stuck), ('stuck',)),
+    'Fz of a plate stuck': Mistake(plates(_stuck_plate, PLATES[:1]), ('stuck',)),
+    'Fz of the plates saturated': Mistake(plates(_saturated), ('saturated', 'stuck')),
+    'Fy of 12 N not tared': Mistake(
+        plates(lambda v: v + np.array([0.0, 12.0, 0, 0, 0, 0]), PLATES[:1]),
+        ('plate_offset',),
+        (),
+        ('plate_tared',),
+    ),
+    'motion capture 8 degrees askew': Mistake(_tilted, ('base_tilted',)),
+}
+
+
+# Offline and live --------------------------------------------------------------------------------
+
+
+def _messages(case: Case) -> list[Item]:
+    made = [Item(EPOCH_NS, '/tf_static', _static(case))]
+    names = list(case.names)
+    for stamp, row in zip(case.joints.stamps, case.joints.values, strict=True):
+        message = messages.new(
+            'sensor_msgs/msg/JointState', header=messages.header(int(stamp)), name=names,
+            position=row,
+        )  # fmt: skip
+        made.append(Item(int(stamp), '/joint_states', message))
+    for stamp, row in zip(case.base.stamps, case.base.values, strict=True):
+        message = messages.new(
+            'geometry_msgs/msg/PoseStamped',
+            header=messages.header(int(stamp), 'world'),
+            pose={'position': row[:3], 'orientation': row[3:]},
+        )
+        made.append(Item(int(stamp), '/base/pose', message))
+    for name, one in case.plates.items():
+        for stamp, row in zip(one.stamps, one.values, strict=True):
+            message = messages.new(
+                'geometry_msgs/msg/WrenchStamped',
+                header=messages.header(int(stamp), name),
+                wrench={'force': row[:3], 'torque': row[3:]},
+            )
+            made.append(Item(int(stamp), f'/{name}/wrench', message))
+    return sorted(made, key=lambda item: item.time_ns)
+
+
+def _static(case: Case) -> Any:
+    transforms = [
+        {
+            'header': messages.header(EPOCH_NS, 'world'),
+            'child_frame_id': name,
+            'transform': {
+                'translation': place,
+                'rotation': tuple(Rotation.from_euler('z', yaw).as_quat()),
+            },
+        }
+        for name, (place, yaw) in case.places.items()
+    ]
+    return messages.new('tf2_msgs/msg/TFMessage', transforms=transforms)
+
+
+def offline(case: Case, folder: Path) -> Told:
+    """Checks, and the identification where they do not forbid it."""
+    bag = folder / 'humanoid'
+    with BagWriter(bag, overwrite=True) as writer:
+        for item in _messages(case):
+            writer.write_message(item.topic, item.message, item.time_ns)
+    (bag / 'truth.json').write_text(json.dumps(case.truth), 'utf-8')
+    options = {'urdf': case.urdf, **case.options}
+    try:
+        system, config = configured(NAME, None, options)
+        findings = found(system.checks(system.read(bag, config), config))
+        if any(level == 'bad' for level, _, _ in findings):
+            return Told(findings)
+        told = outcome_told(run('identify', NAME, [bag], options=options))
+    except VehIdError as error:
+        return Told(refusal=str(error))
+    return replace(told, findings=(*findings, *told.findings))
+
+
+def live(case: Case, folder: Path) -> Told:
+    """Sensor fusion and the identification node over the same messages."""
+    config = yaml.safe_load(
+        (robot_path().parents[1] / 'contact_identification.yaml').read_text('utf-8')
+    )
+    fusion = config['sensor_fusion']['ros__parameters']
+    fusion.update(
+        wrench_sensors=list(PLATES), publish_tf=False, publish_odometry=False, rate=100.0
+    )
+    for name in PLATES:
+        fusion[name] = {'topic': f'{name}/wrench', 'attached': 'world'}
+    contact = config['contact_identification']['ros__parameters']
+    contact.update(plate_centre=[0.0], reconstruction=False, urdf=str(case.urdf))
+    path = folder / 'contact.yaml'
+    path.write_text(yaml.safe_dump(config), 'utf-8')
+    try:
+        return live_told('contact_identification', _messages(case), case.known, path)
+    except VehIdError as error:
+        return Told(refusal=str(error))

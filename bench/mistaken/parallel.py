@@ -1,0 +1,247 @@
+"""Mistakes in recordings and descriptions of a six-legged parallel robot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
+from veh_identification.errors import VehIdError
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.runtime.graph import find_config
+from veh_identification.simulation.parallel.scenarios import (
+    EPOCH_NS,
+    HexapodSensors,
+    default_excitation,
+    exact_run,
+    true_parameters,
+)
+from veh_identification.systems.driver import configured, run
+from veh_identification.systems.parallel.configuration import load_configuration
+from veh_identification.systems.parallel.model.geometry import LEGS
+from veh_identification.types import Array
+
+NAME = 'parallel'
+SECONDS = 12.0
+Changed = Callable[['Case'], 'Case']
+
+
+@dataclass(frozen=True)
+class Case:
+    """Lengths and forces, and the description of the robot."""
+
+    stamps: Array
+    lengths: Array
+    forces: Array
+    truth: dict[str, float]
+    entries: dict[str, Any] = field(default_factory=dict)  # of the YAML, replaced
+    known: dict[str, float] = field(default_factory=dict)
+
+
+def clean(k: int, seconds: float, folder: Path) -> Case:
+    """Recording k: another robot (masses, frictions), noise and seed."""
+    configuration = load_configuration()
+    model, rng = configuration.model(), np.random.default_rng((k, 77))
+    p = true_parameters(model) * (1.0 + 0.15 * rng.uniform(-1.0, 1.0, len(model.names)))
+    sensors = HexapodSensors().scaled((1.0, 0.5, 2.0)[k % 3])
+    exact = exact_run(model, default_excitation(configuration), sensors.rate, p)
+    count = round(seconds * exact.rate)
+    lengths, forces = exact.repeated(count, sensors, rng)
+    stamps = EPOCH_NS + np.round(np.arange(count) * 1e9 / exact.rate).astype(np.int64)
+    truth = dict(zip(model.names, p.tolist(), strict=True))
+    return Case(stamps, lengths, forces, truth)
+
+
+def lengths(change: Callable[[Array], Array]) -> Changed:
+    """Lengths changed."""
+    return lambda case: replace(case, lengths=change(case.lengths.copy()))
+
+
+def forces(change: Callable[[Array], Array]) -> Changed:
+    """Efforts changed."""
+    return lambda case: replace(case, forces=change(case.forces.copy()))
+
+
+def scaled(*factors: float) -> Callable[[Array], Array]:
+    """Legs times factors."""
+    return lambda values: values * np.array(factors)
+
+
+def order(*legs: int) -> Callable[[Array], Array]:
+    """Legs in another order, counted from 1."""
+    return lambda values: values[:, [leg - 1 for leg in legs]]
+
+
+def both(change: Callable[[Array], Array]) -> Changed:
+    """Lengths and efforts changed alike."""
+    return lambda case: replace(case, lengths=change(case.lengths), forces=change(case.forces))
+
+
+def late(samples: int) -> Changed:
+    """Efforts of some samples before."""
+    return lambda case: replace(
+        case,
+        stamps=case.stamps[samples:],
+        lengths=case.lengths[samples:],
+        forces=case.forces[:-samples],
+    )
+
+
+def stuck(column: int) -> Callable[[Array], Array]:
+    """One leg holds its value from the middle on."""
+
+    def change(values: Array) -> Array:
+        half = len(values) // 2
+        values[half:, column] = values[half, column]
+        return values
+
+    return change
+
+
+def saturated(values: Array) -> Array:
+    """The effort of leg 2 cannot be larger than most of it is."""
+    values[:, 1] = np.minimum(values[:, 1], np.percentile(values[:, 1], 85))
+    return values
+
+
+def commanded(case: Case) -> Case:
+    """Lengths of the wanted motion, without noise and control error."""
+    configuration = load_configuration()
+    model = configuration.model()
+    exact = exact_run(model, default_excitation(configuration), HexapodSensors().rate)
+    index = np.arange(len(case.lengths)) % len(exact.lengths)
+    return replace(case, lengths=exact.lengths[index])
+
+
+def entry(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Changed:
+    """Entries of the description changed."""
+    return lambda case: replace(case, entries={**case.entries, **change(_description())})
+
+
+def _description() -> dict[str, Any]:
+    data: dict[str, Any] = yaml.safe_load(find_config('hexapod_palida.yaml').read_text('utf-8'))
+    return data
+
+
+def _joints(part: str) -> list[list[float]]:
+    robot = load_configuration().robot
+    joints: Array = getattr(robot, f'{part}_joints')
+    return joints.tolist()
+
+
+def _rings(data: dict[str, Any], factor: float) -> dict[str, Any]:
+    made = {}
+    for part in ('base', 'platform'):
+        kept = {key: value for key, value in data[part].items() if key != 'ring'}
+        made[part] = {**kept, 'joints': (factor * np.array(_joints(part))).tolist()}
+    return made
+
+
+def _swapped(data: dict[str, Any]) -> dict[str, Any]:
+    made = _rings(data, 1.0)
+    a, b = made['base']['joints'], made['platform']['joints']
+    made['base']['joints'], made['platform']['joints'] = b, a
+    return made
+
+
+MISTAKES: dict[str, Mistake] = {
+    'lengths in mm': Mistake(lengths(lambda q: 1e3 * q), ('unit',)),
+    'lengths in cm': Mistake(lengths(lambda q: 1e2 * q), ('unit',)),
+    'lengths in degrees': Mistake(lengths(np.degrees), ('unit',)),
+    'strokes instead of lengths': Mistake(lengths(lambda q: q - 0.5), ('length_offset',)),
+    'efforts in kN': Mistake(forces(lambda f: 1e-3 * f), ('unit',)),
+    'efforts in kgf': Mistake(forces(lambda f: f / 9.80665), ('unit',)),
+    'efforts of wrong sign': Mistake(forces(lambda f: -f), ('effort_sign',)),
+    'effort of leg 4 of wrong sign': Mistake(forces(scaled(1, 1, 1, -1, 1, 1)), ('effort_sign',)),
+    'effort of leg 2 1.3 times too large': Mistake(forces(scaled(1, 1.3, 1, 1, 1, 1)), ('scale',)),
+    'legs 1 and 2 exchanged': Mistake(both(order(2, 1, 3, 4, 5, 6)), ('legs_exchanged',)),
+    'efforts of legs 3 and 6 exchanged': Mistake(
+        forces(order(1, 2, 6, 4, 5, 3)), ('efforts_exchanged',)
+    ),
+    'lengths of legs 5 and 6 exchanged': Mistake(
+        lengths(order(1, 2, 3, 4, 6, 5)), ('lengths_exchanged',)
+    ),
+    'legs counted the other way': Mistake(both(order(6, 5, 4, 3, 2, 1)), ('legs_exchanged',)),
+    'joints in mm': Mistake(entry(lambda d: _rings(d, 1e3)), ('unit',)),
+    'base and platform swapped': Mistake(entry(_swapped), ('geometry_swapped',)),
+    'home on the other side': Mistake(
+        entry(lambda d: {'home': [d['home'][0], d['home'][1], -d['home'][2], *d['home'][3:]]}),
+        ('home_mirrored',),
+    ),
+    'gravity upwards': Mistake(entry(lambda d: {'gravity': [0.0, 0.0, 9.80665]}), ('gravity',)),
+    'gravity along x': Mistake(entry(lambda d: {'gravity': [-9.80665, 0.0, 0.0]}), ('gravity',)),
+    'efforts one sample late': Mistake(late(1), ('effort_delay',)),
+    'efforts 10 ms late': Mistake(late(5), ('effort_delay', 'effort_delay_possible')),
+    'length of leg 3 stuck': Mistake(lengths(stuck(2)), ('stuck',), ('does not repeat',)),
+    'effort of leg 5 stuck': Mistake(forces(stuck(4)), ('stuck',)),
+    'effort of leg 2 saturated': Mistake(forces(saturated), ('saturated',)),
+    'commanded lengths': Mistake(commanded, ('lengths_commanded',)),
+}
+
+
+def _config(case: Case, folder: Path) -> Path:
+    path = folder / 'hexapod.yaml'
+    data = {**_description(), **case.entries}
+    if isinstance(data.get('excitation'), str):
+        stored = find_config('hexapod_palida.yaml').parent / data['excitation']
+        data['excitation'] = yaml.safe_load(stored.read_text('utf-8'))
+    path.write_text(yaml.safe_dump(data), 'utf-8')
+    return path
+
+
+def _messages(case: Case) -> list[Item]:
+    names = list(LEGS)
+    return [
+        Item(
+            int(stamp),
+            '/joint_states',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(int(stamp), 'base_link'),
+                name=names,
+                position=q,
+                effort=f,
+            ),
+        )
+        for stamp, q, f in zip(case.stamps, case.lengths, case.forces, strict=True)
+    ]
+
+
+def offline(case: Case, folder: Path) -> Told:
+    """Checks, and the identification where they do not forbid it."""
+    bag = folder / 'parallel'
+    with BagWriter(bag, overwrite=True) as writer:
+        for item in _messages(case):
+            writer.write_message(item.topic, item.message, item.time_ns)
+    (bag / 'truth.json').write_text(json.dumps({'parameters': case.truth}), 'utf-8')
+    try:
+        path = _config(case, folder)
+        system, config = configured(NAME, path)
+        findings = found(system.checks(system.read(bag, config), config))
+        if any(level == 'bad' for level, _, _ in findings):
+            return Told(findings)
+        told = outcome_told(run('identify', NAME, [bag], config=path))
+    except VehIdError as error:
+        return Told(refusal=str(error))
+    return replace(told, findings=(*findings, *told.findings))
+
+
+def live(case: Case, folder: Path) -> Told:
+    """The identification node over the same messages."""
+    try:
+        path = _config(case, folder)
+        return live_told(
+            'parallel_identification',
+            _messages(case),
+            case.truth,
+            parameters={'hexapod': str(path), 'reconstruction_rate': 0.0},
+        )
+    except VehIdError as error:
+        return Told(refusal=str(error))

@@ -1,0 +1,70 @@
+"""Mistakes of a parallel robot that the checks name before anything is identified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from veh_identification.simulation.parallel.scenarios import (
+    HexapodSensors,
+    default_excitation,
+    exact_run,
+)
+from veh_identification.systems.parallel.configuration import load_configuration
+from veh_identification.systems.parallel.plausibility import plausibility
+from veh_identification.systems.parallel.recording.mean_period import (
+    PeriodicRecord,
+    average_record,
+)
+
+CONFIGURATION = load_configuration()
+MODEL = CONFIGURATION.model()
+EXCITATION = default_excitation(CONFIGURATION)
+RUN = exact_run(MODEL, EXCITATION, 500.0)
+COUNT = len(RUN.times)
+
+
+def record(lengths=lambda q: q, forces=lambda f: f) -> PeriodicRecord:
+    q, f = RUN.repeated(4 * COUNT, HexapodSensors(), np.random.default_rng(5))
+    return average_record(lengths(q), forces(f), COUNT, EXCITATION.fundamental_hz)
+
+
+def codes(made: PeriodicRecord, model=MODEL) -> list[tuple[str, str]]:
+    found = plausibility(model, made, EXCITATION.harmonics)
+    return [(one.level, one.code) for one in found]
+
+
+def test_a_good_recording_says_nothing() -> None:
+    assert codes(record()) == []
+
+
+@pytest.mark.parametrize(
+    ('changes', 'code'),
+    [
+        ({'lengths': lambda q: 1e3 * q}, 'unit'),
+        ({'forces': lambda f: 1e-3 * f}, 'unit'),
+        ({'forces': lambda f: -f}, 'effort_sign'),
+        ({'forces': lambda f: f * np.array([1.0, 1.0, 1.25, 1.0, 1.0, 1.0])}, 'scale'),
+        ({'lengths': lambda q: q - 0.4}, 'length_offset'),
+    ],
+)
+def test_one_cause_stands_alone(changes, code) -> None:
+    assert codes(record(**changes)) == [('bad', code)]
+
+
+def test_late_efforts_are_left_to_the_estimate() -> None:
+    assert codes(record(forces=lambda f: np.roll(f, 2, axis=0))) == []
+
+
+def test_lengths_without_noise_are_commanded() -> None:
+    lengths = np.tile(RUN.lengths, (4, 1))
+    assert codes(record(lengths=lambda q: lengths)) == [('warn', 'lengths_commanded')]
+
+
+def test_base_and_platform_swapped() -> None:
+    robot = MODEL.robot
+    swapped = replace(robot, base_joints=robot.platform_joints, platform_joints=robot.base_joints)
+    model = type(MODEL)(swapped, MODEL.structure)
+    assert codes(record(), model) == [('bad', 'geometry_swapped')]

@@ -1,0 +1,520 @@
+"""What may be wrong with a humanoid's recording: units, signs, sides, frames, orders, clocks.
+
+Every hypothesis is a change of the gridded signals with which the recording would be right, in
+order of simplicity. None is a list of cases: each sensor, joint and link of the robot is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from veh_identification.checks.explanation import Hypothesis
+from veh_identification.checks.ranges import DEGREES, FORCE, LENGTH, MOMENT
+from veh_identification.multibody.kinematics import body_motion
+from veh_identification.multibody.motion import fixed_base_motion
+from veh_identification.multibody.tree import TreeModel
+from veh_identification.orientations import matrix_of_rpy
+from veh_identification.signals import rotation_matrix
+from veh_identification.systems.humanoid.configuration import Pose
+from veh_identification.systems.humanoid.processing.signals import Raw
+from veh_identification.types import Array
+
+Change = Callable[[Raw], Raw]
+Hypotheses = Iterator[Hypothesis[Raw]]
+
+#: Words of the left side with those of the right side, as tokens of a joint's name.
+SIDES = {'l': 'r', 'left': 'right', 'L': 'R', 'Left': 'Right', 'LEFT': 'RIGHT'}
+BOTH_SIDES = {**SIDES, **{right: left for left, right in SIDES.items()}}
+#: More than that, and single sensors are not asked one by one.
+MANY_SENSORS = 6
+#: Logarithm of a gain that is worth a word, sensors being calibrated to some per cent, and of one
+#: that is no gain any more.
+SMALLEST_GAIN, LARGEST_GAIN = 0.05, 1.6
+#: Share of the weight of an offset that is worth a word: what `wrench_offset` does not allow for.
+SMALLEST_OFFSET = 0.01
+#: Seconds by which wrenches are tried earlier and later; finer ones are measured (see delays).
+LAGS = (0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
+
+
+def every_hypothesis(raw: Raw, model: TreeModel) -> Hypotheses:
+    """All of them, the simplest first."""
+    yield from units(raw)
+    yield from signs_and_turns(raw)
+    yield from swapped_sensors(raw)
+    if raw.imu is None:
+        yield from poses(raw, model)
+    if raw.inertial is None:
+        yield from joints(raw, model)
+    yield from mirrored_axes(raw)
+    yield from lags(raw)
+
+
+# Wrenches ----------------------------------------------------------------------------------------
+
+
+def _groups(raw: Raw) -> list[list[int]]:
+    """All plates, all sensors on the robot, and each of a few."""
+    plates = [k for k, source in enumerate(raw.sources) if source.is_plate]
+    sensors = [k for k, source in enumerate(raw.sources) if not source.is_plate]
+    found = [group for group in (plates, sensors) if group]
+    for group in (plates, sensors):
+        found += [[k] for k in group] if 1 < len(group) <= MANY_SENSORS else []
+    return found
+
+
+def _named(raw: Raw, group: Sequence[int]) -> tuple[str, str]:
+    topics = [raw.sources[k].topic for k in group]
+    return ' and '.join(topics), f'topic {", ".join(topics)}'
+
+
+def _of_wrenches(group: Sequence[int], change: Callable[[Array], Array]) -> Change:
+    """Some sensors' wrenches (N, 6) changed."""
+
+    def make(raw: Raw) -> Raw:
+        made = raw.wrenches.copy()
+        for k in group:
+            made[:, k] = change(raw.wrenches[:, k])
+        return replace(raw, wrenches=made)
+
+    return make
+
+
+def _scaled(force: float, moment: float) -> Callable[[Array], Array]:
+    factors = np.array([force] * 3 + [moment] * 3)
+    return lambda wrench: wrench * factors
+
+
+def _matrix(matrix: Array) -> Callable[[Array], Array]:
+    return lambda wrench: np.hstack([wrench[:, :3] @ matrix.T, wrench[:, 3:] @ matrix.T])
+
+
+def units(raw: Raw) -> Hypotheses:
+    """Forces and moments in other units, together and apart."""
+    for group in _groups(raw):
+        names, where = _named(raw, group)
+        for unit, factor in FORCE.others.items():
+            text = f'the forces of {names} seem to be in {unit}, they must be in N'
+            change = _of_wrenches(group, _scaled(1.0 / factor, 1.0))
+            yield Hypothesis('unit', text, change, f'{where}, wrench.force')
+            text = f'{names} seems to be in {unit} and {unit} m, it must be in N and N m'
+            change = _of_wrenches(group, _scaled(1.0 / factor, 1.0 / factor))
+            yield Hypothesis('unit', text, change, where)
+        for unit, factor in MOMENT.others.items():
+            text = f'the moments of {names} seem to be in {unit}, they must be in N m'
+            change = _of_wrenches(group, _scaled(1.0, 1.0 / factor))
+            yield Hypothesis('unit', text, change, f'{where}, wrench.torque')
+
+
+def signs_and_turns(raw: Raw) -> Hypotheses:
+    """Opposite signs, and frames turned by quarters."""
+    for group in _groups(raw):
+        names, where = _named(raw, group)
+        for force, moment, what in (
+            (-1.0, -1.0, f'{names} seems to have the opposite sign (what the robot exerts)'),
+            (-1.0, 1.0, f'the forces of {names} seem to have the opposite sign'),
+            (1.0, -1.0, f'the moments of {names} seem to have the opposite sign'),
+        ):
+            change = _of_wrenches(group, _scaled(force, moment))
+            yield Hypothesis('opposite_sign', what, change, where)
+        for matrix, what in _turns():
+            if len(group) == 1 < len(raw.sources) and abs(matrix[2, 2]) < 0.5:
+                continue  # one plate alone that stands on its edge
+            for sign, also in ((1.0, ''), (-1.0, ' and to have the opposite sign')):
+                yield Hypothesis(
+                    'frame_turned',
+                    f'the frame of {names} seems to be turned by {what}{also}',
+                    _of_wrenches(group, _matrix(sign * matrix)),
+                    where,
+                )
+
+
+def mirrored_axes(raw: Raw) -> Hypotheses:
+    """One axis, or one channel, of the wrong sign: a left-handed frame, a cable turned."""
+    for group in _groups(raw):
+        names, where = _named(raw, group)
+        for k, axis in enumerate('xyz'):
+            mirror = np.ones(3)
+            mirror[k] = -1.0
+            both = np.concatenate([mirror, -mirror])  # moments are axial
+            same = np.concatenate([mirror, mirror])
+            for factors in (both, same):
+                yield Hypothesis(
+                    'axis_sign',
+                    f'the {axis} axis of {names} seems to have the opposite sign',
+                    _of_wrenches(group, lambda wrench, f=factors: wrench * f),  # type: ignore[misc]
+                    where,
+                )
+        for k, channel in enumerate(('force.x', 'force.y', 'force.z', 'torque.x', 'torque.y')):
+            one = np.ones(6)
+            one[k] = -1.0
+            yield Hypothesis(
+                'axis_sign',
+                f'wrench.{channel} of {names} seems to have the opposite sign',
+                _of_wrenches(group, lambda wrench, f=one: wrench * f),  # type: ignore[misc]
+                f'{where}, wrench.{channel}',
+            )
+
+
+def swapped_sensors(raw: Raw) -> Hypotheses:
+    """Two plates, or two sensors on the robot, exchanged."""
+    for i in range(len(raw.sources)):
+        for j in range(i):
+            if raw.sources[i].is_plate == raw.sources[j].is_plate:
+                one, other = raw.sources[j].topic, raw.sources[i].topic
+                yield Hypothesis(
+                    'sensors_swapped',
+                    f'{one} and {other} seem to be swapped',
+                    _swapped(i, j),
+                    f'topics {one} and {other}',
+                )
+
+
+def _swapped(i: int, j: int) -> Change:
+    def make(raw: Raw) -> Raw:
+        made = raw.wrenches.copy()
+        made[:, [i, j]] = raw.wrenches[:, [j, i]]
+        return replace(raw, wrenches=made)
+
+    return make
+
+
+def shifts(raw: Raw, moments: Callable[[Raw], Array], wanted: Array, least: float) -> Hypotheses:
+    """Each plate's moments about the point from which they fit the motion best.
+
+    Moments that are about a point d from the frame's origin miss d x F. `moments` are those at
+    the base of a recording, `wanted` what the motion needs; below `least` [m] the model decides.
+    """
+    as_they_are = moments(raw)
+    nothing = moments(replace(raw, wrenches=np.zeros_like(raw.wrenches)))
+    plates = [k for k, source in enumerate(raw.sources) if source.is_plate]
+    for group in [plates, *([[k] for k in plates] if len(plates) > 1 else [])]:
+        effects = []
+        for axis in np.eye(3)[:2]:  # along its normal it hardly matters, so that errors decide
+            turned = np.zeros_like(raw.wrenches)
+            for k in group:
+                turned[:, k, 3:] = np.cross(axis, raw.wrenches[:, k, :3])
+            effects.append((moments(replace(raw, wrenches=turned)) - nothing).ravel())
+        if not effects:
+            continue
+        columns, missing = np.column_stack(effects), (wanted - as_they_are).ravel()
+        shift = np.append(np.linalg.lstsq(columns, missing, rcond=None)[0], 0.0)
+        if not np.linalg.norm(shift) >= least:
+            continue
+        names, where = _named(raw, group)
+        place = ', '.join(f'{value:.2f}' for value in shift[:2])
+        yield Hypothesis(
+            'moments_about_another_point',
+            f'the moments of {names} seem to be about the point ({place}) m '
+            'of its frame and not about its origin, or the pose of the plate is wrong '
+            'by that',
+            _of_wrenches(group, _moved(shift)),
+            f'{where}, wrench.torque',
+        )
+
+
+def _moved(shift: Array) -> Callable[[Array], Array]:
+    return lambda wrench: np.hstack(
+        [wrench[:, :3], wrench[:, 3:] + np.cross(shift, wrench[:, :3])]
+    )
+
+
+def offsets(raw: Raw, missing: Array, weight: float) -> Hypotheses:
+    """A constant horizontal force on a plate: `missing` (6,) along the world at their centre.
+
+    A vertical one, and moments, are first of all a matter of the robot's masses.
+    """
+    for k, source in enumerate(raw.sources):
+        if source.pose is None or np.linalg.norm(missing[:2]) < SMALLEST_OFFSET * weight:
+            continue
+        force = source.pose.rotation.T @ (missing[:3] * np.array([1.0, 1.0, 0.0]))
+        offset = np.concatenate([force, np.zeros(3)])
+        shown = ', '.join(f'{-value:.3g}' for value in force)
+        yield Hypothesis(
+            'plate_offset',
+            f'{source.topic} seems to have an offset of {shown} N: tare it while it is empty',
+            _of_wrenches([k], lambda wrench, o=offset: wrench + o),  # type: ignore[misc]
+            f'topic {source.topic}, wrench.force',
+        )
+
+
+def gains(raw: Raw, wrench: Callable[[Raw], Array], wanted: Array) -> Hypotheses:
+    """One of several sensors with another gain than the others, by the weight that they share."""
+    if not 1 < len(raw.sources) <= MANY_SENSORS:
+        return
+    columns = []
+    for k in range(len(raw.sources)):
+        alone = np.zeros_like(raw.wrenches)
+        alone[:, k] = raw.wrenches[:, k]
+        columns.append(wrench(replace(raw, wrenches=alone)).ravel())
+    cure = np.linalg.lstsq(np.column_stack(columns), wanted.ravel(), rcond=None)[0]
+    for k, source in enumerate(raw.sources):
+        factor = float(cure[k] / np.median(np.delete(cure, k)))
+        if not (factor > 0.0 and SMALLEST_GAIN < abs(np.log(factor)) < LARGEST_GAIN):
+            continue
+        yield Hypothesis(
+            'scale',
+            f'{source.topic} seems to show {1.0 / factor:.3g} times too much beside the others',
+            _of_wrenches([k], _scaled(factor, factor)),
+            f'topic {source.topic}',
+        )
+
+
+def lags(raw: Raw) -> Hypotheses:
+    """The wrenches later or earlier than the motion."""
+    for lag in LAGS:
+        for sign, word in ((1.0, 'late'), (-1.0, 'early')):
+            steps = round(sign * lag * raw.rate)
+            if not steps or abs(steps) > len(raw.stamps) // 4:
+                continue
+            yield Hypothesis(
+                'wrench_late',
+                f'the wrenches seem to be about {1e3 * lag:.3g} ms {word} against joints and base',
+                _earlier(steps),
+                'stamps of the wrenches',
+            )
+
+
+def _earlier(steps: int) -> Change:
+    def make(raw: Raw) -> Raw:
+        made, valid = np.roll(raw.wrenches, -steps, axis=0), raw.valid.copy()
+        valid &= np.roll(raw.valid, -steps)
+        edge = slice(-steps, None) if steps > 0 else slice(None, -steps)
+        valid[edge] = False
+        return replace(raw, wrenches=made, valid=valid)
+
+    return make
+
+
+# Base --------------------------------------------------------------------------------------------
+
+
+def poses(raw: Raw, model: TreeModel) -> Hypotheses:
+    """The base's place in other units, its orientation otherwise written, another link's pose."""
+    where = 'base pose'
+    for unit, factor in LENGTH.others.items():
+        yield Hypothesis(
+            'unit',
+            f'the positions of the base pose seem to be in {unit}, they must be in m',
+            _of_pose(lambda pose, f=factor: np.hstack([pose[:, :3] / f, pose[:, 3:]])),  # type: ignore[misc]
+            f'{where}, pose.position',
+        )
+    for order, what in (([4, 5, 6, 3], 'w x y z'), ([6, 3, 4, 5], 'shifted: y z w x')):
+        yield Hypothesis(
+            'quaternion_order',
+            f'the orientation of the base pose seems to be written in the order {what}, it must '
+            'be x y z w',
+            _of_pose(lambda pose, o=order: pose[:, [0, 1, 2, *o]]),  # type: ignore[misc]
+            f'{where}, pose.orientation',
+        )
+    conjugate = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 1.0])
+    yield Hypothesis(
+        'pose_inverted',
+        'the orientation of the base pose seems to be that of the world in the base link, it '
+        'must be that of the base link in the world',
+        _of_pose(lambda pose: pose * conjugate),
+        f'{where}, pose.orientation',
+    )
+    yield Hypothesis(
+        'pose_inverted',
+        'the base pose seems to be that of the world in the base link, it must be that of the '
+        'base link in the world',
+        _of_pose(_inverse),
+        where,
+    )
+    for matrix, what in _turns():
+        yield Hypothesis(
+            'base_turned',
+            f'the axes of the base pose seem to be turned by {what.replace("its", "their")} '
+            'against those of the base link',
+            _of_pose(lambda pose, m=matrix: _after(pose, m)),  # type: ignore[misc]
+            f'{where}, pose.orientation',
+        )
+    for matrix, what in _turns():
+        yield Hypothesis(
+            'world_turned',
+            f'the world of the base pose seems to be turned by {what} against that of the plates',
+            _of_pose(lambda pose, m=matrix: _before(pose, m)),  # type: ignore[misc]
+            where,
+        )
+        if any(source.is_plate for source in raw.sources) and matrix[2, 2] < 0.5:
+            yield Hypothesis(
+                'world_not_upright',
+                f'base pose and plates seem to be in a world that is turned by {what}: gravity '
+                'is taken along -z of the world',
+                _world_of_all(matrix),
+                where,
+            )
+    for name in [*model.body_names[1:], *(n for n in model.frames if n not in model.body_names)]:
+        yield Hypothesis(
+            'pose_of_another_link',
+            f'the base pose seems to be that of the link {name}, it must be that of '
+            f'{model.body_names[0]}',
+            _from_link(model, name),
+            where,
+        )
+
+
+def _of_pose(change: Callable[[Array], Array]) -> Change:
+    return lambda raw: replace(raw, pose=change(raw.pose))
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Quaternions x y z w (N, 4) one after the other."""
+    av, aw, bv, bw = a[:, :3], a[:, 3:], b[:, :3], b[:, 3:]
+    vector = aw * bv + bw * av + np.cross(av, bv)
+    return np.hstack([vector, aw * bw - (av * bv).sum(axis=1, keepdims=True)])
+
+
+def _quaternion(matrix: Array) -> Array:
+    from veh_identification.orientations import quaternion_of_matrix
+
+    return np.asarray(quaternion_of_matrix(matrix), float)[None]
+
+
+def _after(pose: Array, matrix: Array) -> Array:
+    """Turned in the body's axes."""
+    return np.hstack([pose[:, :3], _product(pose[:, 3:], _quaternion(matrix))])
+
+
+def _before(pose: Array, matrix: Array) -> Array:
+    """Turned in the axes of the world."""
+    return np.hstack([pose[:, :3] @ matrix.T, _product(_quaternion(matrix), pose[:, 3:])])
+
+
+def _inverse(pose: Array) -> Array:
+    turned = pose[:, 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
+    safe = np.where(np.isfinite(turned).all(axis=1)[:, None], turned, [0.0, 0.0, 0.0, 1.0])
+    place = -np.einsum('nij,nj->ni', rotation_matrix(safe), pose[:, :3])
+    return np.hstack([place, turned])
+
+
+def _world_of_all(matrix: Array) -> Change:
+    """Base and plates in a world that is turned."""
+
+    def make(raw: Raw) -> Raw:
+        sources = tuple(
+            one
+            if one.pose is None
+            else replace(one, pose=Pose(matrix @ one.pose.position, matrix @ one.pose.rotation))
+            for one in raw.sources
+        )
+        return replace(raw, pose=_before(raw.pose, matrix), sources=sources)
+
+    return make
+
+
+def _from_link(model: TreeModel, name: str) -> Change:
+    """The pose of the base where the recorded one is that of a link."""
+
+    def make(raw: Raw) -> Raw:
+        frame = model.frame(name)
+        q = np.nan_to_num(raw.joints)
+        bodies = body_motion(model, fixed_base_motion(q, np.zeros_like(q), np.zeros_like(q)))
+        local = bodies.orientation[:, frame.body] @ frame.rotation
+        place = bodies.position[:, frame.body] + (
+            bodies.orientation[:, frame.body] @ frame.translation
+        )
+        good = np.isfinite(raw.pose).all(axis=1, keepdims=True)
+        link = rotation_matrix(np.where(good, raw.pose[:, 3:], [0.0, 0.0, 0.0, 1.0]))
+        base = link @ np.swapaxes(local, -1, -2)
+        from scipy.spatial.transform import Rotation
+
+        from veh_identification.signals import unwrap_quaternions
+
+        quaternion = unwrap_quaternions(Rotation.from_matrix(base).as_quat())
+        moved = raw.pose[:, :3] - np.einsum('nij,nj->ni', base, place)
+        return replace(raw, pose=np.where(good, np.hstack([moved, quaternion]), np.nan))
+
+    return make
+
+
+# Joints ------------------------------------------------------------------------------------------
+
+
+def joints(raw: Raw, model: TreeModel) -> Hypotheses:
+    """Degrees, signs, sides and neighbours."""
+    names, where = list(model.coordinate_names), 'topic joint_states'
+    angles = np.array([model.coordinate_is_angle(k) for k in range(len(names))])
+    every = np.where(angles, 1.0 / DEGREES, 1.0)
+    yield Hypothesis(
+        'unit',
+        'joint_states seems to be in degrees, it must be in rad',
+        _of_joints(lambda q: q * every),
+        f'{where}, position',
+    )
+    pairs = mirrored_pairs(names)
+    if pairs:
+        yield Hypothesis(
+            'joints_swapped',
+            'the joints of the left and the right side seem to be swapped in joint_states',
+            _of_joints(lambda q: q[:, _exchanged(len(names), pairs)]),
+            where,
+        )
+    yield Hypothesis(
+        'joint_sign',
+        'all joints seem to have the opposite sign in joint_states',
+        _of_joints(lambda q: -q),
+        where,
+    )
+    for k, name in enumerate(names):
+        factor = np.ones(len(names))
+        factor[k] = -1.0
+        yield Hypothesis(
+            'joint_sign',
+            f'{name} seems to have the opposite sign in joint_states',
+            _of_joints(lambda q, f=factor: q * f),  # type: ignore[misc]
+            f'{where}, joint {name}',
+        )
+        if angles[k]:
+            degrees = np.where(factor < 0.0, 1.0 / DEGREES, 1.0)
+            yield Hypothesis(
+                'unit',
+                f'{name} seems to be in degrees in joint_states, it must be in rad',
+                _of_joints(lambda q, f=degrees: q * f),  # type: ignore[misc]
+                f'{where}, joint {name}',
+            )
+    neighbours = [(k, k + 1) for k in range(len(names) - 1)]
+    for a, b in [*pairs, *(pair for pair in neighbours if pair not in pairs)]:
+        order = _exchanged(len(names), [(a, b)])
+        yield Hypothesis(
+            'joints_swapped',
+            f'{names[a]} and {names[b]} seem to be swapped in joint_states',
+            _of_joints(lambda q, o=order: q[:, o]),  # type: ignore[misc]
+            f'{where}, joints {names[a]} and {names[b]}',
+        )
+
+
+def _of_joints(change: Callable[[Array], Array]) -> Change:
+    return lambda raw: replace(raw, joints=change(raw.joints))
+
+
+def mirrored_pairs(names: Sequence[str]) -> list[tuple[int, int]]:
+    """Places of joints that stand for the same on the left and the right side."""
+    known = {name: k for k, name in enumerate(names)}
+    found = []
+    for name, k in known.items():
+        tokens = name.split('_')
+        for place, token in enumerate(tokens):
+            other = '_'.join([*tokens[:place], BOTH_SIDES.get(token, ''), *tokens[place + 1 :]])
+            if token in BOTH_SIDES and other in known and k < known[other]:
+                found.append((k, known[other]))
+    return found
+
+
+def _exchanged(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    order = list(range(count))
+    for a, b in pairs:
+        order[a], order[b] = b, a
+    return order
+
+
+def _turns() -> Iterator[tuple[Array, str]]:
+    for axis, angles in (('z', (90, 180, -90)), ('x', (180, 90, -90)), ('y', (180, 90, -90))):
+        for angle in angles:
+            yield (
+                matrix_of_rpy([np.radians(angle) * (axis == one) for one in 'xyz']),
+                f'{angle} degrees about its {axis} axis',
+            )

@@ -1,0 +1,78 @@
+"""Single channels of a humanoid's recording: stuck, saturated; and what all of them weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from veh_identification.checks.health import check_saturated, check_stuck
+from veh_identification.findings import Finding
+from veh_identification.systems.humanoid.estimation.problem import Problem
+from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS, Recording
+from veh_identification.types import Array, BoolArray
+
+#: A wrench that does not change while it is loaded is stuck; empty plates show one value for long.
+LOADED = 0.2
+#: Deviations of the URDF's mass, each link being off by prior_percent, beyond which it is told.
+MASS_DEVIATIONS = 3.0
+
+
+def channel_findings(recording: Recording, doubtful: bool) -> list[Finding]:
+    """Channels that hold one value, or run into a limit, while the robot moves.
+
+    `doubtful`: whether wrench and motion do not fit.
+    """
+    return [
+        replace(
+            one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}'
+        )
+        for one in [*_wrenches(recording), *_joints(recording, doubtful)]
+    ]
+
+
+def _wrenches(recording: Recording) -> Iterator[Finding]:
+    for one in recording.wrenches:
+        for k, path in enumerate(WRENCH_PATHS):
+            value, where = one.series.values[:, k], f'topic {one.topic}, {path}'
+            size = float(np.percentile(np.abs(value), 98.0))
+            beside = one.series.values[:, 3 * (k // 3) : 3 * (k // 3) + 3]
+            # A sensor's noise shows on its other axes as well: one that has none is stuck.
+            alive = np.abs(value) > LOADED * size
+            alive |= _changing(np.delete(beside, k % 3, axis=1))
+            saturated = check_saturated(value, where)
+            yield from saturated or check_stuck(one.series.stamps, value, where, moving=alive)
+
+
+def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:
+    """Joints may well rest while others move: only where something does not fit it is a fault."""
+    for series in recording.joints:
+        moving = _changing(series.values)
+        for k, name in enumerate(series.names):
+            where = f'topic joint_states, joint {name}'
+            value = series.values[:, k]
+            if np.ptp(value) > 0.0:
+                for one in check_stuck(series.stamps, value, where, moving=moving):
+                    yield one if doubtful else replace(one, level='warn')
+
+
+def _changing(values: Array) -> BoolArray:
+    """Samples at which some channel is not what it was."""
+    changed: BoolArray = np.any(np.diff(values, axis=0) != 0.0, axis=1)
+    return np.append(changed, changed[-1:] if len(changed) else [True])
+
+
+def weight_finding(problem: Problem, scale: float, label: str) -> list[Finding]:
+    """The weight that the sensors show against the mass of the URDF."""
+    mass = problem.prior.mass
+    spread = 0.01 * problem.configuration.prior_percent
+    deviation = spread * float(np.linalg.norm(mass)) / float(mass.sum())
+    if not scale > 0.0 or abs(np.log(scale)) < MASS_DEVIATIONS * deviation:
+        return []
+    text = (
+        f'{label}: the wrench sensors show {scale:.3g} times the weight of the URDF '
+        f'({float(mass.sum()):.4g} kg), which could be off by {100.0 * deviation:.2g} %: wrong '
+        'gain of a sensor, a load, or another robot'
+    )
+    return [Finding('warn', 'weight_not_of_urdf', text, f'{label}, wrench.force', scale)]

@@ -1,0 +1,345 @@
+"""Wrong units, signs, orders, geometry and gravity of a parallel robot, before anything is used.
+
+What may be wrong is tried, the simplest first: the change with which the forces fit the motion far
+better, and the moving mass that of the description, is named. The same offline and live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from veh_identification.checks.explanation import (
+    Hypothesis,
+    best_explanation,
+    explanation_findings,
+)
+from veh_identification.checks.health import check_saturated, check_stuck
+from veh_identification.checks.ranges import DEGREES, FORCE, LENGTH
+from veh_identification.errors import ModelError
+from veh_identification.findings import Finding
+from veh_identification.signals import PeriodAverage, TimeSeries
+from veh_identification.systems.parallel.estimation.equations import equations
+from veh_identification.systems.parallel.model.geometry import LEGS, Hexapod
+from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
+from veh_identification.systems.parallel.model.model import HexapodModel
+from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
+from veh_identification.types import Array
+
+#: Share of the forces' variation beyond their noise up to which a fit is good.
+GOOD = 0.05
+#: The same where the lengths as they are have no pose at all: noisy forces may leave more.
+POSSIBLE = 0.2
+#: Excess over the noise of the mean forces that is looked into; chance moves it by a few per cent.
+EXCESS = 0.5
+#: The excess is not known better than to this part of the noise.
+FLOOR = 0.2
+#: Logarithm by which the moving mass may differ from the description's, a load included.
+MASS = float(np.log(3.0))
+#: Samples by which efforts are tried later and earlier.
+LAGS = (1, 2, 3, 5, 8, 12, 20, 30, 50)
+#: Logarithm of a gain of one effort that is worth a word.
+SMALLEST_GAIN = 0.03
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A robot as it is described, and a recording of it."""
+
+    model: HexapodModel
+    record: PeriodicRecord
+
+
+Change = Callable[[Machine], Machine]
+Hypotheses = Iterator[Hypothesis[Machine]]
+
+
+class Judge:
+    """Misfit of machines as they are and as they might be."""
+
+    def __init__(self, machine: Machine, harmonics: int, cutoff_hz: float | None) -> None:
+        self.machine, self.harmonics, self.cutoff_hz = machine, harmonics, cutoff_hz
+        self._rows: Array | None = None
+
+    def rows(self, machine: Machine) -> Array:
+        """The regressor (N, 6, parameters), that of the machine as it is kept."""
+        own = self.machine
+        same = machine.model is own.model and machine.record.lengths is own.record.lengths
+        if same and self._rows is not None:
+            return self._rows
+        plain = replace(machine.record, phased=None, effort_delay=0.0)
+        W = equations(machine.model, [plain], self.harmonics, cutoff_hz=self.cutoff_hz).W[0]
+        if same:
+            self._rows = W
+        return W
+
+    def fit(self, machine: Machine) -> tuple[float, float, Array]:
+        """Share of the forces that stays unexplained, that of noise, and the parameters."""
+        W, forces = self.rows(machine), machine.record.forces
+        known = np.isfinite(forces.mean).all(axis=1)
+        Y = forces.mean[known]
+        flat = W[known].reshape(-1, W.shape[2])
+        norms = np.maximum(np.linalg.norm(flat, axis=0), 1e-300)
+        p = np.linalg.lstsq(flat / norms, Y.ravel(), rcond=1e-10)[0] / norms
+        varying = float(np.square(Y - Y.mean(axis=0)).mean())
+        left = float(np.square(Y.ravel() - flat @ p).mean())
+        noise = float(np.trace(forces.covariance) / 6.0 / machine.record.periods)
+        scale = max(varying, 1e-300)
+        return float(np.sqrt(left / scale)), float(np.sqrt(noise / scale)), p
+
+    def misfit(self, machine: Machine) -> float:
+        """What noise does not explain of the forces, and a moving mass that cannot be."""
+        share, noise, p = self.fit(machine)
+        excess = np.sqrt(max(share**2 - noise**2, (FLOOR * noise) ** 2, 1e-12))
+        return float(np.hypot(excess, self.strange_mass(machine, p)))
+
+    @staticmethod
+    def strange_mass(machine: Machine, p: Array) -> float:
+        """How far off the moving mass is; a negative one is as bad as forces unexplained."""
+        index = machine.model.names.index('p10')
+        mass, expected = float(p[index]), float(machine.model.a_priori()[index])
+        if mass <= 0.0:
+            return 1.0
+        if not expected > 0.0:
+            return 0.0
+        return min(max(abs(np.log(mass / expected)) - MASS, 0.0), 1.0)
+
+
+def plausibility(
+    model: HexapodModel, record: PeriodicRecord, harmonics: int, cutoff_hz: float | None = None
+) -> list[Finding]:
+    """The mistake that explains why forces, motion and mass do not fit, if there is one."""
+    machine = Machine(model, replace(record, phased=None))
+    judge = Judge(machine, harmonics, cutoff_hz)
+    findings = _commanded(record)
+    try:
+        share, noise, _ = judge.fit(machine)
+        as_it_is = judge.misfit(machine)
+        if as_it_is < max(EXCESS * noise, FLOOR * GOOD):
+            return findings
+        efforts = [*gains(judge), *offsets_of_lengths(machine)]
+    except ModelError:
+        share, as_it_is, efforts = np.inf, np.inf, [*offsets_of_lengths(machine)]
+    hypotheses = [*every_hypothesis(machine), *efforts]
+    found = best_explanation(machine, hypotheses, judge.misfit, as_it_is)
+    if found.best is None or found.best.code == 'effort_delay':
+        return findings  # the estimate says why it cannot be; it finds delays more exactly
+    if not np.isfinite(as_it_is) and found.misfit > POSSIBLE:
+        return findings  # nothing makes the lengths possible and the forces fit
+    text = f'the model does not explain the forces, {share:.0%} of their variation is left'
+    told = explanation_findings(
+        found, label=record.source, better='forces and motion fit', misfit_text=text, good=GOOD
+    )
+    # A misfit that nothing explains is told by the estimate, with its own figures.
+    return [*findings, *(one for one in told if one.code != 'misfit_unexplained')]
+
+
+def _commanded(record: PeriodicRecord) -> list[Finding]:
+    """Lengths that repeat exactly while the forces do not were never measured."""
+    scatter = float(np.trace(record.lengths.covariance))
+    noise = float(np.trace(record.forces.covariance))
+    size = float(np.square(record.forces.mean[np.isfinite(record.forces.mean)]).mean())
+    if scatter > (1e-3 * 1e-6) ** 2 or noise < 1e-12 * size:
+        return []
+    text = (
+        f'{record.source}: the lengths repeat from period to period without any noise while the '
+        'efforts have some: they seem to be commanded, not measured; the control error is then '
+        'missing'
+    )
+    return [Finding('warn', 'lengths_commanded', text, f'{record.source}, position')]
+
+
+def channel_findings(legs: TimeSeries, topic: str) -> list[Finding]:
+    """Lengths and efforts that hold one value, or run into a limit, while the legs move."""
+    found = []
+    moving = np.ones(len(legs), dtype=bool)
+    for k in range(legs.values.shape[1]):
+        where = f'{topic}, {"position" if k < 6 else "effort"}[{LEGS[k % 6]}]'
+        value = legs.values[:, k]
+        found += check_saturated(value, where) or check_stuck(
+            legs.stamps, value, where, moving=moving
+        )
+    return found
+
+
+# Hypotheses --------------------------------------------------------------------------------------
+
+
+def every_hypothesis(machine: Machine) -> Hypotheses:
+    """All that need no fit of their own, the simplest first."""
+    yield from units()
+    yield from signs()
+    yield from orders()
+    yield from descriptions(machine.model.robot)
+    for steps in (sign * lag for lag in LAGS for sign in (1, -1)):
+        yield Hypothesis('effort_delay', f'efforts {steps} samples late', partial(_late, n=steps))
+
+
+def _average(
+    average: PeriodAverage, change: Callable[[Array], Array], factor: Array
+) -> PeriodAverage:
+    return PeriodAverage(
+        change(average.mean), average.covariance * np.outer(factor, factor), average.periods
+    )
+
+
+def _efforts(machine: Machine, factor: Array) -> Machine:
+    forces = _average(machine.record.forces, lambda mean: mean * factor, factor)
+    return replace(machine, record=replace(machine.record, forces=forces))
+
+
+def _lengths(machine: Machine, factor: float = 1.0, shift: Array | float = 0.0) -> Machine:
+    size = np.full(6, factor)
+    lengths = _average(machine.record.lengths, lambda mean: mean * factor + shift, size)
+    return replace(machine, record=replace(machine.record, lengths=lengths))
+
+
+def _ordered(machine: Machine, order: list[int], what: str) -> Machine:
+    def taken(average: PeriodAverage) -> PeriodAverage:
+        block = average.covariance[np.ix_(order, order)]
+        return PeriodAverage(average.mean[:, order], block, average.periods)
+
+    record = machine.record
+    if what != 'efforts':
+        record = replace(record, lengths=taken(record.lengths))
+    if what != 'lengths':
+        record = replace(record, forces=taken(record.forces))
+    return replace(machine, record=record)
+
+
+def _late(machine: Machine, n: int) -> Machine:
+    forces = _average(machine.record.forces, lambda mean: np.roll(mean, -n, axis=0), np.ones(6))
+    return replace(machine, record=replace(machine.record, forces=forces))
+
+
+def units() -> Hypotheses:
+    """Lengths and efforts in other units, all legs or one."""
+    for unit, factor in {**LENGTH.others, 'inches': 1.0 / 0.0254}.items():
+        text = f'the lengths seem to be in {unit}, they must be in m'
+        yield Hypothesis('unit', text, partial(_lengths, factor=1.0 / factor), 'position')
+    for unit, factor in FORCE.others.items():
+        text = f'the efforts seem to be in {unit}, they must be in N'
+        every = np.full(6, 1.0 / factor)
+        yield Hypothesis('unit', text, partial(_efforts, factor=every), 'effort')
+        for k, leg in enumerate(LEGS):
+            one = np.ones(6)
+            one[k] = 1.0 / factor
+            text = f'the effort of {leg} seems to be in {unit}, it must be in N'
+            yield Hypothesis('unit', text, partial(_efforts, factor=one), f'effort[{leg}]')
+
+
+def signs() -> Hypotheses:
+    """Efforts of opposite sign, all or one."""
+    text = 'all efforts seem to have the opposite sign (positive is where a leg pushes)'
+    yield Hypothesis('effort_sign', text, partial(_efforts, factor=-np.ones(6)), 'effort')
+    for k, leg in enumerate(LEGS):
+        sign = np.ones(6)
+        sign[k] = -1.0
+        text = f'the effort of {leg} seems to have the opposite sign'
+        yield Hypothesis('effort_sign', text, partial(_efforts, factor=sign), f'effort[{leg}]')
+
+
+def orders() -> Hypotheses:
+    """Legs in another order: two exchanged, counted from another one, or the other way round."""
+    for a, b in combinations(range(6), 2):
+        order = list(range(6))
+        order[a], order[b] = b, a
+        legs = f'{LEGS[a]} and {LEGS[b]}'
+        for what, code, text in (
+            ('both', 'legs_exchanged', f'{legs} seem to be exchanged'),
+            ('efforts', 'efforts_exchanged', f'the efforts of {legs} seem to be exchanged'),
+            ('lengths', 'lengths_exchanged', f'the lengths of {legs} seem to be exchanged'),
+        ):
+            yield Hypothesis(code, text, partial(_ordered, order=order, what=what), 'name')
+    for turn in range(6):
+        for back in (False, True):
+            order = [(turn - k if back else turn + k) % 6 for k in range(6)]
+            if order == list(range(6)):
+                continue
+            way = ' and the other way round' if back else ''
+            for what, words in (('both', 'legs'), ('efforts', 'efforts'), ('lengths', 'lengths')):
+                text = f'the {words} seem to be counted from {LEGS[order[0]]}{way}'
+                change = partial(_ordered, order=order, what=what)
+                yield Hypothesis(f'{words}_exchanged', text, change, 'name')
+
+
+def descriptions(robot: Hexapod) -> Hypotheses:
+    """Entries of the configuration: units, base and platform, home, gravity."""
+    g, home = robot.gravity, robot.home
+    changes: list[tuple[str, str, str, dict[str, Array]]] = []
+    for factor, unit in ((1e-3, 'mm'), (1e-2, 'cm')):
+        parts = {'base_joints': 'base', 'platform_joints': 'platform'}
+        for entry, name in parts.items():
+            text = f'the joints of the {name} seem to be in {unit}, they must be in m'
+            changes.append(('unit', text, name, {entry: factor * getattr(robot, entry)}))
+        both = {entry: factor * getattr(robot, entry) for entry in parts}
+        place = np.concatenate([factor * home[:3], home[3:]])
+        text = f'the geometry seems to be in {unit}, it must be in m'
+        changes.append(('unit', text, 'base, platform, home', {**both, 'home': place}))
+        text = f'the joints seem to be in {unit}, they must be in m'
+        changes.append(('unit', text, 'base, platform', both))
+        text = f'the place of home seems to be in {unit}, it must be in m'
+        changes.append(('unit', text, 'home', {'home': place}))
+    text = 'the joints of base and platform seem to be swapped'
+    swapped = {'base_joints': robot.platform_joints, 'platform_joints': robot.base_joints}
+    changes.append(('geometry_swapped', text, 'base, platform', swapped))
+    degrees = np.concatenate([home[:3], home[3:] / DEGREES])
+    changes.append(('unit', 'the angles of home seem to be in degrees', 'home', {'home': degrees}))
+    mirrored = home * np.array([1.0, 1.0, -1.0, 1.0, 1.0, 1.0])
+    text = 'home seems to lie on the other side of the base: z of another sign'
+    changes.append(('home_mirrored', text, 'home', {'home': mirrored}))
+    size = float(np.linalg.norm(g))
+    for axis in np.eye(3):
+        for sign in (1.0, -1.0):
+            other = sign * size * axis
+            if size and not np.allclose(other, g):
+                shown = ', '.join(f'{value:.4g}' for value in other + 0.0)
+                text = f'gravity seems to be ({shown}) m/s^2 in the base frame'
+                changes.append(('gravity', text, 'gravity', {'gravity': other}))
+    for code, text, entry, fields in changes:
+        yield Hypothesis(code, text, partial(_described, fields=fields), f'entry {entry}')
+
+
+def _described(machine: Machine, fields: dict[str, Array]) -> Machine:
+    robot = replace(machine.model.robot, **fields)  # type: ignore[arg-type]
+    return replace(machine, model=HexapodModel(robot, machine.model.structure))
+
+
+def offsets_of_lengths(machine: Machine) -> Hypotheses:
+    """Lengths from another zero: strokes instead of lengths, all legs alike."""
+    robot = machine.model.robot
+    nominal = inverse_kinematics(robot, robot.home)[0]
+    mean = machine.record.lengths.mean.mean(axis=0)
+    shift = float(np.mean(nominal - mean))
+    if abs(shift) < 0.1 * float(nominal.mean()):
+        return
+    text = f'the lengths seem to be strokes: {shift:.3g} m seem to be missing of each'
+    yield Hypothesis('length_offset', text, partial(_lengths, shift=shift), 'position')
+
+
+def gains(judge: Judge) -> Hypotheses:
+    """One effort with another gain: the residuals are linear in it, so that its size is known."""
+    machine = judge.machine
+    W, Y = judge.rows(machine), machine.record.forces.mean
+    known = np.isfinite(Y).all(axis=1)
+    flat = W[known].reshape(-1, W.shape[2])
+    Q, _ = np.linalg.qr(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300))
+    parts = []
+    for k in range(6):
+        alone = np.zeros_like(Y[known])
+        alone[:, k] = Y[known, k]
+        parts.append(alone.ravel() - Q @ (Q.T @ alone.ravel()))
+    rest = np.sum(parts, axis=0)
+    for k, leg in enumerate(LEGS):
+        own = parts[k]
+        factor = float(-(own @ (rest - own)) / max(own @ own, 1e-300))
+        if not (factor > 0.1 and abs(np.log(factor)) > SMALLEST_GAIN):
+            continue
+        size = np.ones(6)
+        size[k] = factor
+        text = f'the effort of {leg} seems to be {1.0 / factor:.3g} times too large'
+        yield Hypothesis('scale', text, partial(_efforts, factor=size), f'effort[{leg}]')
