@@ -31,6 +31,7 @@ class GpsPosition:
 
     wrap = False
     order = 0
+    absolute = True
 
     def __init__(
         self,
@@ -88,6 +89,7 @@ class GpsVelocity:
 
     wrap = False
     order = 1
+    absolute = True
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ class CoordinateSensor:
 
     size = 1
     order = 0
+    absolute = True
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from veh_identification.observation import (
     Measurement,
     Sensor,
 )
+from veh_identification.observation.channels import Channel
 from veh_identification.observation.error_ekf import Snapshot
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CORNERS
@@ -31,6 +32,7 @@ ALIGN_DISTANCE = 5.0  # and between fixes so far apart [m]
 SIDESLIP = 0.05  # how far course and heading may differ [rad]
 LARGEST_TURN = 0.2  # of the car in one correction [rad]
 FAST = 5.0  # above this speed estimated side forces last [m/s]
+UNIFORM_YAW = np.pi / np.sqrt(3.0)  # deviation of a heading of which nothing is known [rad]
 FOUND_PLACE = 3.0  # deviation of a place that the first fix set [m]
 
 
@@ -68,6 +70,8 @@ class VehicleErrorEKF(ErrorEKF):
     car within milliseconds, which the integrator (54) does not know: it would take their answer
     to any correction for a missing force, cancel it, and the car would slide away.
     """
+
+    essential = frozenset({'gyroscope', 'accelerometer', 'gps'})
 
     def __init__(
         self,
@@ -133,20 +137,45 @@ class VehicleErrorEKF(ErrorEKF):
                 self._find(measurement)
             if not bearings.aligned:
                 # nothing may correct the heading bit by bit, nor be explained by it
-                listed = [m for m in listed if m.sensor != 'gps_velocity']
-                self._forget(YAW, 0.0)
+                listed = self._without(listed, 'gps_velocity')
+                self.forget(YAW, 0.0)
             if not bearings.placed:
-                listed = [m for m in listed if m.sensor != 'gps']
+                listed = self._without(listed, 'gps')
             results = super().update(listed, dt)
             if not bearings.aligned:
-                self._forget(YAW, self._yaw_variance)
+                self.forget(YAW, self._yaw_variance)
         self._push()
         return results
 
-    def _forget(self, state: int, variance: float) -> None:
-        """Give a state another variance and no correlation."""
-        self.P[state, :] = self.P[:, state] = 0.0
-        self.P[state, state] = variance
+    def _without(self, measurements: list[Measurement], name: str) -> list[Measurement]:
+        """Measurements of other sensors; those of this one are counted as not usable now."""
+        kept = [m for m in measurements if m.sensor != name]
+        self.counts[name].unavailable += len(measurements) - len(kept)
+        return kept
+
+    def _give_in(self, channel: Channel) -> bool:
+        """Give in to satellites when they are right: place, speed and heading are found anew.
+
+        A position that moves as the satellites' velocity says, while both contradict the
+        estimate, is right. Where the velocity agrees with the estimate only the place was lost.
+        A velocity that the positions contradict is wrong itself.
+        """
+        name, channels = channel.sensor.name, self.channels
+        if name not in ('gps', 'gps_velocity'):
+            return super()._give_in(channel)
+        fix, speed = channels['gps'].trust, channels['gps_velocity'].trust
+        assert fix is not None and speed is not None
+        if not fix.health.aside:
+            return False
+        self.bearings.placed = False
+        if speed.health.aside:
+            self._yaw_variance = UNIFORM_YAW**2
+            self.bearings = Bearings(False, False)
+            speed.believe(self.time)
+        fix.believe(self.time)
+        for one in ('gps', 'gps_velocity'):
+            self._stack.scatter[channels[one].number] = 1.0
+        return True
 
     def snapshot(self) -> Snapshot:
         """Copy of the whole observer state."""
@@ -186,7 +215,7 @@ class VehicleErrorEKF(ErrorEKF):
         if self._shift(delta, np.zeros(self.model.size)):
             self.bearings.placed = True
             for state in (0, 1):
-                self._forget(state, FOUND_PLACE**2)
+                self.forget(state, FOUND_PLACE**2)
 
     def _turn_to(self, course: Array, deviation: float, speed: float) -> None:
         """Turn the model and its velocity to the direction in which satellites see it move.
@@ -207,11 +236,11 @@ class VehicleErrorEKF(ErrorEKF):
             return
         n = self.model.size
         self.bearings.aligned = True
-        self._forget(YAW, deviation**2)
+        self.forget(YAW, deviation**2)
         # what was along east and north before meant other directions
         blocks = (0, n, 2 * n)[: self.orders]
         for state in [b + axis for b in blocks for axis in (0, 1)]:
-            self._forget(state, float(self.P[state, state]) + FOUND_PLACE**2)
+            self.forget(state, float(self.P[state, state]) + FOUND_PLACE**2)
 
     def _turn(self, angle: float) -> bool:
         """Turn the car with its velocity, in parts that the position problem can follow."""
