@@ -34,6 +34,7 @@ class Channel:
     number: int
     last_time: float | None = None
     receive: Any = None  # the sensor's own view of a message, see `Sensor`
+    aged: Any = None  # tells the sensor how old its message is, see `Sensor`
     trust: Trust | None = None  # None: it is never judged
 
     def __post_init__(self) -> None:
@@ -108,7 +109,14 @@ def connect(
         number = len(channels)
         stack.groups[number] = row, sensor.size, sensor.wrap
         channels[sensor.name] = Channel(
-            sensor, reading, rows, own, Counts(), number, receive=getattr(sensor, 'receive', None)
+            sensor,
+            reading,
+            rows,
+            own,
+            Counts(),
+            number,
+            receive=getattr(sensor, 'receive', None),
+            aged=getattr(sensor, 'aged', None),
         )
         row, place = rows.stop, own.stop
     return stack, channels

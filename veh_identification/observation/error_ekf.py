@@ -87,7 +87,8 @@ class ErrorEKF:
             for name, channel in self._channels.items():
                 if not channel.pseudo:
                     absolute = bool(getattr(channel.sensor, 'absolute', False))
-                    channel.trust = Trust.of(name, absolute, settings.patience)
+                    patience = getattr(channel.sensor, 'patience', settings.patience)
+                    channel.trust = Trust.of(name, absolute, patience)
 
     @property
     def counts(self) -> dict[str, Counts]:
@@ -225,6 +226,8 @@ class ErrorEKF:
         numbers = [channel.number for channel, _ in pairs]
         for channel, measurement in pairs:
             sensor, rows = channel.sensor, channel.rows
+            if channel.aged is not None:
+                channel.aged(self.time - measurement.time)
             sensor.linearise(self.model, self.parameters[channel.own], channel.reading)
             value, variance = measurement.value, measurement.variance
             if channel.receive is not None:
@@ -307,7 +310,13 @@ class ErrorEKF:
         """Judge a sensor by its last innovation, and the estimate by a sensor that stays away."""
         trust, counts = channel.trust, channel.counts
         assert trust is not None
-        trust.judge(time, float(self._stack.measured[channel.rows.start]), whitened)
+        row = channel.rows.start
+        trust.judge(
+            time,
+            float(self._stack.measured[row]),
+            float(self._stack.innovation[row]),
+            whitened,
+        )
         if trust.health.aside:
             counts.set_aside = trust.health.quarantines
             if trust.right_after_all and self._give_in(channel):

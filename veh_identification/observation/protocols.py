@@ -91,11 +91,12 @@ class Sensor(Protocol):
     """A sensor model with analytic Jacobians with respect to z, z', z'' and its parameters.
 
     A sensor may also have a method `receive(value, variance)` that returns both as the filter
-    shall use them (rotated into body axes, the variance without what parameters explain). One
+    shall use them (rotated into body axes, the variance without what parameters explain), and a
+    method `aged(seconds)` that is told before `linearise` how old the message is. One
     whose attribute `pseudo` is true is a constraint of the model that enters like a measurement;
     if `passive` is true as well, its innovation is always zero: it changes the covariance only.
     One whose attribute `absolute` is true measures its coordinates without the help of others:
-    the estimate may give in to it, see `trust`.
+    the estimate may give in to it (after a `patience` of its own, where it has one), see `trust`.
     """
 
     name: str

@@ -28,8 +28,8 @@ SOFT = 0.99
 REJECTED_SHARE = 0.02
 #: Episodes of a sensor that are kept.
 MOST = 50
-#: An estimate gives in to what stayed within so many deviations of its own mean.
-STEADY = 2.0
+#: An estimate gives in to a sensor whose distance varied by no more than so many deviations.
+STEADY = 8.0
 #: A value that is repeated so long [s] and so often, and that disagrees, is stuck.
 STUCK_TIME, STUCK_COUNT = 0.3, 8
 
@@ -77,13 +77,13 @@ class Trust:
         """What the kernel takes: infinity while the sensor is set aside."""
         return math.inf if self.health.aside else self.health.noise
 
-    def judge(self, time: float, value: float, whitened: list[float]) -> None:
-        """Take a measurement (its first component) and its whitened innovation."""
+    def judge(self, time: float, value: float, gap: float, whitened: list[float]) -> None:
+        """Take a measurement and its innovation (first components), and that one whitened."""
         health, before = self.health, self.health.aside_since
         health.judge(time, whitened)
         self._look_for_stuck(time, value, whitened)
         if self.absolute and health.aside:
-            self._look_at_distance(time, whitened[0])
+            self._look_at_distance(time, gap, gap / whitened[0] if whitened[0] else 0.0)
         now = health.aside_since
         if now != before and (now == now or before == before):
             self._note(time)
@@ -100,11 +100,11 @@ class Trust:
         ):
             self.health.set_aside(time, f'stuck at {value:.6g}')
 
-    def _look_at_distance(self, time: float, distance: float) -> None:
+    def _look_at_distance(self, time: float, gap: float, deviation: float) -> None:
         """Follow the range of the distance; one that moves starts the look anew."""
-        low, high = min(self._low, distance), max(self._high, distance)
-        if self._begin != self._begin or high - low > 2.0 * STEADY * self.health.scatter + 2.0:
-            self._begin, low, high = time, distance, distance
+        low, high = min(self._low, gap), max(self._high, gap)
+        if not (self._begin == self._begin and high - low <= STEADY * deviation):
+            self._begin, low, high = time, gap, gap
         self._low, self._high = low, high
 
     @property

@@ -40,6 +40,7 @@ class WheelReader:
         self._stream = 'wheel_angle' if len(prefix.wheel_angle) or not speeds else 'wheel_rate'
         differences = not len(prefix.wheel_angle) and self._stream == 'wheel_angle'
         self._convert = WheelSpeeds(car) if differences else None
+        self._noise = car.sensors.wheels.speed**2
         self._newest = float('-inf')
 
     def __call__(self, stream: str, time: float, values: tuple[float, ...]) -> list[Measurement]:
@@ -50,10 +51,19 @@ class WheelReader:
             if time <= self._newest:
                 return []  # belated: a difference to newer angles says nothing
             self._newest = time
-            rates = self._convert.push(time, np.array(values))
-            if rates is None:
+            found = self._convert.push(time, np.array(values))
+            if found is None:
                 return []
-            values = tuple(rates.tolist())
+            return [
+                Measurement(
+                    name,
+                    time - found.age,
+                    found.speeds[i : i + 1],
+                    found.variances[i : i + 1] + self._noise,
+                )
+                for i, name in enumerate(WHEELS)
+                if found.speeds[i] == found.speeds[i]
+            ]
         return [
             Measurement(name, time, np.array([value]))
             for name, value in zip(WHEELS, values, strict=True)

@@ -10,6 +10,8 @@ from veh_identification.observation import Model, Parameter, Reading
 from veh_identification.observation.sensors.base import variances, weights
 from veh_identification.types import Array
 
+LARGEST_ERROR = 0.15  # of a wheel radius, over the radius
+LARGEST_SLIP = 0.1
 
 class RollingWheel:
     """Spin rate = speed of the hub along the wheel over its radius, which is an error state.
@@ -44,9 +46,26 @@ class RollingWheel:
         self._forward, self._w = forward, weights(name, hub)
         self._variance = variances(name, deviation, 1)[0]
         self.parameters: tuple[Parameter, ...] = (
-            Parameter('radius', radius, radius_deviation, radius_walk),
-            Parameter('slip', 0.0, slip[0], correlation_time=slip[1]),
+            Parameter(
+                'radius',
+                radius,
+                radius_deviation,
+                radius_walk,
+                bounds=((1.0 - LARGEST_ERROR) * radius, (1.0 + LARGEST_ERROR) * radius),
+            ),
+            Parameter(
+                'slip',
+                0.0,
+                slip[0],
+                correlation_time=slip[1],
+                bounds=(-LARGEST_SLIP, LARGEST_SLIP),
+            ),
         )
+        self._age = 0.0
+
+    def aged(self, seconds: float) -> None:
+        """How long before the present time the next message was true."""
+        self._age = seconds
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -56,7 +75,10 @@ class RollingWheel:
         wheel = model.vehicle.model.q[self._forward : self._forward + 3]  # type: ignore[attr-defined]
         # the wheel turns with the chassis: its direction in chassis axes is an input
         local = f[0, 3:12].reshape(3, 3) @ wheel
+        age = self._age
         velocity = w @ f[1].reshape(4, 3)
+        if age != 0.0:
+            velocity -= age * (w @ f[2].reshape(4, 3))
         rate = w @ D[1].reshape(4, -1)
         place = w @ D[0].reshape(4, -1)
         n = D.shape[2]
@@ -64,6 +86,7 @@ class RollingWheel:
         reading.value[0] = float(wheel @ velocity) / radius
         reading.z[0] = (wheel @ rate.reshape(3, n) + velocity @ turned) / radius
         reading.zd[0] = wheel @ place.reshape(3, n) / radius
+        reading.zdd[0] = -age * reading.zd[0]
         reading.parameters[0, 0] = -reading.value[0] / float(parameters[0])
         reading.parameters[0, 1] = reading.value[0] / (1.0 + float(parameters[1]))
         reading.variance[0] = self._variance

@@ -109,7 +109,7 @@ def _wheels(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[
     wheels, rates = car.sensors.wheels, recording.wheel_rate
     spins = dict(zip(CORNERS, vehicle.spins.tolist(), strict=True))
     if rolling(car) and len(rates):
-        return [Standstill(), *_rolling(car, vehicle, recording)]
+        return [Standstill(), *_rolling(car, vehicle)]
     if len(recording.wheel_angle):
         return [
             CoordinateSensor(
@@ -130,18 +130,15 @@ def _wheels(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[
     return []
 
 
-def _rolling(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
-    wheels, rates = car.sensors.wheels, recording.wheel_rate
-    speed = wheels.speed
-    if rates.variance is not None:
-        speed = float(np.hypot(speed, np.sqrt(rates.variance[0, 0])))
+def _rolling(car: Configuration, vehicle: Vehicle) -> list[Sensor]:
+    wheels = car.sensors.wheels
     return [
         RollingWheel(
             f'wheel_{corner}',
             car.geometry.centre(corner),
             int(vehicle.spokes[i, FORWARD]),
             car.geometry.wheel_radius,
-            speed,
+            wheels.speed,
             (wheels.slip_of(corner), SLIP_TIME),
             delay=wheels.delay,
             radius_deviation=wheels.radius_deviation,
