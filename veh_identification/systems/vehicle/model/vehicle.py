@@ -238,24 +238,32 @@ class Vehicle:
         velocity: Array | None = None,
         yaw_rate: float = 0.0,
         rack: float = 0.0,
+        wheels: Array | None = None,
     ) -> None:
-        """Put the car somewhere on the road, level, rolling with a speed."""
+        """Put the car somewhere on the road, level, rolling with a speed, its wheels turned."""
         self.model.drive[:, self._rack_row] = rack, 0.0, 0.0
         z, zd = self.model.z, np.zeros(14)
         z[0:3], z[4:6] = position, 0.0
+        before = z[6:10].copy()
+        rolled = np.zeros(4) if wheels is None else np.asarray(wheels, dtype=float) - before
+        whole = 2.0 * np.pi * np.round(rolled / (2.0 * np.pi))  # turns that change nothing
+        rolled -= whole
         # the position problem has a second solution that looks backwards: go there in small turns
         turn = float(wrap_angle(yaw - z[3]))
-        parts = int(np.ceil(abs(turn) / LARGEST_TURN))
+        parts = int(np.ceil(max(abs(turn), float(np.abs(rolled).max())) / LARGEST_TURN))
         for part in range(1, parts):
             halfway = z.copy()
             halfway[3] += turn * part / parts
+            halfway[6:10] += rolled * part / parts
             self.model.assemble(halfway, zd)
         z[3] += turn
+        z[6:10] += rolled
         zd[0:2] = [speed * np.cos(yaw), speed * np.sin(yaw)] if velocity is None else velocity[:2]
         zd[3] = yaw_rate
         zd[6:10] = speed / self.car.geometry.wheel_radius
         self.tread[:] = 0.0
         self.model.assemble(z, zd)
+        self.model.q[self.spins] += whole
 
     def frame(self) -> Array:
         """[origin, e1, e2, e3] of the chassis with first and second derivative (3, 12)."""

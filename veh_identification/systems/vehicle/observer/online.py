@@ -116,7 +116,10 @@ class VehicleSession:
             ]
         elif stream == 'gps':
             local = self._places.local(values)
-            found = [] if local is None else [Measurement('gps', time, *local)]
+            found = []
+            if local is not None:
+                local[0][2] -= self.start.elevation
+                found.append(Measurement('gps', time, *local))
         elif stream == 'gps_velocity':
             found = [Measurement(stream, time, np.array(values))]
         else:
