@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -108,9 +109,9 @@ class ErrorEKF:
     #: Sensors whose loss makes the estimate doubtful.
     essential: frozenset[str] = frozenset()
 
-    def findings(self) -> list[Finding]:
-        """What there is to say about the sensors up to now."""
-        return trust_findings(self._channels, self.failed_corrections, self.essential)
+    def findings(self, since: float = -math.inf) -> list[Finding]:
+        """What there is to say about the sensors from a time of the filter on."""
+        return trust_findings(self._channels, self.failed_corrections, self.essential, since)
 
     def output(self) -> tuple[Array, Array, list[Sensor]]:
         """Output matrix H (rows, states) of all sensors that can speak now.

@@ -148,9 +148,12 @@ class Trust:
 
 
 def trust_findings(
-    channels: Mapping[str, Any], failed: int, essential: Iterable[str] = ()
+    channels: Mapping[str, Any],
+    failed: int,
+    essential: Iterable[str] = (),
+    since: float = -math.inf,
 ) -> list[Finding]:
-    """What there is to say about the sensors of a filter (its channels) up to now.
+    """What there is to say about the sensors of a filter (its channels) from a time on.
 
     `failed`: corrections that the model could not follow; `essential`: sensors whose loss makes
     the estimate doubtful.
@@ -160,17 +163,20 @@ def trust_findings(
         trust, counts = channel.trust, channel.counts
         if trust is None:
             continue
-        if trust.episodes:
+        last = trust.episodes[-1] if trust.episodes else None
+        if last is not None and not last.until < since:
             found.append(_aside(name, trust, name in essential))
+        elif since > -math.inf:
+            pass  # whoever looks all the time counts by himself
         elif counts.rejected > max(3, REJECTED_SHARE * (counts.used + counts.rejected)):
             text = (
                 f'{name}: {counts.rejected} of {counts.used + counts.rejected} measurements '
                 'disagree with all others and were not used'
             )
             found.append(Finding('warn', 'measurements_rejected', text, name))
-        if counts.believed:
+        if counts.believed and last is not None and not last.until < since:
             text = (
-                f'{name}: the estimate was wrong and gave in to it '
+                f'{name}: stayed at another value, which the estimate took over '
                 f'{counts.believed} time{"s" if counts.believed > 1 else ""}'
             )
             found.append(Finding('warn', 'estimate_corrected', text, name))

@@ -147,19 +147,6 @@ class VehicleSession:
             self._say(Finding('note', f'{name}_back', f'{since} {name} is known', name))
         self.filter.retune(self._settings(set(INPUTS) - now))
 
-    @property
-    def unknown(self) -> list[Finding]:
-        """What is still not known of place and heading."""
-        bearings = self.filter.bearings
-        found = []
-        if not bearings.placed:
-            text = 'the place is not known before the first fix'
-            found.append(Finding('warn', 'place_unknown', text))
-        if not bearings.aligned:
-            text = 'the heading is not known until the car moves'
-            found.append(Finding('warn', 'heading_unknown', text))
-        return found
-
     def pseudo(self, k: int, time: float) -> list[Measurement]:
         """What tyres and road say, at a rate of their own."""
         if (k + 1) % self._every:

@@ -223,6 +223,8 @@ def _velocity(
         noise = car.sensors.wheels.speed * car.geometry.wheel_radius
         spread = float(np.std(speed[early]))
         deviation = float(np.hypot(noise + spread, SPEED_SHARE * forward))
+        if abs(forward) < max(2.0 * deviation, STANDING * car.geometry.wheel_radius):
+            return np.zeros(2), deviation
         return forward * np.array([np.cos(yaw), np.sin(yaw)]), deviation
     if not len(recording.velocity):
         return np.zeros(2), float(NO_SPEED)
