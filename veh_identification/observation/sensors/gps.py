@@ -12,8 +12,6 @@ from veh_identification.observation.sensors.base import variances, weights
 from veh_identification.observation.sensors.kernels import point, position_rows, velocity_rows
 from veh_identification.types import Array
 
-UNKNOWN_HEIGHT = 1000.0  # of a road above the datum, before the first fix [m]
-
 
 def drift_process(drift: tuple[float, float]) -> tuple[float, float, float]:
     """Deviation, walk and correlation time of a receiver's slow error."""
@@ -25,8 +23,7 @@ class GpsPosition:
 
     Without the lever arm's derivatives (89) the body would be moved without turning it.
     `drift` (deviation [m], time [s]): slow error of the receiver in x and y as error states; the
-    variance of a message then counts for its fast part only. `climb` [m^2/s]: height of a road
-    that no map gives, a random walk on top of the model's own height.
+    variance of a message then counts for its fast part only.
     """
 
     wrap = False
@@ -43,7 +40,6 @@ class GpsPosition:
         components: int = 3,
         delay: float = 0.0,
         drift: tuple[float, float] = (0.0, math.inf),
-        climb: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
         self._w = weights(name, antenna)
@@ -55,9 +51,6 @@ class GpsPosition:
             if self._drift > 0.0
         ]
         self._columns = np.eye(components)[:, : len(own)]
-        if climb > 0.0 and components == 3:
-            own.append(Parameter('height', 0.0, UNKNOWN_HEIGHT, climb))
-            self._columns = np.column_stack([self._columns, [0.0, 0.0, 1.0]])
         self.parameters: tuple[Parameter, ...] = tuple(own)
 
     def _fast(self, variance: Array) -> Array:

@@ -13,6 +13,7 @@ from veh_identification.multibody.natural import Loads, NaturalModel, State
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
 from veh_identification.systems.vehicle.model import forces
+from veh_identification.systems.vehicle.model.ground import lift
 from veh_identification.systems.vehicle.model.assembly import (
     RACK,
     STROKE_COORDINATES,
@@ -46,6 +47,7 @@ class VehicleState:
 
     model: State
     tread: Array
+    ground: Array
 
 
 class Vehicle:
@@ -76,7 +78,8 @@ class Vehicle:
         self.tread, self._trial = np.zeros((4, 3)), np.zeros((4, 3))
         self.report = np.zeros((4, 6))
         self._frame = np.empty((3, 12))
-        self.elevation = 0.0  # of an unknown road above odom [m]; the model itself stays at zero
+        self.elevation = 0.0  # of a known road above odom [m]; the model itself stays at zero
+        self.ground = np.zeros((2, 3))  # of an unknown one, see `ground`
         self._dt = car.observer.step
         self._tables(*self._equilibrium())
         self.model.force_hook = self._forces
@@ -272,9 +275,11 @@ class Vehicle:
         return values
 
     def world_frame(self) -> Array:
-        """`frame` with the estimated height of a road that no map gives."""
+        """`frame` with the height of the road, and the slope of one that no map gives."""
         values = self.frame()
         values[0, 2] += self.elevation
+        if self.car.road.unknown:
+            lift(values, self.ground)
         return values
 
     def set_rolling_radius(self, corner: int, radius: float) -> None:
@@ -300,9 +305,10 @@ class Vehicle:
 
     def state(self) -> VehicleState:
         """A copy of the state."""
-        return VehicleState(self.model.state(), self.tread.copy())
+        return VehicleState(self.model.state(), self.tread.copy(), self.ground.copy())
 
     def restore(self, state: Any) -> None:
         """Go back to a copy."""
         self.model.restore(state.model)
         self.tread[:] = state.tread
+        self.ground[:] = state.ground

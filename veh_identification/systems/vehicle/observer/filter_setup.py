@@ -26,6 +26,10 @@ ROLLING_START = (1.0, 0.1)
 ROLLING_RATES = (0.2, 0.05)  # deviations of speed and yaw rate there
 # Of a car that is driving when the observer starts: deviations of yaw rate, tilts, accelerations.
 STARTING_YAW_RATE, STARTING_TILT, STARTING_ACCELERATION = 0.05, 0.02, 0.5
+# Unknown roads: tilts and rates of height and tilt at the start, and how long a body that it
+# shakes moves one way [s].
+UNKNOWN_TILT, GROUND_RATES = 0.05, (0.1, 0.02)
+SHAKE_TIME, TILT_TIME = 0.05, 0.1
 SIDE_LEAK = 50.0  # [1/s] see `VehicleErrorEKF`
 
 
@@ -72,6 +76,14 @@ def settings_of(
         rates[:2], rates[YAW] = ROLLING_RATES
         # nothing measures the wheels' own coordinates: they follow the model
         white[6:], force[6:], acceleration[6:] = 0.0, 0.0, 0.0
+    if car.road.unknown:
+        # the ground is found, and moves as the body does on it
+        deviation[2], deviation[4:6] = start.height_deviation, UNKNOWN_TILT
+        rates[2], rates[4:6] = GROUND_RATES
+        white[2] = 2.0 * car.road.shake**2 * SHAKE_TIME
+        white[4:6] = 2.0 * car.road.tilt_rate**2 / TILT_TIME
+        force[2], force[4:6] = 0.0, 0.0
+        acceleration[2], acceleration[4:6] = 0.0, 0.0
     return ErrorEKFSettings(
         position_deviation=deviation,
         velocity_deviation=rates,
@@ -96,7 +108,10 @@ def place(vehicle: Vehicle, start: Start) -> None:
         start.rack,
         start.wheel_angles,
     )
-    vehicle.elevation = start.elevation
+    if vehicle.car.road.unknown:
+        vehicle.ground[0, 0] = start.elevation
+    else:
+        vehicle.elevation = start.elevation
 
 
 def make_filter(

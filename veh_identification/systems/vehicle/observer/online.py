@@ -118,7 +118,7 @@ class VehicleSession:
             local = self._places.local(values)
             found = []
             if local is not None:
-                local[0][2] -= self.start.elevation
+                local[0][2] -= self.vehicle.elevation
                 found.append(Measurement('gps', time, *local))
         elif stream == 'gps_velocity':
             found = [Measurement(stream, time, np.array(values))]

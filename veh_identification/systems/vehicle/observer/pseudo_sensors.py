@@ -49,6 +49,41 @@ class RoadContact:
         reading.variance[:] = self._variance
 
 
+class GroundContact:
+    """What is known of an unknown road: a car climbs as its slope says, and no slope is steep.
+
+    Errors of both last: of bumps for some tenths of a second, of slopes for as long as a hill. At
+    `RATE` the variances are those of white noise that tells as much in a second.
+    """
+
+    name = 'road'
+    pseudo = True
+    wrap = False
+    size = 3
+    order = 0
+    delay = 0.0
+    parameters: tuple[Parameter, ...] = ()
+
+    def __init__(
+        self, climb: tuple[float, float] = (0.1, 0.3), slope: tuple[float, float] = (0.05, 10.0)
+    ) -> None:
+        lasting = [2.0 * deviation**2 * time * RATE for deviation, time in (climb, slope)]
+        self._variance = np.array([lasting[0], lasting[1], lasting[1]])
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        frame = model.body('chassis', 0).values
+        ground = model.vehicle.ground  # type: ignore[attr-defined]
+        forward = float(frame[0, 3:5] @ frame[1, 0:2])
+        reading.value[0] = ground[1, 0] - forward * ground[0, 1]
+        reading.value[1:] = ground[0, 1:]
+        reading.z[:] = 0.0
+        reading.zd[:] = 0.0
+        reading.zd[0, HEIGHT], reading.z[0, PITCH] = 1.0, -forward
+        reading.z[1, PITCH] = reading.z[2, ROLL] = 1.0
+        reading.variance[:] = self._variance
+
+
 def slip_angle(
     lateral_acceleration: float, gravity: float, cornering: float, friction: float
 ) -> float:
@@ -136,4 +171,4 @@ class Standstill:
 
 
 #: Their names, for whoever judges sensors: reports, metrics and diagnostics.
-PSEUDO_SENSORS = frozenset(one.name for one in (RoadContact, RearSlip, Standstill))
+PSEUDO_SENSORS = frozenset(one.name for one in (RoadContact, GroundContact, RearSlip, Standstill))

@@ -18,6 +18,7 @@ from veh_identification.systems.vehicle.configuration import CORNERS, Configurat
 from veh_identification.systems.vehicle.model.stepper import FORWARD
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.pseudo_sensors import (
+    GroundContact,
     RearSlip,
     RoadContact,
     Standstill,
@@ -26,6 +27,7 @@ from veh_identification.systems.vehicle.observer.rolling_wheel import RollingWhe
 from veh_identification.systems.vehicle.recording.recording import Recording
 from veh_identification.systems.vehicle.recording.wheel_speeds import rolling
 
+SHAKEN = (0.2, 0.3, 1.0)  # share of a shaking body along, across and up
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
 
@@ -41,7 +43,7 @@ def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> 
             car.tyre.friction,
             minimum_speed=0.0 if rolling(car) else 1.0,
         ),
-        RoadContact(*car.observer.road_deviation),
+        GroundContact() if car.road.unknown else RoadContact(*car.observer.road_deviation),
         *_wheels(car, vehicle, recording),
     ]
 
@@ -50,15 +52,13 @@ def _inertial(car: Configuration) -> list[Sensor]:
     imu, road = car.sensors.imu, car.road
     mounting = matrix_of_rpy(imu.rpy)
     # what an unknown road does to the body is noise to a model on a plane
-    tilt, shake = (road.tilt_rate, road.shake) if road.unknown else (0.0, 0.0)
-    slope = car.gravity**2 * road.slope_walk if road.unknown else 0.0
-    rates = np.hypot(imu.gyroscope, [tilt, tilt, 0.0])
-    forces = np.hypot(imu.accelerometer, np.array([0.5, 5.0, 5.0]) * shake)
+    shake = road.shake if road.unknown else 0.0
+    forces = np.hypot(imu.accelerometer, np.array(SHAKEN) * shake)
     return [
         Gyroscope(
             'gyroscope',
             'chassis',
-            rates.tolist(),
+            imu.gyroscope,
             mounting=mounting,
             delay=imu.delay,
             bias_deviation=imu.gyroscope_bias,
@@ -75,7 +75,7 @@ def _inertial(car: Configuration) -> list[Sensor]:
             delay=imu.delay,
             orientation_only=not car.observer.force_estimation,
             bias_deviation=imu.accelerometer_bias,
-            bias_walk=1e-6 + slope,
+            bias_walk=1e-6,
             in_body_axes=True,
         ),
     ]
@@ -91,7 +91,6 @@ def _satellites(car: Configuration) -> list[Sensor]:
             gps.deviation,
             delay=gps.delay,
             drift=(gps.drift, gps.drift_time),
-            climb=car.road.climb if car.road.unknown else 0.0,
         ),
         GpsVelocity(
             'gps_velocity',

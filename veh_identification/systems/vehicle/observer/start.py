@@ -31,6 +31,8 @@ COURSE_SPAN = 10.0  # of driving from which heading and bias are fitted [s]
 BASE = 1.0  # between two fixes that make a course where no velocity is measured [s]
 NO_SPEED = 10.0  # deviation of a speed that nothing tells [m/s]
 LARGEST_ACCELERATION = 3.0  # of a car before its first velocity [m/s^2]
+NO_HEIGHT = 1e3  # deviation of a height before the first fix [m]
+STEEP = 0.1  # slope of a steep road
 NOWHERE = 1e4  # deviation of a place before the first fix [m]
 CARRIED = 0.01  # error of the way carried with wheels, over the way
 FIRST = 0.2  # of data from which speed and yaw rate at the start are taken [s]
@@ -53,8 +55,9 @@ class Start:
     yaw_deviation: float
     rack: float
     speed_deviation: float = 0.0  # of the velocity along each axis
-    #: Height of a road that the configuration knows over where its altitudes would have it [m].
+    #: Height of the road over where the configuration would have it, and its deviation [m].
     elevation: float = 0.0
+    height_deviation: float = 0.0
     wheel_angles: Array = field(default_factory=lambda: np.zeros(4))
     gyro_bias: Array = field(default_factory=lambda: np.zeros(3))  # in base axes
     gyro_bias_deviation: float | None = None  # None: as the configuration says
@@ -358,7 +361,7 @@ def find_start(car: Configuration, recording: Recording) -> Start:
     yaw_rate = _yaw_rate(car, recording, motion, bias, bias_deviation) if velocity.any() else 0.0
     place = _place(car, recording, motion, heading, velocity)
     height = road_height(car.road.table(), place.position[0], place.position[1])[0]
-    elevation, said = _elevation(car, recording, height)
+    elevation, height_deviation, said = _elevation(car, recording, height)
     return Start(
         np.array([*place.position, height + car.geometry.wheel_radius]),
         heading.yaw,
@@ -369,6 +372,7 @@ def find_start(car: Configuration, recording: Recording) -> Start:
         float(np.mean(recording.rack.value[:10])) if len(recording.rack) else 0.0,
         speed_deviation if velocity.any() else 0.0,
         elevation,
+        height_deviation,
         _wheel_angles(car, recording),
         bias,
         bias_deviation,
@@ -383,22 +387,26 @@ def find_start(car: Configuration, recording: Recording) -> Start:
 
 def _elevation(
     car: Configuration, recording: Recording, height: float
-) -> tuple[float, tuple[Finding, ...]]:
+) -> tuple[float, float, tuple[Finding, ...]]:
     """How far above the map's road the first fixes are, if that is more than their noise.
 
     A datum that is the first fix is as high as the antenna, and altitudes are not all of one kind.
     """
     fix = recording.fix
-    if car.road.unknown or not len(fix):
-        return 0.0, ()
+    if not len(fix):
+        return 0.0, NO_HEIGHT, ()
     first = fix.time <= fix.time[0] + COURSE_FIRST
     level = height + car.geometry.wheel_radius + car.sensors.gps.position[2]
     off = float(np.median(fix.value[first, 2])) - level
     own = 0.0 if fix.variance is None else float(np.sqrt(np.median(fix.variance[first, 2])))
-    if abs(off) <= CONTRADICTED * max(car.sensors.gps.deviation, own):
-        return 0.0, ()
+    spread = max(car.sensors.gps.deviation, own)
+    if car.road.unknown:
+        way = float(fix.time[0]) * NO_SPEED * STEEP  # that the first fix is away from the start
+        return off, float(np.hypot(2.0 * spread, way)), ()
+    if abs(off) <= CONTRADICTED * spread:
+        return 0.0, spread, ()
     text = f'the road is {off:+.2f} m above the datum: all heights are moved'
-    return off, (Finding('note', 'road_height_found', text, 'configuration, datum'),)
+    return off, spread, (Finding('note', 'road_height_found', text, 'configuration, datum'),)
 
 
 def _bias_source(motion: _Motion, deviation: float | None) -> str:

@@ -96,7 +96,6 @@ class VehicleErrorEKF(ErrorEKF):
             for i, c in enumerate(CORNERS)
             if f'wheel_{c}.radius' in names
         ]
-        self._height = names.index('gps.height') if 'gps.height' in names else None
         self._yaw_variance = float(self.P[YAW, YAW])
         self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
@@ -140,8 +139,6 @@ class VehicleErrorEKF(ErrorEKF):
         """Hand the estimated parameters to the model."""
         for corner, index in self._radii:
             self.vehicle.set_rolling_radius(corner, float(self.parameters[index]))
-        if self._height is not None:
-            self.vehicle.elevation = float(self.parameters[self._height])
 
     def update(
         self, measurements: Iterable[Measurement], dt: float | None = None
