@@ -15,6 +15,7 @@ from veh_identification.types import Array
 RATE = 50.0
 HEIGHT, PITCH, ROLL = 2, 4, 5  # places in the error state
 LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
+SOFTNESS = (-0.7, 1.5)  # of rear tyres against the configuration, at the most
 SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
 
 
@@ -101,7 +102,8 @@ class RearSlip:
     tyres need for the present cornering, so heading follows from the velocity without that offset.
 
     Estimated forces can cancel the tyre forces that keep a slow car from sliding sideways, so
-    cars that estimate them want this at every speed (`minimum_speed` 0).
+    cars that estimate them want this at every speed (`minimum_speed` 0). With `unknown_tyre` the
+    slip of the rear tyres over what the configuration says, less one, is an error state.
     """
 
     name = 'rear_slip'
@@ -110,7 +112,6 @@ class RearSlip:
     size = 1
     order = 1
     delay = 0.0
-    parameters: tuple[Parameter, ...] = ()
 
     def __init__(
         self,
@@ -119,9 +120,13 @@ class RearSlip:
         cornering: float,
         friction: float,
         minimum_speed: float = 1.0,
+        unknown_tyre: float = 0.0,
     ) -> None:
         self.deviation, self.gravity = deviation, gravity
         self.cornering, self.friction, self.minimum_speed = cornering, friction, minimum_speed
+        self.parameters: tuple[Parameter, ...] = ()
+        if unknown_tyre > 0.0:
+            self.parameters = (Parameter('softness', 0.0, unknown_tyre, 1e-4, bounds=SOFTNESS),)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -133,10 +138,15 @@ class RearSlip:
         expected = -forward * slip_angle(
             yaw_rate * forward, self.gravity, self.cornering, self.friction
         )
+        scatter = 0.3
+        if self.parameters:
+            reading.parameters[0, 0] = -expected
+            expected *= 1.0 + float(parameters[0])
+            scatter = 0.1
         reading.value[0] = float(side @ velocity) - expected
         reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
         reading.zd[0] = side @ D[0, 0:3]
-        reading.variance[0] = self.deviation**2 + (0.3 * expected) ** 2
+        reading.variance[0] = self.deviation**2 + (scatter * expected) ** 2
         reading.available[0] = abs(forward) >= self.minimum_speed
 
 

@@ -24,9 +24,12 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     Standstill,
 )
 from veh_identification.systems.vehicle.observer.rolling_wheel import RollingWheel
-from veh_identification.systems.vehicle.recording.recording import Recording
+from veh_identification.systems.vehicle.recording.recording import Recording, Series
 from veh_identification.systems.vehicle.recording.wheel_speeds import rolling
+from veh_identification.types import Array
 
+UNKNOWN_TYRE = 0.3  # of the slip of rear tyres, over what the configuration says
+FEWEST = 20  # samples that tell a noise
 SHAKEN = (0.2, 0.3, 1.0)  # share of a shaking body along, across and up
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
@@ -34,7 +37,7 @@ SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
     """Models of the sensors that the recording holds, and the constraints of the model."""
     return [
-        *_inertial(car),
+        *_inertial(car, recording),
         *_satellites(car),
         RearSlip(
             car.observer.slip_deviation,
@@ -42,14 +45,32 @@ def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> 
             car.tyre.cornering,
             car.tyre.friction,
             minimum_speed=0.0 if rolling(car) else 1.0,
+            unknown_tyre=UNKNOWN_TYRE if rolling(car) else 0.0,
         ),
         GroundContact() if car.road.unknown else RoadContact(*car.observer.road_deviation),
         *_wheels(car, vehicle, recording),
     ]
 
 
-def _inertial(car: Configuration) -> list[Sensor]:
+def measured_noise(series: Series, configured: float) -> Array:
+    """Noise (3) of a sensor: what its first samples show, unless that is about as configured.
+
+    Second differences hold noise and hardly any motion; their median leaves shocks out. A sensor
+    at rest shows less than one that vibrates, so less than a third of the configured is not taken.
+    """
+    result = np.full(3, configured)
+    if len(series) < FEWEST:
+        return result
+    second = np.diff(series.value, 2, axis=0)
+    found = np.median(np.abs(second), axis=0) / (0.6745 * np.sqrt(6.0))
+    other = (found < 0.5 * configured) | (found > 2.0 * configured)
+    result[other] = np.maximum(found[other], configured / 3.0)
+    return result
+
+
+def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
     imu, road = car.sensors.imu, car.road
+    rates = measured_noise(recording.gyro, imu.gyroscope)
     mounting = matrix_of_rpy(imu.rpy)
     # what an unknown road does to the body is noise to a model on a plane
     shake = road.shake if road.unknown else 0.0
@@ -58,7 +79,7 @@ def _inertial(car: Configuration) -> list[Sensor]:
         Gyroscope(
             'gyroscope',
             'chassis',
-            imu.gyroscope,
+            rates.tolist(),
             mounting=mounting,
             delay=imu.delay,
             bias_deviation=imu.gyroscope_bias,
