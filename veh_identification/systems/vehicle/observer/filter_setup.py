@@ -29,7 +29,7 @@ STARTING_YAW_RATE, STARTING_TILT, STARTING_ACCELERATION = 0.05, 0.02, 0.5
 # Unknown roads: tilts and rates of height and tilt at the start, and how long a body that it
 # shakes moves one way [s].
 UNKNOWN_TILT, GROUND_RATES = 0.05, (0.1, 0.02)
-SHAKE_TIME, TILT_TIME = 0.05, 0.1
+SHAKE_TIME, TILT_TIME = 0.01, 0.1
 SIDE_LEAK = 50.0  # [1/s] see `VehicleErrorEKF`
 
 

@@ -66,7 +66,7 @@ class GroundContact:
     parameters: tuple[Parameter, ...] = ()
 
     def __init__(
-        self, climb: tuple[float, float] = (0.1, 0.3), slope: tuple[float, float] = (0.05, 10.0)
+        self, climb: tuple[float, float] = (0.2, 0.3), slope: tuple[float, float] = (0.05, 10.0)
     ) -> None:
         lasting = [2.0 * deviation**2 * time * RATE for deviation, time in (climb, slope)]
         self._variance = np.array([lasting[0], lasting[1], lasting[1]])

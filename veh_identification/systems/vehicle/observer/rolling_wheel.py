@@ -18,7 +18,9 @@ class RollingWheel:
 
     The direction of the wheel is that of the model (`forward`: its first coordinate in the model),
     so a steered wheel measures along its own plane. Unknown drive and brake forces make it slip,
-    for as long as they last: `slip` (deviation over the speed, time [s]) is an error state too.
+    for as long as they last: `slip` (deviation over the speed, time [s]) is an error state too,
+    beside the slip that its tyre needs to drive or brake the car, `give` [s^2/m] times its
+    acceleration. Without that a car that speeds up would look like satellites that are late.
     """
 
     size = 1
@@ -37,6 +39,7 @@ class RollingWheel:
         radius_deviation: float,
         radius_walk: float = 0.0,
         delay: float = 0.0,
+        give: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         if not (math.isfinite(radius) and radius > 0.0):
             raise ParameterError(
@@ -62,6 +65,7 @@ class RollingWheel:
             ),
         )
         self._age = 0.0
+        self._give = give
 
     def aged(self, seconds: float) -> None:
         """How long before the present time the next message was true."""
@@ -69,9 +73,12 @@ class RollingWheel:
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
-        radius = float(parameters[0]) / (1.0 + float(parameters[1]))
         view = model.body('chassis', 1)
         f, D, w = view.values, view.derivatives, self._w
+        pull = float(f[0, 3:6] @ f[2, 0:3])
+        slip = float(parameters[1]) + self._give[0 if pull > 0.0 else 1] * pull
+        slip = min(max(slip, -LARGEST_SLIP), LARGEST_SLIP)
+        radius = float(parameters[0]) / (1.0 + slip)
         wheel = model.vehicle.model.q[self._forward : self._forward + 3]  # type: ignore[attr-defined]
         # the wheel turns with the chassis: its direction in chassis axes is an input
         local = f[0, 3:12].reshape(3, 3) @ wheel
@@ -88,5 +95,5 @@ class RollingWheel:
         reading.zd[0] = wheel @ place.reshape(3, n) / radius
         reading.zdd[0] = -age * reading.zd[0]
         reading.parameters[0, 0] = -reading.value[0] / float(parameters[0])
-        reading.parameters[0, 1] = reading.value[0] / (1.0 + float(parameters[1]))
+        reading.parameters[0, 1] = reading.value[0] / (1.0 + slip)
         reading.variance[0] = self._variance

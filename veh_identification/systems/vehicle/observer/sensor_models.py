@@ -30,7 +30,8 @@ from veh_identification.types import Array
 
 UNKNOWN_TYRE = 0.3  # of the slip of rear tyres, over what the configuration says
 FEWEST = 20  # samples that tell a noise
-SHAKEN = (0.2, 0.3, 1.0)  # share of a shaking body along, across and up
+FIX_DELAY = 0.5  # unknown delay of fixes over that of velocities, whose filters are longer
+SHAKEN = (0.15, 0.3, 0.6)  # share of a shaking body along, across and up
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
 
@@ -112,6 +113,7 @@ def _satellites(car: Configuration) -> list[Sensor]:
             gps.deviation,
             delay=gps.delay,
             drift=(gps.drift, gps.drift_time),
+            delay_deviation=FIX_DELAY * gps.velocity_delay_deviation,
         ),
         GpsVelocity(
             'gps_velocity',
@@ -163,6 +165,17 @@ def _rolling(car: Configuration, vehicle: Vehicle) -> list[Sensor]:
             delay=wheels.delay,
             radius_deviation=wheels.radius_deviation,
             radius_walk=1e-10,
+            give=_give(car, corner),
         )
         for i, corner in enumerate(CORNERS)
     ]
+
+
+def _give(car: Configuration, corner: str) -> tuple[float, float]:
+    """Slip of a tyre over the acceleration of the car [s^2/m], driven and braked."""
+    all_wheels = 1.0 / (car.gravity * car.tyre.longitudinal)
+    driven = car.sensors.wheels.driven
+    if driven == 'all':
+        return all_wheels, all_wheels
+    # one axle carries about half of the car and drives all of it
+    return (2.0 * all_wheels if driven[0] == corner[0] else 0.0), all_wheels
