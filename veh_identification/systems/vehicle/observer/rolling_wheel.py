@@ -13,6 +13,7 @@ from veh_identification.types import Array
 LARGEST_ERROR = 0.15  # of a wheel radius, over the radius
 LARGEST_SLIP = 0.1
 
+
 class RollingWheel:
     """Spin rate = speed of the hub along the wheel over its radius, which is an error state.
 

@@ -31,7 +31,7 @@ from veh_identification.types import Array
 UNKNOWN_TYRE = 0.3  # of the slip of rear tyres, over what the configuration says
 FEWEST = 20  # samples that tell a noise
 FIX_DELAY = 0.5  # unknown delay of fixes over that of velocities, whose filters are longer
-SHAKEN = (0.15, 0.3, 0.6)  # share of a shaking body along, across and up
+SHAKEN = (0.15, 1.0, 0.6)  # share of a shaking body along, across and up
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
 

@@ -100,21 +100,28 @@ class _Motion:
         )
 
 
-def _wheel_speed(car: Configuration, recording: Recording) -> tuple[Array, Array]:
-    """Times and forward speed of the wheels [m/s]: the median, one may be stuck or spin."""
+def _wheel_speed(car: Configuration, recording: Recording) -> tuple[Array, Array, float]:
+    """Times and forward speed of the wheels [m/s], and its noise.
+
+    The median: one wheel may be stuck or spin.
+    """
     series = recording.wheel_rate
     if not len(series) and len(recording.wheel_angle):
         series = speeds_of(car, recording.wheel_angle)
+    radius = car.geometry.wheel_radius
+    noise = car.sensors.wheels.speed * radius
     if not len(series):
-        return np.zeros(0), np.zeros(0)
+        return np.zeros(0), np.zeros(0), noise
     good = np.isfinite(series.value).any(axis=1)
     middle = np.nanmedian(series.value[good], axis=1)
-    return series.time[good], np.asarray(middle * car.geometry.wheel_radius, dtype=float)
+    if series.variance is not None:
+        noise = float(np.hypot(noise, radius * np.sqrt(np.nanmedian(series.variance))))
+    return series.time[good], np.asarray(middle * radius, dtype=float), noise
 
 
 def _motion(car: Configuration, recording: Recording) -> _Motion:
     gyro = recording.gyro
-    time, speed = _wheel_speed(car, recording)
+    time, speed, _ = _wheel_speed(car, recording)
     if not len(gyro):
         grid = time if time.size else np.zeros(0)
         return _Motion(
@@ -219,11 +226,10 @@ def _velocity(
     car: Configuration, recording: Recording, motion: _Motion, yaw: float
 ) -> tuple[Array, float]:
     """Velocity at the first message and its deviation along each axis [m/s]."""
-    time, speed = _wheel_speed(car, recording)
+    time, speed, noise = _wheel_speed(car, recording)
     if time.size and time[0] < BASE:
         early = time <= time[0] + FIRST
         forward = float(np.median(speed[early]))
-        noise = car.sensors.wheels.speed * car.geometry.wheel_radius
         spread = float(np.std(speed[early]))
         deviation = float(np.hypot(noise + spread, SPEED_SHARE * forward))
         if abs(forward) < max(2.0 * deviation, STANDING * car.geometry.wheel_radius):

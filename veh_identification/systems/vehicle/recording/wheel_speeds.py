@@ -35,24 +35,26 @@ class TickFinder:
 
     def __init__(self, configured: float) -> None:
         self.tick = configured
-        self._seen: list[float] = [0.0]
+        self._seen: list[float] = []
 
     def add(self, increment: float) -> None:
         """Take an increment between neighbouring messages."""
         size = abs(increment)
-        if len(self._seen) >= KEPT or not size > 0.0:
+        if len(self._seen) >= KEPT or not size >= 0.0 or (size == 0.0 and not self._seen):
             return
-        if min(abs(size - one) for one in self._seen) < SMALLEST_TICK:
+        # a first size may be that of an even speed: zero tells once the wheel has turned
+        if min((abs(size - one) for one in self._seen), default=1.0) < SMALLEST_TICK:
             return
         self._seen.append(size)
-        self._look()
+        if len(self._seen) > 1:
+            self._look()
 
     def _look(self) -> None:
         sizes = np.sort(self._seen)
         tick = float(np.diff(sizes).min())
-        whole = sizes / tick
         if tick > LARGEST_TICK:
             return
+        whole = sizes / tick
         if len(sizes) > 3 and np.mean(np.abs(whole - np.round(whole)) < 0.1) < 0.9:
             tick = 0.0  # increments of all sizes: no counter
             self._seen += [0.0] * KEPT
@@ -74,9 +76,7 @@ class JitterFinder:
             return
         # the difference of two gaps holds three stamps: variance 6; lost messages must not count
         variance = min(abs(gap - before), LARGEST_JITTER) ** 2 / 6.0
-        self.deviation = float(
-            np.sqrt((1.0 - LEARNING) * self.deviation**2 + LEARNING * variance)
-        )
+        self.deviation = float(np.sqrt((1.0 - LEARNING) * self.deviation**2 + LEARNING * variance))
 
 
 class WheelSpeed(NamedTuple):
@@ -123,9 +123,7 @@ class WheelSpeeds:
         if begin is None or not 0.0 < gap <= base + SILENCE:
             return None
         speed = (angle - begin[1]) / gap
-        variance = 2.0 * (
-            self._noise**2 + tick**2 / 12.0 + (speed * self._jitter.deviation) ** 2
-        )
+        variance = 2.0 * (self._noise**2 + tick**2 / 12.0 + (speed * self._jitter.deviation) ** 2)
         return speed, variance / gap**2, 0.5 * gap
 
 
