@@ -12,6 +12,8 @@ from veh_identification.observation import (
     Measurement,
 )
 from veh_identification.observation.noise import integrator_noise, integrator_transition
+from veh_identification.observation.parameters import ParameterProcess
+from veh_identification.observation.protocols import Parameter
 from veh_identification.observation.sensors import (
     CoordinateSensor,
     GpsPosition,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.observation.adaptive import AdaptiveNoise

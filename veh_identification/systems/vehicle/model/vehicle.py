@@ -13,13 +13,13 @@ from veh_identification.multibody.natural import Loads, NaturalModel, State
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
 from veh_identification.systems.vehicle.model import forces
-from veh_identification.systems.vehicle.model.ground import lift
 from veh_identification.systems.vehicle.model.assembly import (
     RACK,
     STROKE_COORDINATES,
     WHEEL_COORDINATES,
     build,
 )
+from veh_identification.systems.vehicle.model.ground import lift
 from veh_identification.systems.vehicle.model.stepper import advance
 from veh_identification.types import Array
 

@@ -271,7 +271,7 @@ def _yaw_rate(
 def _heading(
     car: Configuration, recording: Recording, motion: _Motion
 ) -> tuple[_Heading, tuple[Finding, ...]]:
-    """Heading of the configuration where the course does not contradict it, of the course, none."""
+    """Heading of the configuration unless the course contradicts it, of the course, or none."""
     given, bias, bias_deviation = car.observer.initial_yaw, motion.bias, motion.bias_deviation
     found = _course_heading(car, recording, motion)
     where = 'configuration, observer.initial_yaw'
