@@ -30,6 +30,8 @@ REJECTED_SHARE = 0.02
 MOST = 50
 #: An estimate gives in to a sensor whose distance varied by no more than so many deviations.
 STEADY = 8.0
+#: A sensor that is no more deviations away agrees with the estimate.
+FAR = 3.0
 #: A value that is repeated so long [s] and so often, and that disagrees, is stuck.
 STUCK_TIME, STUCK_COUNT = 0.3, 8
 
@@ -99,9 +101,15 @@ class Trust:
             and whitened[0] * whitened[0] > 4.0
         ):
             self.health.set_aside(time, f'stuck at {value:.6g}')
+            if self.episodes and math.isnan(self.episodes[-1].until):
+                known = self.episodes[-1]._replace(reason=self.health.reason)
+                self.episodes = (*self.episodes[:-1], known)
 
     def _look_at_distance(self, time: float, gap: float, deviation: float) -> None:
         """Follow the range of the distance; one that moves starts the look anew."""
+        if abs(gap) <= FAR * deviation:  # it agrees: nothing to give in to
+            self._begin, self._low, self._high = math.nan, math.inf, -math.inf
+            return
         low, high = min(self._low, gap), max(self._high, gap)
         if not (self._begin == self._begin and high - low <= STEADY * deviation):
             self._begin, low, high = time, gap, gap
