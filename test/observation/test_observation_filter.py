@@ -12,6 +12,8 @@ from veh_identification.observation import (
     Measurement,
 )
 from veh_identification.observation.noise import integrator_noise, integrator_transition
+from veh_identification.observation.parameters import ParameterProcess
+from veh_identification.observation.protocols import Parameter
 from veh_identification.observation.sensors import (
     CoordinateSensor,
     GpsPosition,
@@ -125,20 +127,69 @@ def test_multi_rate_sensors_and_message_variances(particle):
     assert np.all(np.diff(trace[10:20]) > 0)
 
 
-def test_an_outlier_is_gated_and_persistence_opens_the_gate(particle):
-    settings = ErrorEKFSettings(
-        position_deviation=0.1,
-        velocity_deviation=0.1,
-        acceleration_noise=1e-4,
-        gate_probability=0.999,
-        patience=5,
-    )
-    filter_ = ErrorEKF(particle(), particle_sensors(), settings)
-    for k in range(8):
-        filter_.step(DT, None, [Measurement('x', k * DT, np.array([50.0]))])
+GATED = ErrorEKFSettings(
+    position_deviation=0.1,
+    velocity_deviation=0.1,
+    acceleration_noise=1e-4,
+    gate_probability=0.999,
+    patience=0.5,
+)
+
+
+def feed(filter_, values, sensor='x'):
+    for value in values:
+        time = filter_.time + DT
+        filter_.step(DT, None, [Measurement(sensor, time, np.array([value]))])
+
+
+def test_a_sensor_that_disagrees_is_set_aside_and_nothing_is_widened(particle):
+    filter_ = ErrorEKF(particle(), particle_sensors(), GATED)
+    rng = np.random.default_rng(1)
+    feed(filter_, SIGMA * rng.standard_normal(100))
+    before = filter_.P[0, 0]
+    feed(filter_, 50.0 + 400.0 * DT * np.arange(60))  # runs away: never right after all
     counts = filter_.counts['x']
-    assert counts.rejected == 5 and counts.used == 3 and counts.recoveries == 1
-    assert filter_.model.model.q[0] > 45.0
+    assert counts.rejected == 60 and counts.set_aside == 1 and counts.believed == 0
+    assert abs(filter_.model.model.q[0]) < 0.2
+    assert filter_.P[0, 0] < before + 0.1
+    assert [f.code for f in filter_.findings()] == ['sensor_set_aside']
+    feed(filter_, SIGMA * rng.standard_normal(round(3.0 / DT)))
+    assert filter_.counts['x'].taken_back == 1
+    assert [f.code for f in filter_.findings()] == ['sensor_was_set_aside']
+
+
+def test_the_estimate_gives_in_to_an_absolute_sensor_that_stays(particle):
+    sensors = particle_sensors()
+    filter_ = ErrorEKF(particle(), sensors, GATED)
+    rng = np.random.default_rng(1)
+    feed(filter_, SIGMA * rng.standard_normal(100))
+    feed(filter_, 50.0 + SIGMA * rng.standard_normal(round(2.0 / DT)))
+    assert filter_.counts['x'].believed == 1
+    assert filter_.model.model.q[0] == pytest.approx(50.0, abs=1.0)
+    assert 'estimate_corrected' in [f.code for f in filter_.findings()]
+
+
+def test_a_sensor_that_stands_still_is_stuck(particle):
+    filter_ = ErrorEKF(particle(), particle_sensors(), GATED)
+    feed(filter_, np.full(200, 20.0))
+    assert filter_.counts['x'].believed == 0
+    assert 'stuck at 20' in filter_.findings()[0].text
+
+
+def test_an_outlier_pulls_less_than_its_weight(particle):
+    plain, odd = (ErrorEKF(particle(), particle_sensors(), GATED) for _ in range(2))
+    spread = np.sqrt(plain.P[0, 0] + SIGMA**2)
+    feed(plain, [2.5 * spread])
+    feed(odd, [3.2 * spread])
+    assert plain.counts['x'].weighted == 0 and odd.counts['x'].weighted == 1
+    assert odd.model.model.q[0] < 1.25 * plain.model.model.q[0]
+
+
+def test_parameters_stay_within_their_bounds():
+    process = ParameterProcess([Parameter('radius', 0.3, 0.1, bounds=(0.27, 0.33))])
+    values = np.array([-2.0])
+    process.confine(values)
+    assert values[0] == 0.27
 
 
 def test_force_estimation_removes_the_bias_of_a_constant_force(particle):

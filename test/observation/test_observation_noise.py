@@ -53,9 +53,22 @@ def batch(P, H, nu, N):
 def call(P, x, H, predicted, measured, N, available=None, wrap=False, limit=np.inf):
     m = len(N)
     flags = np.ones(m, dtype=bool) if available is None else available
-    return update_group(
-        P, x, H, predicted, measured, N, flags, wrap, np.full(64, limit), np.zeros(m), np.zeros(m)
+    nis, count, weight = update_group(
+        P,
+        x,
+        H,
+        predicted,
+        measured,
+        N,
+        flags,
+        wrap,
+        np.full((2, 64), limit),
+        1.0,
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(m),
     )
+    return nis, count, weight > 0.0
 
 
 def test_sequential_scalar_updates_equal_the_joseph_form():

@@ -52,7 +52,9 @@ def test_a_correlation_time_must_be_positive():
 @pytest.mark.parametrize(
     'make',
     [
-        lambda: GpsPosition('gps', 'base', (0.4, 0.1, 1.0), 0.5, drift=(1.0, 60.0), climb=0.5),
+        lambda: GpsPosition(
+            'gps', 'base', (0.4, 0.1, 1.0), 0.5, drift=(1.0, 60.0), delay_deviation=0.1
+        ),
         lambda: GpsVelocity('velocity', 'base', (0.4, 0.1, 1.0), 0.1, delay_deviation=0.1),
     ],
 )

@@ -16,8 +16,10 @@ DATUM = (37.6, -122.4, 80.0)
 WHEELBASE, HALF_TRACK, RADIUS, RATIO = 2.70, 0.77, 0.33, 15.0
 IMU, ANTENNA = np.array([1.2, 0.0, 0.5]), np.array([1.2, 0.0, 1.2])
 GYRO_BIAS = np.array([-0.02, 0.03, 0.07])
+# the wheels of this car do not slip when it speeds up
 CONFIG = f"""base: road_car.yaml
 datum: {list(DATUM)}
+tyre: {{longitudinal: 1000.0}}
 sensors:
   gps: {{velocity_delay: 0.14, velocity_delay_deviation: 0.0}}
 """

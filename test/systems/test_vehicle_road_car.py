@@ -123,7 +123,7 @@ def test_wheel_angles_do_as_well_as_speeds(tmp_path):
     drive = cases.drive(8.0, cruise, bends, 1.0)
     bag = cases.write(tmp_path / 'bag', drive, angles=True)
     time, gaps, filter_, _ = observed(bag, tmp_path)
-    assert filter_.counts['wheel_rl'].used > 600
+    assert filter_.counts['wheel_rl'].used > 100  # increments of at least 50 ms
     assert np.hypot(gaps['vx'], gaps['vy'])[time > 4.0].max() < 0.5
 
 
@@ -190,22 +190,34 @@ def test_steering_wheel_to_rack():
     assert rack_travel(without, 0.12, wheel)[1] == ''
 
 
+def pushed(converter, times, angles):
+    """What a converter makes of a wheel angle over time, the same for all wheels."""
+    found = [converter.push(t, np.full(4, a)) for t, a in zip(times, angles, strict=True)]
+    return [one for one in found if one is not None]
+
+
 def test_speeds_from_angles():
-    car = load(TEMPLATE)
-    converter = WheelSpeeds(car)
-    assert converter.push(0.0, np.zeros(4)) is None
-    speeds = converter.push(0.01, np.array([0.1, 0.2, np.nan, 0.0]))
-    assert speeds is not None
-    assert speeds == pytest.approx([10.0, 20.0, np.nan, 0.0], nan_ok=True)
-    assert converter.push(1.0, np.full(4, 5.0)) is None  # too long ago to say anything
-    wheels = replace(car.sensors.wheels, resolution=0.15)
-    counting = WheelSpeeds(replace(car, sensors=replace(car.sensors, wheels=wheels)))
-    found = [
-        counting.push(0.01 * k, np.floor(20.0 * 0.01 * k / 0.15) * 0.15 * np.ones(4))
-        for k in range(40)
-    ]
-    late = np.array([f[0] for f in found[15:] if f is not None])
-    assert late == pytest.approx(20.0, abs=1.6)  # a tooth in a tenth of a second
+    converter = WheelSpeeds(load(TEMPLATE))
+    times = 0.01 * np.arange(100)
+    found = pushed(converter, times, 100.0 + 20.0 * times)
+    assert 15 <= len(found) <= 20  # increments of at least 50 ms
+    assert all(one.age >= 0.0249 for one in found)
+    assert [one.speeds[0] for one in found] == pytest.approx([20.0] * len(found))
+    assert converter.push(5.0, np.zeros(4)) is None  # too long ago to say anything
+
+
+def test_ticks_and_jitter_are_in_the_variance_of_a_speed():
+    tick, times = 2.0 * np.pi / 96, 0.01 * np.arange(300)
+    angles = np.floor((3.0 + 20.0 * times) / tick) * tick
+    found = pushed(WheelSpeeds(load(TEMPLATE)), times, angles)[5:]
+    gaps = np.array([one.speeds[0] - 20.0 for one in found])
+    stated = np.array([one.variances[0] for one in found])
+    assert np.sqrt(stated).max() < 0.5 and 0.2 < np.mean(gaps**2 / stated) < 2.0
+    jittered = times + 1e-3 * np.random.default_rng(1).standard_normal(times.size)
+    found = pushed(WheelSpeeds(load(TEMPLATE)), jittered, 20.0 * times)[20:]
+    gaps = np.array([one.speeds[0] - 20.0 for one in found])
+    stated = np.array([one.variances[0] for one in found])
+    assert gaps.std() > 0.2 and 0.4 < np.mean(gaps**2 / stated) < 2.5
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from veh_identification.observation.protocols import (
     is_pseudo,
     reading_views,
 )
+from veh_identification.observation.trust import Trust
 from veh_identification.types import Array
 
 
@@ -33,6 +34,8 @@ class Channel:
     number: int
     last_time: float | None = None
     receive: Any = None  # the sensor's own view of a message, see `Sensor`
+    aged: Any = None  # tells the sensor how old its message is, see `Sensor`
+    trust: Trust | None = None  # None: it is never judged
 
     def __post_init__(self) -> None:
         self.size, self.order = self.sensor.size, self.sensor.order  # asked for at every message
@@ -50,7 +53,9 @@ class Stack:
     available: NDArray[np.bool_]
     innovation: Array
     total: Array
-    groups: NDArray[np.int64]  # per sensor: first row, rows, wrap, rejected too often
+    whitened: Array
+    scatter: Array  # per sensor: its noise over what is stated; infinity: set aside
+    groups: NDArray[np.int64]  # per sensor: first row, rows, wrap
 
 
 def refusal(measurement: Measurement, channels: dict[str, Channel]) -> EstimationError:
@@ -80,7 +85,9 @@ def connect(
         np.ones(count, dtype=bool),
         np.zeros(count),
         np.zeros(count),
-        np.zeros((len(sensors), 4), dtype=np.int64),
+        np.zeros(count),
+        np.ones(len(sensors)),
+        np.zeros((len(sensors), 3), dtype=np.int64),
     )
     channels: dict[str, Channel] = {}
     first = orders * coordinates
@@ -100,9 +107,16 @@ def connect(
             slice(first + own.start, first + own.stop),
         )
         number = len(channels)
-        stack.groups[number, :3] = row, sensor.size, sensor.wrap
+        stack.groups[number] = row, sensor.size, sensor.wrap
         channels[sensor.name] = Channel(
-            sensor, reading, rows, own, Counts(), number, receive=getattr(sensor, 'receive', None)
+            sensor,
+            reading,
+            rows,
+            own,
+            Counts(),
+            number,
+            receive=getattr(sensor, 'receive', None),
+            aged=getattr(sensor, 'aged', None),
         )
         row, place = rows.stop, own.stop
     return stack, channels

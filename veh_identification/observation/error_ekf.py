@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
 
 from veh_identification.errors import EstimationError
+from veh_identification.findings import Finding
 from veh_identification.observation.adaptive import AdaptiveNoise
 from veh_identification.observation.channels import Channel, connect, refusal
 from veh_identification.observation.noise import integrator_noise
@@ -23,6 +24,7 @@ from veh_identification.observation.protocols import (
 )
 from veh_identification.observation.sequential import predict_covariance, update_groups
 from veh_identification.observation.settings import ErrorEKFSettings
+from veh_identification.observation.trust import Trust, gates, trust_findings
 from veh_identification.types import Array
 
 
@@ -36,7 +38,7 @@ class Snapshot:
     time: float
     density: tuple[Array, ...] | None
     factors: dict[str, Array]
-    counts: dict[str, tuple[Counts, float | None]]
+    counts: dict[str, tuple[Counts, float | None, Trust | None]]
     failed_corrections: int
     more: Any = None  # of a filter that adds to this one
 
@@ -79,17 +81,16 @@ class ErrorEKF:
         self.adaptive = (
             None if settings.adaptive is None else AdaptiveNoise(settings.adaptive, driven)
         )
-        self._thresholds = self._gate(settings.gate_probability)
+        self._gates = gates(settings.gate_probability)
         self._plant: tuple[float, Array, Array] | None = None
         self.failed_corrections = 0
         self._stack, self._channels = connect(sensors, n, self.orders, self.size)
-
-    @staticmethod
-    def _gate(probability: float | None) -> Array:
-        limits = np.full(64, np.inf)
-        if probability is not None:
-            limits[1:] = chi2.ppf(probability, np.arange(1, 64))
-        return limits
+        if settings.gate_probability is not None:
+            for name, channel in self._channels.items():
+                if not channel.pseudo:
+                    absolute = bool(getattr(channel.sensor, 'absolute', False))
+                    patience = getattr(channel.sensor, 'patience', settings.patience)
+                    channel.trust = Trust.of(name, absolute, patience)
 
     @property
     def counts(self) -> dict[str, Counts]:
@@ -100,6 +101,18 @@ class ErrorEKF:
     def sensors(self) -> dict[str, Sensor]:
         """Sensors by name."""
         return {name: channel.sensor for name, channel in self._channels.items()}
+
+    @property
+    def channels(self) -> dict[str, Channel]:
+        """Sensors with their counters and their judgement."""
+        return self._channels
+
+    #: Sensors whose loss makes the estimate doubtful.
+    essential: frozenset[str] = frozenset()
+
+    def findings(self, since: float = -math.inf) -> list[Finding]:
+        """What there is to say about the sensors from a time of the filter on."""
+        return trust_findings(self._channels, self.failed_corrections, self.essential, since)
 
     def output(self) -> tuple[Array, Array, list[Sensor]]:
         """Output matrix H (rows, states) of all sensors that can speak now.
@@ -211,15 +224,12 @@ class ErrorEKF:
 
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
         """Gate and sequential scalar updates of one message of each of some sensors."""
-        stack, outcome = self._stack, np.empty((len(pairs), 4))
-        first = pairs[0][0].number
-        groups = (
-            stack.groups[first : first + 1]
-            if len(pairs) == 1
-            else stack.groups[[channel.number for channel, _ in pairs]]
-        )
+        stack, outcome = self._stack, np.empty((len(pairs), 3))
+        numbers = [channel.number for channel, _ in pairs]
         for channel, measurement in pairs:
             sensor, rows = channel.sensor, channel.rows
+            if channel.aged is not None:
+                channel.aged(self.time - measurement.time)
             sensor.linearise(self.model, self.parameters[channel.own], channel.reading)
             value, variance = measurement.value, measurement.variance
             if channel.receive is not None:
@@ -237,18 +247,24 @@ class ErrorEKF:
             stack.measured,
             stack.variance,
             stack.available,
-            groups,
-            self._thresholds,
+            stack.groups[numbers],
+            stack.scatter[numbers],
+            self._gates,
             stack.innovation,
             stack.total,
+            stack.whitened,
             outcome,
         )
         results = []
         innovation, total = stack.innovation.copy(), stack.total.copy()
-        for (channel, message), (nis, degrees, accepted, inflated) in zip(
+        whitened = stack.whitened.tolist()
+        for (channel, message), (nis, degrees, weight) in zip(
             pairs, outcome.tolist(), strict=True
         ):
-            self._count(channel, message, degrees, bool(accepted), bool(inflated))
+            self._count(channel, message, degrees, weight)
+            if degrees and channel.trust is not None:
+                first = channel.rows.start
+                self._judge(channel, message.time, whitened[first : first + int(degrees)])
             if degrees:
                 results.append(
                     Innovation(
@@ -258,18 +274,13 @@ class ErrorEKF:
                         total[channel.rows],
                         nis,
                         int(degrees),
-                        bool(accepted),
+                        weight > 0.0,
                     )
                 )
         return results
 
     def _count(
-        self,
-        channel: Channel,
-        message: Measurement,
-        degrees: float,
-        accepted: bool,
-        inflated: bool,
+        self, channel: Channel, message: Measurement, degrees: float, weight: float
     ) -> None:
         counts = channel.counts
         if not degrees:
@@ -278,16 +289,11 @@ class ErrorEKF:
             else:
                 counts.invalid += 1
             return
-        counts.recoveries += inflated
-        if not accepted:
+        if weight == 0.0:
             counts.rejected += 1
-            counts.consecutive_rejections += 1
-            self._mark(channel)
             return
         counts.used += 1
-        if counts.consecutive_rejections:
-            counts.consecutive_rejections = 0
-            self._mark(channel)
+        counts.weighted += weight < 1.0
         if message.time > counts.last_used:
             counts.last_used = message.time
         # constraints of the model have no noise that their innovations could tell
@@ -302,11 +308,37 @@ class ErrorEKF:
             )
         channel.last_time = message.time
 
-    def _mark(self, channel: Channel) -> None:
-        """Tell the kernel whether this sensor has been rejected once too often."""
-        self._stack.groups[channel.number, 3] = (
-            channel.counts.consecutive_rejections >= self.settings.patience
+    def _judge(self, channel: Channel, time: float, whitened: list[float]) -> None:
+        """Judge a sensor by its last innovation, and the estimate by a sensor that stays away."""
+        trust, counts = channel.trust, channel.counts
+        assert trust is not None
+        row = channel.rows.start
+        trust.judge(
+            time,
+            float(self._stack.measured[row]),
+            float(self._stack.innovation[row]),
+            whitened,
         )
+        if trust.health.aside:
+            counts.set_aside = trust.health.quarantines
+            if trust.right_after_all and self._give_in(channel):
+                counts.believed += 1
+                trust.believe(time)
+        counts.taken_back = trust.health.recoveries
+        self._stack.scatter[channel.number] = trust.scatter
+
+    def _give_in(self, channel: Channel) -> bool:
+        """Make the coordinates that a sensor measures unknown; False: the estimate stands."""
+        reading, rows = channel.reading, channel.rows
+        gap = float(np.nanmax(np.abs(self._stack.innovation[rows])))
+        for state in np.flatnonzero(np.any(reading.z != 0.0, axis=0)):
+            self.forget(int(state), max(float(self.P[state, state]), gap * gap))
+        return True
+
+    def forget(self, state: int, variance: float) -> None:
+        """Give a state another variance and no correlation."""
+        self.P[state, :] = self.P[:, state] = 0.0
+        self.P[state, state] = variance
 
     def _correct(self) -> None:
         """Put the errors into the model; it is left as predicted when it cannot follow."""
@@ -321,6 +353,7 @@ class ErrorEKF:
             self.failed_corrections += 1
             return
         self.parameters += self._x[self.orders * n :]
+        self._process.confine(self.parameters)
 
     def step(
         self, dt: float, inputs: Any, measurements: Iterable[Measurement]
@@ -342,7 +375,11 @@ class ErrorEKF:
             None if adaptive is None else adaptive.state(),
             {} if adaptive is None else {k: v.copy() for k, v in adaptive.factors.items()},
             {
-                name: (channel.counts.copied(), channel.last_time)
+                name: (
+                    channel.counts.copied(),
+                    channel.last_time,
+                    None if channel.trust is None else channel.trust.copied(),
+                )
                 for name, channel in self._channels.items()
             },
             self.failed_corrections,
@@ -354,11 +391,13 @@ class ErrorEKF:
         self.P, self.time = snapshot.P.copy(), snapshot.time
         self.parameters = snapshot.parameters.copy()
         self.failed_corrections = snapshot.failed_corrections
-        for name, (counts, last_time) in snapshot.counts.items():
+        for name, (counts, last_time, trust) in snapshot.counts.items():
             channel = self._channels[name]
             channel.counts = replace(counts, late=channel.counts.late)
             channel.last_time = last_time
-            self._mark(channel)
+            if trust is not None:
+                channel.trust = trust.copied()
+                self._stack.scatter[channel.number] = trust.scatter
         if self.adaptive is not None and snapshot.density is not None:
             self.adaptive.restore(snapshot.density)
             self.adaptive.factors = {k: v.copy() for k, v in snapshot.factors.items()}

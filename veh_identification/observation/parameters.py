@@ -27,6 +27,14 @@ class ParameterProcess:
         self._rate = np.array([1.0 / p.correlation_time for p in parameters], dtype=float)
         self._returning = self._rate > 0.0
         self._any = bool(self._returning.any())
+        self._bounds = np.array([p.bounds for p in parameters], dtype=float).reshape(-1, 2).T
+        self._bounded = bool(np.isfinite(self._bounds).any())
+
+    def confine(self, values: Array) -> None:
+        """Take values that left their bounds back to them."""
+        if self._bounded:
+            np.maximum(values, self._bounds[0], out=values)
+            np.minimum(values, self._bounds[1], out=values)
 
     def fill(self, dt: float, F: Array, W: Array) -> None:
         """Write their blocks of the transition and of the plant noise for a step of dt."""

@@ -71,6 +71,7 @@ class Parameter:
     deviation: float
     walk: float = 0.0  # spectral density of the random walk [unit^2 / s]
     correlation_time: float = math.inf  # [s]
+    bounds: tuple[float, float] = (-math.inf, math.inf)  # it is never taken beyond these
 
 
 @dataclass
@@ -90,9 +91,12 @@ class Sensor(Protocol):
     """A sensor model with analytic Jacobians with respect to z, z', z'' and its parameters.
 
     A sensor may also have a method `receive(value, variance)` that returns both as the filter
-    shall use them (rotated into body axes, the variance without what parameters explain). One
+    shall use them (rotated into body axes, the variance without what parameters explain), and a
+    method `aged(seconds)` that is told before `linearise` how old the message is. One
     whose attribute `pseudo` is true is a constraint of the model that enters like a measurement;
     if `passive` is true as well, its innovation is always zero: it changes the covariance only.
+    One whose attribute `absolute` is true measures its coordinates without the help of others:
+    the estimate may give in to it (after a `patience` of its own, where it has one), see `trust`.
     """
 
     name: str
@@ -137,12 +141,14 @@ class Counts:
     """How many measurements of a sensor were used, and why the others were not."""
 
     used: int = 0
-    rejected: int = 0  # by the chi-square gate
+    rejected: int = 0  # by the gate, or while the sensor was set aside
+    weighted: int = 0  # used with less than their weight
     unavailable: int = 0  # the sensor model itself declined (course at standstill)
     invalid: int = 0  # NaN or infinite
     late: int = 0  # older than the window
-    consecutive_rejections: int = 0
-    recoveries: int = 0  # the gate had to be opened by inflating the covariance
+    set_aside: int = 0  # times
+    taken_back: int = 0  # times
+    believed: int = 0  # times that the estimate gave in to it
     last_used: float = field(default=float('-inf'))
 
     def copied(self) -> Counts:
@@ -150,11 +156,13 @@ class Counts:
         return Counts(
             self.used,
             self.rejected,
+            self.weighted,
             self.unavailable,
             self.invalid,
             self.late,
-            self.consecutive_rejections,
-            self.recoveries,
+            self.set_aside,
+            self.taken_back,
+            self.believed,
             self.last_used,
         )
 

@@ -1,4 +1,4 @@
-"""Scalar Kalman updates in sequence with availability flags and a chi-square gate (124)."""
+"""Scalar Kalman updates in sequence with availability flags, gate and robust weights (124)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,19 @@ def predict_covariance(F: Array, P: Array, W: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def _normalised_square(
-    P: Array, H: Array, innovation: Array, variance: Array, rows: NDArray[np.int64]
+    P: Array,
+    H: Array,
+    innovation: Array,
+    variance: Array,
+    rows: NDArray[np.int64],
+    y: Array,
 ) -> float:
-    """nu^T (H P H^T + N)^-1 nu over the given rows, by a small Cholesky factor."""
+    """nu^T (H P H^T + N)^-1 nu over the given rows, by a small Cholesky factor.
+
+    `y` receives the innovation as independent numbers of variance one.
+    """
     m = rows.size
     S = np.empty((m, m))
-    y = np.empty(m)
     for i in range(m):
         PH = P @ H[rows[i]]
         for j in range(i + 1):
@@ -56,6 +63,22 @@ def _normalised_square(
 
 
 @njit(cache=True, nogil=True)
+def robust_weight(nis: float, count: int, gates: Array, scatter: float) -> float:
+    """Weight of a group: 1 within the first gate, Huber's beyond it, 0 beyond the second.
+
+    `gates` (2, m + 1): the two limits for m components; `scatter` is how many times as large as
+    stated the noise of the sensor is known to be.
+    """
+    nis /= scatter * scatter
+    if not nis <= gates[1, count]:
+        return 0.0
+    if nis <= gates[0, count]:
+        return 1.0 / (scatter * scatter)
+    # the pull of a sample grows no more
+    return np.sqrt(gates[0, count] / nis) / (scatter * scatter)
+
+
+@njit(cache=True, nogil=True)
 def update_group(
     P: Array,
     x: Array,
@@ -65,15 +88,17 @@ def update_group(
     variance: Array,
     available: NDArray[np.bool_],
     wrap: bool,
-    thresholds: Array,
+    gates: Array,
+    scatter: float,
     innovation: Array,
     total_variance: Array,
-) -> tuple[float, int, bool]:
-    """Use one sensor's components; returns (NIS, components, accepted), P and x in place.
+    whitened: Array,
+) -> tuple[float, int, float]:
+    """Use one sensor's components; returns (NIS, components, weight), P and x in place.
 
-    The whole group passes or fails the gate together; `thresholds[m]` is the limit for m
-    components (infinity: no gate). Then every component is one scalar update, each starting
-    from the state and covariance that the last one left.
+    The whole group is weighted together (`robust_weight`); the weight divides its variances. A
+    `scatter` of infinity looks at the innovation and uses nothing. Then every component is one
+    scalar update, each starting from the state and covariance that the last one left.
     """
     count = 0
     rows = np.empty(measured.size, dtype=np.int64)
@@ -88,28 +113,30 @@ def update_group(
             rows[count] = i
             count += 1
     if count == 0:
-        return 0.0, 0, False
+        return 0.0, 0, 0.0
     if count == 1:
         i = rows[0]
-        nis = innovation[i] ** 2 / (np.dot(H[i], P @ H[i]) + variance[i])
+        whitened[0] = innovation[i] / np.sqrt(np.dot(H[i], P @ H[i]) + variance[i])
+        nis = whitened[0] ** 2
     else:
-        nis = _normalised_square(P, H, innovation, variance, rows[:count])
-    accepted = nis <= thresholds[count]
+        nis = _normalised_square(P, H, innovation, variance, rows[:count], whitened)
+    weight = 0.0 if np.isinf(scatter) else robust_weight(nis, count, gates, scatter)
     base = x.copy()
     for r in range(count):
         i = rows[r]
         PH = P @ H[i]
         S = np.dot(H[i], PH) + variance[i]
         total_variance[i] = S
-        if not accepted:
+        if weight == 0.0:
             continue
+        S += variance[i] * (1.0 / weight - 1.0)  # exactly zero for a full weight
         nu = innovation[i] - (np.dot(H[i], x) - np.dot(H[i], base))
         innovation[i] = nu  # whitened within the group: what this scalar update really saw
         for a in range(x.size):
             x[a] += PH[a] * nu / S
             for b in range(x.size):
                 P[a, b] -= PH[a] * PH[b] / S
-    return nis, count, accepted
+    return nis, count, weight
 
 
 @njit(cache=True, nogil=True)
@@ -122,22 +149,21 @@ def update_groups(
     variance: Array,
     available: NDArray[np.bool_],
     groups: NDArray[np.int64],
-    thresholds: Array,
+    scatter: Array,
+    gates: Array,
     innovation: Array,
     total_variance: Array,
+    whitened: Array,
     result: Array,
 ) -> None:
     """`update_group` for several sensors in turn; all arrays are stacked over the sensors.
 
-    `groups` (k, 4): first row, number of rows, wrap, and whether the sensor has been rejected so
-    often that the covariance must give way: P is then inflated until the group just passes.
-    `result` (k, 4): NIS, components, accepted, inflated.
+    `groups` (k, 3): first row, number of rows, wrap; `scatter` (k,): infinity for a sensor that is
+    set aside. `result` (k, 3): NIS, components, weight.
     """
-    never = np.full(thresholds.size, np.inf)
     for g in range(groups.shape[0]):
         a, b = groups[g, 0], groups[g, 0] + groups[g, 1]
-        wrap = groups[g, 2] == 1
-        nis, count, accepted = update_group(
+        result[g, 0], result[g, 1], result[g, 2] = update_group(
             P,
             x,
             H[a:b],
@@ -145,26 +171,10 @@ def update_groups(
             measured[a:b],
             variance[a:b],
             available[a:b],
-            wrap,
-            thresholds,
+            groups[g, 2] == 1,
+            gates,
+            scatter[g],
             innovation[a:b],
             total_variance[a:b],
+            whitened[a:b],
         )
-        inflated = groups[g, 3] == 1 and count > 0 and not accepted
-        if inflated:
-            P *= nis / thresholds[count]
-            nis, count, accepted = update_group(
-                P,
-                x,
-                H[a:b],
-                predicted[a:b],
-                measured[a:b],
-                variance[a:b],
-                available[a:b],
-                wrap,
-                never,
-                innovation[a:b],
-                total_variance[a:b],
-            )
-        result[g, 0], result[g, 1] = nis, count
-        result[g, 2], result[g, 3] = (1.0 if accepted else 0.0), (1.0 if inflated else 0.0)

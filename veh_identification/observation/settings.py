@@ -17,8 +17,8 @@ class ErrorEKFSettings:
 
     `acceleration_noise`: density of white acceleration noise [unit^2/s^3]. With
     `force_estimation` the state also holds acceleration errors, a random walk of density
-    `force_noise` [unit^2/s^5]. `gate_probability` None switches the chi-square gate off; after
-    `patience` rejections in a row the covariance is inflated until that sensor passes again.
+    `force_noise` [unit^2/s^5]. `gate_probability` None switches gate, weights and judgement of
+    the sensors off; `patience` [s]: see `trust`.
     """
 
     position_deviation: ArrayLike = 1.0
@@ -28,7 +28,7 @@ class ErrorEKFSettings:
     acceleration_deviation: ArrayLike = 1.0
     force_noise: ArrayLike = 1.0
     gate_probability: float | None = None
-    patience: int = 50
+    patience: float = 3.0
     adaptive: AdaptiveSettings | None = None
 
     def __post_init__(self) -> None:

@@ -1,9 +1,10 @@
 """Status and diagnostics of the node `error_ekf`.
 
 WARN: a sensor never heard or silent beyond its timeout (the model goes on without it), inputs
-missing (the force is estimated instead), more than 5 % of a sensor's last samples unusable or
-late, a heading or place that is not known yet, a restart in the last ten seconds. ERROR: nothing
-received for two seconds.
+missing (the force is estimated instead), more than 5 % of a sensor's last samples unusable, late
+or rejected, a sensor that is set aside, was taken back or was given in to in the last ten
+seconds, a correction that the model could not follow, a heading or place that is not known yet, a
+restart in the last ten seconds. ERROR: nothing received for two seconds, IMU or fixes set aside.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from veh_identification.observation.streaming import OnlineObserver
 from veh_identification.observation.streaming.arrivals import StreamRecord
 
 BAD_SHARE = 0.05
-MEMORY = 10  # reports in which a restart is told
+MEMORY = 10  # reports in which a restart, or a sensor that is back, is told
+PERIOD = 1.0  # of the reports [s]
 
 
 @dataclass
@@ -91,6 +93,7 @@ class ErrorEkfReport(Report):
         self.lines: list[SensorLine] = []
         self.notes: list[Finding] = []  # said at the present start
         self._before: dict[str, _Before] = {}
+        self._rejected: dict[str, int] = {}
         self._last_ns: int | None = None
         self._silent = self._received = 0
         self._told: list[tuple[int, Finding]] = []
@@ -140,6 +143,9 @@ class ErrorEkfReport(Report):
         fresh = record.received - before.received
         share = (bad - before.bad) / fresh if fresh else 0.0
         for name in sensors or (stream,):
+            rejected = self.totals.counts(name)[1] if sensors else 0
+            refused = rejected - self._rejected.get(name, 0)
+            self._rejected[name] = rejected
             line = self._line(name, topic, record, stream, bool(sensors))
             line.active, line.rate = active, fresh / elapsed
             if record.received == 0 and record.invalid == 0:
@@ -150,6 +156,9 @@ class ErrorEkfReport(Report):
                 why = '; '.join(f'{k}: {v}' for k, v in sorted(record.reasons.items()))
                 text = f'{100 * share:.0f} % of the last samples not used ({why or "late"})'
                 line.find('warn', 'samples_not_used', text)
+            elif fresh and refused > BAD_SHARE * fresh:
+                text = f'{100 * refused / fresh:.0f} % of the last samples rejected'
+                line.find('warn', 'measurements_rejected', text)
             self.lines.append(line)
         self._before[stream] = _Before(record.received, 0, bad)
 
@@ -212,7 +221,9 @@ class ErrorEkfReport(Report):
                 self.mode = 'model_only'
                 text = f'{stream} is silent ({topic}): the model goes on alone'
                 self.say(Finding('warn', 'model_only', text, topic))
-        self.say(*getattr(self.observer.session, 'unknown', ()))
+        assert self.observer.session is not None
+        filter_ = self.observer.session.filter
+        self.say(*filter_.findings(since=filter_.time - MEMORY * PERIOD))
 
     # Messages -----------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from veh_identification.observation.sensors.base import variances, weights
 from veh_identification.observation.sensors.kernels import point, position_rows, velocity_rows
 from veh_identification.types import Array
 
-UNKNOWN_HEIGHT = 1000.0  # of a road above the datum, before the first fix [m]
+LARGEST_DELAY = (-0.5, 0.5)  # of a receiver, beyond what is configured [s]
+EXACT = 1e-6  # an age that is none [s]
 
 
 def drift_process(drift: tuple[float, float]) -> tuple[float, float, float]:
@@ -25,12 +26,13 @@ class GpsPosition:
 
     Without the lever arm's derivatives (89) the body would be moved without turning it.
     `drift` (deviation [m], time [s]): slow error of the receiver in x and y as error states; the
-    variance of a message then counts for its fast part only. `climb` [m^2/s]: height of a road
-    that no map gives, a random walk on top of the model's own height.
+    variance of a message then counts for its fast part only. With `delay_deviation` [s] the delay
+    is an error state: p(t - d) = p(t) - d v(t), to first order; its value adds to `delay`.
     """
 
     wrap = False
     order = 0
+    absolute = True
 
     def __init__(
         self,
@@ -42,7 +44,7 @@ class GpsPosition:
         components: int = 3,
         delay: float = 0.0,
         drift: tuple[float, float] = (0.0, math.inf),
-        climb: float = 0.0,
+        delay_deviation: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
         self._w = weights(name, antenna)
@@ -54,9 +56,10 @@ class GpsPosition:
             if self._drift > 0.0
         ]
         self._columns = np.eye(components)[:, : len(own)]
-        if climb > 0.0 and components == 3:
-            own.append(Parameter('height', 0.0, UNKNOWN_HEIGHT, climb))
-            self._columns = np.column_stack([self._columns, [0.0, 0.0, 1.0]])
+        self._late = delay_deviation > 0.0
+        if self._late:
+            own.append(Parameter('delay', 0.0, delay_deviation, bounds=LARGEST_DELAY))
+        self._age = 0.0
         self.parameters: tuple[Parameter, ...] = tuple(own)
 
     def _fast(self, variance: Array) -> Array:
@@ -73,10 +76,25 @@ class GpsPosition:
         """Fill the reading."""
         view = model.body(self.body, 0)
         position_rows(view.values, view.derivatives, self._w, reading.value, reading.z)
-        if self.parameters:
-            reading.value += self._columns @ parameters
-            reading.parameters[:] = self._columns
+        drifts = self._columns.shape[1]
+        if drifts:
+            reading.value += self._columns @ parameters[:drifts]
+            reading.parameters[:, :drifts] = self._columns
+        age = self._age + (float(parameters[drifts]) if self._late else 0.0)
+        if self._late or abs(age) > EXACT:
+            for axis in range(self.size):
+                velocity = point(view.values[1], self._w, axis)
+                reading.value[axis] -= age * velocity
+                reading.zd[axis] = -age * reading.z[axis]
+                if self._late:
+                    reading.parameters[axis, drifts] = -velocity
+        else:
+            reading.zd[:] = 0.0
         reading.variance[:] = self._variance
+
+    def aged(self, seconds: float) -> None:
+        """How long before the present time the next fix was taken."""
+        self._age = seconds
 
 
 class GpsVelocity:
@@ -88,6 +106,7 @@ class GpsVelocity:
 
     wrap = False
     order = 1
+    absolute = True
 
     def __init__(
         self,
@@ -102,18 +121,28 @@ class GpsVelocity:
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
         self.parameters: tuple[Parameter, ...] = (
-            (Parameter('delay', 0.0, delay_deviation),) if delay_deviation > 0.0 else ()
+            (Parameter('delay', 0.0, delay_deviation, bounds=LARGEST_DELAY),)
+            if delay_deviation > 0.0
+            else ()
         )
         self._w = weights(name, antenna)
         self._variance = variances(name, deviation, components)
+        self._age = 0.0
+
+    def aged(self, seconds: float) -> None:
+        """How long before the present time the next velocity was measured."""
+        self._age = seconds
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, 1)
         velocity_rows(view.values, view.derivatives, self._w, reading.value, reading.z, reading.zd)
-        if self.parameters:
+        late = bool(self.parameters)
+        age = self._age + (float(parameters[0]) if late else 0.0)
+        if late or abs(age) > EXACT:
             for axis in range(self.size):
                 acceleration = point(view.values[2], self._w, axis)
-                reading.value[axis] -= parameters[0] * acceleration
-                reading.parameters[axis, 0] = -acceleration
+                reading.value[axis] -= age * acceleration
+                if late:
+                    reading.parameters[axis, 0] = -acceleration
         reading.variance[:] = self._variance

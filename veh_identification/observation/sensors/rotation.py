@@ -24,6 +24,8 @@ class CoordinateSensor:
 
     size = 1
     order = 0
+    absolute = True
+    patience = 1.0  # a counter that lost steps goes on as before, from another number
 
     def __init__(
         self,

@@ -199,6 +199,8 @@ class OnlineObserver:
 
     def restart(self, reason: str, code: str = 'observer_restarted') -> None:
         """Start anew with the samples that come now."""
+        if self.session is not None:
+            self.events += self.session.filter.findings()
         self.events.append(Finding('warn', code, reason))
         for item in self._waiting:
             self.arrivals.record(stream_of(item.key)).unused += 1

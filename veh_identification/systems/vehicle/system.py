@@ -128,7 +128,7 @@ class FourWheelVehicle(System[Configuration, Recording]):
         found = _observed(system, recording, options, observed_bag, analysis, task.progress)
         if found is None:
             raise BagError(f'{bag}: no step of the observer could be made of its messages')
-        findings += found.observer.events
+        findings += found.observer.events + found.session.filter.findings()
         model = None
         if options.compare_model:
             model, said = _uncorrected(found, recording, task.progress)

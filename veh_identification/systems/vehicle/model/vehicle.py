@@ -19,6 +19,7 @@ from veh_identification.systems.vehicle.model.assembly import (
     WHEEL_COORDINATES,
     build,
 )
+from veh_identification.systems.vehicle.model.ground import lift
 from veh_identification.systems.vehicle.model.stepper import advance
 from veh_identification.types import Array
 
@@ -46,6 +47,7 @@ class VehicleState:
 
     model: State
     tread: Array
+    ground: Array
 
 
 class Vehicle:
@@ -76,7 +78,8 @@ class Vehicle:
         self.tread, self._trial = np.zeros((4, 3)), np.zeros((4, 3))
         self.report = np.zeros((4, 6))
         self._frame = np.empty((3, 12))
-        self.elevation = 0.0  # of an unknown road above odom [m]; the model itself stays at zero
+        self.elevation = 0.0  # of a known road above odom [m]; the model itself stays at zero
+        self.ground = np.zeros((2, 3))  # of an unknown one, see `ground`
         self._dt = car.observer.step
         self._tables(*self._equilibrium())
         self.model.force_hook = self._forces
@@ -238,24 +241,32 @@ class Vehicle:
         velocity: Array | None = None,
         yaw_rate: float = 0.0,
         rack: float = 0.0,
+        wheels: Array | None = None,
     ) -> None:
-        """Put the car somewhere on the road, level, rolling with a speed."""
+        """Put the car somewhere on the road, level, rolling with a speed, its wheels turned."""
         self.model.drive[:, self._rack_row] = rack, 0.0, 0.0
         z, zd = self.model.z, np.zeros(14)
         z[0:3], z[4:6] = position, 0.0
+        before = z[6:10].copy()
+        rolled = np.zeros(4) if wheels is None else np.asarray(wheels, dtype=float) - before
+        whole = 2.0 * np.pi * np.round(rolled / (2.0 * np.pi))  # turns that change nothing
+        rolled -= whole
         # the position problem has a second solution that looks backwards: go there in small turns
         turn = float(wrap_angle(yaw - z[3]))
-        parts = int(np.ceil(abs(turn) / LARGEST_TURN))
+        parts = int(np.ceil(max(abs(turn), float(np.abs(rolled).max())) / LARGEST_TURN))
         for part in range(1, parts):
             halfway = z.copy()
             halfway[3] += turn * part / parts
+            halfway[6:10] += rolled * part / parts
             self.model.assemble(halfway, zd)
         z[3] += turn
+        z[6:10] += rolled
         zd[0:2] = [speed * np.cos(yaw), speed * np.sin(yaw)] if velocity is None else velocity[:2]
         zd[3] = yaw_rate
         zd[6:10] = speed / self.car.geometry.wheel_radius
         self.tread[:] = 0.0
         self.model.assemble(z, zd)
+        self.model.q[self.spins] += whole
 
     def frame(self) -> Array:
         """[origin, e1, e2, e3] of the chassis with first and second derivative (3, 12)."""
@@ -264,9 +275,11 @@ class Vehicle:
         return values
 
     def world_frame(self) -> Array:
-        """`frame` with the estimated height of a road that no map gives."""
+        """`frame` with the height of the road, and the slope of one that no map gives."""
         values = self.frame()
         values[0, 2] += self.elevation
+        if self.car.road.unknown:
+            lift(values, self.ground)
         return values
 
     def set_rolling_radius(self, corner: int, radius: float) -> None:
@@ -292,9 +305,10 @@ class Vehicle:
 
     def state(self) -> VehicleState:
         """A copy of the state."""
-        return VehicleState(self.model.state(), self.tread.copy())
+        return VehicleState(self.model.state(), self.tread.copy(), self.ground.copy())
 
     def restore(self, state: Any) -> None:
         """Go back to a copy."""
         self.model.restore(state.model)
         self.tread[:] = state.tread
+        self.ground[:] = state.ground

@@ -64,6 +64,7 @@ def _jacobian(yaw: float, linear: Vector) -> Array:
     twist[0, RATES], twist[0, RATES + 1] = co, si
     twist[1, RATES], twist[1, RATES + 1] = -si, co
     twist[0, YAW], twist[1, YAW] = linear[1], -linear[0]
+    twist[2, PITCH], twist[2, ROLL] = -linear[0], -linear[1]
     twist[2, RATES + 2] = twist[3, RATES + ROLL] = twist[5, RATES + YAW] = 1.0
     twist[4, RATES + PITCH] = -1.0
     return both

@@ -21,9 +21,15 @@ UNKNOWN_WHEEL = (300.0, 20.0)  # walk [rad^2/s^5] and start [rad/s^2] of a wheel
 # Rolling cars: densities of white acceleration and of its walk for position and yaw, and the
 # deviations of acceleration and yaw acceleration at the start.
 ROLLING_WHITE = (0.02, 3e-3)
-ROLLING_WALK = (5.0, 0.05)
+ROLLING_WALK = (30.0, 0.05)
 ROLLING_START = (1.0, 0.1)
 ROLLING_RATES = (0.2, 0.05)  # deviations of speed and yaw rate there
+# Of a car that is driving when the observer starts: deviations of yaw rate, tilts, accelerations.
+STARTING_YAW_RATE, STARTING_TILT, STARTING_ACCELERATION = 0.05, 0.02, 0.5
+# Unknown roads: tilts and rates of height and tilt at the start, and how long a body that it
+# shakes moves one way [s].
+UNKNOWN_TILT, GROUND_RATES = 0.05, (0.1, 0.02)
+SHAKE_TIME, TILT_TIME = 0.01, 0.1
 SIDE_LEAK = 50.0  # [1/s] see `VehicleErrorEKF`
 
 
@@ -45,6 +51,16 @@ def settings_of(
     deviation[:2], deviation[3] = start.position_deviation, start.yaw_deviation
     acceleration, white = _spread(o.acceleration_deviation), _spread(o.acceleration_noise)
     rates = _spread(o.velocity_deviation)
+    if start.speed_deviation > 0.0:  # already driving
+        sideways = abs(start.yaw_rate) + float(np.hypot(*start.velocity)) * start.yaw_deviation
+        rates[:2] = np.hypot(start.speed_deviation, sideways)
+        rates[YAW] = max(float(rates[YAW]), STARTING_YAW_RATE)
+        rates[6:] = np.maximum(rates[6:], start.speed_deviation / car.geometry.wheel_radius)
+        # roll, pitch and forces of a car that brakes or turns have not settled yet
+        deviation[4:6] = np.maximum(deviation[4:6], STARTING_TILT)
+        rates[4:6] = np.maximum(rates[4:6], STARTING_TILT)
+        acceleration[:2] = np.maximum(acceleration[:2], STARTING_ACCELERATION)
+        acceleration[YAW] = max(float(acceleration[YAW]), STARTING_ACCELERATION)
     if not {'torque', 'pressure'} <= inputs:
         force[:2] *= UNKNOWN_FORCE
         acceleration[:2] *= 5.0
@@ -60,6 +76,14 @@ def settings_of(
         rates[:2], rates[YAW] = ROLLING_RATES
         # nothing measures the wheels' own coordinates: they follow the model
         white[6:], force[6:], acceleration[6:] = 0.0, 0.0, 0.0
+    if car.road.unknown:
+        # the ground is found, and moves as the body does on it
+        deviation[2], deviation[4:6] = start.height_deviation, UNKNOWN_TILT
+        rates[2], rates[4:6] = GROUND_RATES
+        white[2] = 2.0 * car.road.shake**2 * SHAKE_TIME
+        white[4:6] = 2.0 * car.road.tilt_rate**2 / TILT_TIME
+        force[2], force[4:6] = 0.0, 0.0
+        acceleration[2], acceleration[4:6] = 0.0, 0.0
     return ErrorEKFSettings(
         position_deviation=deviation,
         velocity_deviation=rates,
@@ -75,7 +99,19 @@ def settings_of(
 def place(vehicle: Vehicle, start: Start) -> None:
     """Put a vehicle at the start."""
     forward = float(start.velocity @ [np.cos(start.yaw), np.sin(start.yaw)])
-    vehicle.place(start.position, start.yaw, forward, start.velocity, start.yaw_rate, start.rack)
+    vehicle.place(
+        start.position,
+        start.yaw,
+        forward,
+        start.velocity,
+        start.yaw_rate,
+        start.rack,
+        start.wheel_angles,
+    )
+    if vehicle.car.road.unknown:
+        vehicle.ground[0, 0] = start.elevation
+    else:
+        vehicle.elevation = start.elevation
 
 
 def make_filter(

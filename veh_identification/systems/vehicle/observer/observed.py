@@ -13,6 +13,7 @@ from veh_identification.multibody.natural.views import body_derivatives
 from veh_identification.observation import BodyView
 from veh_identification.observation.noise import integrator_transition
 from veh_identification.systems.vehicle.configuration import CORNERS
+from veh_identification.systems.vehicle.model.ground import CARRIED, carry, lift
 from veh_identification.systems.vehicle.model.rigid import correct
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle, VehicleState
 from veh_identification.types import Array
@@ -72,6 +73,7 @@ class ObservedVehicle:
         self._part, self._errors = np.empty((3, CHASSIS)), np.empty((3, self.size))
         self._pose = np.arange(POSE)
         self._order = -1
+        self._carried = vehicle.car.road.unknown
         self.repeated_steps = 0
         self._view = BodyView(np.empty((3, 12)), np.zeros((3, 12, self.size)))
         self._column = {int(spin): POSE + i for i, spin in enumerate(vehicle.spins)}
@@ -99,6 +101,8 @@ class ObservedVehicle:
         self._step(dt, inputs)
         self._order = -1
         turn = model.q[CHASSIS - 1] - yaw
+        if self._carried:
+            carry(self.vehicle.ground, float(turn), dt)
         x, y = model.force_error[:2]
         co, si = np.cos(turn), np.sin(turn)
         model.force_error[0], model.force_error[1] = co * x - si * y, si * x + co * y
@@ -129,6 +133,9 @@ class ObservedVehicle:
         errors = self._errors
         errors[0], errors[1] = delta_z, delta_zd
         errors[2] = 0.0 if delta_zdd is None else delta_zdd
+        if self._carried:
+            carried = errors[:2, CARRIED]
+            errors[:, CARRIED] = 0.0
         if (
             correct(
                 chassis.memory,
@@ -148,6 +155,8 @@ class ObservedVehicle:
             < 0
         ):
             self._fail(errors)
+        if self._carried:
+            self.vehicle.ground += carried
         if delta_zdd is not None:
             model.force_error[self.force_columns] += self._force(delta_zdd)
         model._factor = ''  # belongs to the pose before
@@ -202,6 +211,8 @@ class ObservedVehicle:
         self._load_chassis()
         R, Rd, Rdd = self._chassis.r_matrices(self._pose, order)
         self._chassis.body_view(0, self._view.values)
+        if self._carried:
+            lift(self._view.values, self.vehicle.ground)
         body_derivatives(self._chassis.memory, 0, order, R, Rd, Rdd, self._view.derivatives)
         self._order = order
 

@@ -40,6 +40,7 @@ class WheelReader:
         self._stream = 'wheel_angle' if len(prefix.wheel_angle) or not speeds else 'wheel_rate'
         differences = not len(prefix.wheel_angle) and self._stream == 'wheel_angle'
         self._convert = WheelSpeeds(car) if differences else None
+        self._noise = car.sensors.wheels.speed**2
         self._newest = float('-inf')
 
     def __call__(self, stream: str, time: float, values: tuple[float, ...]) -> list[Measurement]:
@@ -50,10 +51,19 @@ class WheelReader:
             if time <= self._newest:
                 return []  # belated: a difference to newer angles says nothing
             self._newest = time
-            rates = self._convert.push(time, np.array(values))
-            if rates is None:
+            found = self._convert.push(time, np.array(values))
+            if found is None:
                 return []
-            values = tuple(rates.tolist())
+            return [
+                Measurement(
+                    name,
+                    time - found.age,
+                    found.speeds[i : i + 1],
+                    found.variances[i : i + 1] + self._noise,
+                )
+                for i, name in enumerate(WHEELS)
+                if found.speeds[i] == found.speeds[i]
+            ]
         return [
             Measurement(name, time, np.array([value]))
             for name, value in zip(WHEELS, values, strict=True)
@@ -106,7 +116,10 @@ class VehicleSession:
             ]
         elif stream == 'gps':
             local = self._places.local(values)
-            found = [] if local is None else [Measurement('gps', time, *local)]
+            found = []
+            if local is not None:
+                local[0][2] -= self.vehicle.elevation
+                found.append(Measurement('gps', time, *local))
         elif stream == 'gps_velocity':
             found = [Measurement(stream, time, np.array(values))]
         else:
@@ -133,19 +146,6 @@ class VehicleSession:
         for name in sorted(before - now):
             self._say(Finding('note', f'{name}_back', f'{since} {name} is known', name))
         self.filter.retune(self._settings(set(INPUTS) - now))
-
-    @property
-    def unknown(self) -> list[Finding]:
-        """What is still not known of place and heading."""
-        bearings = self.filter.bearings
-        found = []
-        if not bearings.placed:
-            text = 'the place is not known before the first fix'
-            found.append(Finding('warn', 'place_unknown', text))
-        if not bearings.aligned:
-            text = 'the heading is not known until the car moves'
-            found.append(Finding('warn', 'heading_unknown', text))
-        return found
 
     def pseudo(self, k: int, time: float) -> list[Measurement]:
         """What tyres and road say, at a rate of their own."""

@@ -15,6 +15,7 @@ from veh_identification.types import Array
 RATE = 50.0
 HEIGHT, PITCH, ROLL = 2, 4, 5  # places in the error state
 LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
+SOFTNESS = (-0.7, 1.5)  # of rear tyres against the configuration, at the most
 SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
 
 
@@ -49,6 +50,41 @@ class RoadContact:
         reading.variance[:] = self._variance
 
 
+class GroundContact:
+    """What is known of an unknown road: a car climbs as its slope says, and no slope is steep.
+
+    Errors of both last: of bumps for some tenths of a second, of slopes for as long as a hill. At
+    `RATE` the variances are those of white noise that tells as much in a second.
+    """
+
+    name = 'road'
+    pseudo = True
+    wrap = False
+    size = 3
+    order = 0
+    delay = 0.0
+    parameters: tuple[Parameter, ...] = ()
+
+    def __init__(
+        self, climb: tuple[float, float] = (0.2, 0.3), slope: tuple[float, float] = (0.05, 10.0)
+    ) -> None:
+        lasting = [2.0 * deviation**2 * time * RATE for deviation, time in (climb, slope)]
+        self._variance = np.array([lasting[0], lasting[1], lasting[1]])
+
+    def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
+        """Fill the reading."""
+        frame = model.body('chassis', 0).values
+        ground = model.vehicle.ground  # type: ignore[attr-defined]
+        forward = float(frame[0, 3:5] @ frame[1, 0:2])
+        reading.value[0] = ground[1, 0] - forward * ground[0, 1]
+        reading.value[1:] = ground[0, 1:]
+        reading.z[:] = 0.0
+        reading.zd[:] = 0.0
+        reading.zd[0, HEIGHT], reading.z[0, PITCH] = 1.0, -forward
+        reading.z[1, PITCH] = reading.z[2, ROLL] = 1.0
+        reading.variance[:] = self._variance
+
+
 def slip_angle(
     lateral_acceleration: float, gravity: float, cornering: float, friction: float
 ) -> float:
@@ -66,7 +102,8 @@ class RearSlip:
     tyres need for the present cornering, so heading follows from the velocity without that offset.
 
     Estimated forces can cancel the tyre forces that keep a slow car from sliding sideways, so
-    cars that estimate them want this at every speed (`minimum_speed` 0).
+    cars that estimate them want this at every speed (`minimum_speed` 0). With `unknown_tyre` the
+    slip of the rear tyres over what the configuration says, less one, is an error state.
     """
 
     name = 'rear_slip'
@@ -75,7 +112,6 @@ class RearSlip:
     size = 1
     order = 1
     delay = 0.0
-    parameters: tuple[Parameter, ...] = ()
 
     def __init__(
         self,
@@ -84,9 +120,13 @@ class RearSlip:
         cornering: float,
         friction: float,
         minimum_speed: float = 1.0,
+        unknown_tyre: float = 0.0,
     ) -> None:
         self.deviation, self.gravity = deviation, gravity
         self.cornering, self.friction, self.minimum_speed = cornering, friction, minimum_speed
+        self.parameters: tuple[Parameter, ...] = ()
+        if unknown_tyre > 0.0:
+            self.parameters = (Parameter('softness', 0.0, unknown_tyre, 1e-4, bounds=SOFTNESS),)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -98,10 +138,15 @@ class RearSlip:
         expected = -forward * slip_angle(
             yaw_rate * forward, self.gravity, self.cornering, self.friction
         )
+        scatter = 0.3
+        if self.parameters:
+            reading.parameters[0, 0] = -expected
+            expected *= 1.0 + float(parameters[0])
+            scatter = 0.1
         reading.value[0] = float(side @ velocity) - expected
         reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
         reading.zd[0] = side @ D[0, 0:3]
-        reading.variance[0] = self.deviation**2 + (0.3 * expected) ** 2
+        reading.variance[0] = self.deviation**2 + (scatter * expected) ** 2
         reading.available[0] = abs(forward) >= self.minimum_speed
 
 
@@ -136,4 +181,4 @@ class Standstill:
 
 
 #: Their names, for whoever judges sensors: reports, metrics and diagnostics.
-PSEUDO_SENSORS = frozenset(one.name for one in (RoadContact, RearSlip, Standstill))
+PSEUDO_SENSORS = frozenset(one.name for one in (RoadContact, GroundContact, RearSlip, Standstill))

@@ -30,6 +30,8 @@ Sink = Callable[[VehicleSession, int], None]
 # Error states whose consistency is judged: x, y, yaw and their rates.
 JUDGED = np.array([0, 1, 3, 10, 11, 13])
 JUDGED_BLOCK = np.ix_(JUDGED, JUDGED)
+# Of height, its rate, pitch and roll.
+TILTING = np.array([2, 12, 4, 5])
 #: Progress is told every so many steps.
 TELL = 500
 
@@ -48,6 +50,7 @@ class Run:
     tyre: Array  # (N, 4, 3)
     covariance: Array  # (N, 6, 6) of the judged states
     force_error: Array  # (N, 10)
+    tilting: Array  # (N, 4) variances of z, vz, pitch and roll
     innovations: dict[str, list[Innovation]] = field(default_factory=dict)
 
     @classmethod
@@ -65,6 +68,7 @@ class Run:
             np.empty((n, 4, 3)),
             np.zeros((n, 6, 6)),
             np.zeros((n, 10)),
+            np.zeros((n, 4)),
         )
 
     def store(self, k: int, vehicle: Vehicle) -> None:
@@ -79,6 +83,7 @@ class Run:
         """Keep the observer's present state as sample k."""
         self.store(k, session.vehicle)
         self.covariance[k] = session.filter.P[JUDGED_BLOCK]
+        self.tilting[k] = session.filter.P[TILTING, TILTING]
         self.force_error[k] = session.observed.force_error
 
     def first(self, count: int) -> Run:

@@ -3,6 +3,7 @@
 Nothing but the recording itself may be known: the heading follows from the course over ground,
 carried back to the start with the gyroscope, whose bias comes from a standstill or from the
 course itself; the position follows from the first fix, carried back with wheels and gyroscope.
+What the configuration says of the start counts as long as the recording does not contradict it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid, trapezoid
 
 from veh_identification.findings import Finding
+from veh_identification.observation.sequential import wrap_angle
 from veh_identification.orientations import matrix_of_rpy
 from veh_identification.systems.vehicle.configuration import Configuration
 from veh_identification.systems.vehicle.model.road import road_height
 from veh_identification.systems.vehicle.recording.recording import Recording
+from veh_identification.systems.vehicle.recording.wheel_speeds import speeds_of
 from veh_identification.types import Array
 
 MOVING = 1.0  # course means heading above this speed [m/s]
@@ -26,8 +29,18 @@ STANDING = 0.1  # a wheel that turns slower stands [rad/s]
 LONG_ENOUGH = 0.5  # of a standstill for a gyro bias [s]
 COURSE_SPAN = 10.0  # of driving from which heading and bias are fitted [s]
 BASE = 1.0  # between two fixes that make a course where no velocity is measured [s]
+NO_SPEED = 10.0  # deviation of a speed that nothing tells [m/s]
+LARGEST_ACCELERATION = 3.0  # of a car before its first velocity [m/s^2]
+NO_HEIGHT = 1e3  # deviation of a height before the first fix [m]
+STEEP = 0.1  # slope of a steep road
 NOWHERE = 1e4  # deviation of a place before the first fix [m]
 CARRIED = 0.01  # error of the way carried with wheels, over the way
+FIRST = 0.2  # of data from which speed and yaw rate at the start are taken [s]
+COURSE_FIRST = 2.0  # of courses that give the heading, where the gyro bias is known [s]
+UNKNOWN = float(np.pi / np.sqrt(3.0))  # deviation of a heading of which nothing is known [rad]
+SPEED_SHARE = 0.02  # error of a speed that wheels tell, over the speed
+CONTRADICTED = 4.0  # deviations that a start of the configuration may be off
+LARGEST_SIDESLIP = 0.1  # between course and heading [rad]
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,11 @@ class Start:
     position_deviation: float
     yaw_deviation: float
     rack: float
+    speed_deviation: float = 0.0  # of the velocity along each axis
+    #: Height of the road over where the configuration would have it, and its deviation [m].
+    elevation: float = 0.0
+    height_deviation: float = 0.0
+    wheel_angles: Array = field(default_factory=lambda: np.zeros(4))
     gyro_bias: Array = field(default_factory=lambda: np.zeros(3))  # in base axes
     gyro_bias_deviation: float | None = None  # None: as the configuration says
     #: Where heading, place and gyro bias came from, in words.
@@ -65,6 +83,14 @@ class _Motion:
             dtype=float,
         )
 
+    def rate_at(self, time: Array | float) -> Array:
+        return np.asarray(
+            np.interp(time, self.time, self.rates[:, 2])
+            if self.time.size
+            else np.zeros_like(time),
+            dtype=float,
+        )
+
     def speed_at(self, time: Array | float) -> Array:
         return np.asarray(
             np.interp(time, self.time, self.speed)
@@ -74,19 +100,28 @@ class _Motion:
         )
 
 
-def _wheel_speed(car: Configuration, recording: Recording) -> tuple[Array, Array]:
-    """Times and mean forward speed of the wheels [m/s]."""
+def _wheel_speed(car: Configuration, recording: Recording) -> tuple[Array, Array, float]:
+    """Times and forward speed of the wheels [m/s], and its noise.
+
+    The median: one wheel may be stuck or spin.
+    """
     series = recording.wheel_rate
+    if not len(series) and len(recording.wheel_angle):
+        series = speeds_of(car, recording.wheel_angle)
+    radius = car.geometry.wheel_radius
+    noise = car.sensors.wheels.speed * radius
     if not len(series):
-        return np.zeros(0), np.zeros(0)
+        return np.zeros(0), np.zeros(0), noise
     good = np.isfinite(series.value).any(axis=1)
-    mean = np.nanmean(series.value[good], axis=1)
-    return series.time[good], np.asarray(mean * car.geometry.wheel_radius, dtype=float)
+    middle = np.nanmedian(series.value[good], axis=1)
+    if series.variance is not None:
+        noise = float(np.hypot(noise, radius * np.sqrt(np.nanmedian(series.variance))))
+    return series.time[good], np.asarray(middle * radius, dtype=float), noise
 
 
 def _motion(car: Configuration, recording: Recording) -> _Motion:
     gyro = recording.gyro
-    time, speed = _wheel_speed(car, recording)
+    time, speed, _ = _wheel_speed(car, recording)
     if not len(gyro):
         grid = time if time.size else np.zeros(0)
         return _Motion(
@@ -156,6 +191,8 @@ def _course_heading(car: Configuration, recording: Recording, motion: _Motion) -
     t = time[chosen]
     backwards = motion.speed_at(t) < -0.5 * MOVING
     course = np.arctan2(velocity[chosen, 1], velocity[chosen, 0]) + np.pi * backwards
+    # the antenna swings with the car
+    course -= np.arctan2(motion.rate_at(t) * car.sensors.gps.position[0], speed[chosen])
     offset = course - motion.yaw_at(t)
     offset = offset[0] + np.angle(np.exp(1j * (offset - offset[0])))  # no whole turns
     bias, deviation = motion.bias.copy(), motion.bias_deviation
@@ -167,9 +204,9 @@ def _course_heading(car: Configuration, recording: Recording, motion: _Motion) -
         offset = offset - slope * (t - t[0])
         # sideslip and lever arm make neighbouring courses err alike: as if there were ten
         deviation = unknown = float(np.sqrt(12.0 / 10.0) * angle_noise / (t[-1] - t[0]))
-        yaw = float(np.median(offset[:20])) - slope * begin
+        yaw = float(np.median(offset)) - slope * begin
     else:
-        yaw = float(np.median(offset[:20]))
+        yaw = float(np.median(offset[t <= begin + COURSE_FIRST]))
     source = f'course over ground from {begin:.2f} to {t[-1]:.2f} s, carried back by the gyroscope'
     return _Heading(yaw, float(np.hypot(angle_noise, unknown * begin)), bias, deviation, source)
 
@@ -185,14 +222,26 @@ def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: 
     return np.asarray(trapezoid(parts, time, axis=0), dtype=float)
 
 
-def _velocity(recording: Recording, motion: _Motion, yaw: float) -> Array:
-    """Velocity at the first message [m/s]."""
-    if motion.time.size and np.isfinite(motion.speed[:5]).all():
-        forward = float(np.median(motion.speed[:5]))
-        return forward * np.array([np.cos(yaw), np.sin(yaw)])
+def _velocity(
+    car: Configuration, recording: Recording, motion: _Motion, yaw: float
+) -> tuple[Array, float]:
+    """Velocity at the first message and its deviation along each axis [m/s]."""
+    time, speed, noise = _wheel_speed(car, recording)
+    if time.size and time[0] < BASE:
+        early = time <= time[0] + FIRST
+        forward = float(np.median(speed[early]))
+        spread = float(np.std(speed[early]))
+        deviation = float(np.hypot(noise + spread, SPEED_SHARE * forward))
+        if abs(forward) < max(2.0 * deviation, STANDING * car.geometry.wheel_radius):
+            return np.zeros(2), deviation
+        return forward * np.array([np.cos(yaw), np.sin(yaw)]), deviation
     if not len(recording.velocity):
-        return np.zeros(2)
-    return np.asarray(np.median(recording.velocity.value[:5], axis=0), dtype=float)
+        return np.zeros(2), float(NO_SPEED)
+    time = recording.velocity.time
+    early = time <= time[0] + FIRST
+    velocity = np.median(recording.velocity.value[early], axis=0)
+    waited = LARGEST_ACCELERATION * max(0.0, float(time[0]))
+    return np.asarray(velocity, dtype=float), float(np.hypot(car.sensors.gps.velocity, waited))
 
 
 def _yaw_rate(
@@ -205,7 +254,8 @@ def _yaw_rate(
     """Yaw rate at the start: gyroscope, or the rear wheels when its bias is not known."""
     wheels = recording.wheel_rate
     if len(wheels) and car.sensors.imu.gyroscope_bias > 0.0 and bias_deviation is None:
-        gap = wheels.value[:20, 3] - wheels.value[:20, 2]
+        early = wheels.time <= wheels.time[0] + FIRST
+        gap = wheels.value[early, 3] - wheels.value[early, 2]
         if np.isfinite(gap).any():
             return float(
                 np.nanmedian(gap)
@@ -214,27 +264,37 @@ def _yaw_rate(
             )
     if not len(recording.gyro):
         return 0.0
-    return float(np.median(motion.rates[:5, 2])) - float(bias[2] - motion.bias[2])
+    early = motion.time <= motion.time[0] + 0.25 * FIRST
+    return float(np.median(motion.rates[early, 2])) - float(bias[2] - motion.bias[2])
 
 
 def _heading(
     car: Configuration, recording: Recording, motion: _Motion
 ) -> tuple[_Heading, tuple[Finding, ...]]:
-    """Heading of the configuration, of the course, or none at all."""
+    """Heading of the configuration unless the course contradicts it, of the course, or none."""
     given, bias, bias_deviation = car.observer.initial_yaw, motion.bias, motion.bias_deviation
+    found = _course_heading(car, recording, motion)
+    where = 'configuration, observer.initial_yaw'
     if given is not None:
         deviation = float(car.observer.position_deviation[2])
-        return _Heading(given, deviation, bias, bias_deviation, 'configuration'), ()
-    found = _course_heading(car, recording, motion)
+        asserted = _Heading(given, deviation, bias, bias_deviation, 'configuration')
+        if found is None:
+            return asserted, ()
+        off = float(wrap_angle(found.yaw - given))
+        if abs(off) <= CONTRADICTED * float(np.hypot(deviation, found.deviation)) + (
+            LARGEST_SIDESLIP
+        ):
+            return asserted, ()
+        text = (
+            f'the course over ground contradicts the heading of the configuration by '
+            f'{np.degrees(off):.0f} degrees: the course counts'
+        )
+        return found, (Finding('warn', 'heading_contradicted', text, where),)
     if found is not None:
         return found, ()
-    said = Finding(
-        'warn',
-        'heading_unknown',
-        'heading at the start is unknown: east is assumed',
-        'configuration, observer.initial_yaw',
-    )
-    return _Heading(0.0, 1.0, bias, bias_deviation, 'unknown: east is assumed'), (said,)
+    text = 'heading at the start is unknown: it is found when the car moves'
+    said = Finding('warn', 'heading_unknown', text, where)
+    return _Heading(0.0, UNKNOWN, bias, bias_deviation, 'unknown until the car moves'), (said,)
 
 
 class _Place(NamedTuple):
@@ -267,23 +327,47 @@ def _place(
     spread = max(gps.deviation, own)
     spread = float(np.hypot(spread, (CARRIED + heading.deviation) * np.hypot(*way)))
     # a start that the configuration knows counts as long as the first fix agrees with it
-    if o.initial_yaw is None or np.hypot(*first) > max(1.0, 5.0 * spread):
+    allowed = CONTRADICTED * float(np.hypot(spread, origin.deviation))
+    if (
+        o.initial_yaw is None
+        or car.datum is None
+        or heading.source != 'configuration'
+        or np.hypot(*first) > allowed
+    ):
         return _Place(first, spread, f'first fix at {time:.2f} s, carried back')
     return origin
+
+
+def _wheel_angles(car: Configuration, recording: Recording) -> Array:
+    """Angles (4) of the wheels at the start; counters that are about zero are at zero."""
+    angles = np.zeros(4)
+    if not len(recording.wheel_angle):
+        return angles
+    wheels = car.sensors.wheels
+    for i in range(4):
+        column = recording.wheel_angle.value[:, i]
+        known = np.flatnonzero(np.isfinite(column))
+        if known.size:
+            angles[i] = column[known[0]]
+    angles[np.abs(angles) < 3.0 * np.hypot(wheels.resolution, wheels.deviation)] = 0.0
+    return angles
 
 
 def find_start(car: Configuration, recording: Recording) -> Start:
     """Pose and velocity at the first message, from configuration, fixes, course and gyro."""
     motion = _motion(car, recording)
     heading, findings = _heading(car, recording, motion)
-    velocity = _velocity(recording, motion, heading.yaw)
+    velocity, speed_deviation = _velocity(car, recording, motion, heading.yaw)
     slowest = max(MOVING, 3.0 * car.sensors.gps.velocity)
-    if np.hypot(*velocity) < slowest and not len(recording.wheel_rate):
+    if np.hypot(*velocity) < slowest and not (
+        len(recording.wheel_rate) or len(recording.wheel_angle)
+    ):
         velocity = np.zeros(2)
     bias, bias_deviation = heading.bias, heading.bias_deviation
     yaw_rate = _yaw_rate(car, recording, motion, bias, bias_deviation) if velocity.any() else 0.0
     place = _place(car, recording, motion, heading, velocity)
     height = road_height(car.road.table(), place.position[0], place.position[1])[0]
+    elevation, height_deviation, said = _elevation(car, recording, height)
     return Start(
         np.array([*place.position, height + car.geometry.wheel_radius]),
         heading.yaw,
@@ -292,6 +376,10 @@ def find_start(car: Configuration, recording: Recording) -> Start:
         place.deviation,
         heading.deviation,
         float(np.mean(recording.rack.value[:10])) if len(recording.rack) else 0.0,
+        speed_deviation if velocity.any() else 0.0,
+        elevation,
+        height_deviation,
+        _wheel_angles(car, recording),
         bias,
         bias_deviation,
         {
@@ -299,8 +387,32 @@ def find_start(car: Configuration, recording: Recording) -> Start:
             'place': place.source,
             'gyro bias': _bias_source(motion, bias_deviation),
         },
-        findings,
+        (*findings, *said),
     )
+
+
+def _elevation(
+    car: Configuration, recording: Recording, height: float
+) -> tuple[float, float, tuple[Finding, ...]]:
+    """How far above the map's road the first fixes are, if that is more than their noise.
+
+    A datum that is the first fix is as high as the antenna, and altitudes are not all of one kind.
+    """
+    fix = recording.fix
+    if not len(fix):
+        return 0.0, NO_HEIGHT, ()
+    first = fix.time <= fix.time[0] + COURSE_FIRST
+    level = height + car.geometry.wheel_radius + car.sensors.gps.position[2]
+    off = float(np.median(fix.value[first, 2])) - level
+    own = 0.0 if fix.variance is None else float(np.sqrt(np.median(fix.variance[first, 2])))
+    spread = max(car.sensors.gps.deviation, own)
+    if car.road.unknown:
+        way = float(fix.time[0]) * NO_SPEED * STEEP  # that the first fix is away from the start
+        return off, float(np.hypot(2.0 * spread, way)), ()
+    if abs(off) <= CONTRADICTED * spread:
+        return 0.0, spread, ()
+    text = f'the road is {off:+.2f} m above the datum: all heights are moved'
+    return off, spread, (Finding('note', 'road_height_found', text, 'configuration, datum'),)
 
 
 def _bias_source(motion: _Motion, deviation: float | None) -> str:

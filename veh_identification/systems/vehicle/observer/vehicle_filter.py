@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from veh_identification.errors import EstimationError
+from veh_identification.findings import Finding
 from veh_identification.observation import (
     ErrorEKF,
     ErrorEKFSettings,
@@ -17,6 +19,7 @@ from veh_identification.observation import (
     Measurement,
     Sensor,
 )
+from veh_identification.observation.channels import Channel
 from veh_identification.observation.error_ekf import Snapshot
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CORNERS
@@ -31,6 +34,8 @@ ALIGN_DISTANCE = 5.0  # and between fixes so far apart [m]
 SIDESLIP = 0.05  # how far course and heading may differ [rad]
 LARGEST_TURN = 0.2  # of the car in one correction [rad]
 FAST = 5.0  # above this speed estimated side forces last [m/s]
+WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
+UNIFORM_YAW = np.pi / np.sqrt(3.0)  # deviation of a heading of which nothing is known [rad]
 FOUND_PLACE = 3.0  # deviation of a place that the first fix set [m]
 
 
@@ -55,6 +60,7 @@ class Bearings:
 
     placed: bool
     aligned: bool
+    confirmed: bool = False  # a course over ground has agreed with the heading
     anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
 
 
@@ -68,6 +74,8 @@ class VehicleErrorEKF(ErrorEKF):
     car within milliseconds, which the integrator (54) does not know: it would take their answer
     to any correction for a missing force, cancel it, and the car would slide away.
     """
+
+    essential = frozenset({'gyroscope', 'accelerometer', 'gps'})
 
     def __init__(
         self,
@@ -88,11 +96,25 @@ class VehicleErrorEKF(ErrorEKF):
             for i, c in enumerate(CORNERS)
             if f'wheel_{c}.radius' in names
         ]
-        self._height = names.index('gps.height') if 'gps.height' in names else None
         self._yaw_variance = float(self.P[YAW, YAW])
+        self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
             float(self.P[0, 0]) < UNKNOWN_PLACE**2, self._yaw_variance < UNKNOWN_YAW**2
         )
+
+    def findings(self, since: float = -math.inf) -> list[Finding]:
+        """`ErrorEKF.findings`, and what is not known of place and heading."""
+        found = super().findings(since)
+        if self.contradicted:
+            text = 'the course over ground contradicted the heading: it was found anew'
+            found.append(Finding('warn', 'heading_contradicted', text, 'observer.initial_yaw'))
+        if not self.bearings.placed:
+            text = 'the place is not known before the first fix'
+            found.append(Finding('warn', 'place_unknown', text))
+        if not self.bearings.aligned:
+            text = 'the heading is not known until the car moves'
+            found.append(Finding('warn', 'heading_unknown', text))
+        return found
 
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
@@ -117,14 +139,15 @@ class VehicleErrorEKF(ErrorEKF):
         """Hand the estimated parameters to the model."""
         for corner, index in self._radii:
             self.vehicle.set_rolling_radius(corner, float(self.parameters[index]))
-        if self._height is not None:
-            self.vehicle.elevation = float(self.parameters[self._height])
 
     def update(
         self, measurements: Iterable[Measurement], dt: float | None = None
     ) -> list[Innovation]:
         """`ErrorEKF.update`; place and heading are found first when they are not known."""
         bearings = self.bearings
+        if not bearings.confirmed:
+            measurements = list(measurements)
+            self._confirm(measurements)
         if bearings.placed and bearings.aligned:
             results = super().update(measurements, dt)
         else:
@@ -133,20 +156,65 @@ class VehicleErrorEKF(ErrorEKF):
                 self._find(measurement)
             if not bearings.aligned:
                 # nothing may correct the heading bit by bit, nor be explained by it
-                listed = [m for m in listed if m.sensor != 'gps_velocity']
-                self._forget(YAW, 0.0)
+                listed = self._without(listed, 'gps_velocity')
+                self.forget(YAW, 0.0)
             if not bearings.placed:
-                listed = [m for m in listed if m.sensor != 'gps']
+                listed = self._without(listed, 'gps')
             results = super().update(listed, dt)
             if not bearings.aligned:
-                self._forget(YAW, self._yaw_variance)
+                self.forget(YAW, self._yaw_variance)
         self._push()
         return results
 
-    def _forget(self, state: int, variance: float) -> None:
-        """Give a state another variance and no correlation."""
-        self.P[state, :] = self.P[:, state] = 0.0
-        self.P[state, state] = variance
+    def _without(self, measurements: list[Measurement], name: str) -> list[Measurement]:
+        """Measurements of other sensors; those of this one are counted as not usable now."""
+        kept = [m for m in measurements if m.sensor != name]
+        self.counts[name].unavailable += len(measurements) - len(kept)
+        return kept
+
+    def _give_in(self, channel: Channel) -> bool:
+        """Give in to satellites when they are right: place, speed and heading are found anew.
+
+        A position that moves as the satellites' velocity says, while both contradict the
+        estimate, is right. Where the velocity agrees with the estimate only the place was lost.
+        A velocity that the positions contradict is wrong itself.
+        """
+        name, channels = channel.sensor.name, self.channels
+        if name not in ('gps', 'gps_velocity'):
+            return super()._give_in(channel)
+        fix, speed = channels['gps'].trust, channels['gps_velocity'].trust
+        assert fix is not None and speed is not None
+        if not fix.health.aside:
+            return False
+        if not speed.health.aside:
+            self.bearings.placed = False
+            return True
+        self._lose_bearings()
+        return True
+
+    def _lose_bearings(self) -> None:
+        """Place, speed and heading are wrong, and so is what the other sensors were judged by."""
+        self._yaw_variance = UNIFORM_YAW**2
+        self.bearings.placed = self.bearings.aligned = self.bearings.confirmed = False
+        self.bearings.anchor = None
+        self.vehicle.model.force_error[:] = 0.0
+        for channel in self.channels.values():
+            if channel.trust is not None:
+                channel.trust.believe(self.time)
+                self._stack.scatter[channel.number] = 1.0
+
+    def _confirm(self, measurements: list[Measurement]) -> None:
+        """Compare a heading that was given with the first course over ground."""
+        for value in (m.value for m in measurements if m.sensor == 'gps_velocity'):
+            speed = float(np.hypot(value[0], value[1]))
+            if not (self.bearings.aligned and speed > ALIGN_SPEED):
+                continue
+            turn = self._turn_wanted(value, speed)
+            if abs(turn) > WRONG_HEADING and abs(abs(turn) - np.pi) > WRONG_HEADING:
+                self.contradicted += 1
+                self._lose_bearings()
+            else:
+                self.bearings.confirmed = True
 
     def snapshot(self) -> Snapshot:
         """Copy of the whole observer state."""
@@ -186,7 +254,7 @@ class VehicleErrorEKF(ErrorEKF):
         if self._shift(delta, np.zeros(self.model.size)):
             self.bearings.placed = True
             for state in (0, 1):
-                self._forget(state, FOUND_PLACE**2)
+                self.forget(state, FOUND_PLACE**2)
 
     def _turn_to(self, course: Array, deviation: float, speed: float) -> None:
         """Turn the model and its velocity to the direction in which satellites see it move.
@@ -195,6 +263,25 @@ class VehicleErrorEKF(ErrorEKF):
         """
         if self.bearings.aligned:
             return
+        turn = self._turn_wanted(course, speed)
+        if not self._turn(turn):
+            return
+        n = self.model.size
+        if speed:
+            frame = self.vehicle.frame()
+            arm = self._antenna @ frame[1, 3:12].reshape(3, 3)[:, :2]
+            change = np.zeros(n)
+            change[:2] = course[:2] - arm - frame[1, 0:2]
+            self._shift(np.zeros(n), change)
+        self.bearings.aligned = True
+        self.forget(YAW, deviation**2)
+        # what was along east and north before meant other directions
+        blocks = (0, n, 2 * n)[: self.orders]
+        for state in [b + axis for b in blocks for axis in (0, 1)]:
+            self.forget(state, float(self.P[state, state]) + FOUND_PLACE**2)
+
+    def _turn_wanted(self, course: Array, speed: float) -> float:
+        """From the heading of the model to the one that a direction of motion wants [rad]."""
         frame = self.vehicle.frame()
         forward = float(frame[0, 3:5] @ frame[1, 0:2])
         swing = float(frame[0, 6:9] @ frame[1, 3:6]) * float(self._antenna[0]) if speed else 0.0
@@ -202,16 +289,7 @@ class VehicleErrorEKF(ErrorEKF):
             forward, swing = 1.0, 0.0
         yaw = float(np.arctan2(frame[0, 4], frame[0, 3]))
         target = float(np.arctan2(course[1], course[0]) - np.arctan2(swing, forward))
-        turn = float(wrap_angle(target - yaw))
-        if not self._turn(turn):
-            return
-        n = self.model.size
-        self.bearings.aligned = True
-        self._forget(YAW, deviation**2)
-        # what was along east and north before meant other directions
-        blocks = (0, n, 2 * n)[: self.orders]
-        for state in [b + axis for b in blocks for axis in (0, 1)]:
-            self._forget(state, float(self.P[state, state]) + FOUND_PLACE**2)
+        return float(wrap_angle(target - yaw))
 
     def _turn(self, angle: float) -> bool:
         """Turn the car with its velocity, in parts that the position problem can follow."""

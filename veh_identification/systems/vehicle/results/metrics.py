@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.observation import ObserverAnalysis
+from veh_identification.observation.trust import trust_figures
 from veh_identification.systems.observing.figures import (
     adaptive_figures,
     adaptive_lines,
@@ -127,6 +128,7 @@ def metrics_of(
             'nees': nees(run, recording.truth) if known else None,
         },
         'sensors': sensor_counts(filter_),
+        'set_aside': trust_figures(filter_.channels),
         'streams': stream_counts(found.observer, {'gps': system.refused}),
         'unusable_messages': {topic: lost for topic, (lost, _) in recording.unusable.items()},
         'force_error': [float(v) for v in run.force_error[-1]],

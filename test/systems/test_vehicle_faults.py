@@ -1,0 +1,79 @@
+"""Sensors that fail and starts from anywhere, on a truth that shares no code with the observer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from veh_identification.observation.streaming import OnlineOptions
+from veh_identification.runtime.bags import BagWriter
+from veh_identification.runtime.share import share_directory
+from veh_identification.simulation.road_car.drive import drive
+from veh_identification.simulation.road_car.faults import Faults
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.model.vehicle import Vehicle
+from veh_identification.systems.vehicle.observer.online import VehicleSystem
+from veh_identification.systems.vehicle.observer.run import observe_recording
+from veh_identification.systems.vehicle.recording.reader import read
+from veh_identification.systems.vehicle.results.metrics import errors
+
+CONFIG = share_directory() / 'config' / 'road_drive.yaml'
+SECONDS, SETTLED = 22.0, 8.0
+SPUN = {'fault_time': 12.0, 'false_wheels': (2, 3), 'false_duration': 1.5}
+
+
+def observed(folder, faults: Faults, settle: float = 10.0, **changes):
+    """Errors after the start, the filter, and the codes of what it found."""
+    with BagWriter(folder / 'bag') as writer:
+        drive(5, faults, duration=SECONDS).write(writer)
+    car = replace(load(CONFIG), **changes)
+    recording = read(folder / 'bag', car, Vehicle(car).rack_per_angle())
+    system = VehicleSystem(car, say=lambda finding: None)
+    options = OnlineOptions(lag=1.0, window=1.0, settle=settle)
+    found = observe_recording(system, recording, options)
+    assert found is not None and found.observer.starts == 1
+    time = recording.truth['time']
+    time = time[(time >= found.run.time[0]) & (time <= found.run.time[-1])]
+    gaps = {name: gap[time > SETTLED] for name, gap in errors(found.run, recording.truth).items()}
+    filter_ = found.session.filter
+    return gaps, filter_, {(one.code, one.where) for one in filter_.findings()}
+
+
+CASES = {
+    'wheels that seem to spin': (Faults(false_factor=1.3, **SPUN), {'wheel_rl', 'wheel_rr'}),
+    'wheels that seem to lock': (Faults(false_factor=0.0, **SPUN), {'wheel_rl', 'wheel_rr'}),
+    'a stuck wheel, jitter': (Faults(stuck=(2,), fault_time=12.0, jitter=1e-3), {'wheel_rl'}),
+    '96 ticks, turned wheels, 1 Hz': (Faults(ticks=96, wheel_start=100.0, gnss_rate=1.0), set()),
+}
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_a_fault_hardly_moves_the_estimate_and_is_said(tmp_path, case):
+    faults, guilty = CASES[case]
+    gaps, filter_, found = observed(tmp_path, faults)
+    assert np.hypot(gaps['x'], gaps['y']).max() < 0.4
+    assert np.abs(np.angle(np.exp(1j * gaps['yaw']))).max() < np.radians(1.0)
+    assert {where for code, where in found if 'set_aside' in code} == guilty
+    assert filter_.counts['gyroscope'].rejected == 0
+
+
+def test_a_late_fix_and_a_gyro_bias_are_found(tmp_path):
+    faults = Faults(fix_delay=0.05, gyro_bias=(0.0, 0.0, 0.005))
+    gaps, filter_, _ = observed(tmp_path, faults)
+    assert filter_.parameter('gps.delay') == pytest.approx(0.05, abs=0.015)
+    assert filter_.parameter('gyroscope.bias_z') == pytest.approx(0.005, abs=0.0015)
+    assert np.hypot(gaps['x'], gaps['y']).max() < 0.3
+
+
+def test_a_heading_that_is_wrong_is_found_out_on_the_way(tmp_path):
+    """The configuration says east, the car heads north, and the start sees it standing."""
+    car = load(CONFIG)
+    given = replace(car.observer, initial_yaw=0.0)
+    faults = Faults(heading=np.pi / 2, distance=0.9)
+    gaps, filter_, found = observed(tmp_path, faults, settle=0.3, observer=given)
+    assert 'heading_contradicted' in {code for code, _ in found}
+    assert filter_.bearings.confirmed
+    assert np.hypot(gaps['x'], gaps['y'])[-200:].max() < 0.5
+    assert np.abs(np.angle(np.exp(1j * gaps['yaw'])))[-200:].max() < np.radians(2.0)

@@ -1,0 +1,226 @@
+"""Which sensors of a filter are trusted: the judgement of `fusion.health` on its innovations.
+
+A sensor that goes on disagreeing with the estimate, which all others made, is set aside and
+comes back when it agrees again. Nothing is ever widened because of it, with one exception: a
+sensor that measures its coordinates without the help of others (`absolute`), has been set aside
+for longer than `patience`, agrees with itself, and stays at the same distance from the estimate,
+may be right. Then the estimate gives in: the coordinates that this sensor measures, and nothing
+else, become unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import chi2
+
+from veh_identification.findings import Finding
+from veh_identification.fusion.health import HealthOptions, SensorHealth
+from veh_identification.types import Array
+
+#: Beyond this quantile a measurement weighs less.
+SOFT = 0.99
+#: More than this share of the measurements of a sensor rejected is worth a word.
+REJECTED_SHARE = 0.02
+#: Episodes of a sensor that are kept.
+MOST = 50
+#: An estimate gives in to a sensor whose distance varied by no more than so many deviations.
+STEADY = 8.0
+#: A sensor that is no more deviations away agrees with the estimate.
+FAR = 3.0
+#: A value that is repeated so long [s] and so often, and that disagrees, is stuck.
+STUCK_TIME, STUCK_COUNT = 0.3, 8
+
+
+def gates(probability: float | None) -> Array:
+    """Limits (2, 64) of NIS by number of components: full weight, and not used at all."""
+    limits = np.full((2, 64), np.inf)
+    if probability is not None:
+        degrees = np.arange(1, 64)
+        limits[0, 1:] = chi2.ppf(min(SOFT, probability), degrees)
+        limits[1, 1:] = chi2.ppf(probability, degrees)
+    return limits
+
+
+class Episode(NamedTuple):
+    """A time [s] in which a sensor was set aside; `until` is NaN while it lasts."""
+
+    since: float
+    until: float
+    reason: str
+
+
+@dataclass
+class Trust:
+    """Judgement of one sensor."""
+
+    health: SensorHealth
+    absolute: bool
+    patience: float
+    episodes: tuple[Episode, ...] = ()
+    _repeated: int = 0
+    _value: float = math.nan
+    _since: float = math.nan  # since when the value is the same
+    _begin: float = math.nan  # of the present look at whether its distance stays
+    _low: float = field(default=math.inf)
+    _high: float = field(default=-math.inf)
+
+    @classmethod
+    def of(cls, name: str, absolute: bool, patience: float) -> Trust:
+        """Nothing known against it."""
+        return cls(SensorHealth(name, HealthOptions(gate=SOFT)), absolute, patience)
+
+    @property
+    def scatter(self) -> float:
+        """What the kernel takes: infinity while the sensor is set aside."""
+        return math.inf if self.health.aside else self.health.noise
+
+    def judge(self, time: float, value: float, gap: float, whitened: list[float]) -> None:
+        """Take a measurement and its innovation (first components), and that one whitened."""
+        health, before = self.health, self.health.aside_since
+        health.judge(time, whitened)
+        self._look_for_stuck(time, value, whitened)
+        if self.absolute and health.aside:
+            self._look_at_distance(time, gap, gap / whitened[0] if whitened[0] else 0.0)
+        now = health.aside_since
+        if now != before and (now == now or before == before):
+            self._note(time)
+
+    def _look_for_stuck(self, time: float, value: float, whitened: list[float]) -> None:
+        if value != self._value:
+            self._value, self._since, self._repeated = value, time, 0
+            return
+        self._repeated += 1
+        if (
+            self._repeated >= STUCK_COUNT
+            and time - self._since >= STUCK_TIME
+            and whitened[0] * whitened[0] > 4.0
+        ):
+            self.health.set_aside(time, f'stuck at {value:.6g}')
+            if self.episodes and math.isnan(self.episodes[-1].until):
+                known = self.episodes[-1]._replace(reason=self.health.reason)
+                self.episodes = (*self.episodes[:-1], known)
+
+    def _look_at_distance(self, time: float, gap: float, deviation: float) -> None:
+        """Follow the range of the distance; one that moves starts the look anew."""
+        if abs(gap) <= FAR * deviation:  # it agrees: nothing to give in to
+            self._begin, self._low, self._high = math.nan, math.inf, -math.inf
+            return
+        low, high = min(self._low, gap), max(self._high, gap)
+        if not (self._begin == self._begin and high - low <= STEADY * deviation):
+            self._begin, low, high = time, gap, gap
+        self._low, self._high = low, high
+
+    @property
+    def right_after_all(self) -> bool:
+        """Whether the estimate should give in to it."""
+        health = self.health
+        return (
+            self.absolute
+            and health.aside
+            and health.steady
+            and self._repeated < STUCK_COUNT
+            and health._time - self._begin >= self.patience
+        )
+
+    def believe(self, time: float) -> None:
+        """The estimate gave in."""
+        self.health.believe()
+        self._begin = math.nan
+        self._low, self._high = math.inf, -math.inf
+        self._note(time)
+
+    def _note(self, time: float) -> None:
+        """Keep the beginning or the end of an episode."""
+        health, kept = self.health, self.episodes
+        if health.aside:
+            if len(kept) < MOST:
+                self.episodes = (*kept, Episode(time, math.nan, health.reason))
+        elif kept and math.isnan(kept[-1].until):
+            self.episodes = (*kept[:-1], kept[-1]._replace(until=time))
+            self._begin = math.nan
+            self._low, self._high = math.inf, -math.inf
+
+    def copied(self) -> Trust:
+        """A copy; every snapshot of a filter has many."""
+        health = object.__new__(SensorHealth)
+        health.__dict__.update(self.health.__dict__)
+        found = object.__new__(Trust)
+        found.__dict__.update(self.__dict__)
+        found.health = health
+        return found
+
+
+def trust_findings(
+    channels: Mapping[str, Any],
+    failed: int,
+    essential: Iterable[str] = (),
+    since: float = -math.inf,
+) -> list[Finding]:
+    """What there is to say about the sensors of a filter (its channels) from a time on.
+
+    `failed`: corrections that the model could not follow; `essential`: sensors whose loss makes
+    the estimate doubtful.
+    """
+    found: list[Finding] = []
+    for name, channel in channels.items():
+        trust, counts = channel.trust, channel.counts
+        if trust is None:
+            continue
+        last = trust.episodes[-1] if trust.episodes else None
+        if last is not None and not last.until < since:
+            found.append(_aside(name, trust, name in essential))
+        elif since > -math.inf:
+            pass  # whoever looks all the time counts by himself
+        elif counts.rejected > max(3, REJECTED_SHARE * (counts.used + counts.rejected)):
+            text = (
+                f'{name}: {counts.rejected} of {counts.used + counts.rejected} measurements '
+                'disagree with all others and were not used'
+            )
+            found.append(Finding('warn', 'measurements_rejected', text, name))
+        if counts.believed and last is not None and not last.until < since:
+            text = (
+                f'{name}: stayed at another value, which the estimate took over '
+                f'{counts.believed} time{"s" if counts.believed > 1 else ""}'
+            )
+            found.append(Finding('warn', 'estimate_corrected', text, name))
+        found += [f for f in trust.health.findings(name) if f.code != 'set_aside']
+    if failed:
+        text = f'{failed} corrections were beyond what the model can follow and were left out'
+        found.append(Finding('warn', 'corrections_failed', text))
+    return found
+
+
+def _aside(name: str, trust: Trust, essential: bool) -> Finding:
+    """Of the episodes of a sensor."""
+    last = trust.episodes[-1]
+    if math.isnan(last.until):
+        text = f'{name}: set aside since {last.since:.2f} s: {last.reason}'
+        return Finding('bad' if essential else 'warn', 'sensor_set_aside', text, name)
+    seconds = sum(one.until - one.since for one in trust.episodes)
+    many = len(trust.episodes)
+    text = (
+        f'{name}: set aside {many} time{"s" if many > 1 else ""}, {seconds:.1f} s in all, '
+        f'taken back at {last.until:.2f} s (last: {last.reason})'
+    )
+    return Finding('warn', 'sensor_was_set_aside', text, name)
+
+
+def trust_figures(channels: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Episodes of every sensor that was set aside, for metrics.json."""
+    return {
+        name: [
+            {
+                'from': one.since,
+                'to': None if math.isnan(one.until) else one.until,
+                'reason': one.reason,
+            }
+            for one in channel.trust.episodes
+        ]
+        for name, channel in channels.items()
+        if channel.trust is not None and channel.trust.episodes
+    }
