@@ -103,6 +103,7 @@ class Run:
     """What happened, at the control rate."""
 
     rate: float
+    substep: float  # s, of the integrator
     position: Array
     velocity: Array
     torque: Array  # of the motors, as commanded
@@ -142,4 +143,4 @@ def run(
         *(np.ascontiguousarray(one) for one in wanted),
         settings,
     )
-    return Run(drive.control_rate, *made)
+    return Run(drive.control_rate, 1.0 / (drive.control_rate * drive.substeps), *made)

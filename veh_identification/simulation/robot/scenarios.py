@@ -147,7 +147,8 @@ def measured(
     times = np.arange(len(made.position)) / made.rate
     every = max(1, round(made.rate / sensors.rate))
     position = made.position[::every]
-    late = times[::every] - sensors.effort_delay
+    # The integrator acts half a substep early: its speeds stand between its positions.
+    late = times[::every] - sensors.effort_delay + 0.5 * made.substep
     effort = np.stack([np.interp(late, times, column) for column in made.torque.T], axis=1)
     effort = effort + sensors.effort_noise * limits * 0.3 * rng.standard_normal(effort.shape)
     if sensors.encoder_step > 0.0:
