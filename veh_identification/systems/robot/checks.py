@@ -304,7 +304,10 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> list[Findi
         text = f'{recording.source}: {topic} has the wrong sign: it pushes along the motion'
         return [Finding('bad', 'effort_sign', text, topic)]
     if 300.0 < middle < 3000.0:
-        text = f'{recording.source}: {topic} is {middle:.4g} times what the masses of the URDF ask for: N mm? It must be in N m'
+        text = (
+            f'{recording.source}: {topic} is {middle:.4g} times what the masses of the URDF ask '
+            'for: N mm? It must be in N m'
+        )
         return [Finding('bad', 'unit', text, topic)]
     wrong = told & ((scales < LEAST_SCALE) | (scales > LARGEST_SCALE))
     if not wrong.any():
@@ -318,7 +321,7 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> list[Findi
     )
     level = 'bad' if middle < LEAST_SCALE or middle > LARGEST_SCALE else 'warn'
     text = (
-        f'{recording.source}: {topic} of {listed(names)} is {listing} times what the masses of the '
-        f'URDF ask for: {hint}'
+        f'{recording.source}: {topic} of {listed(names)} is {listing} times what the masses of '
+        f'the URDF ask for: {hint}'
     )
     return [Finding(level, 'effort_scale', text, topic)]

@@ -33,7 +33,7 @@ from veh_identification.multibody.inertia import from_centre_of_mass
 from veh_identification.types import Array
 
 EstimatorName = Literal[
-    'weighted', 'ordinary', 'gauss-markov', 'robust', 'instrumental-variable', 'consistent'
+    'instrumental-variable', 'consistent', 'weighted', 'ordinary', 'gauss-markov', 'robust'
 ]
 Gravity = Annotated[
     tuple[float, float, float], Components(Quantity(ACCELERATION), ('x', 'y', 'z'))
@@ -104,8 +104,8 @@ class Configuration(Model):
     )
     gains: Mapping[Text, PositiveNumber] = entry(
         {},
-        'torque for each ampere, at the joint; of joints that are not named it is estimated, which '
-        'needs a recording with a known load',
+        'torque for each ampere, at the joint; of joints that are not named it is estimated, '
+        'which needs a recording with a known load',
     )
     motor_inertia: Flag = entry(True, 'of each joint, Ia qdd, where it can be told apart')
     friction: Friction = entry(Friction, 'terms of each joint')
@@ -129,10 +129,11 @@ class Configuration(Model):
         None, 'how much later than the positions the efforts come; left out: estimated'
     )
     estimator: EstimatorName = entry(
-        'weighted',
-        'weighted (by the noise of each joint), ordinary (all alike), gauss-markov (joints share '
-        'noise), robust (rows that do not fit count for less), instrumental-variable (noise of the '
-        'positions does not bias), consistent (only bodies that can exist)',
+        'instrumental-variable',
+        'instrumental-variable (what controller and noise add to the motion does not bias), '
+        'consistent (the same, with bodies that can exist only); plain least squares: weighted '
+        '(by the noise of each joint), ordinary (all alike), gauss-markov (joints share noise), '
+        'robust (rows that do not fit count for less)',
     )
     loss: Literal['huber', 'tukey'] = entry('huber', 'of the estimator robust')
     essential: Flag = entry(False, 'remove, step by step, parameters not told from zero')
@@ -140,7 +141,7 @@ class Configuration(Model):
     def __post_init__(self) -> None:
         if not 1.0 < float(np.linalg.norm(self.gravity)) < 30.0 and any(self.gravity):
             raise ValueError(f'gravity must be an acceleration in m/s^2, found {self.gravity}')
-        if self.essential and self.estimator in ('instrumental-variable', 'consistent'):
+        if self.essential and self.estimator == 'consistent':
             raise ValueError(f'essential parameters do not go with the estimator {self.estimator}')
         names = [one.recording for one in self.payloads]
         if len(set(names)) < len(names):

@@ -30,10 +30,9 @@ from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.systems.base import Task, paths_of
 from veh_identification.systems.humanoid.results.urdf import identified_urdf
 from veh_identification.systems.parallel.estimation.effort_delay import SIGNIFICANT, EffortDelay
-from veh_identification.systems.robot.estimation.estimate import BATCH, Estimate
-from veh_identification.systems.robot.estimation.instrumental import instrumental
+from veh_identification.systems.robot.estimation.estimate import PLAIN, Estimate
 from veh_identification.systems.robot.estimation.payload import FoundLoad, found_loads
-from veh_identification.systems.robot.estimation.unknowns import assemble
+from veh_identification.systems.robot.estimation.unknowns import assemble, weighted_solution
 from veh_identification.systems.robot.glossary import GLOSSARY
 from veh_identification.systems.robot.options import Subject
 from veh_identification.types import Array
@@ -124,9 +123,9 @@ def impossible(found: Estimate) -> list[str]:
     for k, name in enumerate(found.names):
         kind = name.rpartition('.')[2]
         physical = kind in ('h', 'fs', 'Ia') and name not in regrouped
-        if physical or (kind == 'M' and name.startswith('payload')):
-            if found.value[k] < -2.0 * std[k]:
-                made.append(name)
+        physical = physical or (kind == 'M' and name.startswith('payload'))
+        if physical and found.value[k] < -2.0 * std[k]:
+            made.append(name)
     return made
 
 
@@ -156,11 +155,10 @@ def _every_estimator(found: Estimate) -> dict[str, Array]:
     Y = found.system.Y - found.system.known
     blocks, equations = ArrayBlocks(found.system.W, Y), list(found.setup.model.joints)
     values: dict[str, Array] = {}
-    for name in BATCH:
+    for name in PLAIN:
         options = Options(estimator=name, noise='white')  # type: ignore[arg-type]
         values[name] = solve_blocks(blocks, found.names, equations, options).value
-    halves = instrumental(found.setup, found.state, found.slides, found.solved)
-    values['instrumental-variable'] = halves.value[: len(found.names)]
+    values['instrumental-variable'] = weighted_solution(found.system)[0]
     values['consistent'] = found.fit.unknowns
     return values
 
@@ -263,8 +261,10 @@ def _lines(
 ) -> list[str]:
     setup = found.setup
     lines = [load.line for load in loads]
-    for gain in _extra(found, delay, loads, [])['gains']:
-        lines.append(f'gain of {gain["joint"]} {gain["value"]:.4g} +- {gain["std"]:.2g} N m/A')
+    lines += [
+        f'gain of {gain["joint"]} {gain["value"]:.4g} +- {gain["std"]:.2g} N m/A'
+        for gain in _extra(found, delay, loads, [])['gains']
+    ]
     lines += [
         f'cut-off {setup.cutoff_hz:g} Hz: {setup.cutoff_reason}',
         delay.line().replace(': not told from zero, not applied', ', not told from zero'),
@@ -372,9 +372,9 @@ def _link_findings(found: Estimate) -> list[Finding]:
     if found.fit.relative_cost < 1.5:
         return []
     text = (
-        f'links that can exist fit {found.fit.relative_cost:.3g} times worse (sum of squares) than '
-        'free parameters: identified.urdf is only near the data; the model or the recording has '
-        'an error that no bodies explain'
+        f'links that can exist fit {found.fit.relative_cost:.3g} times worse (sum of squares) '
+        'than free parameters: identified.urdf is only near the data; the model or the recording '
+        'has an error that no bodies explain'
     )
     return [Finding('warn', 'consistency_costs', text, 'identified.urdf')]
 

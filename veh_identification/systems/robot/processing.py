@@ -8,7 +8,7 @@ that one side lost is asked of the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ from veh_identification.signals.decimation import (
 )
 from veh_identification.signals.periodic import resample_periods
 from veh_identification.signals.segments import contiguous_segments
-from veh_identification.signals.spectra import welch_spectrum
+from veh_identification.signals.spectra import Spectrum, welch_spectrum
 from veh_identification.signals.synchronise import common_grid, resample
 from veh_identification.systems.robot.model import ArmModel, Dry
 from veh_identification.systems.robot.recording import ArmRecording
@@ -37,7 +37,7 @@ from veh_identification.types import Array, IntArray
 WIDER = 2.5
 #: Order of that filter: what passes the cut-off of the equations passes it whole.
 ORDER = 8
-#: The cut-off over the frequency below which the speeds have 99 % of their power.
+#: The cut-off over the frequency below which the speeds have nearly all of their power.
 MOTION_BAND = 8.0
 LOWEST_HZ = 3.0
 #: Of the sample rate.
@@ -46,6 +46,8 @@ HIGHEST_SHARE = 0.12
 FINE_SHARE, FINE_HZ = 0.2, 60.0
 #: Longest delay that is looked for, as a share of the period at the cut-off.
 LONGEST_DELAY = 0.25
+#: Share of a joint's power of motion, and how much wider than that the excitation is taken.
+EXCITED_POWER, EXCITED_BAND = 0.95, 2.0
 BLOCK = 2048
 
 
@@ -154,13 +156,8 @@ def cutoff_of(signals: Sequence[Signals]) -> tuple[float, str]:
         valid = np.isfinite(one.position).all(axis=1)
         moving = np.ptp(one.position[valid], axis=0) > 1e-9
         spectrum = welch_spectrum(one.position[:, moving], one.rate, valid=valid)
-        omega = (2.0 * np.pi * spectrum.frequency_hz[:, None]) ** 2
         noise = choose_cutoff(spectrum, derivative=2, minimum_hz=LOWEST_HZ)
-        power = np.cumsum(spectrum.density * omega, axis=0)
-        inside = spectrum.frequency_hz <= noise.cutoff_hz
-        power = power[inside] / np.maximum(power[inside][-1], 1e-300)
-        line = np.argmax(power >= 0.99, axis=0).max()
-        motion = MOTION_BAND * float(spectrum.frequency_hz[line])
+        motion = MOTION_BAND * float(_excited(spectrum).max())
         highest = HIGHEST_SHARE * one.rate
         wanted = min(max(motion, LOWEST_HZ), noise.cutoff_hz, highest)
         found.append(wanted)
@@ -233,7 +230,9 @@ class Rows:
     segments: tuple[Segment, ...]
     stamps_ns: IntArray
     linear: Array  # (M, joints, base parameters)
+    instrument: Array  # the same of the motion within the band of the excitation
     load: Array | None = None  # (M, joints, 10) of a load in this recording
+    load_instrument: Array | None = None
 
     def friction(self, model: ArmModel, shapes: Sequence[Dry]) -> Array:
         """Filtered columns of dry friction and the like (M, joints, columns)."""
@@ -278,32 +277,82 @@ class Rows:
         )
 
 
+def excited_bands(signals: Sequence[Signals]) -> Array:
+    """Of each joint: the band that holds nearly all of its motion, over all recordings."""
+    bands = []
+    for one in signals:
+        valid = np.isfinite(one.position).all(axis=1)
+        spectrum = welch_spectrum(one.position, one.rate, valid=valid)
+        bands.append(EXCITED_BAND * _excited(spectrum))
+    return np.max(bands, axis=0)
+
+
+def _excited(spectrum: Spectrum) -> Array:
+    """Frequency below which each joint's speed has nearly all of its power."""
+    power = np.cumsum(spectrum.density * spectrum.frequency_hz[:, None] ** 2, axis=0)
+    power = power / np.maximum(power[-1], 1e-300)
+    line = np.argmax(power >= EXCITED_POWER, axis=0)
+    return np.maximum(spectrum.frequency_hz[line], spectrum.resolution_hz)
+
+
+def _smoothed(segment: Segment, rate: float, bands: Array) -> tuple[Array, Array, Array]:
+    """The motion within the bands of the excitation: what a controller or noise adds is gone."""
+    made = segment.q.copy(), segment.qd.copy(), segment.qdd.copy()
+    for j, band in enumerate(bands):
+        smooth = ZeroPhaseFilter(rate, min(float(band), 0.4 * rate))
+        if len(segment.q) < smooth.minimum_length:
+            continue  # too short to tell noise from motion: the motion is its own instrument
+        found = smooth.derivatives(segment.q[:, j])
+        # An instrument need not be exact: the ends, where the filter begins, serve too.
+        made[0][:, j], made[1][:, j] = found.position, found.velocity
+        made[2][:, j] = found.acceleration
+    return made
+
+
 def rows_of(
-    model: ArmModel, signals: Signals, cutoff_hz: float, load_link: str | None = None
+    model: ArmModel,
+    signals: Signals,
+    cutoff_hz: float,
+    bands: Array,
+    load_link: str | None = None,
 ) -> Rows:
-    """The regressor of a recording, filtered and decimated, block by block."""
+    """The regressor of a recording and its instrument, filtered and decimated."""
     filter_ = equation_filter(signals.rate, cutoff_hz)
     segments = segments_of(signals, cutoff_hz)
-    linear, loads, stamps = [], [], []
+    sides: dict[str, list[Array]] = {'linear': [], 'instrument': [], 'load': [], 'smooth': []}
+    stamps = []
     for one in segments:
-        inner = one.inner
-        motion = one.q[inner], one.qd[inner], one.qdd[inner]
-
-        def blocks(motion=motion):  # type: ignore[no-untyped-def]
-            for start in range(0, len(motion[0]), BLOCK):
-                part = [x[start : start + BLOCK] for x in motion]
-                yield model.linear_rows(*part), part[0]
-
-        linear += [W for W, _ in decimate_equations(blocks(), filter_)]
-        if load_link is not None:
-            loads.append(decimate(model.load_rows(load_link, *motion), filter_))
-        stamps.append(decimated_stamps(one.stamps_ns[inner], filter_))
+        motions = (one.q, one.qd, one.qdd), _smoothed(one, signals.rate, bands)
+        for motion, name, load in zip(
+            motions, ('linear', 'instrument'), ('load', 'smooth'), strict=True
+        ):
+            inner = tuple(side[one.inner] for side in motion)
+            sides[name] += _filtered_rows(model, inner, filter_)
+            if load_link is not None:
+                sides[load].append(decimate(model.load_rows(load_link, *inner), filter_))
+        stamps.append(decimated_stamps(one.stamps_ns[one.inner], filter_))
+    linear = np.concatenate(sides['linear'])
+    loads = [None if load_link is None else np.concatenate(sides[k]) for k in ('load', 'smooth')]
     return Rows(
         signals.label,
         signals.name,
         filter_,
         tuple(segments),
-        np.concatenate(stamps)[: sum(map(len, linear))],
-        np.concatenate(linear),
-        None if load_link is None else np.concatenate(loads),
+        np.concatenate(stamps)[: len(linear)],
+        linear,
+        np.concatenate(sides['instrument']),
+        *loads,
     )
+
+
+def _filtered_rows(
+    model: ArmModel, motion: tuple[Array, ...], filter_: DecimationFilter
+) -> list[Array]:
+    """Columns of the base parameters, block by block: memory stays flat."""
+
+    def blocks() -> Iterator[tuple[Array, Array]]:
+        for start in range(0, len(motion[0]), BLOCK):
+            q, qd, qdd = (side[start : start + BLOCK] for side in motion)
+            yield model.linear_rows(q, qd, qdd), q
+
+    return [W for W, _ in decimate_equations(blocks(), filter_)]

@@ -16,7 +16,14 @@ from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.unknowns import Load, State
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
-from veh_identification.systems.robot.processing import Rows, Signals, cutoff_of, on_grid, rows_of
+from veh_identification.systems.robot.processing import (
+    Rows,
+    Signals,
+    cutoff_of,
+    excited_bands,
+    on_grid,
+    rows_of,
+)
 from veh_identification.systems.robot.recording import ArmRecording
 from veh_identification.types import Array, BoolArray
 
@@ -64,10 +71,11 @@ def set_up(
     cutoff, reason = (c.cutoff_hz, 'as given') if c.cutoff_hz > 0.0 else cutoff_of(grids)
     loads = loads_of(model, recordings, c)
     links = {one.recording: one.link for one in loads}
-    rows = [rows_of(model, one, cutoff, links.get(one.name)) for one in grids]
+    bands = excited_bands(grids)
+    rows = [rows_of(model, one, cutoff, bands, links.get(one.name)) for one in grids]
     held_out, mask = None, None
     if unseen is not None:
-        held_out = rows_of(model, on_grid(unseen, model.joints, c.rate_hz), cutoff)
+        held_out = rows_of(model, on_grid(unseen, model.joints, c.rate_hz), cutoff, bands)
         mask = effort_masks(tree, [unseen], c)[0][0]
     return Setup(
         model,

@@ -9,14 +9,15 @@ import numpy as np
 from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, Factor, Options, accumulate
 from veh_identification.identification.batch import solve as solve_blocks
+from veh_identification.identification.live import CORRELATED_SECONDS, long_run_covariance
 from veh_identification.identification.result import Solved
-from veh_identification.systems.robot.estimation.instrumental import instrumental
 from veh_identification.systems.robot.estimation.links import LinkFit, fit_links
 from veh_identification.systems.robot.estimation.unknowns import (
     State,
     System,
     assemble,
     derivative_columns,
+    instrumented,
     noise_of,
     seek,
     sliding,
@@ -26,7 +27,7 @@ from veh_identification.systems.robot.estimation.unknowns import (
 from veh_identification.systems.robot.setup import Setup
 from veh_identification.types import Array, BoolArray
 
-BATCH = ('ordinary', 'weighted', 'gauss-markov', 'robust')
+PLAIN = ('ordinary', 'weighted', 'gauss-markov', 'robust')
 LOAD_NAMES = ('M', 'MSx', 'MSy', 'MSz', 'Jxx', 'Jxy', 'Jxz', 'Jyy', 'Jyz', 'Jzz')
 LOAD_UNITS = ('kg',) + ('kg m',) * 3 + ('kg m^2',) * 6
 
@@ -89,23 +90,28 @@ def estimate(setup: Setup) -> Estimate:
         names += [f'{load_prefix(k)}.{name}' for name in LOAD_NAMES]
         units += LOAD_UNITS
     value, sigma = weighted_solution(system)
-    columns = derivative_columns(model, setup.rows, system, state, value)
-    columns, state = _telling(columns, state)
-    W = np.concatenate([system.W, columns], axis=2)
-    Y = system.Y - system.known
+    columns, tools = (
+        derivative_columns(model, setup.rows, system, state, value, one) for one in (False, True)
+    )
+    columns, tools, state = _telling(columns, tools, state)
+    if c.estimator in PLAIN:
+        W, Y = np.concatenate([system.W, columns], axis=2), system.Y - system.known
+    else:
+        W, Y = instrumented(system, columns, tools, sigma)
     everything = [*names, *(f'unknown {k}' for k in range(columns.shape[2]))]
     equations = list(model.joints)
-    kind = c.estimator if c.estimator in BATCH else 'weighted'
+    kind = c.estimator if c.estimator in PLAIN else 'weighted'
     options = Options(estimator=kind, loss=c.loss, eliminate=c.essential)  # type: ignore[arg-type]
     try:
         solved = solve_blocks(ArrayBlocks(W, Y), everything, equations, options)
     except EstimationError as error:
         raise EstimationError(_named(str(error), state)) from None
     used = np.where(solved.sigma > 0.0, solved.sigma, 1.0)
-    weighted = accumulate(ArrayBlocks(system.W, Y)).combined(1.0 / used)
+    solved = widened(solved, W, Y, used, setup.rows[0].filter.output_rate)
+    weighted = accumulate(ArrayBlocks(W[:, :, : len(names)], Y)).combined(1.0 / used)
     fit = fit_links(model, weighted, len(names))
     if c.estimator == 'instrumental-variable':
-        solved = replace(instrumental(setup, state, slides, solved), estimator=c.estimator)
+        solved = replace(solved, estimator=c.estimator)
     elif c.estimator == 'consistent':
         found = solved.value.copy()
         found[: len(names)] = fit.unknowns
@@ -125,7 +131,31 @@ def estimate(setup: Setup) -> Estimate:
     )
 
 
-def _telling(columns: Array, state: State) -> tuple[Array, State]:
+def widened(solved: Solved, W: Array, Y: Array, sigma: Array, rate: float) -> Solved:
+    """With deviations that also hold where the noise is not the same all the time.
+
+    Ripple and friction come and go with the motion, which a noise model of one spectrum does not
+    know: sums of the scores over some tenths of a second show it (Newey-West).
+    """
+    there = np.isfinite(Y)
+    V = np.where(there[:, :, None], W, 0.0) / sigma[:, None]
+    residual = np.where(there, Y - W @ solved.value, 0.0) / sigma
+    kept = np.flatnonzero(np.diag(solved.covariance) > 0.0)
+    V = V[:, :, kept]
+    norms = np.linalg.norm(V, axis=(0, 1))
+    V = V / norms
+    inverse = np.linalg.pinv(np.einsum('nji,njk->ik', V, V), hermitian=True)
+    scores = np.einsum('nji,nj->ni', V, residual)
+    spread = long_run_covariance(scores, round(CORRELATED_SECONDS * rate))
+    rows = int(there.sum())
+    variance = np.diag(inverse @ spread @ inverse) / norms**2 * rows / max(rows - len(kept), 1)
+    known = np.diag(solved.covariance)[kept]
+    ratio = np.ones(len(solved.value))
+    ratio[kept] = np.sqrt(np.maximum(variance / known, 1.0))
+    return replace(solved, covariance=solved.covariance * np.outer(ratio, ratio))
+
+
+def _telling(columns: Array, tools: Array, state: State) -> tuple[Array, Array, State]:
     """Without columns of widths that nothing in the rows depends on."""
     place = int(state.delay_free)
     free = np.flatnonzero(state.widths_free)
@@ -134,24 +164,24 @@ def _telling(columns: Array, state: State) -> tuple[Array, State]:
     kept = state.widths_free.copy()
     kept[free[weak]] = False
     drop = place + np.flatnonzero(weak)
-    return np.delete(columns, drop, axis=2), replace(state, widths_free=kept)
+    made = (np.delete(one, drop, axis=2) for one in (columns, tools))
+    return *made, replace(state, widths_free=kept)  # type: ignore[return-value]
 
 
 def _named(text: str, state: State) -> str:
     """An error with the further unknowns under names that people know."""
-    place = 0
     words = ['the effort delay'] * state.delay_free
     words += ['a width of dry friction'] * int(state.widths_free.sum())
     words += ['a drive gain'] * int(state.gains_free.sum())
-    for word in words:
+    for place, word in enumerate(words):
         text = text.replace(f'unknown {place}', word)
-        place += 1
     return text
 
 
 def _misfit(setup: Setup, state: State, slides: BoolArray, sigma: Array) -> float:
     system = assemble(setup.model, setup.rows, setup.loads, setup.masks, state, slides)
-    _, _, residual = solve(system, np.zeros((*system.Y.shape, 0)), sigma)
+    nothing = np.zeros((*system.Y.shape, 0))
+    _, _, residual = solve(system, nothing, nothing, sigma)
     return float(np.nanmean((residual / sigma) ** 2))
 
 

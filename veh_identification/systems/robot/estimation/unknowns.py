@@ -3,6 +3,10 @@
 Each is sought by its profile or by Gauss-Newton steps with the parameters eliminated; at the end
 its derivative stands as one more column beside the parameters, so that deviations of all are those
 of the joint fit.
+
+The solutions here are those of instrumental variables: Z' P (Y - W x) = 0 with Z the regressor of
+the motion within the band of the excitation. Torque ripple, friction and noise that a controller
+turns into motion are in W but not in Z: they would bias a plain fit of a robot under control.
 """
 
 from __future__ import annotations
@@ -60,7 +64,8 @@ class State:
 class System:
     """Y = W x with the unknowns where they are, all recordings below each other."""
 
-    W: Array  # (M, joints, parameters, unknown loads)
+    W: Array  # (M, joints, parameters and unknown loads)
+    Z: Array  # the instruments of its columns
     Y: Array  # (M, joints); nan: not measured
     begins: tuple[int, ...]  # first row of each recording
     known: Array  # (M, joints) torque of known loads
@@ -79,10 +84,11 @@ def assemble(
     `slides` (M, joints) marks the rows to use; None: all.
     """
     unknown = [one for one in loads if one.value is None]
-    W, Y, known, begins, total = [], [], [], [], 0
+    W, Z, Y, known, begins, total = [], [], [], [], [], 0
     for one, mask in zip(rows, masks, strict=True):
         friction = one.friction(model, state.shapes)
         block = np.zeros((*friction.shape[:2], 10 * len(unknown)))
+        smooth = np.zeros_like(block)
         torque = np.zeros(friction.shape[:2])
         for load in loads:
             if load.recording != one.name or one.load is None:
@@ -90,10 +96,12 @@ def assemble(
             if load.value is None:
                 k = unknown.index(load)
                 block[:, :, 10 * k : 10 * k + 10] = one.load
+                smooth[:, :, 10 * k : 10 * k + 10] = one.load_instrument
             else:
                 torque = one.load @ load.value
         effort = one.effort(state.delay) * state.gains
         W.append(np.concatenate([one.linear, friction, block], axis=2))
+        Z.append(np.concatenate([one.instrument, friction, smooth], axis=2))
         Y.append(np.where(mask, effort, np.nan))
         known.append(torque)
         begins.append(total)
@@ -101,7 +109,8 @@ def assemble(
     sides = np.concatenate(Y)
     if slides is not None:
         sides = np.where(slides, sides, np.nan)
-    return System(np.concatenate(W), sides, tuple(begins), np.concatenate(known))
+    rows_of_all = np.concatenate(W), np.concatenate(Z)
+    return System(*rows_of_all, sides, tuple(begins), np.concatenate(known))
 
 
 def usual_speeds(rows: Sequence[Rows]) -> Array:
@@ -119,10 +128,15 @@ def sliding(rows: Sequence[Rows]) -> Array:
 
 
 def derivative_columns(
-    model: ArmModel, rows: Sequence[Rows], system: System, state: State, value: Array
+    model: ArmModel,
+    rows: Sequence[Rows],
+    system: System,
+    state: State,
+    value: Array,
+    instruments: bool = False,
 ) -> Array:
     """Columns (M, joints, unknowns): what a change of delay, widths and gains does to Y - W x."""
-    predicted = system.W @ value + system.known
+    predicted = (system.Z if instruments else system.W) @ value + system.known
     columns = []
     if state.delay_free:
         columns.append(-_slope(rows, system, predicted))
@@ -162,18 +176,42 @@ def _derivative(values: Array, step: float) -> Array:
     return made
 
 
-def solve(system: System, columns: Array, sigma: Array) -> tuple[Array, Array, Array]:
-    """Weighted least squares: parameters, further unknowns, residuals (M, joints)."""
+def solve(
+    system: System, columns: Array, instruments: Array, sigma: Array
+) -> tuple[Array, Array, Array]:
+    """Instrumental variables: parameters, further unknowns (`columns`), residuals (M, joints)."""
     W = np.concatenate([system.W, columns], axis=2) / sigma[:, None]
+    Z = np.concatenate([system.Z, instruments], axis=2) / sigma[:, None]
     Y = (system.Y - system.known) / sigma
     there = np.isfinite(Y)
-    A, y = W[there], Y[there]
-    norms = np.linalg.norm(A, axis=0)
+    A, B, y = W[there], Z[there], Y[there]
+    norms = np.linalg.norm(B, axis=0)
     norms[norms == 0.0] = 1.0
-    x = np.linalg.lstsq(A / norms, y, rcond=1e-12)[0] / norms
+    x = np.linalg.lstsq((B / norms).T @ (A / norms), (B / norms).T @ y, rcond=1e-14)[0] / norms
     residual = np.where(there, (Y - W @ x) * sigma, np.nan)
     split = system.W.shape[2]
     return x[:split], x[split:], residual
+
+
+def instrumented(
+    system: System, columns: Array, instruments: Array, sigma: Array
+) -> tuple[Array, Array]:
+    """Rows (V, Y') whose least squares are the instrumental variables' solution.
+
+    V = Z A is the part of W that the instruments explain; what W holds beyond it, times the
+    solution, is taken off Y, so that residuals and their colour are those of Y - W x.
+    """
+    W = np.concatenate([system.W, columns], axis=2)
+    Z = np.concatenate([system.Z, instruments], axis=2)
+    value = np.concatenate(solve(system, columns, instruments, sigma)[:2])
+    there = np.isfinite(system.Y)
+    weight = 1.0 / sigma[np.nonzero(there)[1], None]
+    A, B = W[there] * weight, Z[there] * weight
+    norms = np.linalg.norm(B, axis=0)
+    norms[norms == 0.0] = 1.0
+    share = np.linalg.lstsq(B / norms, A, rcond=1e-12)[0] / norms[:, None]
+    V = Z @ share
+    return V, system.Y - system.known - (W - V) @ value
 
 
 def noise_of(residual: Array) -> Array:
@@ -216,10 +254,12 @@ def _newton(
         system = assemble(model, rows, loads, masks, state, slides)
         value, sigma = weighted_solution(system)
         step_of = replace(state, widths_free=fixed_widths)
-        columns = derivative_columns(model, rows, system, step_of, value)
+        columns, tools = (
+            derivative_columns(model, rows, system, step_of, value, one) for one in (False, True)
+        )
         if not columns.shape[2]:
             break
-        _, step, _ = solve(system, columns, sigma)
+        _, step, _ = solve(system, columns, tools, sigma)
         state, moved = _stepped(state, step, longest)
         if moved < DELAY_FOUND / rows[0].filter.rate:
             break
@@ -229,9 +269,9 @@ def _newton(
 def weighted_solution(system: System) -> tuple[Array, Array]:
     """Parameters with the noise of each equation, which their residuals show."""
     nothing = np.zeros((*system.Y.shape, 0))
-    _, _, residual = solve(system, nothing, noise_of(system.Y))
+    _, _, residual = solve(system, nothing, nothing, noise_of(system.Y))
     sigma = noise_of(residual)
-    value, _, residual = solve(system, nothing, sigma)
+    value, _, residual = solve(system, nothing, nothing, sigma)
     return value, noise_of(residual)
 
 
@@ -269,13 +309,13 @@ def first_gains(
         columns[:, j, k] = -np.nan_to_num(system.Y[:, j])
     fixed = np.where(state.gains_free, 0.0, system.Y)
     told = replace(system, Y=np.where(np.isfinite(system.Y), fixed, np.nan))
-    _, gains, _ = solve(told, columns, noise_of(system.Y))
+    _, gains, _ = solve(told, columns, columns, noise_of(system.Y))
     if not (gains > 0.0).all():
         names = [model.joints[j] for j, g in zip(free, gains, strict=True) if not g > 0.0]
         raise EstimationError(
-            f'the gains of {", ".join(names)} cannot be found from the known load: the effort does '
-            'not follow it (wrong sign of the current, wrong load, or a load that hardly moves '
-            'these joints); give them under gains'
+            f'the gains of {", ".join(names)} cannot be found from the known load: the effort '
+            'does not follow it (wrong sign of the current, wrong load, or a load that hardly '
+            'moves these joints); give them under gains'
         )
     found = state.gains.copy()
     found[free] *= gains
