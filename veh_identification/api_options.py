@@ -71,6 +71,27 @@ class ParallelIdentify(TypedDict, total=False):
     topic: str
 
 
+class RobotIdentify(TypedDict, total=False):
+    """Options of identify."""
+
+    urdf: str | Path
+    payload: Sequence[str | Path]
+    payload_link: str
+    estimator: Literal[
+        'instrumental-variable', 'consistent', 'weighted', 'ordinary', 'gauss-markov', 'robust'
+    ]
+    loss: Literal['huber', 'tukey']
+    essential: bool
+    effort: Literal['torque', 'current']
+    cutoff_hz: float
+    rate_hz: float
+    fundamental_hz: float
+    effort_delay: float
+    gravity: Sequence[float]
+    motor_inertia: bool
+    joint_states: str
+
+
 class VehicleObserve(TypedDict, total=False):
     """Options of observe."""
 

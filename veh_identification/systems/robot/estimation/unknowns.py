@@ -28,7 +28,7 @@ WAYS = np.geomspace(1e-5, 0.1, 12)
 ROUNDS = 4
 #: A joint that is slower than this share of its usual speed may stick: rows with more than
 #: SLOW_LIMIT of such moments are left out, as long as enough others are there.
-SLOW_SHARE, SLOW_LIMIT = 0.15, 0.03
+SLOW_SHARE, SLOW_LIMIT = 0.25, 0.03
 ENOUGH = 0.25
 #: A delay moves less than this, in samples of the recording: it is found.
 DELAY_FOUND = 0.002
