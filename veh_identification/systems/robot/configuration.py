@@ -52,16 +52,20 @@ class Payload(Model):
     recording: Text = entry(description='folder of the recording that carries it')
     link: Text = entry('', 'link that it is fixed to; empty: the last one of the longest chain')
     mass: PositiveMass | None = entry(None, 'left out: mass, centre and inertia are estimated')
-    centre: Position = entry((0.0, 0.0, 0.0), 'of a known load, in the frame of the link')
+    centre: Position | None = entry(
+        None, 'of a known load, in the frame of the link; left out: only its mass is known'
+    )
     inertia: Tensor = entry(
         (0.0,) * 6, 'of a known load about its centre: xx xy xz yy yz zz, kg m^2'
     )
 
     @property
-    def known(self) -> Array | None:
-        """The ten parameters at the link's origin, of a load that was weighed."""
+    def known(self) -> Array:
+        """The ten parameters at the link's origin; nan: not known."""
         if self.mass is None:
-            return None
+            return np.full(10, np.nan)
+        if self.centre is None:
+            return np.array([self.mass, *[np.nan] * 9])
         xx, xy, xz, yy, yz, zz = self.inertia
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         return from_centre_of_mass(self.mass, np.array(self.centre), tensor)

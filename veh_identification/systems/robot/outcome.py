@@ -394,6 +394,6 @@ def _origins(found: Estimate, arguments: Mapping[str, Any]) -> list[tuple[str, s
         *((f'gain of {n}', f'{v:g} N m/A', source) for n, v in c.gains.items()),
     ]
     for one in setup.loads:
-        what = 'known' if one.value is not None else 'to be found'
+        what = 'to be found' if one.sought else f'known, {one.value[0]:g} kg'
         made.append((f'payload of {one.recording}', f'{what}, at {one.link}', source))
     return made

@@ -175,7 +175,7 @@ def loads_of(
                 f'payloads: there is no recording {one.recording!r} among {", ".join(names)}'
             )
         loads.append(Load(name, model.load_link(one.link), one.known))
-    unknown = {one.recording for one in loads if one.value is None}
+    unknown = {one.recording for one in loads if one.sought}
     if unknown and unknown >= set(names):
         raise EstimationError(
             f'{listed(sorted(unknown))}: every recording carries an unknown payload; at least one '
@@ -193,12 +193,12 @@ def first_state(model: ArmModel, loads: Sequence[Load], c: Configuration) -> Sta
         for j, name in enumerate(model.joints):
             gains[j] = c.gains.get(name, 1.0)
             free[j] = name not in c.gains and bool(model.measured[j])
-        if free.any() and not any(one.value is not None for one in loads):
+        if free.any() and all(one.sought for one in loads):
             who = listed([n for n, f in zip(model.joints, free, strict=True) if f])
             raise EstimationError(
                 f'effort is current and the gains of {who} are not known: gain and mass cannot be '
                 'told apart from motion alone; give gains (N m/A at the joint), or a recording '
-                'with a known load under payloads (mass and centre)'
+                'with a load of known mass under payloads'
             )
     shape = Dry(c.friction.width if c.friction.width > 0.0 else 0.02)
     seek_width = bool(c.friction.coulomb) and not c.friction.width > 0.0

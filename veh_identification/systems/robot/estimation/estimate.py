@@ -73,7 +73,7 @@ class Estimate:
 
 
 def load_prefix(k: int) -> str:
-    """Of the names of the k-th unknown load."""
+    """Of the names of the k-th load."""
     return 'payload' if k == 0 else f'payload_{k + 1}'
 
 
@@ -86,9 +86,9 @@ def estimate(setup: Setup) -> Estimate:
     state = replace(state, widths_free=state.widths_free & slides.all(axis=0))
     system = assemble(model, setup.rows, setup.loads, setup.masks, state, slides)
     names, units = list(model.names), list(model.units)
-    for k in range(sum(one.value is None for one in setup.loads)):
-        names += [f'{load_prefix(k)}.{name}' for name in LOAD_NAMES]
-        units += LOAD_UNITS
+    for k, load in enumerate(setup.loads):
+        names += [f'{load_prefix(k)}.{LOAD_NAMES[i]}' for i in np.flatnonzero(load.free)]
+        units += [LOAD_UNITS[i] for i in np.flatnonzero(load.free)]
     value, sigma = weighted_solution(system)
     columns, tools = (
         derivative_columns(model, setup.rows, system, state, value, one) for one in (False, True)
@@ -109,7 +109,7 @@ def estimate(setup: Setup) -> Estimate:
     used = np.where(solved.sigma > 0.0, solved.sigma, 1.0)
     solved = widened(solved, W, Y, used, setup.rows[0].filter.output_rate)
     weighted = accumulate(ArrayBlocks(W[:, :, : len(names)], Y)).combined(1.0 / used)
-    fit = fit_links(model, weighted, len(names))
+    fit = fit_links(model, weighted, [int(one.free.sum()) for one in setup.loads])
     if c.estimator == 'instrumental-variable':
         solved = replace(solved, estimator=c.estimator)
     elif c.estimator == 'consistent':

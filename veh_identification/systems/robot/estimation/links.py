@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,11 +47,12 @@ def moving_links(model: ArmModel) -> tuple[str, ...]:
     return tuple(name for name in model.robot.massive if model.tree.frame(name).body in bodies)
 
 
-def fit_links(model: ArmModel, factor: Factor, unknowns: int) -> LinkFit:
+def fit_links(model: ArmModel, factor: Factor, load_columns: Sequence[int]) -> LinkFit:
     """Solve the semidefinite program over links, drives, friction and loads."""
     links = moving_links(model)
     to_names, further = model.links_to_unknowns(links)
-    loads = unknowns - to_names.shape[0]
+    loads = sum(load_columns)
+    unknowns = to_names.shape[0] + loads
     count = to_names.shape[1] + loads
     mapping = np.zeros((unknowns, count))
     mapping[: to_names.shape[0], : to_names.shape[1]] = to_names
@@ -71,11 +73,14 @@ def fit_links(model: ArmModel, factor: Factor, unknowns: int) -> LinkFit:
             lower[inertial + k] = 0.0
         std[inertial + k] = 1e3
     start = inertial + len(further)
-    for k in range(loads // PARAMETERS_PER_BODY):
-        place = slice(start + PARAMETERS_PER_BODY * k, start + PARAMETERS_PER_BODY * (k + 1))
+    for k, columns in enumerate(load_columns):
+        place = slice(start, start + columns)
+        start += columns
         body = Body(f'load {k + 1}', np.arange(place.start, place.stop), 2.0, 0.1)
-        bodies.append(body)
-        std[place] = 10.0 * body.scale()
+        std[place] = 10.0
+        if columns == PARAMETERS_PER_BODY:  # of a load that is known in part nothing is asked
+            bodies.append(body)
+            std[place] = 10.0 * body.scale()
     kept = np.zeros(count)
     for body, name in zip(bodies, links, strict=False):
         if not consistency_violation(model.robot.parameters[name]):

@@ -94,14 +94,15 @@ class FoundLoad:
 
 
 def found_loads(estimate: Estimate) -> list[FoundLoad]:
-    """The loads that were not known."""
+    """The loads whose mass was not known."""
     setup, state = estimate.setup, estimate.state
-    unknown = [one for one in setup.loads if one.value is None]
     gains = 'torque'
     if setup.model.configuration.effort == 'current':
         gains = 'estimated' if state.gains_free.any() else 'known'
     made = []
-    for k, load in enumerate(unknown):
+    for k, load in enumerate(setup.loads):
+        if not load.sought:
+            continue
         place = estimate.names.index(f'{load_prefix(k)}.M') + np.arange(10)
         value = estimate.value[place]
         covariance = estimate.covariance[np.ix_(place, place)]

@@ -28,7 +28,7 @@ WAYS = np.geomspace(1e-5, 0.1, 12)
 ROUNDS = 4
 #: A joint that is slower than this share of its usual speed may stick: rows with more than
 #: SLOW_LIMIT of such moments are left out, as long as enough others are there.
-SLOW_SHARE, SLOW_LIMIT = 0.25, 0.03
+SLOW_SHARE, SLOW_LIMIT = 0.15, 0.03
 ENOUGH = 0.25
 #: A delay moves less than this, in samples of the recording: it is found.
 DELAY_FOUND = 0.002
@@ -36,11 +36,21 @@ DELAY_FOUND = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A load in one recording: known (value) or not."""
+    """A load in one recording: its ten parameters, nan where they are sought."""
 
     recording: str
     link: str
-    value: Array | None = None
+    value: Array
+
+    @property
+    def free(self) -> BoolArray:
+        """(10,) which parameters are sought."""
+        return np.isnan(self.value)
+
+    @property
+    def sought(self) -> bool:
+        """Whether its mass is sought: it is a payload to be found."""
+        return bool(np.isnan(self.value[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +93,20 @@ def assemble(
 
     `slides` (M, joints) marks the rows to use; None: all.
     """
-    unknown = [one for one in loads if one.value is None]
+    ends = np.cumsum([0, *(int(one.free.sum()) for one in loads)])
     W, Z, Y, known, begins, total = [], [], [], [], [], 0
     for one, mask in zip(rows, masks, strict=True):
         friction = one.friction(model, state.shapes)
-        block = np.zeros((*friction.shape[:2], 10 * len(unknown)))
+        block = np.zeros((*friction.shape[:2], int(ends[-1])))
         smooth = np.zeros_like(block)
         torque = np.zeros(friction.shape[:2])
-        for load in loads:
-            if load.recording != one.name or one.load is None:
+        for k, load in enumerate(loads):
+            if load.recording != one.name or one.load is None or one.load_instrument is None:
                 continue
-            if load.value is None:
-                k = unknown.index(load)
-                block[:, :, 10 * k : 10 * k + 10] = one.load
-                smooth[:, :, 10 * k : 10 * k + 10] = one.load_instrument
-            else:
-                torque = one.load @ load.value
+            place = slice(int(ends[k]), int(ends[k + 1]))
+            block[:, :, place] = one.load[:, :, load.free]
+            smooth[:, :, place] = one.load_instrument[:, :, load.free]
+            torque = one.load[:, :, ~load.free] @ load.value[~load.free]
         effort = one.effort(state.delay) * state.gains
         W.append(np.concatenate([one.linear, friction, block], axis=2))
         Z.append(np.concatenate([one.instrument, friction, smooth], axis=2))
