@@ -12,6 +12,7 @@ from veh_identification.checks.health import check_missing, check_saturated, che
 from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
+from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.systems.humanoid.robot import Robot, parse_xml
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.model import ArmModel
@@ -21,7 +22,9 @@ from veh_identification.systems.robot.setup import effort_masks, fixed_tree, loc
 from veh_identification.types import Array
 
 #: Share of the efforts that a fit may leave before causes are looked for.
-POOR_FIT = 0.25
+POOR_FIT = 0.05
+#: Share of the efforts' power that parameters off by their own size cost.
+PRICE = 1e-3
 #: How many times better a cause must make the fit.
 CLEAR, CERTAIN = 1.5, 2.5
 SAMPLES = 600
@@ -103,11 +106,6 @@ class Look:
     effort: Array
     gravity: Array
 
-    def misfit(self) -> float:
-        """rms of what the URDF's structure leaves of the efforts, over their rms."""
-        left = [self._row_misfit()]
-        return float(np.mean(left))
-
     def _rows(self) -> tuple[Array, Array]:
         model = replace(self.model, gravity=self.gravity)
         W = model.regressor.compute(model.motion(self.q, self.qd, self.qdd))
@@ -118,17 +116,42 @@ class Look:
             )
         return np.concatenate([W, friction], axis=2), self.effort
 
-    def _row_misfit(self) -> float:
+    def misfit(self) -> float:
+        """rms of what the URDF's structure leaves of the efforts, over their rms.
+
+        Masses may differ from the URDF, at a price: a wrong model must not be saved by masses
+        that no such arm has.
+        """
         W, Y = self._rows()
         scale = np.sqrt(np.nanmean(Y**2, axis=0))
         scale = np.where(scale > 0.0, scale, 1.0)
         there = np.isfinite(Y)
         A, y = (W / scale[:, None])[there], (Y / scale)[there]
-        norms = np.linalg.norm(A, axis=0)
+        known, size = self._prior(A.shape[1])
+        used = size > 0.0
+        weight = np.sqrt(PRICE * len(y) / used.sum()) / size[used]
+        held = np.zeros((int(used.sum()), A.shape[1]))
+        held[np.arange(len(held)), np.flatnonzero(used)] = weight
+        rows, right = np.vstack([A, held]), np.concatenate([y, weight * known[used]])
+        norms = np.linalg.norm(rows, axis=0)
         norms[norms == 0.0] = 1.0
-        # A little weight on zero: a wrong model must not be saved by huge masses.
-        x, *_ = np.linalg.lstsq(A / norms, y, rcond=1e-6)
-        return float(np.sqrt(np.mean((y - A / norms @ x) ** 2)))
+        x, *_ = np.linalg.lstsq(rows / norms, right, rcond=1e-9)
+        return float(np.sqrt(np.mean((right - rows / norms @ x) ** 2) * len(right) / len(y)))
+
+    def _prior(self, columns: int) -> tuple[Array, Array]:
+        """Values of the URDF and sizes of their doubt; size 0: nothing is known."""
+        known, size = np.zeros(columns), np.zeros(columns)
+        for k, column in enumerate(self.model.base.columns):
+            if not column.body:
+                continue
+            body = self.model.tree.parameters[self.model.tree.body_index(column.body)]
+            mass, moment = max(body[0], 0.1), max(0.5 * float(body[[4, 7, 9]].sum()), 1e-3)
+            known[k] = body[column.parameter]
+            arm = np.sqrt(moment / mass)
+            size[k] = mass if column.parameter == 0 else mass * arm
+            if column.parameter > 3:
+                size[k] = moment
+        return known, size
 
     def scales(self) -> Array:
         """Efforts over those of the URDF's masses (joints,); nan where those are small."""
@@ -168,10 +191,14 @@ def look_at(
             continue
         model = ArmModel(robot, tree, np.array(c.gravity), np.asarray(mask), c)
         grid = on_grid(one, model.joints, c.rate_hz)
-        part: Segment = max(segments_of(grid, cutoff_of([grid])[0]), key=lambda s: len(s.q))
+        cutoff = cutoff_of([grid])[0]
+        part: Segment = max(segments_of(grid, cutoff), key=lambda s: len(s.q))
         step = max(1, len(part.q) // SAMPLES)
         slow = np.abs(part.qd) < 0.1 * np.std(part.qd, axis=0)
-        effort = np.where(mask & ~slow, part.effort, np.nan)[::step]
+        smooth = ZeroPhaseFilter(grid.rate, min(4.0 * cutoff, 0.4 * grid.rate))
+        known = np.isfinite(part.effort).all(axis=0)
+        calm = smooth.derivatives(np.where(known, part.effort, 0.0)).position
+        effort = np.where(mask & known & ~slow, calm, np.nan)[::step]
         q, qd, qdd = (x[::step] for x in (part.q, part.qd, part.qdd))
         made.append((one, Look(model, q, qd, qdd, effort, model.gravity)))
     return made
@@ -187,11 +214,12 @@ def whole_findings(
     except VehIdError:
         return []
     for recording, look in looks:
-        plain = look.misfit()
-        found: list[Finding] = []
+        scaled, all_of_them = _scaled(recording, look, c)
+        plain = 0.0 if all_of_them else look.misfit()
         if plain > POOR_FIT:
-            found = _explained(recording, look, plain)
-        findings += found or _scaled(recording, look, c)
+            findings += _explained(recording, look, plain)
+        else:
+            findings += scaled
     return findings
 
 
@@ -288,30 +316,33 @@ def _hypotheses(recording: ArmRecording, look: Look) -> Iterator[Hypothesis[Look
             )
 
 
-def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> list[Finding]:
-    """Efforts far from what the URDF's masses ask for: another unit, currents, signs."""
+def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list[Finding], bool]:
+    """Efforts far from what the URDF's masses ask for: another unit, currents, signs.
+
+    Also whether that concerns all joints, not single ones.
+    """
     if c.effort == 'current' and not c.gains:
-        return []
+        return [], False
     scales = look.scales()
     gains = np.array([c.gains.get(n, 1.0) for n in look.model.joints])
     scales = scales * (gains if c.effort == 'current' else 1.0)
     told = np.isfinite(scales)
     if told.sum() < 1:
-        return []
+        return [], False
     topic = f'{recording.topic}.effort'
     middle = float(np.median(scales[told]))
-    if middle < 0.0:
+    if (scales[told] < 0.0).all():
         text = f'{recording.source}: {topic} has the wrong sign: it pushes along the motion'
-        return [Finding('bad', 'effort_sign', text, topic)]
+        return [Finding('bad', 'effort_sign', text, topic)], True
     if 300.0 < middle < 3000.0:
         text = (
             f'{recording.source}: {topic} is {middle:.4g} times what the masses of the URDF ask '
             'for: N mm? It must be in N m'
         )
-        return [Finding('bad', 'unit', text, topic)]
+        return [Finding('bad', 'unit', text, topic)], True
     wrong = told & ((scales < LEAST_SCALE) | (scales > LARGEST_SCALE))
     if not wrong.any():
-        return []
+        return [], False
     names = [n for n, w in zip(look.model.joints, wrong, strict=True) if w]
     listing = ', '.join(f'{s:.3g}' for s in scales[wrong])
     hint = (
@@ -319,9 +350,10 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> list[Findi
         if middle < LEAST_SCALE and c.effort == 'torque'
         else 'another unit, or masses in the URDF that are far off'
     )
-    level = 'bad' if middle < LEAST_SCALE or middle > LARGEST_SCALE else 'warn'
+    everywhere = bool((wrong == told).all()) and bool((scales[told] > 0.0).all())
+    level = 'bad' if everywhere else 'warn'
     text = (
         f'{recording.source}: {topic} of {listed(names)} is {listing} times what the masses of '
         f'the URDF ask for: {hint}'
     )
-    return [Finding(level, 'effort_scale', text, topic)]
+    return [Finding(level, 'effort_scale', text, topic)], everywhere
