@@ -22,7 +22,9 @@ from veh_identification.systems.robot.setup import effort_masks, fixed_tree, loc
 from veh_identification.types import Array
 
 #: Share of the efforts that a fit may leave before causes are looked for.
-POOR_FIT = 0.05
+POOR_FIT = 0.03
+#: ... and from which on that is told although no cause was found.
+VERY_POOR = 0.25
 #: Share of the efforts' power that parameters off by their own size cost.
 PRICE = 1e-3
 #: How many times better a cause must make the fit.
@@ -226,6 +228,8 @@ def whole_findings(
 def _explained(recording: ArmRecording, look: Look, plain: float) -> list[Finding]:
     best = best_explanation(look, _hypotheses(recording, look), Look.misfit, plain)
     if best.best is None or best.factor < CLEAR:
+        if plain < VERY_POOR:
+            return []
         text = (
             f'{recording.source}: the URDF explains the efforts but for {100.0 * plain:.0f} %; no '
             'exchanged joints, signs or direction of gravity explains that'

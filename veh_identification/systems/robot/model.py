@@ -236,9 +236,14 @@ class ArmModel:
     def load_rows(self, link: str, q: Array, qd: Array, qdd: Array) -> Array:
         """Columns of a load's ten parameters in the frame of a link (N, joints, 10)."""
         frame = self.tree.frame(link)
-        body = Regressor(self.tree, rows='joints', bodies=[self.tree.body_names[frame.body]])
-        W = body.compute(self.motion(q, qd, qdd))
+        W = self._bodies[frame.body].compute(self.motion(q, qd, qdd))
         return np.asarray(W @ transport_matrix(frame.rotation, frame.translation))
+
+    @cached_property
+    def _bodies(self) -> list[Regressor]:
+        """The ten columns of each body alone."""
+        names = self.tree.body_names
+        return [Regressor(self.tree, rows='joints', bodies=[name]) for name in names]
 
     def load_link(self, name: str) -> str:
         """The link that a load is fixed to; without a name the last link of the longest chain."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -175,8 +176,8 @@ def cutoff_of(signals: Sequence[Signals]) -> tuple[float, str]:
 def segments_of(signals: Signals, cutoff_hz: float) -> list[Segment]:
     """Derivatives of every segment that is long enough."""
     band = min(WIDER * cutoff_hz, 0.4 * signals.rate)
-    smooth = ZeroPhaseFilter(signals.rate, band, ORDER, label=signals.label)
-    sharp = ZeroPhaseFilter(signals.rate, max(band, fine_band(signals.rate)), label=signals.label)
+    smooth = _low_pass(signals.rate, band, ORDER, signals.label)
+    sharp = _low_pass(signals.rate, max(band, fine_band(signals.rate)), 4, signals.label)
     margin = int(np.ceil(LONGEST_DELAY / cutoff_hz * signals.rate)) + 2
     taps = equation_filter(signals.rate, cutoff_hz).taps.size
     least = taps + 2 * (smooth.transient + margin)
@@ -215,6 +216,13 @@ def fine_band(rate: float) -> float:
     return min(FINE_SHARE * rate, FINE_HZ)
 
 
+@lru_cache(maxsize=32)
+def _low_pass(rate: float, band: float, order: int, label: str) -> ZeroPhaseFilter:
+    """Kept: a live estimate asks for the same filter again and again."""
+    return ZeroPhaseFilter(rate, band, order, label=label)
+
+
+@lru_cache(maxsize=32)
 def equation_filter(rate: float, cutoff_hz: float) -> DecimationFilter:
     """The one filter of both sides; wide flanks keep it short."""
     return design_decimation(rate, cutoff_hz, transition=1.0)
@@ -313,25 +321,30 @@ def rows_of(
     model: ArmModel,
     signals: Signals,
     cutoff_hz: float,
-    bands: Array,
+    bands: Array | None,
     load_link: str | None = None,
 ) -> Rows:
-    """The regressor of a recording and its instrument, filtered and decimated."""
+    """The regressor of a recording and its instrument, filtered and decimated.
+
+    Without `bands` the motion is its own instrument.
+    """
     filter_ = equation_filter(signals.rate, cutoff_hz)
     segments = segments_of(signals, cutoff_hz)
     sides: dict[str, list[Array]] = {'linear': [], 'instrument': [], 'load': [], 'smooth': []}
     stamps = []
     for one in segments:
-        motions = (one.q, one.qd, one.qdd), _smoothed(one, signals.rate, bands)
-        for motion, name, load in zip(
-            motions, ('linear', 'instrument'), ('load', 'smooth'), strict=True
-        ):
+        motions = [((one.q, one.qd, one.qdd), 'linear', 'load')]
+        if bands is not None:
+            motions.append((_smoothed(one, signals.rate, bands), 'instrument', 'smooth'))
+        for motion, name, load in motions:
             inner = tuple(side[one.inner] for side in motion)
             sides[name] += _filtered_rows(model, inner, filter_)
             if load_link is not None:
                 sides[load].append(decimate(model.load_rows(load_link, *inner), filter_))
         stamps.append(decimated_stamps(one.stamps_ns[one.inner], filter_))
     linear = np.concatenate(sides['linear'])
+    if bands is None:
+        sides['instrument'], sides['smooth'] = sides['linear'], sides['load']
     loads = [None if load_link is None else np.concatenate(sides[k]) for k in ('load', 'smooth')]
     return Rows(
         signals.label,

@@ -15,6 +15,7 @@ from veh_identification.systems.robot.checks import sensor_findings, whole_findi
 from veh_identification.systems.robot.configuration import load_configuration
 from veh_identification.systems.robot.estimation.estimate import estimate
 from veh_identification.systems.robot.glossary import GLOSSARY
+from veh_identification.systems.robot.live.model import LiveOptions, RobotLive
 from veh_identification.systems.robot.options import IdentifyOptions, Subject, with_options
 from veh_identification.systems.robot.outcome import robot_outcome
 from veh_identification.systems.robot.recording import ArmRecording, read_arm
@@ -31,6 +32,7 @@ class RobotArm(System[Subject, ArmRecording]):
     summary: ClassVar[str] = 'arms and other fixed-base trees from joint torques or currents'
     verbs: ClassVar[Mapping[str, type]] = {'identify': IdentifyOptions}
     glossary: ClassVar[Mapping[str, str]] = GLOSSARY
+    node: ClassVar[str] = 'robot_identification'
     template: ClassVar[str] = 'robot.yaml'
 
     def configure(self, path: Path | None, options: Any = None) -> Subject:
@@ -49,6 +51,10 @@ class RobotArm(System[Subject, ArmRecording]):
             *sensor_findings(config.described, recording),
             *whole_findings(config.described, [recording], config.configuration),
         ]
+
+    def live(self, config: Subject) -> RobotLive:
+        """The estimate while the robot moves, and a watch over its payload."""
+        return RobotLive(config.described, config.configuration, LiveOptions())
 
     def identify(self, task: Task[Subject]) -> Outcome[IdentificationResult]:
         """Base parameters, friction and payloads, and a URDF whose links can all exist."""
