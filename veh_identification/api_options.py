@@ -166,3 +166,19 @@ class ParallelDesign(TypedDict, total=False):
     seed: int
     max_iterations: int
     time_limit: float
+
+
+class RobotDesign(TypedDict, total=False):
+    """Options of design."""
+
+    urdf: str | Path
+    criterion: Literal['condition', 'd_optimal']
+    fundamental_hz: Sequence[float]
+    harmonics: int
+    samples: int
+    limit_share: float
+    acceleration: float
+    starts: int
+    seed: int
+    max_iterations: int
+    time_limit: float

@@ -8,6 +8,7 @@ that sticking joints stay stable).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -70,7 +71,7 @@ def simulate(  # type: ignore[no-untyped-def]
     axes, origins, work = np.empty((n, 3)), np.empty((n, 3)), np.empty((4 + (n + 2) // 3, 3, 3))
     M, c, before = np.empty((n, n)), np.empty(n), np.zeros(n)
     for k in range(count):
-        fill_equations(q, qd, *nominal, axes, origins, work, M, c)
+        fill_equations(q, qd, *nominal, axes, origins, work, M, c)  # type: ignore[call-arg]
         command = wanted_acceleration[k] + stiffness * (wanted[k] - q)
         command = command + damping * (wanted_rate[k] - qd)
         tau = M @ command + drive * command + feedforward * c
@@ -81,7 +82,7 @@ def simulate(  # type: ignore[no-untyped-def]
         qs[k], qds[k], torques[k] = q, qd, 0.5 * (tau + (before if k else tau))
         before = tau
         for _ in range(int(substeps)):
-            fill_equations(q, qd, *plant, axes, origins, work, M, c)
+            fill_equations(q, qd, *plant, axes, origins, work, M, c)  # type: ignore[call-arg]
             net = tau - c - offset - viscous * qd
             for j in range(n):
                 M[j, j] += drive[j]
@@ -134,7 +135,8 @@ def run(
         friction.bristle,
         friction.offset,
     )
-    made = simulate(
+    integrate: Any = simulate
+    made = integrate(
         plant.arrays(),
         nominal.arrays(),
         bristles,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -139,8 +140,9 @@ def read_plant(path: str | Path, gravity: Array = GRAVITY) -> Plant:
         names.append(str(joint.get('name')))
         links.append(str(child))
         parent = child
-    parts = [np.array(column) for column in zip(*rows, strict=True)]
-    return Plant(tuple(names), tuple(links), *parts, flange, flange_position, gravity)
+    parts: list[Any] = [np.array(column) for column in zip(*rows, strict=True)]
+    chain: list[Any] = [tuple(names), tuple(links), *parts, flange, flange_position, gravity]
+    return Plant(*chain)
 
 
 def _vector(element: ElementTree.Element | None, key: str) -> Array:
@@ -268,5 +270,7 @@ def equations_of_motion(plant: Plant, q: Array, qd: Array) -> tuple[Array, Array
     n = len(q)
     axes, origins, work = np.empty((n, 3)), np.empty((n, 3)), np.empty((4 + (n + 2) // 3, 3, 3))
     M, c = np.empty((n, n)), np.empty(n)
-    fill_equations(q, qd, *plant.arrays(), axes, origins, work, M, c)
+    everything: Any = (q, qd, *plant.arrays(), axes, origins, work, M, c)
+    fill: Any = fill_equations
+    fill(*everything)
     return M, c

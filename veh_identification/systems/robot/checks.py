@@ -10,7 +10,7 @@ import numpy as np
 from veh_identification.checks.explanation import Hypothesis, best_explanation
 from veh_identification.checks.health import check_missing, check_saturated, check_stuck
 from veh_identification.errors import VehIdError
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
 from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.systems.humanoid.robot import Robot, parse_xml
@@ -19,7 +19,7 @@ from veh_identification.systems.robot.model import ArmModel
 from veh_identification.systems.robot.processing import Segment, cutoff_of, on_grid, segments_of
 from veh_identification.systems.robot.recording import ArmRecording
 from veh_identification.systems.robot.setup import effort_masks, fixed_tree, locked_joints
-from veh_identification.types import Array
+from veh_identification.types import Array, IntArray
 
 #: Share of the efforts that a fit may leave before causes are looked for.
 POOR_FIT = 0.03
@@ -235,7 +235,7 @@ def _explained(recording: ArmRecording, look: Look, plain: float) -> list[Findin
             'exchanged joints, signs or direction of gravity explains that'
         )
         return [Finding('warn', 'poor_fit', text, f'{recording.topic}.effort')]
-    level = 'bad' if best.factor > CERTAIN else 'warn'
+    level: Level = 'bad' if best.factor > CERTAIN else 'warn'
     text = (
         f'{recording.source}: {best.best.text} (the efforts then fit {best.factor:.3g} times '
         'better)'
@@ -283,7 +283,7 @@ def _hypotheses(recording: ArmRecording, look: Look) -> Iterator[Hypothesis[Look
             order = np.arange(count)
             order[[i, j]] = j, i
 
-            def swapped(one: Look, order: Array = order) -> Look:
+            def swapped(one: Look, order: IntArray = order) -> Look:
                 return replace(
                     one,
                     q=one.q[:, order],
@@ -292,7 +292,7 @@ def _hypotheses(recording: ArmRecording, look: Look) -> Iterator[Hypothesis[Look
                     effort=one.effort[:, order],
                 )
 
-            def efforts(one: Look, order: Array = order) -> Look:
+            def efforts(one: Look, order: IntArray = order) -> Look:
                 return replace(one, effort=one.effort[:, order])
 
             pair = f'{joints[i]} and {joints[j]}'
@@ -355,7 +355,7 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list
         else 'another unit, or masses in the URDF that are far off'
     )
     everywhere = bool((wrong == told).all()) and bool((scales[told] > 0.0).all())
-    level = 'bad' if everywhere else 'warn'
+    level: Level = 'bad' if everywhere else 'warn'
     text = (
         f'{recording.source}: {topic} of {listed(names)} is {listing} times what the masses of '
         f'the URDF ask for: {hint}'

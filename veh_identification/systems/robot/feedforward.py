@@ -44,15 +44,15 @@ def feedforward(
     The deviation is that of the prediction, sqrt(W C W'); with `noise` that of an effort that
     would be measured. Joints without measured efforts have no friction and no deviation (nan).
     """
-    motion = [np.atleast_2d(np.asarray(one, float)) for one in (q, qd, qdd)]
-    shape = motion[0].shape
+    q, qd, qdd = (np.atleast_2d(np.asarray(one, float)) for one in (q, qd, qdd))
+    motion, shape = (q, qd, qdd), q.shape
     if any(one.shape != shape for one in motion) or shape[1] != len(arm.joints):
         raise UsageError(
             f'feedforward needs q, qd and qdd of the shape (N, {len(arm.joints)}) for '
             f'{", ".join(arm.joints)}; found {", ".join(str(one.shape) for one in motion)}'
         )
     W = np.concatenate(
-        [arm.model.linear_rows(*motion), arm.model.friction_rows(*motion, arm.shapes)], axis=2
+        [arm.model.linear_rows(*motion), arm.model.friction_rows(q, qd, qdd, arm.shapes)], axis=2
     )
     variance = np.einsum('nji,ik,njk->nj', W, arm.covariance, W)
     if noise:

@@ -23,7 +23,6 @@ from veh_identification.signals.decimation import (
     DecimationFilter,
     decimate,
     decimate_equations,
-    decimated_stamps,
     design_decimation,
 )
 from veh_identification.signals.periodic import resample_periods
@@ -93,9 +92,9 @@ def on_grid(
     places = [recording.joints.index(name) for name in joints]
     count = len(recording.joints)
     values = recording.series.values
-    has_effort = np.isfinite(values[:, count:]).any(axis=0)
+    has_effort = np.asarray(np.isfinite(values[:, count:]).any(axis=0))
     known = [k for k in places if has_effort[k]]
-    finite = np.isfinite(values[:, [count + k for k in known]]).all(axis=1)
+    finite = np.asarray(np.isfinite(values[:, [count + k for k in known]]).all(axis=1))
     series = recording.series.take(finite)
     names = [recording.series.names[k] for k in places]
     names += [recording.series.names[count + k] for k in known]
@@ -154,7 +153,7 @@ def cutoff_of(signals: Sequence[Signals]) -> tuple[float, str]:
     """Of the equations: where the motion has its power, below where the positions are noise."""
     found, reasons = [], []
     for one in signals:
-        valid = np.isfinite(one.position).all(axis=1)
+        valid = np.asarray(np.isfinite(one.position).all(axis=1))
         moving = np.ptp(one.position[valid], axis=0) > 1e-9
         spectrum = welch_spectrum(one.position[:, moving], one.rate, valid=valid)
         noise = choose_cutoff(spectrum, derivative=2, minimum_hz=LOWEST_HZ)
@@ -289,7 +288,7 @@ def excited_bands(signals: Sequence[Signals]) -> Array:
     """Of each joint: the band that holds nearly all of its motion, over all recordings."""
     bands = []
     for one in signals:
-        valid = np.isfinite(one.position).all(axis=1)
+        valid = np.asarray(np.isfinite(one.position).all(axis=1))
         spectrum = welch_spectrum(one.position, one.rate, valid=valid)
         bands.append(EXCITED_BAND * _excited(spectrum))
     return np.max(bands, axis=0)
@@ -341,7 +340,9 @@ def rows_of(
             sides[name] += _filtered_rows(model, inner, filter_)
             if load_link is not None:
                 sides[load].append(decimate(model.load_rows(load_link, *inner), filter_))
-        stamps.append(decimated_stamps(one.stamps_ns[one.inner], filter_))
+        last = len(one.stamps_ns[one.inner]) - filter_.half_length
+        inner_stamps = one.stamps_ns[one.inner]
+        stamps.append(inner_stamps[filter_.half_length : last : filter_.factor])
     linear = np.concatenate(sides['linear'])
     if bands is None:
         sides['instrument'], sides['smooth'] = sides['linear'], sides['load']

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from veh_identification.errors import EstimationError, UsageError
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.systems.humanoid.robot import Robot
@@ -156,7 +156,7 @@ def effort_masks(
             if (mask & ~named).any():
                 who = listed([n for n, m in zip(joints, mask & ~named, strict=True) if m])
                 text = f'{one.source}: {who} {why}: its equation is left out'
-                level = 'warn' if why.startswith('has the same') else 'note'
+                level: Level = 'warn' if why.startswith('has the same') else 'note'
                 findings.append(Finding(level, 'equation_left_out', text, f'{one.topic}.effort'))
         masks.append(known & ~constant & ~still & ~named)
     return masks, findings

@@ -87,7 +87,7 @@ def assemble(
     loads: Sequence[Load],
     masks: Sequence[BoolArray],
     state: State,
-    slides: Array | None = None,
+    slides: BoolArray | None = None,
 ) -> System:
     """Both sides; `masks` (joints,) of each recording say whose efforts count.
 
@@ -127,12 +127,12 @@ def usual_speeds(rows: Sequence[Rows]) -> Array:
     return np.asarray(np.sqrt(np.mean(speeds**2, axis=0)))
 
 
-def sliding(rows: Sequence[Rows]) -> Array:
+def sliding(rows: Sequence[Rows]) -> BoolArray:
     """(M, joints): rows at which the joint surely slides; all, where those would be too few."""
     limits = SLOW_SHARE * usual_speeds(rows)
     slow = np.concatenate([one.slow(limits) for one in rows])
     clear = slow < SLOW_LIMIT
-    return clear | (clear.mean(axis=0) < ENOUGH)
+    return np.asarray(clear | (clear.mean(axis=0) < ENOUGH), dtype=bool)
 
 
 def derivative_columns(
@@ -253,7 +253,7 @@ def _newton(
     loads: Sequence[Load],
     masks: Sequence[BoolArray],
     state: State,
-    slides: Array,
+    slides: BoolArray,
     longest: float,
 ) -> State:
     """Gauss-Newton steps of delay and gains with the parameters eliminated."""
@@ -341,7 +341,7 @@ def best_shapes(
         there = np.isfinite(Y[:, j])
         A = np.concatenate([one.linear[:, j] for one in rows])
         if any(one.load is not None for one in rows):
-            A = np.concatenate([A, _blocks(rows, j)], axis=1)
+            A = np.concatenate([A, _blocks(rows, int(j))], axis=1)
         Q = _basis(A[there])
         y = Y[there, j] - Q @ (Q.T @ Y[there, j])
         profile = _Profile(rows, int(j), Q, y, there)

@@ -28,7 +28,7 @@ from veh_identification.systems.robot.feedforward import IdentifiedArm
 from veh_identification.systems.robot.live.payload_monitor import PayloadMonitor
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
 from veh_identification.systems.robot.processing import Rows, Signals, rows_of
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray, IntArray
 
 #: Deviations of rows that a filter makes alike, over those of independent ones.
 COLOUR = 1.5
@@ -210,7 +210,7 @@ class RobotLive(LiveModel):
             self._times.popleft()
             self._values.popleft()
 
-    def _watch(self, stamps: Array, W: Array, Y: Array, load: Array, slides: Array) -> bool:
+    def _watch(self, stamps: IntArray, W: Array, Y: Array, load: Array, slides: BoolArray) -> bool:
         """Hand the residuals of a known arm to the watch over the payload."""
         known = self.known
         if known is None:
