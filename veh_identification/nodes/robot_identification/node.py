@@ -6,8 +6,8 @@ Input: `joint_states` with position and effort of the URDF's joints. The estimat
 far is published each second on `~/parameters` (latched) with verdict and findings; both sides of
 the equations on `~/reconstruction`. With the folder of an earlier identification (`result`) the
 watch over the payload works from the first seconds on, else after `learn` seconds of motion. A
-payload that is picked up or put down is logged, stands in `~/parameters` as `payload.mass` with its
-deviation, and in the diagnostics.
+payload that is picked up or put down is logged, stands in `~/parameters` as `payload.mass` with
+its deviation, and in the diagnostics.
 
 Diagnostics (1 Hz). WARN: no estimate yet, an estimate that still moves, parameters that the motion
 does not excite. ERROR: no usable message for two seconds.
