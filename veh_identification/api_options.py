@@ -71,6 +71,27 @@ class ParallelIdentify(TypedDict, total=False):
     topic: str
 
 
+class RobotIdentify(TypedDict, total=False):
+    """Options of identify."""
+
+    urdf: str | Path
+    payload: Sequence[str | Path]
+    payload_link: str
+    estimator: Literal[
+        'instrumental-variable', 'consistent', 'weighted', 'ordinary', 'gauss-markov', 'robust'
+    ]
+    loss: Literal['huber', 'tukey']
+    essential: bool
+    effort: Literal['torque', 'current']
+    cutoff_hz: float
+    rate_hz: float
+    fundamental_hz: float
+    effort_delay: float
+    gravity: Sequence[float]
+    motor_inertia: bool
+    joint_states: str
+
+
 class VehicleObserve(TypedDict, total=False):
     """Options of observe."""
 
@@ -141,6 +162,22 @@ class ParallelDesign(TypedDict, total=False):
     harmonics: int
     samples: int
     covariance_from: str | Path
+    starts: int
+    seed: int
+    max_iterations: int
+    time_limit: float
+
+
+class RobotDesign(TypedDict, total=False):
+    """Options of design."""
+
+    urdf: str | Path
+    criterion: Literal['condition', 'd_optimal']
+    fundamental_hz: Sequence[float]
+    harmonics: int
+    samples: int
+    limit_share: float
+    acceleration: float
     starts: int
     seed: int
     max_iterations: int

@@ -18,6 +18,7 @@ FILES = {
     'humanoid': ['humanoid'],
     'humanoid_design': ['humanoid_design'],
     'parallel': ['hexapod_palida'],
+    'robot': ['robot'],
     'four_bar': ['four_bar'],
 }
 TYPES = {

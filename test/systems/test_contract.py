@@ -25,6 +25,7 @@ CASES: dict[str, tuple[str, float, dict[str, Any], str | None]] = {
     'car': ('car-sine-steer', 12.0, {}, 'car_peugeot_406'),
     'humanoid': ('humanoid-walk', 4.0, {'urdf': MODELS / 'ut_mu2_like_cad.urdf'}, None),
     'parallel': ('hexapod-periodic', 10.0, {}, None),
+    'robot': ('arm-free', 12.0, {'urdf': MODELS / 'arm_6_axis.urdf'}, None),
     'vehicle': ('buggy-circle', 3.0, {}, None),
     'four-bar': ('four-bar', 2.0, {}, None),
 }

@@ -45,6 +45,9 @@ SCHEMAS = (
         'design',
     ),
     SchemaFile('parallel', 'systems.parallel.configuration:Description', 'A parallel robot'),
+    SchemaFile(
+        'robot', 'systems.robot.configuration:Configuration', 'Options of identify robot', 'robot'
+    ),
     SchemaFile('four_bar', 'systems.four_bar.model:Description', 'The four-bar linkage'),
 )
 

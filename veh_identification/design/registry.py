@@ -29,6 +29,13 @@ DESIGNS: tuple[Entry, ...] = (
         'periodic excitation under the limits of the legs (Abdellatif 2009, section 4)',
         ('hexapod',),
     ),
+    Entry(
+        'robot',
+        'veh_identification.design.robot.design:RobotDesign',
+        ('design',),
+        'periodic excitation of an arm under limits of position, speed and torque',
+        ('arm',),
+    ),
 )
 
 

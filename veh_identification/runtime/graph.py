@@ -77,6 +77,10 @@ CONTACT_IDENTIFICATION = NodeDescription(
 CAR_IDENTIFICATION = NodeDescription(
     'car_identification', 'veh_identification.nodes.car_identification.node:CarIdentification'
 )
+ROBOT_IDENTIFICATION = NodeDescription(
+    'robot_identification',
+    'veh_identification.nodes.robot_identification.node:RobotIdentification',
+)
 ERROR_EKF = NodeDescription('error_ekf', 'veh_identification.nodes.error_ekf.node:ErrorEkf')
 
 GRAPHS = {
@@ -109,6 +113,12 @@ GRAPHS = {
             (CAR_IDENTIFICATION,),
             'car_identification.yaml',
             ('imu', 'can'),
+        ),
+        Graph(
+            'robot_identification',
+            'parameters of an arm and its payload while it moves (offline: identify robot)',
+            (ROBOT_IDENTIFICATION,),
+            'robot_identification.yaml',
         ),
         Graph(
             'error_ekf',

@@ -156,6 +156,24 @@ SCENARIOS = {
             10.0,
             'veh_identification.simulation.parallel.scenarios:write_circle',
         ),
+        Scenario(
+            'arm-free',
+            'six-axis arm under its controller, without a load',
+            40.0,
+            'veh_identification.simulation.robot.scenarios:write_free',
+        ),
+        Scenario(
+            'arm-payload',
+            'the same arm with a load at its flange (by the seed)',
+            40.0,
+            'veh_identification.simulation.robot.scenarios:write_payload',
+        ),
+        Scenario(
+            'arm-closed-loop',
+            'seven-axis arm with stiction, torque ripple, coarse encoders and late efforts',
+            60.0,
+            'veh_identification.simulation.robot.scenarios:write_closed_loop',
+        ),
     )
 }
 

@@ -51,6 +51,13 @@ SYSTEMS: list[Entry] = [
         ('hexapod',),
     ),
     Entry(
+        'robot',
+        'veh_identification.systems.robot.system:RobotArm',
+        ('identify',),
+        'arms and other fixed-base trees from joint torques or currents',
+        ('arm',),
+    ),
+    Entry(
         'vehicle',
         'veh_identification.systems.vehicle.system:FourWheelVehicle',
         ('observe',),

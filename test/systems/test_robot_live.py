@@ -1,0 +1,93 @@
+"""The live estimate of an arm and the watch over its payload, on the independent plant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from veh_identification.errors import EstimationError, InputError
+from veh_identification.runtime.share import share_directory
+from veh_identification.simulation.robot.closed_loop import run
+from veh_identification.simulation.robot.scenarios import (
+    ArmSensors,
+    exciting_motion,
+    measured,
+    random_arm,
+    random_payload,
+)
+from veh_identification.systems.humanoid.robot import load_robot
+from veh_identification.systems.robot.configuration import Configuration
+from veh_identification.systems.robot.live.model import LiveOptions, RobotLive
+from veh_identification.types import Array
+
+URDF = share_directory() / 'config' / 'models' / 'arm_6_axis.urdf'
+LEARN, WATCH = 24.0, 20.0
+GRASP, RELEASE = 6.0, 13.0
+
+
+@pytest.fixture(scope='module')
+def stream() -> tuple[Array, Array, Array]:
+    """Free motion, then the same arm that carries a load between GRASP and RELEASE."""
+    arm, load = random_arm('arm_6_axis.urdf', 5), random_payload(3)
+    times = np.arange(round((LEARN + WATCH) * 1000)) / 1000.0
+    wanted = exciting_motion(arm.nominal, times, 7)
+    sides = []
+    for plant in (arm.plant, arm.plant.loaded(load.mass, load.centre, load.inertia)):
+        made = run(plant, arm.nominal, arm.friction, arm.drive, wanted)
+        stamps, position, effort = measured(made, ArmSensors(), arm.nominal.effort, 7)
+        sides.append((position, effort))
+    moments = LEARN + np.array([GRASP, GRASP + 0.2, RELEASE, RELEASE + 0.2])
+    share = np.interp(stamps, moments, [0.0, 1.0, 1.0, 0.0])[:, None]
+    share = share**2 * (3.0 - 2.0 * share)
+    position, effort = (
+        (1.0 - share) * one + share * other for one, other in zip(*sides, strict=True)
+    )
+    return stamps, position, effort
+
+
+def test_payload_is_weighed_and_gone(stream: tuple[Array, Array, Array], tmp_path: Path) -> None:
+    stamps, position, effort = stream
+    model = RobotLive(load_robot(URDF), Configuration(), LiveOptions(learn=12.0))
+    for k, moment in enumerate(stamps):
+        model.push(10**18 + round(1e9 * moment), position[k], effort[k])
+        if k % 500 == 0:
+            model.tick(0)
+    truth = random_payload(3).mass
+    words = [word for _, word, _ in model.monitor.events]
+    assert words == ['picked up', 'put down']
+    (grasp, _, found), (release, _, gone) = model.monitor.events
+    assert 0.2 < (grasp - 10**18) / 1e9 - LEARN - GRASP < 2.5
+    assert 0.2 < (release - 10**18) / 1e9 - LEARN - RELEASE < 2.5
+    assert abs(found.mass - truth) < 3.0 * found.std and found.std < 0.5
+    assert abs(gone.mass) < 3.0 * gone.std
+    assert model.solution is not None
+    known = model.arm.values_of(random_arm('arm_6_axis.urdf', 5).truth())
+    z = (model.solution.value - known) / np.sqrt(np.diag(model.solution.covariance))
+    assert np.sqrt(np.mean(z**2)) < 2.0
+    assert model.counts()['joint_states'].received == len(stamps)
+    model.save(str(tmp_path / 'state.npz'))
+    other = RobotLive(load_robot(URDF), Configuration(), LiveOptions())
+    other.load(str(tmp_path / 'state.npz'))
+    assert other.solution is not None and other.samples == model.samples
+    wrong = RobotLive(
+        load_robot(URDF.with_name('arm_7_axis.urdf')), Configuration(), LiveOptions()
+    )
+    with pytest.raises(InputError, match='another robot'):
+        wrong.load(str(tmp_path / 'state.npz'))
+
+
+def test_bad_samples_are_counted(stream: tuple[Array, Array, Array]) -> None:
+    _, position, effort = stream
+    model = RobotLive(load_robot(URDF), Configuration(), LiveOptions())
+    model.push(10, position[0], effort[0])
+    model.push(5, position[1], effort[1])
+    model.push(20, np.full(6, np.nan), effort[2])
+    counts = model.counts()['joint_states']
+    assert (counts.received, counts.used, counts.late, counts.invalid) == (3, 1, 1, 1)
+
+
+def test_currents_need_gains() -> None:
+    with pytest.raises(EstimationError, match='gain and mass cannot be told apart'):
+        RobotLive(load_robot(URDF), Configuration(effort='current'), LiveOptions())

@@ -1,0 +1,1 @@
+"""Exciting motions of arms."""

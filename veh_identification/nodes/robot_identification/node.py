@@ -1,0 +1,147 @@
+"""Node `robot_identification`: an arm's parameters while it moves, and a watch over its payload.
+
+`veh-id identify robot` does the same offline.
+
+Input: `joint_states` with position and effort of the URDF's joints. The estimate of all rows so
+far is published each second on `~/parameters` (latched) with verdict and findings; both sides of
+the equations on `~/reconstruction`. With the folder of an earlier identification (`result`) the
+watch over the payload works from the first seconds on, else after `learn` seconds of motion. A
+payload that is picked up or put down is logged, stands in `~/parameters` as `payload.mass` with
+its deviation, and in the diagnostics.
+
+Diagnostics (1 Hz). WARN: no estimate yet, an estimate that still moves, parameters that the motion
+does not excite. ERROR: no usable message for two seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
+from veh_identification.runtime.graph import find_config
+from veh_identification.runtime.interface import Node
+from veh_identification.runtime.messages import message_class
+from veh_identification.runtime.parameters import declare, parameter, refuse_unknown
+from veh_identification.runtime.qos import QoS
+from veh_identification.runtime.share import share_directory
+from veh_identification.systems.humanoid.robot import load_robot
+from veh_identification.systems.robot.configuration import load_configuration
+from veh_identification.systems.robot.feedforward import load_feedforward
+from veh_identification.systems.robot.live.model import LiveOptions, RobotLive
+from veh_identification.types import Array
+
+QUEUE = 1000
+
+
+@dataclass(frozen=True)
+class RobotOptions:
+    """Parameters of the node."""
+
+    topic: str = parameter('joint_states', 'positions and efforts of the joints (JointState)')
+    urdf: str = parameter(
+        'models/arm_6_axis.urdf', 'the robot: a file, or the name of one below config/'
+    )
+    robot: str = parameter(
+        'robot.yaml', 'effort, gains, gravity, friction: a file, or a name in config/'
+    )
+    result: str = parameter(
+        '', 'folder of an earlier `identify robot`: the payload is weighed against it'
+    )
+    cutoff: float = parameter(
+        10.0, 'of both sides of the equations', unit='Hz', minimum=0.5, maximum=100.0
+    )
+    payload_link: str = parameter('', 'link that carries; empty: the last of the longest chain')
+    memory: float = parameter(
+        0.5, 'of rows that show the payload', unit='s', minimum=0.1, maximum=10.0
+    )
+    least_mass: float = parameter(0.1, 'that counts as a payload', unit='kg', minimum=0.001)
+    learn: float = parameter(
+        30.0, 'of motion after which the own estimate serves the watch', unit='s', minimum=1.0
+    )
+    reconstruction: bool = parameter(True, 'publish measured and predicted efforts')
+    reliable_sensors: bool = parameter(False, 'subscribe reliably instead of best effort')
+    file: str = parameter('', 'where ~/save writes and ~/load reads the estimate (.npz)')
+
+
+class RobotIdentification(IdentificationNode):
+    """Hands positions and efforts to the live model."""
+
+    model: RobotLive
+
+    def __init__(self, node: Node) -> None:
+        self.options = options = declare(node, RobotOptions)
+        refuse_unknown(node)
+        model = self._setup()
+        self._order: dict[tuple[str, ...], list[int] | None] = {}
+        super().__init__(
+            node,
+            model,
+            input_words=f'usable message on {options.topic}',
+            file=options.file,
+            reconstruction=options.reconstruction,
+        )
+
+    def _setup(self) -> RobotLive:
+        o = self.options
+        live = LiveOptions(
+            cutoff_hz=o.cutoff,
+            memory=o.memory,
+            least_mass=o.least_mass,
+            payload_link=o.payload_link,
+            learn=o.learn,
+        )
+        shipped = share_directory() / 'config' / o.urdf
+        try:
+            urdf = str(shipped) if shipped.is_file() else o.urdf
+            configuration = load_configuration(find_config(o.robot))
+            known = load_feedforward(o.result, urdf) if o.result else None
+            return RobotLive(load_robot(urdf), configuration, live, known)
+        except VehIdError as error:
+            raise ParameterError(f'parameters urdf, robot, result: {error}') from error
+
+    def subscribe(self) -> None:
+        """Listen to the joints."""
+        self._node.create_subscription(
+            message_class('sensor_msgs/msg/JointState'),
+            self.options.topic,
+            self._on_joints,
+            QoS(depth=QUEUE, reliable=self.options.reliable_sensors),
+        )
+
+    def _on_joints(self, msg: Any) -> None:
+        if not self.enabled:
+            return
+        sides = self._sides_of(msg)
+        if sides is None:
+            self.model.sensor.received += 1
+            self.model.sensor.invalid += 1
+            return
+        stamp_ns = stamp_of(msg)
+        if self.model.push(stamp_ns, *sides):
+            _, word, found = self.model.monitor.events[-1]
+            self._node.get_logger().info(
+                f'payload {word}: {found.mass:.3g} +- {found.std:.2g} kg at {self.model.link}'
+            )
+            self.publish_estimate(stamp_ns)
+        self.sample_came()
+
+    def _sides_of(self, msg: Any) -> tuple[Array, Array] | None:
+        """Positions and efforts in the model's order; None where a joint is lacking."""
+        names = tuple(msg.name)
+        if names not in self._order:
+            missing = [name for name in self.model.joints if name not in names]
+            if missing:
+                self._node.get_logger().warning(
+                    f'{self.options.topic}: a message lacks {", ".join(missing)}', once=True
+                )
+            found = None if missing else [names.index(name) for name in self.model.joints]
+            self._order[names] = found
+        order = self._order[names]
+        position, effort = np.asarray(msg.position, float), np.asarray(msg.effort, float)
+        if order is None or len(position) != len(names) or len(effort) != len(names):
+            return None
+        return position[order], effort[order]

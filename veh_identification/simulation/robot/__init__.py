@@ -1,0 +1,1 @@
+"""Ground truth of arms: an own forward dynamics in world axes, sticking friction, a controller."""

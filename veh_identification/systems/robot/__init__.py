@@ -1,0 +1,1 @@
+"""Arms and other fixed-base trees from joint torques or currents."""

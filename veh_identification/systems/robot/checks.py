@@ -1,0 +1,363 @@
+"""Is a recording what it says it is? Units, signs, names, gravity, sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veh_identification.checks.explanation import Hypothesis, best_explanation
+from veh_identification.checks.health import check_missing, check_saturated, check_stuck
+from veh_identification.errors import VehIdError
+from veh_identification.findings import Finding, Level
+from veh_identification.findings.numbers import listed
+from veh_identification.signals import ZeroPhaseFilter
+from veh_identification.systems.humanoid.robot import Robot, parse_xml
+from veh_identification.systems.robot.configuration import Configuration
+from veh_identification.systems.robot.model import ArmModel
+from veh_identification.systems.robot.processing import Segment, cutoff_of, on_grid, segments_of
+from veh_identification.systems.robot.recording import ArmRecording
+from veh_identification.systems.robot.setup import effort_masks, fixed_tree, locked_joints
+from veh_identification.types import Array, IntArray
+
+#: Share of the efforts that a fit may leave before causes are looked for.
+POOR_FIT = 0.03
+#: ... and from which on that is told although no cause was found.
+VERY_POOR = 0.25
+#: Share of the efforts' power that parameters off by their own size cost.
+PRICE = 1e-3
+#: How many times better a cause must make the fit.
+CLEAR, CERTAIN = 1.5, 2.5
+SAMPLES = 600
+#: Efforts over those that the URDF asks for: beyond these the unit is doubted.
+LEAST_SCALE, LARGEST_SCALE = 0.2, 5.0
+DEGREES = 180.0 / np.pi
+
+
+def sensor_findings(robot: Robot, recording: ArmRecording) -> list[Finding]:
+    """Each channel alone: stuck, saturated, missing, angles beyond the limits of the URDF."""
+    findings, limits = [], joint_limits(robot)
+    time = recording.series.stamps
+    moving = np.zeros(len(time), bool)
+    for k in range(len(recording.joints)):
+        step = np.abs(np.gradient(recording.position[:, k], time))
+        moving |= step > 0.2 * max(float(np.quantile(step, 0.95)), 1e-6)
+    for k, name in enumerate(recording.joints):
+        position, effort = recording.position[:, k], recording.effort[:, k]
+        where = f'{recording.topic}.position[{name}]'
+        findings += _angle(robot, name, position, limits.get(name), where)
+        effort_place = f'{recording.topic}.effort[{name}]'
+        if np.isfinite(effort).any():
+            findings += check_missing(effort, effort_place)
+            findings += check_stuck(time, effort, effort_place, moving=moving)
+            findings += check_saturated(effort, effort_place)
+    return [replace(one, text=f'{recording.source}: {one.text}') for one in findings]
+
+
+def joint_limits(robot: Robot) -> dict[str, tuple[float, float]]:
+    """Lower and upper limit of the joints that have them."""
+    found = {}
+    for joint in parse_xml(robot.text, robot.path).findall('joint'):
+        limit = joint.find('limit')
+        if limit is None or joint.get('type') == 'continuous':
+            continue
+        try:
+            low, high = float(limit.get('lower', 'nan')), float(limit.get('upper', 'nan'))
+        except ValueError:
+            continue
+        if high > low:
+            found[joint.get('name', '')] = (low, high)
+    return found
+
+
+def _angle(
+    robot: Robot, name: str, position: Array, limits: tuple[float, float] | None, where: str
+) -> list[Finding]:
+    """Angles that the joint cannot have; in degrees they could be."""
+    kinds = {joint.name: joint.type for joint in robot.joints}
+    if kinds.get(name) not in ('revolute', 'continuous'):
+        return []
+    low, high = limits or (-4.0 * np.pi, 4.0 * np.pi)
+    slack = 0.1 * (high - low)
+    reach = np.nanquantile(position, [0.005, 0.995])
+    if reach[0] >= low - slack and reach[1] <= high + slack:
+        return []
+    text = (
+        f'{where} goes from {reach[0]:.4g} to {reach[1]:.4g}, beyond the limits {low:.4g} to '
+        f'{high:.4g} rad of the URDF'
+    )
+    if (
+        reach[0] / DEGREES >= low - slack
+        and reach[1] / DEGREES <= high + slack
+        and np.ptp(reach) > 7.0
+    ):
+        text += ': degrees? It must be in rad'
+        return [Finding('bad', 'unit', text, where)]
+    return [Finding('warn', 'beyond_limits', text, where)]
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A short look at a recording: samples at full rate without filtering of the equations."""
+
+    model: ArmModel
+    q: Array
+    qd: Array
+    qdd: Array
+    effort: Array
+    gravity: Array
+
+    def _rows(self) -> tuple[Array, Array]:
+        model = replace(self.model, gravity=self.gravity)
+        W = model.regressor.compute(model.motion(self.q, self.qd, self.qdd))
+        friction = np.zeros((*self.effort.shape, self.effort.shape[1]))
+        for j in range(self.effort.shape[1]):
+            friction[:, j, j] = np.tanh(
+                20.0 * self.qd[:, j] / max(float(np.std(self.qd[:, j])), 1e-9)
+            )
+        return np.concatenate([W, friction], axis=2), self.effort
+
+    def misfit(self) -> float:
+        """rms of what the URDF's structure leaves of the efforts, over their rms.
+
+        Masses may differ from the URDF, at a price: a wrong model must not be saved by masses
+        that no such arm has.
+        """
+        W, Y = self._rows()
+        scale = np.sqrt(np.nanmean(Y**2, axis=0))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        there = np.isfinite(Y)
+        A, y = (W / scale[:, None])[there], (Y / scale)[there]
+        known, size = self._prior(A.shape[1])
+        used = size > 0.0
+        weight = np.sqrt(PRICE * len(y) / used.sum()) / size[used]
+        held = np.zeros((int(used.sum()), A.shape[1]))
+        held[np.arange(len(held)), np.flatnonzero(used)] = weight
+        rows, right = np.vstack([A, held]), np.concatenate([y, weight * known[used]])
+        norms = np.linalg.norm(rows, axis=0)
+        norms[norms == 0.0] = 1.0
+        x, *_ = np.linalg.lstsq(rows / norms, right, rcond=1e-9)
+        return float(np.sqrt(np.mean((right - rows / norms @ x) ** 2) * len(right) / len(y)))
+
+    def _prior(self, columns: int) -> tuple[Array, Array]:
+        """Values of the URDF and sizes of their doubt; size 0: nothing is known."""
+        known, size = np.zeros(columns), np.zeros(columns)
+        for k, column in enumerate(self.model.base.columns):
+            if not column.body:
+                continue
+            body = self.model.tree.parameters[self.model.tree.body_index(column.body)]
+            mass, moment = max(body[0], 0.1), max(0.5 * float(body[[4, 7, 9]].sum()), 1e-3)
+            known[k] = body[column.parameter]
+            arm = np.sqrt(moment / mass)
+            size[k] = mass if column.parameter == 0 else mass * arm
+            if column.parameter > 3:
+                size[k] = moment
+        return known, size
+
+    def scales(self) -> Array:
+        """Efforts over those of the URDF's masses (joints,); nan where those are small."""
+        W, Y = self._rows()
+        columns = self.model.base.columns
+        count = len(columns)
+        urdf = W[:, :, :count] @ columns.values(self.model.tree)
+        found = np.full(Y.shape[1], np.nan)
+        extras = [k for k, column in enumerate(columns) if column.body == '']
+        for j in range(Y.shape[1]):
+            there = np.isfinite(Y[:, j])
+            if not there.any():
+                continue
+            others = [W[there, j, k] for k in extras] + [W[there, j, count + j]]
+            A = np.column_stack([urdf[there, j], *others])
+            norms = np.linalg.norm(A, axis=0)
+            if norms[0] <= 0.0:
+                continue
+            used = norms > 0.0
+            x, *_ = np.linalg.lstsq(A[:, used] / norms[used], Y[there, j], rcond=1e-8)
+            part = np.std(urdf[there, j]) * abs(x[0] / norms[0])
+            if part > 0.2 * np.std(Y[there, j]):
+                found[j] = x[0] / norms[0]
+        return found
+
+
+def look_at(
+    robot: Robot, recordings: Sequence[ArmRecording], c: Configuration
+) -> list[tuple[ArmRecording, Look]]:
+    """Samples of each recording for the checks of the whole."""
+    locked, _ = locked_joints(robot, recordings, c)
+    tree = fixed_tree(robot, locked)
+    masks, _ = effort_masks(tree, recordings, c)
+    made = []
+    for one, mask in zip(recordings, masks, strict=True):
+        if not mask.any():
+            continue
+        model = ArmModel(robot, tree, np.array(c.gravity), np.asarray(mask), c)
+        grid = on_grid(one, model.joints, c.rate_hz)
+        cutoff = cutoff_of([grid])[0]
+        part: Segment = max(segments_of(grid, cutoff), key=lambda s: len(s.q))
+        step = max(1, len(part.q) // SAMPLES)
+        slow = np.abs(part.qd) < 0.1 * np.std(part.qd, axis=0)
+        smooth = ZeroPhaseFilter(grid.rate, min(4.0 * cutoff, 0.4 * grid.rate))
+        known = np.isfinite(part.effort).all(axis=0)
+        calm = smooth.derivatives(np.where(known, part.effort, 0.0)).position
+        effort = np.where(mask & known & ~slow, calm, np.nan)[::step]
+        q, qd, qdd = (x[::step] for x in (part.q, part.qd, part.qdd))
+        made.append((one, Look(model, q, qd, qdd, effort, model.gravity)))
+    return made
+
+
+def whole_findings(
+    robot: Robot, recordings: Sequence[ArmRecording], c: Configuration
+) -> list[Finding]:
+    """Do efforts and motion belong together, and in which units?"""
+    findings = []
+    try:
+        looks = look_at(robot, recordings, c)
+    except VehIdError:
+        return []
+    for recording, look in looks:
+        scaled, all_of_them = _scaled(recording, look, c)
+        plain = 0.0 if all_of_them else look.misfit()
+        if plain > POOR_FIT:
+            findings += _explained(recording, look, plain)
+        else:
+            findings += scaled
+    return findings
+
+
+def _explained(recording: ArmRecording, look: Look, plain: float) -> list[Finding]:
+    best = best_explanation(look, _hypotheses(recording, look), Look.misfit, plain)
+    if best.best is None or best.factor < CLEAR:
+        if plain < VERY_POOR:
+            return []
+        text = (
+            f'{recording.source}: the URDF explains the efforts but for {100.0 * plain:.0f} %; no '
+            'exchanged joints, signs or direction of gravity explains that'
+        )
+        return [Finding('warn', 'poor_fit', text, f'{recording.topic}.effort')]
+    level: Level = 'bad' if best.factor > CERTAIN else 'warn'
+    text = (
+        f'{recording.source}: {best.best.text} (the efforts then fit {best.factor:.3g} times '
+        'better)'
+    )
+    return [Finding(level, best.best.code, text, best.best.where, best.factor)]
+
+
+def _hypotheses(recording: ArmRecording, look: Look) -> Iterator[Hypothesis[Look]]:
+    joints, count, topic = look.model.joints, len(look.model.joints), recording.topic
+    for j in range(count):
+        sign = np.ones(count)
+        sign[j] = -1.0
+
+        def turned(one: Look, sign: Array = sign) -> Look:
+            return replace(
+                one, q=one.q * sign, qd=one.qd * sign, qdd=one.qdd * sign, effort=one.effort * sign
+            )
+
+        def effort(one: Look, sign: Array = sign) -> Look:
+            return replace(one, effort=one.effort * sign)
+
+        def position(one: Look, sign: Array = sign) -> Look:
+            return replace(one, q=one.q * sign, qd=one.qd * sign, qdd=one.qdd * sign)
+
+        where = f'{topic}[{joints[j]}]'
+        yield Hypothesis(
+            'joint_sign',
+            f'{joints[j]} has the wrong sign, of position and effort: turn its axis in the URDF',
+            turned,
+            where,
+        )
+        yield Hypothesis(
+            'effort_sign',
+            f'{topic}.effort[{joints[j]}] has the wrong sign',
+            effort,
+            f'{topic}.effort[{joints[j]}]',
+        )
+        yield Hypothesis(
+            'position_sign',
+            f'{topic}.position[{joints[j]}] has the wrong sign',
+            position,
+            f'{topic}.position[{joints[j]}]',
+        )
+        for i in range(j):
+            order = np.arange(count)
+            order[[i, j]] = j, i
+
+            def swapped(one: Look, order: IntArray = order) -> Look:
+                return replace(
+                    one,
+                    q=one.q[:, order],
+                    qd=one.qd[:, order],
+                    qdd=one.qdd[:, order],
+                    effort=one.effort[:, order],
+                )
+
+            def efforts(one: Look, order: IntArray = order) -> Look:
+                return replace(one, effort=one.effort[:, order])
+
+            pair = f'{joints[i]} and {joints[j]}'
+            yield Hypothesis('joints_swapped', f'{pair} are exchanged', swapped, topic)
+            yield Hypothesis(
+                'efforts_swapped', f'the efforts of {pair} are exchanged', efforts, topic
+            )
+    size = float(np.linalg.norm(look.gravity)) or 9.80665
+    for axis in range(3):
+        for side in (-1.0, 1.0):
+            gravity = np.zeros(3)
+            gravity[axis] = side * size
+            if np.allclose(gravity, look.gravity):
+                continue
+
+            def other(one: Look, gravity: Array = gravity) -> Look:
+                return replace(one, gravity=gravity)
+
+            told = ', '.join(f'{v:g}' for v in gravity)
+            yield Hypothesis(
+                'gravity_direction',
+                f'gravity seems to be [{told}] m/s^2 in the axes of the root link: set gravity',
+                other,
+                'gravity',
+            )
+
+
+def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list[Finding], bool]:
+    """Efforts far from what the URDF's masses ask for: another unit, currents, signs.
+
+    Also whether that concerns all joints, not single ones.
+    """
+    if c.effort == 'current' and not c.gains:
+        return [], False
+    scales = look.scales()
+    gains = np.array([c.gains.get(n, 1.0) for n in look.model.joints])
+    scales = scales * (gains if c.effort == 'current' else 1.0)
+    told = np.isfinite(scales)
+    if told.sum() < 1:
+        return [], False
+    topic = f'{recording.topic}.effort'
+    middle = float(np.median(scales[told]))
+    if (scales[told] < 0.0).all():
+        text = f'{recording.source}: {topic} has the wrong sign: it pushes along the motion'
+        return [Finding('bad', 'effort_sign', text, topic)], True
+    if 300.0 < middle < 3000.0:
+        text = (
+            f'{recording.source}: {topic} is {middle:.4g} times what the masses of the URDF ask '
+            'for: N mm? It must be in N m'
+        )
+        return [Finding('bad', 'unit', text, topic)], True
+    wrong = told & ((scales < LEAST_SCALE) | (scales > LARGEST_SCALE))
+    if not wrong.any():
+        return [], False
+    names = [n for n, w in zip(look.model.joints, wrong, strict=True) if w]
+    listing = ', '.join(f'{s:.3g}' for s in scales[wrong])
+    hint = (
+        'currents? set effort: current and gains'
+        if middle < LEAST_SCALE and c.effort == 'torque'
+        else 'another unit, or masses in the URDF that are far off'
+    )
+    everywhere = bool((wrong == told).all()) and bool((scales[told] > 0.0).all())
+    level: Level = 'bad' if everywhere else 'warn'
+    text = (
+        f'{recording.source}: {topic} of {listed(names)} is {listing} times what the masses of '
+        f'the URDF ask for: {hint}'
+    )
+    return [Finding(level, 'effort_scale', text, topic)], everywhere

@@ -1,0 +1,1 @@
+"""Unknowns beside the linear ones, the estimators, links, payloads."""

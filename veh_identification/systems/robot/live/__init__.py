@@ -1,0 +1,1 @@
+"""Rows, estimate and payload while joint states come in."""

@@ -1,0 +1,348 @@
+"""The live estimate of an arm: the same rows as offline, made from the last seconds.
+
+Every so often the last samples pass the offline code (grid, derivatives, regressor, one filter of
+both sides); the rows that are new join the long-term knowledge, unless a payload is carried, and
+the watch over the payload.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veh_identification.errors import EstimationError, InputError, SignalError
+from veh_identification.findings import Finding
+from veh_identification.identification.factor import scaled_condition
+from veh_identification.identification.least_squares import weighted
+from veh_identification.identification.live import Solution, extended, no_information
+from veh_identification.results.messages import Derived, Equations
+from veh_identification.signals.segments import gap_segments
+from veh_identification.systems.humanoid.robot import Robot
+from veh_identification.systems.live import LiveModel, SensorCounts, Sides, read_state, write_state
+from veh_identification.systems.robot.configuration import Configuration
+from veh_identification.systems.robot.estimation.unknowns import SLOW_LIMIT, SLOW_SHARE
+from veh_identification.systems.robot.feedforward import IdentifiedArm
+from veh_identification.systems.robot.live.payload_monitor import PayloadMonitor
+from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
+from veh_identification.systems.robot.processing import Rows, Signals, rows_of
+from veh_identification.types import Array, BoolArray, IntArray
+
+#: Deviations of rows that a filter makes alike, over those of independent ones.
+COLOUR = 1.5
+#: Estimates are made once so many rows are there, and then each second.
+ENOUGH_ROWS = 200
+GAP_STEPS = 5.0
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """How the live estimate works."""
+
+    cutoff_hz: float = 10.0
+    step: float = 0.1  # s between two looks at the buffer
+    memory: float = 0.5  # s of rows that show the payload
+    least_mass: float = 0.1  # kg
+    payload_link: str = ''
+    learn: float = 30.0  # s of motion after which the own estimate serves the watch
+
+
+class RobotLive(LiveModel):
+    """Parameters and payload of an arm while its joint states come in."""
+
+    estimator = 'recursive'
+
+    def __init__(
+        self,
+        robot: Robot,
+        configuration: Configuration,
+        options: LiveOptions,
+        reference: IdentifiedArm | None = None,
+    ) -> None:
+        super().__init__()
+        self.options, self.reference = options, reference
+        if reference is None:
+            tree = fixed_tree(robot, configuration.locked_joints)
+            measured = np.array(
+                [name not in configuration.without_effort for name in tree.coordinate_names]
+            )
+            self.arm = ArmModel(
+                robot, tree, np.array(configuration.gravity), measured, configuration
+            )
+        else:
+            self.arm = reference.model
+        names = configuration.gains
+        self.gains = np.array([names.get(name, 1.0) for name in self.arm.joints])
+        if configuration.effort == 'current' and len(names) < len(self.arm.joints):
+            raise EstimationError(
+                'effort is current: the live estimate needs the gains of all joints, for gain and '
+                'mass cannot be told apart'
+            )
+        self.delay = configuration.effort_delay or 0.0
+        width = configuration.friction.width or 0.02
+        self.shapes = (
+            reference.shapes if reference is not None else (Dry(width),) * len(self.arm.joints)
+        )
+        self.link = self.arm.load_link(options.payload_link)
+        self.monitor = PayloadMonitor(options.memory, options.least_mass)
+        self.equations = Equations(
+            'robot',
+            list(self.arm.names),
+            list(self.arm.units),
+            list(self.arm.joints),
+            list(self.arm.effort_units),
+            self.arm.a_priori(),
+            [],
+        )
+        self.sensor = SensorCounts()
+        self._clear()
+
+    def _clear(self) -> None:
+        self.solution: Solution | None = None
+        self.information = no_information(len(self.arm.joints), len(self.arm.names))
+        self._times: deque[int] = deque()
+        self._values: deque[Array] = deque()
+        self._last_row, self._last_look = 0, 0
+        self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
+        self._rate = 0.0
+
+    # Samples ------------------------------------------------------------------------------------
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the columns of a sample."""
+        return self.arm.joints
+
+    @property
+    def samples(self) -> int:
+        """Rows in use."""
+        return self.information.samples
+
+    @property
+    def rejected(self) -> int:
+        """Messages that were not used."""
+        return self.sensor.invalid + self.sensor.late
+
+    def push(self, stamp_ns: int, position: Array, effort: Array) -> bool:
+        """A sample of all joints; True where the payload changed."""
+        self.sensor.received += 1
+        if not (np.isfinite(position).all() and np.isfinite(effort[self.arm.measured]).all()):
+            self.sensor.invalid += 1
+            return False
+        if self._times and stamp_ns <= self._times[-1]:
+            self.sensor.late += 1
+            return False
+        self.sensor.used += 1
+        self._times.append(stamp_ns)
+        self._values.append(np.concatenate([position, np.nan_to_num(effort) * self.gains]))
+        if stamp_ns - self._last_look < 1e9 * self.options.step:
+            return False
+        self._last_look = stamp_ns
+        return self._look()
+
+    def _look(self) -> bool:
+        """New rows from the buffer, through the code of the offline identification."""
+        rows = self._new_rows()
+        if rows is None or not len(rows.stamps_ns):
+            return False
+        fresh = rows.stamps_ns > self._last_row
+        if not fresh.any():
+            return False
+        W = np.concatenate([rows.linear, rows.friction(self.arm, self.shapes)], axis=2)
+        Y = rows.effort(self.delay)
+        speeds = np.concatenate([one.qd for one in rows.segments])
+        self._speed = np.maximum(0.98 * self._speed, np.sqrt(np.mean(speeds**2, axis=0)))
+        slides = (rows.slow(SLOW_SHARE * self._speed) < SLOW_LIMIT) & self.arm.measured
+        stamps, W, Y, slides = rows.stamps_ns[fresh], W[fresh], Y[fresh], slides[fresh]
+        load = rows.load[fresh] if rows.load is not None else np.zeros((len(Y), Y.shape[1], 10))
+        self._last_row = int(stamps[-1])
+        self._rows_seen += len(stamps)
+        changed = self._watch(stamps, W, Y, load[:, :, :4], slides)
+        if not self.monitor.loaded:
+            kept = slides[:, :, None]
+            self.information = extended(
+                self.information, np.where(kept, W, 0.0), np.where(slides, Y, 0.0)
+            )
+        if self.solution is not None:
+            self._sides.append(Sides(stamps, Y, W @ self.solution.value, self.solution.sigma))
+        return changed
+
+    def _new_rows(self) -> Rows | None:
+        times = np.fromiter(self._times, np.int64, len(self._times))
+        if len(times) < 50:
+            return None
+        steps = np.diff(times)
+        period = float(np.median(steps)) * 1e-9
+        if not self._rate:
+            self._rate = 1.0 / period
+        begin = gap_segments((times - times[0]) * 1e-9, GAP_STEPS * period)[-1].start
+        for _ in range(begin):  # nothing before a gap belongs to what follows
+            self._times.popleft()
+            self._values.popleft()
+        if begin:
+            self.monitor.interrupt()
+            return None
+        epoch = int(times[0])
+        stamps = (times - epoch) * 1e-9
+        grid = np.arange(0.0, stamps[-1], 1.0 / self._rate)
+        values = np.stack(list(self._values))
+        even = np.stack([np.interp(grid, stamps, column) for column in values.T], axis=1)
+        count = len(self.arm.joints)
+        effort = np.where(self.arm.measured, even[:, count:], np.nan)
+        whole = (slice(0, len(grid)),)
+        signals = Signals('live', 'live', self._rate, epoch, grid, even[:, :count], effort, whole)
+        try:
+            rows = rows_of(self.arm, signals, self.options.cutoff_hz, None, self.link)
+        except SignalError:  # not long enough yet
+            return None
+        self._trim(rows)
+        return rows
+
+    def _trim(self, rows: Rows) -> None:
+        """Keep what the next rows need: the length that gave none but the last ones."""
+        if not len(rows.stamps_ns):
+            return
+        lead = int(rows.stamps_ns[0]) - self._times[0]
+        oldest = int(rows.stamps_ns[-1]) - lead - int(1e9 * self.options.step)
+        while self._times and self._times[0] < oldest:
+            self._times.popleft()
+            self._values.popleft()
+
+    def _watch(self, stamps: IntArray, W: Array, Y: Array, load: Array, slides: BoolArray) -> bool:
+        """Hand the residuals of a known arm to the watch over the payload."""
+        known = self.known
+        if known is None:
+            return False
+        value, covariance, sigma = known
+        residual = np.where(slides, Y - W @ value, 0.0) / sigma
+        columns = np.where(slides[:, :, None], load, 0.0) / sigma[:, None]
+        doubt = np.sqrt(np.maximum(np.einsum('nji,ik,njk->nj', W, covariance, W), 0.0)) / sigma
+        for k, stamp in enumerate(stamps):
+            self.monitor.add(int(stamp), residual[k], columns[k], doubt[k])
+        return bool(self.monitor.evaluate(int(stamps[-1])))
+
+    @property
+    def known(self) -> tuple[Array, Array, Array] | None:
+        """Values, covariance and noise that the watch stands on: given, or learnt by now."""
+        if self.reference is not None:
+            noise = np.where(self.reference.noise > 0.0, self.reference.noise, 1.0)
+            return self.reference.value, self.reference.covariance, noise
+        if self.solution is None or self._seconds < self.options.learn:
+            return None
+        return self.solution.value, self.solution.covariance, self.solution.sigma
+
+    @property
+    def _seconds(self) -> float:
+        """Of motion that was turned into rows."""
+        return self._rows_seen / (3.0 * self.options.cutoff_hz)
+
+    # Estimate -----------------------------------------------------------------------------------
+
+    def tick(self, silent: int) -> bool:
+        """A new estimate each second."""
+        if self.information.samples < ENOUGH_ROWS or self.monitor.loaded:
+            return self.solution is not None
+        try:
+            made = weighted(self.information, self.arm.names, self.arm.joints)
+        except EstimationError as error:
+            self._failure = str(error)
+            return False
+        self._failure = ''
+        self.solution = Solution(
+            made.value,
+            made.covariance * COLOUR**2,
+            made.sigma,
+            np.ones(len(made.value), bool),
+            scaled_condition(made.factor.R),
+        )
+        self.convergence.update(self.solution, np.ones(len(made.value), bool))
+        return True
+
+    def derived(self) -> list[Derived]:
+        """The payload."""
+        found = self.monitor.weighed
+        if found is None or not self.monitor.ready:
+            return []
+        return [Derived('payload.mass', 'kg', found.mass, found.std)]
+
+    def doubts(self) -> list[Finding]:
+        """What is carried, and why there may be no estimate."""
+        findings = []
+        found = self.monitor.weighed
+        if self.monitor.loaded and found is not None:
+            text = f'a payload of {found.mass:.3g} +- {found.std:.2g} kg is carried at {self.link}'
+            findings.append(Finding('note', 'load_changed', text, self.link))
+        if self._failure and self.solution is None:
+            findings.append(Finding('warn', 'not_excited', self._failure))
+        return findings
+
+    def advice(self) -> str:
+        """More motion, while values are weak."""
+        if self.convergence.reached or self.reference is not None:
+            return ''
+        return 'the estimate still moves: go on with motion of all joints at several speeds'
+
+    @property
+    def ready(self) -> str:
+        """Nothing speaks against it."""
+        return 'the estimate has settled'
+
+    def facts(self) -> dict[str, Any]:
+        """Payload and rows."""
+        found = self.monitor.weighed
+        return {
+            'rows': self.samples,
+            'payload': 'carried' if self.monitor.loaded else 'none',
+            'payload_kg': '' if found is None else f'{found.mass:.4g} +- {found.std:.2g}',
+            'payload_watch': 'on' if self.monitor.ready else 'learning',
+        }
+
+    def counts(self) -> dict[str, SensorCounts]:
+        """Joint states."""
+        return {'joint_states': self.sensor}
+
+    # Control ------------------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """The next sample does not follow the last one."""
+        self._times.clear()
+        self._values.clear()
+        self.monitor.interrupt()
+
+    def reset(self) -> str:
+        """Forget rows, estimate and payload."""
+        self._clear()
+        self.monitor.reset()
+        self.convergence.forget()
+        return 'all rows, the estimate and the payload'
+
+    def save(self, path: str) -> str:
+        """Store the long-term knowledge."""
+        if not self.information.samples:
+            raise EstimationError('no rows so far: there is nothing to save')
+        information = self.information
+        state = {
+            'names': np.array(self.arm.names),
+            'factors': information.factors,
+            'samples': information.samples,
+            'squares': information.squares,
+        }
+        write_state(path, state)
+        return f'{information.samples} rows written to {path}'
+
+    def load(self, path: str) -> str:
+        """Go on from stored knowledge."""
+        state = read_state(path)
+        if 'names' not in state or [str(n) for n in state['names']] != list(self.arm.names):
+            raise InputError(f'{path}: the stored estimate is of another robot')
+        fresh = no_information(len(self.arm.joints), len(self.arm.names))
+        self.information = type(fresh)(
+            np.array(state['factors'], float),
+            int(state['samples']),
+            0,
+            np.array(state['squares'], float),
+        )
+        self.tick(0)
+        return f'{self.information.samples} rows from {path}'
