@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import re
+import shlex
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from fences import ROOT, Fence, documents, fences
+from fences import ROOT, Fence, commands, documents, fences
+
+from veh_identification.cli.main import main
 
 #: Against commands that hang; nothing here measures speed.
 SECONDS = 600
@@ -38,8 +46,60 @@ def environment_of(folder: Path) -> dict[str, str]:
     return {**os.environ, 'PATH': os.pathsep.join(places), 'OMP_NUM_THREADS': '1'}
 
 
-def execute(fence: Fence, folder: Path) -> None:
+#: As a user would, who starts a program each time; the other one changes the registry.
+APART = ('README', 'adding_a_system')
+#: What only a shell can do; globs our own commands understand.
+SHELL = re.compile(r'[|<>$;&`(){}~]')
+
+
+def plain_commands(fence: Fence) -> list[list[str]]:
+    """The commands of a block that consists of `veh-id` alone, else none."""
+    if fence.language != 'sh' or SHELL.search(re.sub(r'(^|\s)#.*', '', fence.text, flags=re.M)):
+        return []
+    found = commands(fence.text)
+    return found if all(words[0] == 'veh-id' for words in found) else []
+
+
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """In a folder, as the command line finds it; signals are given back."""
+    handler, before = signal.getsignal(signal.SIGTERM), Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        signal.signal(signal.SIGTERM, handler)
+
+
+def execute_here(fence: Fence, found: list[list[str]], folder: Path) -> None:
+    """Run commands in this process: starting Python and Numba takes seconds each time."""
+    for words in found:
+        shown = io.StringIO()
+        with (
+            _inside(folder),
+            contextlib.redirect_stdout(shown),
+            contextlib.redirect_stderr(shown),
+        ):
+            try:
+                status = main(words[1:])
+            except SystemExit as end:
+                status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        assert status == 0, (
+            f'{fence.document}:{fence.line} ends with {status}\n{shlex.join(words)}\n'
+            f'--- output\n{shown.getvalue()[-4000:]}'
+        )
+
+
+def execute(fence: Fence, folder: Path, here: bool = False) -> None:
     """Run one block; its output is shown when it fails."""
+    if here and (found := plain_commands(fence)):
+        execute_here(fence, found, folder)
+        return
+    if here and fence.language == 'python':
+        with _inside(folder), contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(fence.text, f'{fence.document}:{fence.line}', 'exec'), {})
+        return
     environment = environment_of(folder)
     if fence.language == 'python':
         command = [sys.executable, '-c', fence.text]
@@ -66,10 +126,10 @@ def runnable(path: Path) -> list[Fence]:
 
 
 def run_document(path: Path, base: Path) -> None:
-    """All blocks of a document, in order."""
+    """All blocks of a document, in order; those of APART as processes of their own."""
     folder = folder_of(path, base)
     for fence in runnable(path):
-        execute(fence, folder)
+        execute(fence, folder, here=path.stem not in APART)
 
 
 def runnable_documents(general: bool) -> list[Path]:
