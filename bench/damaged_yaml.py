@@ -18,16 +18,18 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from yaml_damage import damaged
 
+import veh_identification as vid
 from veh_identification.cli.options import parameter_values
 from veh_identification.configuration.models import load
 from veh_identification.configuration.writing import to_yaml
-from veh_identification.design.humanoid.options import load_options
+from veh_identification.design import registry as designs
 from veh_identification.errors import VehIdError
 from veh_identification.identification.trajectory import FourierTrajectory
 from veh_identification.multibody.mdh import load_mdh
@@ -37,12 +39,6 @@ from veh_identification.runtime.convert import read_mapping
 from veh_identification.runtime.drivers import Drivers
 from veh_identification.runtime.parameters import read_parameter_file
 from veh_identification.runtime.share import share_directory
-from veh_identification.systems.car.configuration import load_configuration as load_car
-from veh_identification.systems.four_bar.model import load as load_four_bar
-from veh_identification.systems.humanoid.configuration import load_configuration as load_humanoid
-from veh_identification.systems.parallel.configuration import load_configuration as load_parallel
-from veh_identification.systems.vehicle.loading import load as load_vehicle
-from veh_identification.systems.vehicle.recording.mounting import given_poses
 
 CONFIG = share_directory() / 'config'
 CARS = ('car_peugeot_406', 'car_template', 'buggy', 'buggy_parking', 'road_car')
@@ -91,7 +87,7 @@ def _packaged(*names: str) -> tuple[bytes, ...]:
 
 
 def _trajectory() -> bytes:
-    stored = load_parallel().excitation
+    stored = vid.configure('parallel').excitation
     assert stored is not None
     return to_yaml(stored.to_dict()).encode()
 
@@ -100,13 +96,20 @@ def loaders() -> tuple[Loader, ...]:
     """Every loader of YAML."""
     cars = _packaged(*CARS)
     return (
-        Loader('car for identification', load_car, cars),
-        Loader('car for the observer', load_vehicle, cars),
-        Loader('poses of sensors', lambda path: given_poses(load_vehicle(path)), cars),
-        Loader('humanoid', load_humanoid, _packaged('humanoid')),
-        Loader('design of humanoids', load_options, _packaged('humanoid_design')),
-        Loader('parallel robot', load_parallel, _packaged('hexapod_palida')),
-        Loader('four-bar linkage', load_four_bar, _packaged('four_bar')),
+        *(
+            Loader(system, partial(vid.configure, system), seeds)
+            for system, seeds in (
+                ('car', cars),
+                ('vehicle', cars),
+                ('humanoid', _packaged('humanoid')),
+                ('parallel', _packaged('hexapod_palida')),
+                ('robot', _packaged('robot')),
+                ('four-bar', _packaged('four_bar')),
+            )
+        ),
+        Loader(
+            'design of humanoids', designs.find('humanoid').configure, _packaged('humanoid_design')
+        ),
         Loader('trajectory', FourierTrajectory.load, (_trajectory(),)),
         Loader(
             'Denavit-Hartenberg table',
