@@ -10,7 +10,7 @@ from veh_identification.findings import Finding
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.systems.humanoid.checks.comparison import Comparison
 from veh_identification.systems.humanoid.checks.delays import corrected
-from veh_identification.systems.humanoid.checks.explanations import FITS, explained
+from veh_identification.systems.humanoid.checks.explanations import FITS, Search
 from veh_identification.systems.humanoid.checks.sensors import channel_findings
 from veh_identification.systems.humanoid.checks.tare import tared
 from veh_identification.systems.humanoid.checks.units import unit_findings
@@ -97,12 +97,17 @@ def check(robot: Robot, recording: Recording, configuration: Configuration) -> l
 
 def plausibility(problem: Problem, recording: Recording, raw: Raw) -> list[Finding]:
     """Units, signs, sides and frames by what they explain; stuck and saturated channels."""
-    comparison = Comparison(problem, raw)
-    doubtful = comparison.misfit(comparison.raw) > FITS
-    channels = channel_findings(recording, doubtful)
+    search = Search(Comparison(problem, raw), raw.label)
+    channels = channels_of(search, recording)
     if any(one.level == 'bad' for one in channels):
         return channels
-    return [*channels, *explained(comparison, raw.label)]
+    search.step()
+    return [*channels, *search.findings()]
+
+
+def channels_of(search: Search, recording: Recording) -> list[Finding]:
+    """Stuck and saturated channels: they stand before any other cause."""
+    return channel_findings(recording, doubtful=search.comparison.as_it_is.all > FITS)
 
 
 def _refuse(findings: Iterable[Finding]) -> None:
