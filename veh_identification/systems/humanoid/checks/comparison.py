@@ -16,7 +16,7 @@ from scipy.linalg import cho_solve
 
 from veh_identification.multibody.kinematics import body_motion
 from veh_identification.multibody.motion import Motion, fixed_base_motion
-from veh_identification.systems.humanoid.checks.smooth import inner, sampled, smooth
+from veh_identification.systems.humanoid.checks.smooth import at_rows, inner, sampled, smooth
 from veh_identification.systems.humanoid.checks.soles import SOLE_SPEED, Soles, Stance
 from veh_identification.systems.humanoid.estimation.prior import base_prior
 from veh_identification.systems.humanoid.estimation.problem import JUDGING_CUTOFF, Problem
@@ -183,13 +183,32 @@ class Comparison:
             errors += self.soles.pressed(raw, samples, stance.places, 0.1 * self.weight)
         return np.clip(np.stack(errors, axis=1), 0.0, 100.0)
 
-    def slope(self) -> Array:
+    @cached_property
+    def _stands(self) -> BoolArray:
+        """Which soles stand (feet, n), by their speed."""
+        speed = self.stance(self.raw).speed
+        found: BoolArray = speed < SOLE_SPEED * self.soles.legs
+        return found & loaded(self.samples(self.raw))
+
+    def level(self) -> Array:
         """Where the vertical of soles that stand points to in the world, in the median (3,)."""
-        stance = self.stance(self.raw)
-        stands = (stance.speed < SOLE_SPEED * self.soles.legs) & loaded(self.samples(self.raw))
-        if stands.sum() < FEWEST_LOADED:
+        if self._stands.sum() < FEWEST_LOADED:
             return np.array([0.0, 0.0, 1.0])
-        return np.asarray(np.median(stance.level[stands], axis=0))
+        return np.asarray(np.median(self.stance(self.raw).level[self._stands], axis=0))
+
+    def zeros(self) -> Array:
+        """By how much each joint must turn that soles which stand are level, in the median."""
+        here = at_rows(self.raw, self.rows)
+        count = self.problem.model.dof
+        found = np.zeros(count)
+        if self._stands.sum() < FEWEST_LOADED:
+            return found
+        for k in range(count):
+            if self.problem.model.coordinate_is_angle(k):
+                angles = self.soles.flat_angles(here, k)[self._stands]
+                turned = angles[angles != 0.0]
+                found[k] = np.median(turned) if len(turned) >= FEWEST_LOADED else 0.0
+        return found
 
 
 def _rows_of(raw: Raw) -> tuple[IntArray, float]:

@@ -28,6 +28,8 @@ from veh_identification.systems.humanoid.checks.hypotheses import (
     gains,
     offsets,
     shifts,
+    tilts,
+    zeros,
 )
 from veh_identification.systems.humanoid.checks.sensors import weight_finding
 from veh_identification.systems.humanoid.processing.signals import Raw
@@ -114,7 +116,7 @@ def _slope(comparison: Comparison, label: str) -> list[Finding]:
     """Soles that stand askew all alike: the base's axes are not those of its link."""
     if comparison.raw.imu is not None:
         return []
-    level = comparison.slope()
+    level = comparison.level()
     angle = float(np.arctan2(np.linalg.norm(level[:2]), level[2]))
     if angle < SLOPE:
         return []
@@ -145,7 +147,10 @@ def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
     turned = np.einsum('nij,nkj->nki', samples.rotation[use], error)
     arm = samples.position[use] - samples.centre
     turned[:, 1] += np.cross(arm, turned[:, 0])
+    names = comparison.problem.model.coordinate_names
     return [
+        *tilts(raw, comparison.level()),
+        *zeros(names, comparison.zeros()),
         *offsets(raw, np.median(turned, axis=0).ravel(), comparison.weight),
         *gains(raw, forces, scale * predicted[use, :3]),
         *shifts(raw, moments, scale * predicted[use, 3:], SMALLEST_SHIFT * comparison.size),

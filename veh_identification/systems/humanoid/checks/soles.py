@@ -19,6 +19,8 @@ SOLE_UNIT, SOLE_SPEED = 0.25, 0.1
 #: One unit [rad] of a standing sole that is not flat: models stand flat when all joints are zero,
 #: but for heels and slopes.
 SOLE_TILT = 0.3
+#: Sine of the angle between a joint's axis and the vertical below which it does not level a sole.
+LEVER = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,24 @@ class Soles:
         level = np.einsum('nij,fnjk,fk->fni', base[middle], turns[:, middle], self.flat)
         tilt = np.arccos(np.clip(level[:, :, 2], -1.0, 1.0))
         return Stance(here, speed, tilt, level)
+
+    def flat_angles(self, raw: Raw, column: int) -> Array:
+        """By how much a joint must turn further that each sole is as level as it can be (feet, N).
+
+        The vertical of a sole turns on a cone about the joint's axis, which three postures give.
+        Zero where the joint does not turn the sole.
+        """
+        base = rotation_matrix(raw.pose[:, 3:])[:, 2]
+        height = []
+        for turn in (0.0, 0.5 * np.pi, np.pi):
+            q = np.array(raw.joints)
+            q[:, column] += turn
+            _, turns = self.in_base(q)
+            height.append(np.einsum('nj,fnjk,fk->fn', base, turns, self.flat))
+        start, quarter, half = height
+        across, along = 0.5 * (start - half), quarter - 0.5 * (start + half)
+        found = np.arctan2(along, across)
+        return np.where(np.hypot(across, along) > LEVER, found, 0.0)
 
     def errors(self, stance: Stance) -> list[Array]:
         """How far from standing the better of the soles is, in units: still, and flat."""
