@@ -113,7 +113,8 @@ def before_search(
 ) -> list[Finding]:
     """What stands before any other cause: channels and joints that are stuck or saturated."""
     comparison = search.comparison
-    found = channel_findings(recording, doubtful=comparison.as_it_is.all > FITS)
+    doubtful = comparison.as_it_is.all > FITS
+    found = channel_findings(recording, doubtful, comparison.weight)
     if any(one.level == 'bad' for one in found):
         return found
     return [*found, *held_findings(comparison, locked, search.label)]

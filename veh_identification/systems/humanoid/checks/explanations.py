@@ -55,12 +55,11 @@ class Search:
 
     def __init__(self, comparison: Comparison, label: str) -> None:
         self.comparison, self.label = comparison, label
-        raw = comparison.raw
         self._waiting: list[Hypothesis[Raw]] = []
         self._judged: list[tuple[Hypothesis[Raw], Misfit]] = []
         if comparison.as_it_is.all > FITS:
-            model = comparison.problem.model
-            self._waiting = [*every_hypothesis(raw, model), *_fitted(comparison, raw)]
+            self._waiting = [*every_hypothesis(comparison.raw, comparison.problem.model)]
+        self._sized = not self._waiting  # whether those are added whose size must be found
 
     @property
     def waiting(self) -> int:
@@ -70,6 +69,9 @@ class Search:
     def step(self, most: int | None = None) -> None:
         """Try the next hypotheses, by default all of them."""
         comparison = self.comparison
+        if not self._sized and (most is None or len(self._waiting) <= most):
+            self._sized = True
+            self._waiting += _fitted(comparison, comparison.raw)
         now, self._waiting = self._waiting[:most], ([] if most is None else self._waiting[most:])
         unknown = Misfit(np.inf, np.inf)
         self._judged += [

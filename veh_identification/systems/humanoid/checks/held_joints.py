@@ -37,7 +37,7 @@ def held_findings(
     if not locked or raw.imu is not None or not len(comparison.rows):
         return []
     model = problem.robot.model()
-    soles = Soles(model, list(foot_frames(model, problem.configuration.feet)))
+    soles = Soles(model, foot_frames(model, problem.configuration.feet))
     around = np.unique(np.concatenate([comparison.rows + k for k in (-1, 0, 1)]))
     here = at_rows(raw, around)
     q = np.empty((len(around), model.dof))

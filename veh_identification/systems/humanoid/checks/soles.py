@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,7 @@ class Stance:
 class Soles:
     """The soles of one robot."""
 
-    def __init__(self, model: TreeModel, frames: list[str]) -> None:
+    def __init__(self, model: TreeModel, frames: Sequence[str]) -> None:
         self.model = model
         self._frames = [model.frame(name) for name in frames]
         places, turns = self.in_base(np.zeros((1, model.dof)))

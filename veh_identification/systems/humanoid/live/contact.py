@@ -30,7 +30,7 @@ from veh_identification.results.messages import (
     group_by_prefix,
     load_finding,
 )
-from veh_identification.systems.humanoid.live.checking import check_states
+from veh_identification.systems.humanoid.live.checking import StatesCheck
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
 from veh_identification.systems.humanoid.live.options import ContactOptions
 from veh_identification.systems.humanoid.live.plates import PlatePlaces
@@ -40,7 +40,7 @@ from veh_identification.systems.live import LiveModel, Sides, read_state, write_
 from veh_identification.types import Array, BoolArray, IntArray
 
 #: Seconds of states that are checked together, and the share by which rows must have grown until
-#: the search for a cause, which takes a second, is made again.
+#: that is done again.
 CHECKED_SECONDS, CHECKED_AGAIN = 10.0, 2.0
 #: A locked joint that leaves its rest by this many times `lock_below` is moving.
 UNLOCK = 3.0
@@ -99,6 +99,7 @@ class ContactLive(LiveModel):
         self.problem = ''  # why the last estimation failed
         self._start: list[tuple[IntArray, Array]] = []
         self._checked: list[Finding] = []
+        self._checking: StatesCheck | None = None  # under way
         self._latest: deque[tuple[IntArray, Array]] = deque()
         self._seen = self._next_check = 0
         self._row_squares = np.zeros((2, 0))
@@ -193,34 +194,35 @@ class ContactLive(LiveModel):
         self._seen += len(stamps)
         while sum(len(s) for s, _ in self._latest) > CHECKED_SECONDS * self.buffer.rate:
             self._latest.popleft()
+        self._go_on_checking()
         wanted = self._next_check or self.options.start_seconds * self.buffer.rate
         if self._seen < wanted:
             return
         self._next_check = int(CHECKED_AGAIN * self._seen)
-        self.check_latest()
+        if self._checking is None:
+            self._begin_checking()
 
-    def check_latest(self) -> None:
-        """The offline checks on the latest seconds."""
-        if self.model is None or not self._latest:
-            return
+    def _begin_checking(self) -> None:
+        """The offline checks on the latest seconds, a slice with each block of states."""
+        assert self.model is not None
         stamps = np.concatenate([s for s, _ in self._latest])
         rows = np.concatenate([v for _, v in self._latest])
-        self._checked = check_states(
-            stamps,
-            rows,
-            self.states,
-            self._frames,
-            self.robot,
-            self.model.problem,
-            self.places.pose,
+        self._checking = StatesCheck(
+            stamps, rows, self.states, self._frames, self.model, self.places.pose
         )
+
+    def _go_on_checking(self) -> None:
+        if self._checking is not None and not self._checking.step():
+            self._checked, self._checking = self._checking.findings, None
 
     def finish(self) -> bool:
         """Check once more with all that came."""
         before = self._checked
-        if self._seen > len(self._start) and self._next_check != self._seen:
+        if self.model is not None and self._latest and self._next_check != self._seen:
             self._next_check = self._seen
-            self.check_latest()
+            self._begin_checking()
+        while self._checking is not None:
+            self._go_on_checking()
         return self._checked != before and self.solution is not None
 
     def _wakes(self, values: Array) -> bool:
