@@ -19,7 +19,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,11 +50,10 @@ class Job:
     only: Sequence[str] = ()  # parts of the names of mistakes
 
 
-def one_recording(job: Job) -> list[Row]:
+def one_recording(job: Job) -> Iterator[Row]:
     """All mistakes in one recording of a system; clean alone without mistakes."""
     name, k = job.system, job.recording
     system = importlib.import_module(f'mistaken.{name}')
-    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         clean = system.clean(k, system.SECONDS, place)
@@ -64,7 +63,7 @@ def one_recording(job: Job) -> list[Row]:
         plain['live'] = system.live(clean, place)
         for way, told in plain.items():
             what = ', '.join(sorted(told.bad)) or told.refusal
-            rows.append(_row(name, k, way, '', 'false' if what else 'clean', what))
+            yield _row(name, k, way, '', 'false' if what else 'clean', what)
         for title, mistake in system.MISTAKES.items():
             wanted = not job.only or any(part in title for part in job.only)
             if not (job.with_mistakes and wanted):
@@ -72,8 +71,11 @@ def one_recording(job: Job) -> list[Row]:
             case = mistake.change(clean)
             for way in WAYS if job.live else WAYS[:1]:
                 told = getattr(system, way)(case, place)
-                rows.append(_row(name, k, way, title, *judged(mistake, told, plain[way])))
-    return rows
+                yield _row(name, k, way, title, *judged(mistake, told, plain[way]))
+
+
+def _all_of(job: Job) -> list[Row]:
+    return list(one_recording(job))
 
 
 def _row(system: str, k: int, way: str, mistake: str, result: str, what: str) -> Row:
@@ -95,7 +97,7 @@ def collect(
     live: int = LIVE,
     clean: int = FURTHER,
     only: Sequence[str] = (),
-) -> list[Row]:
+) -> Iterator[Row]:
     """The rows of all systems: mistakes in `recordings`, through the node in `live` of them."""
     jobs = [
         Job(name, k, k < recordings, k < live, only)
@@ -103,9 +105,12 @@ def collect(
         for k in range(recordings + clean)
     ]
     if workers <= 1:
-        return [row for job in jobs for row in one_recording(job)]
+        for job in jobs:
+            yield from one_recording(job)
+        return
     with multiprocessing.get_context('fork').Pool(workers) as pool:
-        return [row for rows in pool.imap(one_recording, jobs) for row in rows]
+        for rows in pool.imap(_all_of, jobs):
+            yield from rows
 
 
 def figures(rows: Sequence[Row]) -> list[Row]:
@@ -183,7 +188,7 @@ def _cell(rows: Sequence[Row]) -> str:
 
 def measure(quick: bool) -> list[Row]:
     """For `veh-id bench`."""
-    return figures(collect(SYSTEMS, os.cpu_count() or 1, **(QUICK if quick else {})))
+    return figures([*collect(SYSTEMS, os.cpu_count() or 1, **(QUICK if quick else {}))])
 
 
 def main() -> None:
@@ -204,12 +209,14 @@ def main() -> None:
         if options.quick
         else {key: getattr(options, key) for key in ('recordings', 'live', 'clean')}
     )
-    rows = collect(options.systems, options.workers, only=options.only, **counts)
-    if options.json is not None:
-        if options.json.is_file():
-            stored = json.loads(options.json.read_text('utf-8'))
-            rows = [r for r in stored if r['system'] not in options.systems] + rows
-        options.json.write_text(json.dumps(rows, indent=1) + '\n', 'utf-8')
+    stored: list[Row] = []
+    if options.json is not None and options.json.is_file():
+        stored = json.loads(options.json.read_text('utf-8'))
+    rows = [row for row in stored if row['system'] not in options.systems]
+    for row in collect(options.systems, options.workers, only=options.only, **counts):
+        rows.append(row)
+        if options.json is not None:  # at once: what is known survives an end before the end
+            options.json.write_text(json.dumps(rows, indent=1) + '\n', 'utf-8')
     if options.markdown is not None:
         options.markdown.write_text(markdown(rows), 'utf-8')
     for row in figures(rows):

@@ -109,18 +109,25 @@ class Comparison:
     @cached_property
     def as_it_is(self) -> Misfit:
         """Of the recording without a change."""
-        return self.misfit(self.raw)
+        return self._misfit(self.raw, -np.inf)
 
     def misfit(self, raw: Raw) -> Misfit:
-        """Of a changed recording; infinite where too little is loaded."""
+        """Of a changed recording; infinite where too little is loaded.
+
+        So it is where the sensors do not carry the robot: that puts nothing right.
+        """
+        return self._misfit(raw, SCALES[0])
+
+    def _misfit(self, raw: Raw, least: float) -> Misfit:
         samples = self.samples(raw)
         use: BoolArray = loaded(samples)
         if use.sum() < FEWEST_LOADED:
             return Misfit(np.inf, np.inf)
         W = self._rows(raw, samples)[use]
-        if not np.isfinite(W).all():
+        carried = weight_over(samples.wrench[use], W @ self._cad)
+        if not np.isfinite(W).all() or carried < least:
             return Misfit(np.inf, np.inf)
-        wrench, bent = self._fitted(W, samples.wrench[use])
+        wrench, bent = self._fitted(W, samples.wrench[use], carried)
         alone = float(np.hypot(_trimmed(wrench), bent))
         if raw.imu is not None:
             return Misfit(alone, alone)
@@ -151,12 +158,12 @@ class Comparison:
             self._regressor = W
         return W
 
-    def _fitted(self, W: Array, Y: Array) -> tuple[Array, float]:
+    def _fitted(self, W: Array, Y: Array, carried: float) -> tuple[Array, float]:
         """Errors of the wrench with the parameters that suit it best within their priors.
 
         Also by how much more than they may the parameters are bent for it.
         """
-        scale = float(np.clip(weight_over(Y, W @ self._cad), *SCALES))
+        scale = float(np.clip(carried, *SCALES))
         unit = FORCE_UNIT * scale * self.weight * np.array([1.0] * 3 + [self.size] * 3)
         noise = NOISE * unit / np.sqrt(self._thinned)
         rows = (W / noise[:, None]).reshape(-1, W.shape[2])
