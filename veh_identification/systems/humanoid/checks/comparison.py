@@ -203,6 +203,17 @@ class Comparison:
             return np.array([0.0, 0.0, 1.0])
         return np.asarray(np.median(self.stance(self.raw).level[self._stands], axis=0))
 
+    def leaning(self) -> dict[str, float]:
+        """By which angle [rad] each sole leans while it stands, in the median."""
+        names = foot_frames(self.problem.model, self.problem.configuration.feet)
+        return {
+            name: float(np.median(tilt[stands]))
+            for name, tilt, stands in zip(
+                names, self.stance(self.raw).tilt, self._stands, strict=True
+            )
+            if stands.sum() >= FEWEST_LOADED
+        }
+
     def zeros(self) -> Array:
         """By how much each joint must turn that soles which stand are level, in the median."""
         here = at_rows(self.raw, self.rows)

@@ -48,6 +48,8 @@ SMALLEST_SHIFT = 0.25
 #: Radians by which soles may lean on level ground: markers are placed by hand, and shoes have
 #: heels.
 SLOPE = 0.12
+#: Radians by which one sole may lean more than another while both stand.
+APART = 0.25
 
 
 class Search:
@@ -120,6 +122,15 @@ def _slope(comparison: Comparison, label: str) -> list[Finding]:
         return []
     level = comparison.level()
     angle = float(np.arctan2(np.linalg.norm(level[:2]), level[2]))
+    leaning = comparison.leaning()
+    if len(leaning) > 1 and max(leaning.values()) - min(leaning.values()) > APART:
+        worst = max(leaning, key=lambda name: leaning[name])
+        text = (
+            f'{label}: the sole {worst} stands {np.degrees(leaning[worst]):.3g} degrees askew, '
+            f'another one {np.degrees(min(leaning.values())):.3g}: the zero position of a joint '
+            'of that leg seems to be wrong'
+        )
+        return [Finding('warn', 'joint_zero', text, f'{label}, topic joint_states, link {worst}')]
     if angle < SLOPE:
         return []
     text = (

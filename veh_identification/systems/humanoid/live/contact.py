@@ -128,7 +128,8 @@ class ContactLive(LiveModel):
         if found is None or self.stream is None or self.live is None:
             return
         W, Y, usable = found
-        finite = np.isfinite(W).all(axis=(1, 2)) & np.isfinite(Y).all(axis=1)
+        # An equation that is missing is no reason to lose the others.
+        finite = np.isfinite(W).all(axis=(1, 2)) & np.isfinite(Y).any(axis=1)
         if not finite.all():
             self.skipped.add('values that are no numbers', int(np.sum(usable & ~finite)))
         if self.stream.filter.rate != self.buffer.rate:  # loaded before the first state
@@ -306,8 +307,8 @@ class ContactLive(LiveModel):
         predicted = rows.W @ np.nan_to_num(self.solution.value)
         self._row_squares *= 0.99 ** len(rows.Y)
         self._row_squares += [
-            np.square(rows.Y - predicted).sum(axis=0),
-            np.square(rows.Y).sum(axis=0),
+            np.nansum(np.square(rows.Y - predicted), axis=0),
+            np.nansum(np.square(rows.Y), axis=0),
         ]
         self._sides.append(Sides(rows.stamps_ns, rows.Y, predicted, self.solution.sigma))
 
@@ -398,6 +399,10 @@ class ContactLive(LiveModel):
         if self.states.missing and self.received:
             text = f'no state names {", ".join(self.states.missing)}: taken as resting at zero'
             found.append(Finding('warn', 'joints_missing', text, topic))
+        if self.model is not None and self.model.left_aside:
+            aside = ', '.join(f'{name} ({n} rows)' for name, n in self.model.left_aside.items())
+            text = f'left aside for too few rows that are numbers: {aside}'
+            found.append(Finding('warn', 'equation_left_aside', text, topic))
         if self._woken:
             text = f'{", ".join(self._woken)} began to move: the estimation started over'
             found.append(Finding('note', 'joint_woke_up', text))
