@@ -530,7 +530,8 @@ def zeros(names: Sequence[str], offsets: Array) -> Hypotheses:
         move[k] = offsets[k]
         yield Hypothesis(
             'joint_zero',
-            f'the zero of {name} seems to be {-offsets[k]:.3g} rad off in joint_states',
+            f'the zero of {name}, or of a joint of the same leg with a parallel axis, seems to be '
+            f'{-offsets[k]:.3g} rad off in joint_states',
             _of_joints(lambda q, m=move: q + m),  # type: ignore[misc]
             f'topic joint_states, joint {name}',
         )
