@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from humanoid_cases import CAD, record
 
-from veh_identification.signals import TimeSeries
+from veh_identification.signals import TimeSeries, rotation_matrix
 from veh_identification.systems.driver import configured
+from veh_identification.systems.humanoid.live.checking import StatesCheck
+from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
+from veh_identification.systems.humanoid.live.states import BASE, ContactStates
+from veh_identification.systems.humanoid.processing.signals import at_base, to_grid
+from veh_identification.systems.humanoid.robot import load_robot
 
 PLATE = 'force_plate/wrench'
 
@@ -104,3 +109,48 @@ def test_a_light_foot_that_is_turned_is_noticed(bending) -> None:
     change = joints(lambda name, q: q + 0.35 if name == 'r_ankle_pitch_joint' else q)
     found = [one for one in system.checks(change(recording), config) if one.level != 'note']
     assert [(one.level, one.code) for one in found] == [('warn', 'joint_zero')]
+
+
+def states_of(recording, robot):
+    """The recording as states of the fusion, at 100 Hz: stamps, rows, and what they hold."""
+    states = ContactStates(robot.moving_joints(), [], ['force_plate'])
+    states._take_joints(list(states.joints))
+    states._take_wrenches(['force_plate'])
+    model = robot.model()
+    raw = to_grid(recording, model, 100.0)
+    use = np.flatnonzero(raw.valid)
+    rows = np.zeros((len(use), states.width))
+    pose = raw.pose[use]
+    rows[:, 12:19] = pose
+    count = len(states.joints)
+    order = [model.coordinate_index(name) for name in states.joints]
+    rows[:, BASE : BASE + count] = raw.joints[use][:, order]
+    wrench = at_base(raw.world[use], rotation_matrix(pose[:, 3:]), pose[:, :3] - raw.centre)
+    rows[:, states.own_plates : states.own_plates + 6] = wrench
+    return np.rint(raw.stamps[use] * 1e9).astype(np.int64), rows, states
+
+
+@pytest.mark.parametrize('case', ['clean', 'kN', 'turned plate', 'stuck throughout'])
+def test_live_says_the_same_in_short_slices(bending, case: str) -> None:
+    _, _, recording = bending
+    change, code, _ = CASES[case]
+    robot = load_robot(CAD)
+    stamps, rows, states = states_of(change(recording), robot)
+    joints = rows[:, BASE : BASE + len(states.joints)]
+    locked = {
+        name: float(joints[0, k])
+        for k, name in enumerate(states.joints)
+        if np.ptp(joints[:, k]) < 0.02
+    }
+    configuration = live_configuration(9.80665, 20.0)
+    pose = recording.wrenches[0].pose
+    model = ContactModel(
+        robot, states.joints, locked, [], True, 0.0, configuration, np.zeros(3), 0.1
+    )
+    check = StatesCheck(stamps, rows, states, [], model, lambda world, name: pose)
+    slices = 0
+    while check.step():
+        slices += 1
+    bad = [one.code for one in check.findings if one.level == 'bad']
+    assert bad == ([] if code is None else [code])
+    assert slices > (1 if case == 'stuck throughout' else 4)
