@@ -34,7 +34,7 @@ PART = 'mistakes'
 RECORDINGS, LIVE = 3, 3
 #: Clean recordings of each system beside those that mistakes are made in.
 FURTHER = 9
-QUICK = {'recordings': 1, 'live': 1, 'clean': 1}
+QUICK: dict[str, Any] = {'recordings': 1, 'live': 1, 'clean': 1}
 WAYS = ('offline', 'live')
 Row = dict[str, Any]
 
