@@ -19,8 +19,8 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +30,30 @@ from mistaken import SYSTEMS
 from mistaken.common import NAMED, OTHER, REFUSED, SILENT, WITHIN, WORDS, judged
 
 PART = 'mistakes'
-RECORDINGS = 3
+#: Recordings in which mistakes are made, and how many of them go through the live node as well.
+RECORDINGS, LIVE = 3, 3
 #: Clean recordings of each system beside those that mistakes are made in.
 FURTHER = 9
+QUICK: dict[str, Any] = {'recordings': 1, 'live': 1, 'clean': 1}
 WAYS = ('offline', 'live')
 Row = dict[str, Any]
 
 
-def one_recording(job: tuple[str, int, bool, Sequence[str]]) -> list[Row]:
-    """All mistakes in one recording of a system, both ways; clean alone without mistakes."""
-    name, k, with_mistakes, only = job
+@dataclass(frozen=True)
+class Job:
+    """One recording of a system, with mistakes or clean alone."""
+
+    system: str
+    recording: int
+    with_mistakes: bool
+    live: bool  # mistakes also through the node; it hears of clean recordings in any case
+    only: Sequence[str] = ()  # parts of the names of mistakes
+
+
+def one_recording(job: Job) -> Iterator[Row]:
+    """All mistakes in one recording of a system; clean alone without mistakes."""
+    name, k = job.system, job.recording
     system = importlib.import_module(f'mistaken.{name}')
-    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         clean = system.clean(k, system.SECONDS, place)
@@ -51,15 +63,19 @@ def one_recording(job: tuple[str, int, bool, Sequence[str]]) -> list[Row]:
         plain['live'] = system.live(clean, place)
         for way, told in plain.items():
             what = ', '.join(sorted(told.bad)) or told.refusal
-            rows.append(_row(name, k, way, '', 'false' if what else 'clean', what))
+            yield _row(name, k, way, '', 'false' if what else 'clean', what)
         for title, mistake in system.MISTAKES.items():
-            if not with_mistakes or (only and not any(part in title for part in only)):
+            wanted = not job.only or any(part in title for part in job.only)
+            if not (job.with_mistakes and wanted):
                 continue
             case = mistake.change(clean)
-            for way in WAYS:
+            for way in WAYS if job.live else WAYS[:1]:
                 told = getattr(system, way)(case, place)
-                rows.append(_row(name, k, way, title, *judged(mistake, told, plain[way])))
-    return rows
+                yield _row(name, k, way, title, *judged(mistake, told, plain[way]))
+
+
+def _all_of(job: Job) -> list[Row]:
+    return list(one_recording(job))
 
 
 def _row(system: str, k: int, way: str, mistake: str, result: str, what: str) -> Row:
@@ -74,17 +90,27 @@ def _row(system: str, k: int, way: str, mistake: str, result: str, what: str) ->
 
 
 def collect(
-    systems: Iterable[str], quick: bool, workers: int, only: Sequence[str] = ()
-) -> list[Row]:
-    """The rows of all systems."""
-    recordings, further = (1, 1) if quick else (RECORDINGS, FURTHER)
+    systems: Iterable[str],
+    workers: int,
+    *,
+    recordings: int = RECORDINGS,
+    live: int = LIVE,
+    clean: int = FURTHER,
+    only: Sequence[str] = (),
+) -> Iterator[Row]:
+    """The rows of all systems: mistakes in `recordings`, through the node in `live` of them."""
     jobs = [
-        (name, k, k < recordings, only) for name in systems for k in range(recordings + further)
+        Job(name, k, k < recordings, k < live, only)
+        for name in systems
+        for k in range(recordings + clean)
     ]
     if workers <= 1:
-        return [row for job in jobs for row in one_recording(job)]
+        for job in jobs:
+            yield from one_recording(job)
+        return
     with multiprocessing.get_context('fork').Pool(workers) as pool:
-        return [row for rows in pool.imap(one_recording, jobs) for row in rows]
+        for rows in pool.imap(_all_of, jobs):
+            yield from rows
 
 
 def figures(rows: Sequence[Row]) -> list[Row]:
@@ -162,7 +188,7 @@ def _cell(rows: Sequence[Row]) -> str:
 
 def measure(quick: bool) -> list[Row]:
     """For `veh-id bench`."""
-    return figures(collect(SYSTEMS, quick, os.cpu_count() or 1))
+    return figures([*collect(SYSTEMS, os.cpu_count() or 1, **(QUICK if quick else {}))])
 
 
 def main() -> None:
@@ -170,17 +196,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
     parser.add_argument('--systems', nargs='+', default=list(SYSTEMS), choices=SYSTEMS)
     parser.add_argument('--only', nargs='*', default=[], help='parts of the names of mistakes')
-    parser.add_argument('--quick', action='store_true')
+    parser.add_argument('--quick', action='store_true', help='one recording, one more clean')
+    parser.add_argument('--recordings', type=int, default=RECORDINGS, help='with mistakes')
+    parser.add_argument('--live', type=int, default=LIVE, help='of them, through the node as well')
+    parser.add_argument('--clean', type=int, default=FURTHER, help='further clean recordings')
     parser.add_argument('--workers', type=int, default=1)
     parser.add_argument('--json', type=Path, help='rows are added to those of other systems in it')
     parser.add_argument('--markdown', type=Path)
     options = parser.parse_args()
-    rows = collect(options.systems, options.quick, options.workers, options.only)
-    if options.json is not None:
-        if options.json.is_file():
-            stored = json.loads(options.json.read_text('utf-8'))
-            rows = [r for r in stored if r['system'] not in options.systems] + rows
-        options.json.write_text(json.dumps(rows, indent=1) + '\n', 'utf-8')
+    counts = (
+        QUICK
+        if options.quick
+        else {key: getattr(options, key) for key in ('recordings', 'live', 'clean')}
+    )
+    stored: list[Row] = []
+    if options.json is not None and options.json.is_file():
+        stored = json.loads(options.json.read_text('utf-8'))
+    rows = [row for row in stored if row['system'] not in options.systems]
+    for row in collect(options.systems, options.workers, only=options.only, **counts):
+        rows.append(row)
+        if options.json is not None:  # at once: what is known survives an end before the end
+            options.json.write_text(json.dumps(rows, indent=1) + '\n', 'utf-8')
     if options.markdown is not None:
         options.markdown.write_text(markdown(rows), 'utf-8')
     for row in figures(rows):

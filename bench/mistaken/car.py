@@ -6,7 +6,7 @@ that the figures are no forecast for other mistakes or real cars.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,59 @@ def stuck(name: str) -> Change:
     return make
 
 
+def told_pose(
+    shift: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0, 0, 0)
+) -> Change:
+    """The description of the inertial unit's place and axes is off."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        imu = car.sensors.imu
+        changed = replace(
+            imu,
+            position=tuple(a + b for a, b in zip(imu.position, shift, strict=True)),
+            rpy=tuple(a + np.radians(b) for a, b in zip(imu.rpy, rpy, strict=True)),
+        )
+        return run, replace(car, sensors=replace(car.sensors, imu=changed))
+
+    return make
+
+
+def at_origin(run: CarRecording, car: CarConfiguration) -> Pair:
+    """Nobody has measured where the inertial unit sits."""
+    imu = replace(car.sensors.imu, position=(0.0, 0.0, 0.0))
+    return run, replace(car, sensors=replace(car.sensors, imu=imu))
+
+
+def imu_late(seconds: float) -> Change:
+    """Stamps of the inertial unit are late."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        assert run.imu is not None
+        return replace(run, imu=run.imu.delayed(-seconds)), car
+
+    return make
+
+
+def wheel_late(corner: str, seconds: float) -> Change:
+    """Stamps of one wheel force sensor are late."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        late = run.wrenches[corner].delayed(-seconds)
+        return replace(run, wrenches={**run.wrenches, corner: late}), car
+
+    return make
+
+
+def without(kind: str) -> Change:
+    """Joints of a kind are not recorded."""
+
+    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+        kept = {name: one for name, one in run.joints.items() if not name.startswith(kind)}
+        return replace(run, joints=kept), car
+
+    return make
+
+
 #: Name, the mistake, and the codes that name it rightly.
 CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
     'speed in km/h': (
@@ -191,6 +244,28 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
     'half tracks in mm': (geometry(half_track=1000.0), ('unit', 'geometry')),
     'full track as half track': (geometry(half_track=2.0), ('geometry',)),
     'travel sensor stuck': (stuck('suspension_fl'), ('stuck',)),
+    'inertial unit said to be at the origin': (at_origin, ('imu_position',)),
+    'lever arm 0.3 m off along x': (told_pose((0.3, 0.0, 0.0)), ('imu_position',)),
+    'lever arm 0.3 m off along z': (told_pose((0.0, 0.0, 0.3)), ('imu_position',)),
+    'inertial unit turned by 3 degrees about x': (told_pose(rpy=(3, 0, 0)), ('imu_angles',)),
+    'inertial unit turned by 3 degrees about z': (told_pose(rpy=(0, 0, 3)), ('imu_angles',)),
+    'inertial unit turned by 90 degrees about z': (
+        told_pose(rpy=(0, 0, 90)),
+        ('imu_turned', 'imu_angles'),
+    ),
+    'inertial unit turned by 90 degrees about x': (
+        told_pose(rpy=(90, 0, 0)),
+        ('imu_turned', 'imu_angles'),
+    ),
+    'inertial unit 15 ms late': (imu_late(0.015), ('sensor_lag',)),
+    'wheel force fr 6 ms late': (wheel_late('fr', 0.006), ('sensor_lag',)),
+    'camber untold': (without('camber'), ('untold_camber',)),
+    'wheelbase 10 % too long': (geometry(wheelbase=1.1), ('geometry', 'wheelbase')),
+    'wheel force fl 1.2 times too large': (
+        wrenches('fl', list(range(6)), 1.2),
+        ('scale', 'wrench_scale'),
+    ),
+    'gyro 1.1 times too large': (imu([0, 1, 2], 1.1), ('scale', 'gyro_scale')),
 }
 
 
@@ -249,6 +324,10 @@ def live(case: Case, folder: Path) -> Told:
     data['car']['geometry'].update(
         wheelbase=float(geometry.wheelbase),
         half_track=dict(zip(CORNERS, map(float, geometry.half_track), strict=True)),
+    )
+    imu = case.car.sensors.imu
+    data['car']['sensors']['imu'].update(
+        position=[float(one) for one in imu.position], rpy=[float(one) for one in imu.rpy]
     )
     path.write_text(yaml.safe_dump(data), 'utf-8')
     source = [Item(r.log_ns, r.topic, r.message) for r in readings(_streams(case.recording))]

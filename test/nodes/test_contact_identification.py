@@ -250,8 +250,10 @@ def test_turned_plate_and_missing_joint_are_named(states) -> None:
     gone = states[0].message.joint_names[0]
     _, sink = identify(_changed(states[:800], drop))
     status = sink.statuses(NAME)[-1]
-    assert messages.byte_value(status.level) == 1
-    assert f'no state names {gone}' in status.message
+    # It moves, as the sole tells, so that nothing may be built on its rest at zero.
+    assert messages.byte_value(status.level) == 2
+    assert f'{gone} is held at 0 rad' in status.message
+    assert {'stuck', 'joints_missing'} <= set(codes(status))
 
 
 def test_degrees_are_named_as_offline_and_nothing_counts_as_known(states) -> None:

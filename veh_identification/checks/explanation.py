@@ -14,6 +14,7 @@ from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding
 
 D = TypeVar('D')
+M = TypeVar('M')
 #: An explanation that makes the misfit less than this many times smaller is no more than a maybe.
 CONVINCING = 2.0
 #: It must also leave a good fit, unless it makes the misfit this many times smaller.
@@ -49,6 +50,9 @@ class Explanation(Generic[D]):
         return self.as_it_is / self.misfit if self.misfit > 0.0 else float('inf')
 
 
+Judged = Iterable[tuple[Hypothesis[D], float]]  # what is left of the misfit with each
+
+
 def best_explanation(
     data: D,
     hypotheses: Iterable[Hypothesis[D]],
@@ -61,18 +65,27 @@ def best_explanation(
     many times better the data fit.
     """
     plain = misfit(data) if as_it_is is None else as_it_is
+    return best_of([(one, judged(data, one, misfit, float('inf'))) for one in hypotheses], plain)
+
+
+def judged(data: D, one: Hypothesis[D], misfit: Callable[[D], M], unknown: M) -> M:
+    """The misfit with a hypothesis put right; `unknown` if it cannot be judged."""
+    try:
+        return misfit(one.change(data))
+    except VehIdError:
+        return unknown
+
+
+def best_of(found: Judged[D], as_it_is: float) -> Explanation[D]:
+    """The hypothesis that leaves least, the simplest first."""
     best: Hypothesis[D] | None = None
     least = float('inf')
     tried: dict[str, None] = {}
-    for one in hypotheses:
+    for one, left in found:
         tried[one.code] = None
-        try:
-            left = misfit(one.change(data))
-        except VehIdError:
-            continue
         if left < (least if best is None else CLEARLY_LESS * least):
             best, least = one, left
-    return Explanation(best, least, plain, tuple(tried))
+    return Explanation(best, least, as_it_is, tuple(tried))
 
 
 def explanation_findings(

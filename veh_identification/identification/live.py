@@ -16,9 +16,9 @@ How much larger than expected the statistic has been so far (model errors) scale
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Information
 from veh_identification.identification.change import ChangeTest, change_test
 from veh_identification.identification.factor import triangular_factor
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 STATE_VERSION = 1
 #: Rows older than this many times the memory become long-term knowledge.
@@ -69,17 +69,43 @@ def no_information(equations: int, columns: int) -> Information:
     return Information(np.zeros((equations, width, width)), 0, 0, np.zeros(equations))
 
 
-def extended(information: Information, W: Array, Y: Array) -> Information:
-    """The factors after further rows W (n, equations, columns), Y (n, equations)."""
-    rows = np.concatenate([W, Y[:, :, None]], axis=2)
+class Usable(NamedTuple):
+    """Rows of which some equations may be missing: these hold zeros and are not `valid`."""
+
+    W: Array  # (n, equations, columns)
+    Y: Array  # (n, equations)
+    valid: BoolArray  # (n, equations)
+
+
+def usable(W: Array, Y: Array) -> Usable:
+    """Rows with the equations set aside that hold something not finite, as offline."""
+    valid: BoolArray = np.isfinite(Y) & np.isfinite(W).all(axis=2)
+    if valid.all():
+        return Usable(W, Y, valid)
+    return Usable(np.where(valid[:, :, None], W, 0.0), np.where(valid, Y, 0.0), valid)
+
+
+def _joined(parts: Iterable[Usable]) -> Usable:
+    return Usable(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def extended(information: Information, new: Usable) -> Information:
+    """The factors after further rows."""
+    rows = np.concatenate([new.W, new.Y[:, :, None]], axis=2)
     factors = np.stack(
         [
             triangular_factor(np.vstack([factor, rows[:, j]]))
             for j, factor in enumerate(information.factors)
         ]
     )
-    squares = information.squares + np.square(Y).sum(axis=0)
-    return Information(factors, information.samples + len(Y), information.excluded, squares)
+    used = int(np.count_nonzero(new.valid.any(axis=1)))
+    return Information(
+        factors,
+        information.samples + used,
+        information.excluded + len(new.Y) - used,
+        information.squares + np.square(new.Y).sum(axis=0),
+        information.counts + np.count_nonzero(new.valid, axis=0),
+    )
 
 
 class LiveIdentification:
@@ -111,9 +137,9 @@ class LiveIdentification:
         self.changed = False
         self.held_rows = 0
         self._streak = 0
-        self._waiting: deque[tuple[Array, Array]] = deque()
+        self._waiting: deque[Usable] = deque()
         self._waiting_rows = 0
-        self._recent: deque[tuple[Array, Array]] = deque()
+        self._recent: deque[Usable] = deque()
         self._recent_rows = 0
         # Variance of the watched parameters over that of white noise; 0 while not measured.
         self._colour = 0.0
@@ -125,17 +151,18 @@ class LiveIdentification:
         return self.information.samples + self._waiting_rows
 
     def add(self, W: Array, Y: Array) -> None:
-        """Take rows in time order; rows with anything not finite are refused by the caller."""
+        """Take rows in time order; equations with anything not finite do not count."""
         if not len(Y):
             return
-        self._recent.append((W, Y))
+        new = usable(W, Y)
+        self._recent.append(new)
         self._recent_rows += len(Y)
-        while self._recent_rows - len(self._recent[0][1]) >= self._span:
-            self._recent_rows -= len(self._recent.popleft()[1])
+        while self._recent_rows - len(self._recent[0].Y) >= self._span:
+            self._recent_rows -= len(self._recent.popleft().Y)
         if self.changed:
             self.held_rows += len(Y)
             return
-        self._waiting.append((W, Y))
+        self._waiting.append(new)
         self._waiting_rows += len(Y)
 
     def solve(self) -> Solution:
@@ -143,8 +170,7 @@ class LiveIdentification:
         self._absorb()
         everything = self.information
         if self._waiting:
-            W, Y = (np.concatenate(part) for part in zip(*self._waiting, strict=True))
-            everything = extended(everything, W, Y)
+            everything = extended(everything, _joined(self._waiting))
         if everything.samples == 0:
             raise EstimationError('no rows so far')
         self._look_for_change()
@@ -156,14 +182,13 @@ class LiveIdentification:
 
     def _absorb(self) -> None:
         """Rows that have waited long enough become long-term knowledge."""
-        ready: list[tuple[Array, Array]] = []
-        while self._waiting and self._waiting_rows - len(self._waiting[0][1]) >= self._span:
+        ready: list[Usable] = []
+        while self._waiting and self._waiting_rows - len(self._waiting[0].Y) >= self._span:
             ready.append(self._waiting.popleft())
-            self._waiting_rows -= len(ready[-1][1])
+            self._waiting_rows -= len(ready[-1].Y)
         if not ready:
             return
-        W, Y = (np.concatenate(part) for part in zip(*ready, strict=True))
-        self.information = extended(self.information, W, Y)
+        self.information = extended(self.information, _joined(ready))
         try:
             self.reference = self._solver(self.information)
         except EstimationError:
@@ -212,7 +237,7 @@ class LiveIdentification:
             self._waiting_rows = 0
 
     def _compare(self, reference: Solution, level: float) -> Change:
-        W, Y = (np.concatenate(part) for part in zip(*self._recent, strict=True))
+        W, Y, _ = _joined(self._recent)  # rows that are missing are zero and say nothing
         residual = (Y - W @ np.nan_to_num(reference.value)) / reference.sigma
         W = W / reference.sigma[:, None]
         columns = W[:, :, self.watched]
@@ -247,8 +272,8 @@ class LiveIdentification:
         Fit for np.savez and back through `restore`.
         """
         information = self.information
-        for W, Y in self._waiting:
-            information = extended(information, W, Y)
+        for rows in self._waiting:
+            information = extended(information, rows)
         return {
             'version': STATE_VERSION,
             'names': np.array(self.names),
@@ -257,6 +282,7 @@ class LiveIdentification:
             'samples': information.samples,
             'excluded': information.excluded,
             'squares': information.squares,
+            'counts': information.counts,
             'statistics': np.array(self._statistics),
             'colour': self._colour,
             'row_rate': self.row_rate,
@@ -266,7 +292,8 @@ class LiveIdentification:
         """Take over stored knowledge as the long-term estimate; EstimationError if it is other."""
         if 'version' not in state or int(state['version']) != STATE_VERSION:
             raise EstimationError(f'the stored estimate must have version {STATE_VERSION}')
-        lacking = [key for key in self.state() if key not in state]
+        # Estimates stored before rows had masks hold all equations of all rows.
+        lacking = [key for key in self.state() if key not in state and key != 'counts']
         if lacking:
             raise EstimationError(f'the stored estimate lacks {lacking[0]}')
         for key, wanted in (('names', self.names), ('equations', self.equations)):
@@ -287,6 +314,7 @@ class LiveIdentification:
             squares=squares,
             samples=int(state['samples']),
             excluded=int(state['excluded']),
+            row_counts=np.array(state['counts'], np.int64) if 'counts' in state else None,
         )
         self._statistics.extend(float(value) for value in state['statistics'])
         self._colour = float(state['colour'])

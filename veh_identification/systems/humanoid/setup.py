@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from veh_identification.errors import InputError
@@ -10,7 +10,8 @@ from veh_identification.findings import Finding
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.systems.humanoid.checks.comparison import Comparison
 from veh_identification.systems.humanoid.checks.delays import corrected
-from veh_identification.systems.humanoid.checks.explanations import FITS, explained
+from veh_identification.systems.humanoid.checks.explanations import FITS, Search
+from veh_identification.systems.humanoid.checks.held_joints import held_findings
 from veh_identification.systems.humanoid.checks.sensors import channel_findings
 from veh_identification.systems.humanoid.checks.tare import tared
 from veh_identification.systems.humanoid.checks.units import unit_findings
@@ -61,7 +62,7 @@ def set_up(
     made = _assembled(robot, every, len(recordings), configuration)
     if configuration.check_frames:
         for one, raw in zip(every, made.raws, strict=True):
-            told = plausibility(made.problem, one, raw)
+            told = plausibility(made.problem, one, raw, made.locked)
             _refuse(told)
             findings += told
     findings += made.findings
@@ -89,20 +90,34 @@ def check(robot: Robot, recording: Recording, configuration: Configuration) -> l
     made = _assembled(robot, [recording], 1, configuration)
     findings += made.findings
     if configuration.check_frames:
-        findings += plausibility(made.problem, recording, made.raws[0])
+        findings += plausibility(made.problem, recording, made.raws[0], made.locked)
     if configuration.estimate_delays and not any(one.level == 'bad' for one in findings):
         findings += corrected(made.problem, made.recordings, made.raws)[2]
     return findings
 
 
-def plausibility(problem: Problem, recording: Recording, raw: Raw) -> list[Finding]:
+def plausibility(
+    problem: Problem, recording: Recording, raw: Raw, locked: Mapping[str, float]
+) -> list[Finding]:
     """Units, signs, sides and frames by what they explain; stuck and saturated channels."""
-    comparison = Comparison(problem, raw)
-    doubtful = comparison.misfit(comparison.raw) > FITS
-    channels = channel_findings(recording, doubtful)
-    if any(one.level == 'bad' for one in channels):
-        return channels
-    return [*channels, *explained(comparison, raw.label)]
+    search = Search(Comparison(problem, raw), raw.label)
+    first = before_search(search, recording, locked)
+    if any(one.level == 'bad' for one in first):
+        return first
+    search.step()
+    return [*first, *search.findings()]
+
+
+def before_search(
+    search: Search, recording: Recording, locked: Mapping[str, float]
+) -> list[Finding]:
+    """What stands before any other cause: channels and joints that are stuck or saturated."""
+    comparison = search.comparison
+    doubtful = comparison.as_it_is.all > FITS
+    found = channel_findings(recording, doubtful, comparison.weight)
+    if any(one.level == 'bad' for one in found):
+        return found
+    return [*found, *held_findings(comparison, locked, search.label)]
 
 
 def _refuse(findings: Iterable[Finding]) -> None:

@@ -7,8 +7,9 @@ are taken, since model errors can look like small ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
 import numpy as np
 from scipy import fft
@@ -33,6 +34,7 @@ from veh_identification.systems.humanoid.processing.signals import Raw, with_wre
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array
 
+R = TypeVar('R')
 # The lowest one serves long recordings best; short ones leave no rows at it.
 CUTOFFS = (5.0, 8.0, 12.0)
 SIGNIFICANT = 6.0  # deviations
@@ -159,7 +161,21 @@ def _correlation(
 
 
 def significant(problem: Problem, raw: Raw) -> list[Delay]:
-    """Delays that stand far out of their deviation, at the lowest cut-off that shows any.
+    """Delays that stand far out of their deviation, at the lowest cut-off that shows any."""
+    return finished(significant_in_parts(problem, raw))
+
+
+def finished(parts: Generator[None, None, R]) -> R:
+    """What a computation in parts returns in the end."""
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            return cast('R', end.value)
+
+
+def significant_in_parts(problem: Problem, raw: Raw) -> Generator[None, None, list[Delay]]:
+    """The same for those that must not wait for long: each part takes tenths of a second.
 
     Base and joints mostly come from one clock, so a delay that both share needs less to be
     believed.
@@ -167,7 +183,7 @@ def significant(problem: Problem, raw: Raw) -> list[Delay]:
     given = problem.configuration.cutoff_hz
     for cutoff in (given,) if given else CUTOFFS:
         try:
-            single, common = measure(problem, raw, min(cutoff, 0.15 * raw.rate))
+            single, common = yield from measure(problem, raw, min(cutoff, 0.15 * raw.rate))
         except (EstimationError, SignalError):
             continue  # too little is usable; the estimation itself will say so
         found = [d for d in single if abs(d.value) > SIGNIFICANT * d.std]
@@ -178,9 +194,12 @@ def significant(problem: Problem, raw: Raw) -> list[Delay]:
     return []
 
 
-def measure(problem: Problem, raw: Raw, cutoff: float) -> tuple[list[Delay], Delay]:
+def measure(
+    problem: Problem, raw: Raw, cutoff: float
+) -> Generator[None, None, tuple[list[Delay], Delay]]:
     """Delays of base and joints against the wrenches, linearised at zero, and of both alike."""
     selection = choose_samples(problem, raw)
+    yield
     rows = source_of([prepare(problem, raw, cutoff, selection)])
     W, Y = _joined(rows)
     information, _ = accumulate_fast(ArrayBlocks(W, Y))
@@ -189,11 +208,13 @@ def measure(problem: Problem, raw: Raw, cutoff: float) -> tuple[list[Delay], Del
     for group in GROUPS:
         residuals = []
         for steps in (1, -1):
+            yield
             other = with_wrenches(_stepped(raw, group, steps), problem.model, raw.wrenches)
             W1, Y1 = _joined(source_of([prepare(problem, other, cutoff, selection)]))
             residuals.append(Y1 - W1 @ first.value)
         # To both sides, so that noise of the signal is not correlated with its own shift.
         columns.append((residuals[0] - residuals[1]) * (0.5 * raw.rate))
+    yield
     wide = np.concatenate([W, np.stack(columns, axis=2)], axis=2)
     information, _ = accumulate_fast(ArrayBlocks(wide, Y))
     prior = problem.full_prior

@@ -11,13 +11,15 @@ import numpy as np
 
 from veh_identification.checks.explanation import (
     Hypothesis,
-    best_explanation,
+    best_of,
     explanation_findings,
+    judged,
 )
 from veh_identification.findings import Finding
 from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.systems.humanoid.checks.comparison import (
     Comparison,
+    Misfit,
     loaded,
     weight_over,
 )
@@ -26,10 +28,13 @@ from veh_identification.systems.humanoid.checks.hypotheses import (
     gains,
     offsets,
     shifts,
+    tilts,
+    zeros,
 )
 from veh_identification.systems.humanoid.checks.sensors import weight_finding
 from veh_identification.systems.humanoid.processing.signals import Raw
-from veh_identification.systems.humanoid.processing.supports import judged, scale_of_load
+from veh_identification.systems.humanoid.processing.supports import judged as judged_loads
+from veh_identification.systems.humanoid.processing.supports import scale_of_load
 from veh_identification.types import Array
 
 #: Units of misfit (see comparison) up to which nothing is looked for: forces that fit within less
@@ -43,37 +48,60 @@ SMALLEST_SHIFT = 0.25
 #: Radians by which soles may lean on level ground: markers are placed by hand, and shoes have
 #: heels.
 SLOPE = 0.12
+#: Radians by which one sole may lean more than another while both stand.
+APART = 0.25
 
 
-def explained(comparison: Comparison, label: str) -> list[Finding]:
-    """A unit, frame, sign, side or clock with which the recording would fit its motion."""
-    findings: list[Finding] = []
-    for soles in (True, False):
-        comparison.soles = soles
-        findings = _searched(comparison, label)
-        if any(one.level == 'bad' for one in findings):
-            break
-    comparison.soles = True
-    if any(one.level == 'bad' for one in findings):
-        return findings  # the best cause stands alone
-    return [*findings, *_slope(comparison, label), *_weight(comparison, label)]
+class Search:
+    """The cause with which a recording would fit its motion, looked for in slices."""
 
+    def __init__(self, comparison: Comparison, label: str) -> None:
+        self.comparison, self.label = comparison, label
+        self._waiting: list[Hypothesis[Raw]] = []
+        self._judged: list[tuple[Hypothesis[Raw], Misfit]] = []
+        if comparison.as_it_is.all > FITS:
+            self._waiting = [*every_hypothesis(comparison.raw, comparison.problem.model)]
+        self._sized = not self._waiting  # whether those are added whose size must be found
 
-def _searched(comparison: Comparison, label: str) -> list[Finding]:
-    """The cause that explains best, if wrench (and soles) do not fit."""
-    raw, as_it_is = comparison.raw, comparison.misfit(comparison.raw)
-    if not as_it_is > FITS:
-        return []
-    hypotheses = [*every_hypothesis(raw, comparison.problem.model), *_fitted(comparison, raw)]
-    return explanation_findings(
-        best_explanation(raw, hypotheses, comparison.misfit, as_it_is),
-        label=label,
-        better=f'the wrench{" and the soles fit" if comparison.soles else " fits"} the motion',
-        good=POOR,
-        misfit_text='the wrench does not fit the motion of the model: '
-        f'{as_it_is:.2g} units, one being a twentieth of the weight',
-        hint=' (check_frames: false skips this test)',
-    )
+    @property
+    def waiting(self) -> int:
+        """Hypotheses that are still to be tried."""
+        return len(self._waiting)
+
+    def step(self, most: int | None = None) -> None:
+        """Try the next hypotheses, by default all of them."""
+        comparison = self.comparison
+        if not self._sized and (most is None or len(self._waiting) <= most):
+            self._sized = True
+            self._waiting += _fitted(comparison, comparison.raw)
+        now, self._waiting = self._waiting[:most], ([] if most is None else self._waiting[most:])
+        unknown = Misfit(np.inf, np.inf)
+        self._judged += [
+            (one, judged(comparison.raw, one, comparison.misfit, unknown)) for one in now
+        ]
+
+    def findings(self) -> list[Finding]:
+        """What the search has found; what the soles do not show the wrench alone may."""
+        findings: list[Finding] = []
+        as_it_is = self.comparison.as_it_is
+        for part, fits in (('all', 'wrench and the soles fit'), ('wrench', 'wrench fits')):
+            plain = getattr(as_it_is, part)
+            if not plain > FITS:
+                findings = []
+                continue
+            findings = explanation_findings(
+                best_of([(one, getattr(left, part)) for one, left in self._judged], plain),
+                label=self.label,
+                better=f'the {fits} the motion',
+                good=POOR,
+                misfit_text='the wrench does not fit the motion of the model: '
+                f'{plain:.2g} units, one being a twentieth of the weight',
+                hint=' (check_frames: false skips this test)',
+            )
+            if any(one.level == 'bad' for one in findings):
+                return findings  # the best cause stands alone
+        slope, weight = _slope(self.comparison, self.label), _weight(self.comparison, self.label)
+        return [*findings, *slope, *weight]
 
 
 def _weight(comparison: Comparison, label: str) -> list[Finding]:
@@ -83,7 +111,7 @@ def _weight(comparison: Comparison, label: str) -> list[Finding]:
     valid = samples.valid
     if valid.sum() < 2:
         return []
-    loads = judged(samples, model)
+    loads = judged_loads(samples, model)
     scale = scale_of_load(loads.measured[valid], loads.predicted[valid])
     return weight_finding(comparison.problem, scale, label)
 
@@ -92,7 +120,17 @@ def _slope(comparison: Comparison, label: str) -> list[Finding]:
     """Soles that stand askew all alike: the base's axes are not those of its link."""
     if comparison.raw.imu is not None:
         return []
-    angle = comparison.slope()
+    level = comparison.level()
+    angle = float(np.arctan2(np.linalg.norm(level[:2]), level[2]))
+    leaning = comparison.leaning()
+    if len(leaning) > 1 and max(leaning.values()) - min(leaning.values()) > APART:
+        worst = max(leaning, key=lambda name: leaning[name])
+        text = (
+            f'{label}: the sole {worst} stands {np.degrees(leaning[worst]):.3g} degrees askew, '
+            f'another one {np.degrees(min(leaning.values())):.3g}: the zero position of a joint '
+            'of that leg seems to be wrong'
+        )
+        return [Finding('warn', 'joint_zero', text, f'{label}, topic joint_states, link {worst}')]
     if angle < SLOPE:
         return []
     text = (
@@ -122,7 +160,10 @@ def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
     turned = np.einsum('nij,nkj->nki', samples.rotation[use], error)
     arm = samples.position[use] - samples.centre
     turned[:, 1] += np.cross(arm, turned[:, 0])
+    names = comparison.problem.model.coordinate_names
     return [
+        *tilts(raw, comparison.level()),
+        *zeros(names, comparison.zeros()),
         *offsets(raw, np.median(turned, axis=0).ravel(), comparison.weight),
         *gains(raw, forces, scale * predicted[use, :3]),
         *shifts(raw, moments, scale * predicted[use, 3:], SMALLEST_SHIFT * comparison.size),

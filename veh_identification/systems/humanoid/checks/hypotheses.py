@@ -35,6 +35,9 @@ MANY_SENSORS = 6
 SMALLEST_GAIN, LARGEST_GAIN = 0.05, 1.6
 #: Share of the weight of an offset that is worth a word: what `wrench_offset` does not allow for.
 SMALLEST_OFFSET = 0.01
+#: Degrees of a base askew, and radians of a joint's zero, that are worth a word.
+SMALLEST_TILT = 2.0
+SMALLEST_ZERO, LARGEST_ZERO = 0.03, 1.2
 #: Seconds by which wrenches are tried earlier and later; finer ones are measured (see delays).
 LAGS = (0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
 
@@ -357,6 +360,37 @@ def poses(raw: Raw, model: TreeModel) -> Hypotheses:
         )
 
 
+def tilts(raw: Raw, level: Array) -> Hypotheses:
+    """World or marker frame askew: `level` is where what should be vertical points to."""
+    turn = _to_vertical(level)
+    angle = float(np.degrees(np.arccos(np.clip(level[2] / np.linalg.norm(level), -1.0, 1.0))))
+    if angle < SMALLEST_TILT:
+        return
+    middle = int(np.flatnonzero(raw.valid)[raw.valid.sum() // 2])
+    base = rotation_matrix(raw.pose[middle : middle + 1, 3:])[0]
+    for what, change in (
+        ('the world of the base pose', lambda pose: _before(pose, turn)),
+        ("the base link's axes in the base pose", lambda pose: _after(pose, base.T @ turn @ base)),
+    ):
+        yield Hypothesis(
+            'base_tilted',
+            f'{what} seem{"s" if what.endswith("pose") and "axes" not in what else ""} to be '
+            f'{angle:.3g} degrees askew, as the soles that stand are',
+            _of_pose(change),
+            'base pose, pose.orientation',
+        )
+
+
+def _to_vertical(direction: Array) -> Array:
+    """The smallest rotation that brings a direction upright."""
+    from scipy.spatial.transform import Rotation
+
+    axis = np.cross(direction, [0.0, 0.0, 1.0])
+    size = float(np.linalg.norm(axis))
+    angle = float(np.arctan2(size, direction[2]))
+    return np.asarray(Rotation.from_rotvec(axis * (angle / max(size, 1e-12))).as_matrix())
+
+
 def _of_pose(change: Callable[[Array], Array]) -> Change:
     return lambda raw: replace(raw, pose=change(raw.pose))
 
@@ -484,6 +518,22 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
             f'{names[a]} and {names[b]} seem to be swapped in joint_states',
             _of_joints(lambda q, o=order: q[:, o]),  # type: ignore[misc]
             f'{where}, joints {names[a]} and {names[b]}',
+        )
+
+
+def zeros(names: Sequence[str], offsets: Array) -> Hypotheses:
+    """A joint with another zero: by how much each is off, as the soles that stand tell."""
+    for k, name in enumerate(names):
+        if not SMALLEST_ZERO < abs(offsets[k]) < LARGEST_ZERO:
+            continue
+        move = np.zeros(len(names))
+        move[k] = offsets[k]
+        yield Hypothesis(
+            'joint_zero',
+            f'the zero of {name}, or of a joint of the same leg with a parallel axis, seems to be '
+            f'{-offsets[k]:.3g} rad off in joint_states',
+            _of_joints(lambda q, m=move: q + m),  # type: ignore[misc]
+            f'topic joint_states, joint {name}',
         )
 
 

@@ -15,25 +15,30 @@ from veh_identification.types import Array, BoolArray
 
 #: A wrench that does not change while it is loaded is stuck; empty plates show one value for long.
 LOADED = 0.2
+#: Share of the robot's weight that a sensor must carry at times to be asked at all.
+CARRIES = 0.02
 #: Deviations of the URDF's mass, each link being off by prior_percent, beyond which it is told.
 MASS_DEVIATIONS = 3.0
 
 
-def channel_findings(recording: Recording, doubtful: bool) -> list[Finding]:
+def channel_findings(recording: Recording, doubtful: bool, weight: float) -> list[Finding]:
     """Channels that hold one value, or run into a limit, while the robot moves.
 
-    `doubtful`: whether wrench and motion do not fit.
+    `doubtful`: whether wrench and motion do not fit; `weight` [N] of the robot.
     """
     return [
         replace(
             one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}'
         )
-        for one in [*_wrenches(recording), *_joints(recording, doubtful)]
+        for one in [*_wrenches(recording, weight), *_joints(recording, doubtful)]
     ]
 
 
-def _wrenches(recording: Recording) -> Iterator[Finding]:
+def _wrenches(recording: Recording, weight: float) -> Iterator[Finding]:
     for one in recording.wrenches:
+        force = np.linalg.norm(one.series.values[:, :3], axis=1)
+        if np.percentile(force, 98.0) < CARRIES * weight:
+            continue  # nothing was ever on it
         for k, path in enumerate(WRENCH_PATHS):
             value, where = one.series.values[:, k], f'topic {one.topic}, {path}'
             size = float(np.percentile(np.abs(value), 98.0))
@@ -41,8 +46,10 @@ def _wrenches(recording: Recording) -> Iterator[Finding]:
             # A sensor's noise shows on its other axes as well: one that has none is stuck.
             alive = np.abs(value) > LOADED * size
             alive |= _changing(np.delete(beside, k % 3, axis=1))
-            saturated = check_saturated(value, where)
-            yield from saturated or check_stuck(one.series.stamps, value, where, moving=alive)
+            stuck = check_stuck(one.series.stamps, value, where, moving=alive)
+            # A limit is left again; what holds its value to the end is stuck, wherever that is.
+            for_good = stuck and value[-1] == value[-2]
+            yield from stuck if for_good else check_saturated(value, where) or stuck
 
 
 def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:

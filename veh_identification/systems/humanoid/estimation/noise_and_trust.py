@@ -72,7 +72,8 @@ def weigh(
 ) -> Evidence:
     """Find noise and trust, unless they are given; `inflation` is the rows' correlation."""
     given = sigma is not None
-    rms = np.sqrt(information.squares / information.samples)
+    counts = np.maximum(information.counts, 1)
+    rms = np.sqrt(information.squares / counts)
     level = np.asarray(sigma, float) if sigma is not None else 0.1 * np.maximum(rms, 1e-9)
     count = information.columns
     factors = information.factors[:, :, :count]
@@ -94,7 +95,7 @@ def weigh(
         if given:
             break
         spent = np.tensordot(grams, covariance, axes=2) / level**2
-        left = np.maximum(information.samples - spent, 0.05 * information.samples)
+        left = np.maximum(counts - spent, 0.05 * counts)
         new = floored_sigma(np.sqrt(information.residual_squares(value) / left), information)
         settled = bool(np.all(np.abs(np.log(new / level)) < 0.01))
         level = new

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,56 +10,102 @@ import numpy as np
 from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries, rotation_matrix, unwrap_quaternions
-from veh_identification.systems.humanoid.checks.delays import SMALLEST, significant
+from veh_identification.systems.humanoid.checks.comparison import Comparison
+from veh_identification.systems.humanoid.checks.delays import (
+    SMALLEST,
+    Delay,
+    significant_in_parts,
+)
+from veh_identification.systems.humanoid.checks.explanations import Search
 from veh_identification.systems.humanoid.checks.units import unit_findings
 from veh_identification.systems.humanoid.configuration import Pose
-from veh_identification.systems.humanoid.estimation.problem import Problem
+from veh_identification.systems.humanoid.live.model import ContactModel
 from veh_identification.systems.humanoid.live.states import BASE, MOST_PLATES, ContactStates
-from veh_identification.systems.humanoid.processing.signals import Raw, to_grid
+from veh_identification.systems.humanoid.processing.signals import to_grid
 from veh_identification.systems.humanoid.recording.reader import (
     WRENCH_NAMES,
     WRENCH_UNITS,
     Recording,
     Wrench,
 )
-from veh_identification.systems.humanoid.robot import Robot
-from veh_identification.systems.humanoid.setup import plausibility
+from veh_identification.systems.humanoid.setup import before_search
 from veh_identification.types import Array, IntArray
 
 LABEL = 'fused/state'
+#: Hypotheses that are tried at a time: each takes some thousandths of a second.
+SLICE = 20
 Place = Callable[[str, str], Pose | None]
 
 
-def check_states(
-    stamps: IntArray,
-    rows: Array,
-    states: ContactStates,
-    frames: list[str],
-    robot: Robot,
-    problem: Problem | None,
-    place: Place,
-) -> list[Finding]:
-    """Units, signs, sides, frames and clocks; before there is a problem units and axes only.
+class StatesCheck:
+    """Units, signs, sides, frames and clocks of some seconds of states, looked at in slices.
 
-    `frames` are the links of the sensors on the robot, `place` says where a plate stands.
+    A node must not stop for long: each slice lasts some hundredths of a second. The slices are
+    counted, not timed, so that the same states are always judged alike.
     """
-    recording = as_recording(stamps, rows, states, frames, place)
-    found = unit_findings(recording, robot)
-    if found or problem is None or not recording.wrenches:
-        return found
-    try:
+
+    def __init__(
+        self,
+        stamps: IntArray,
+        rows: Array,
+        states: ContactStates,
+        frames: list[str],
+        model: ContactModel,
+        place: Place,
+    ) -> None:
+        """`frames`: links of the sensors on the robot; `place` says where a plate stands."""
+        self.findings: list[Finding] = []
+        self._parts = self._search(stamps, rows, states, frames, model, place)
+
+    def step(self) -> bool:
+        """The next slice; False when all is done and `findings` are complete."""
+        try:
+            next(self._parts)
+            return True
+        except StopIteration:
+            return False
+        except VehIdError as error:
+            text = f'the sensors cannot be checked against each other: {error}'
+            self.findings = [Finding('note', 'not_checked', text, LABEL)]
+            return False
+
+    def _search(
+        self,
+        stamps: IntArray,
+        rows: Array,
+        states: ContactStates,
+        frames: list[str],
+        model: ContactModel,
+        place: Place,
+    ) -> Generator[None, None, None]:
+        """Stops after each slice."""
+        recording = as_recording(stamps, rows, states, frames, place)
+        self.findings = unit_findings(recording, model.robot)
+        if self.findings or not recording.wrenches:
+            return
+        problem = model.problem
         raw = to_grid(recording, problem.model)
-        found = plausibility(problem, recording, raw)
-        if not any(one.level == 'bad' for one in found):
-            found += _delays(problem, raw)
-    except VehIdError as error:
-        text = f'the sensors cannot be checked against each other: {error}'
-        return [Finding('note', 'not_checked', text, LABEL)]
-    # The same in every stretch, so that it is told once.
-    return [replace(one, text=one.text.removeprefix(f'{LABEL}: ')) for one in found]
+        yield
+        search = Search(Comparison(problem, raw), raw.label)
+        yield
+        found = before_search(search, recording, model.locked)
+        while search.waiting and not _forbidden(found):
+            yield
+            search.step(SLICE)
+        if not _forbidden(found):
+            found += search.findings()
+        if not _forbidden(found):
+            yield
+            found += _delays((yield from significant_in_parts(problem, raw)))
+        # The same in every stretch, so that it is told once.
+        self.findings = [replace(one, text=one.text.removeprefix(f'{LABEL}: ')) for one in found]
 
 
-def _delays(problem: Problem, raw: Raw) -> list[Finding]:
+def _forbidden(findings: list[Finding]) -> bool:
+    return any(one.level == 'bad' for one in findings)
+
+
+def _delays(found: Sequence[Delay]) -> list[Finding]:
     """Clocks that differ: here they are not taken off, so that they speak against the estimate."""
     return [
         Finding(
@@ -71,7 +117,7 @@ def _delays(problem: Problem, raw: Raw) -> list[Finding]:
             f'stamps of {one.group}',
             one.value,
         )
-        for one in significant(problem, raw)
+        for one in found
         if abs(one.value) > SMALLEST
     ]
 

@@ -30,7 +30,7 @@ from veh_identification.results.messages import (
     group_by_prefix,
     load_finding,
 )
-from veh_identification.systems.humanoid.live.checking import check_states
+from veh_identification.systems.humanoid.live.checking import StatesCheck
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
 from veh_identification.systems.humanoid.live.options import ContactOptions
 from veh_identification.systems.humanoid.live.plates import PlatePlaces
@@ -40,7 +40,7 @@ from veh_identification.systems.live import LiveModel, Sides, read_state, write_
 from veh_identification.types import Array, BoolArray, IntArray
 
 #: Seconds of states that are checked together, and the share by which rows must have grown until
-#: the search for a cause, which takes a second, is made again.
+#: that is done again.
 CHECKED_SECONDS, CHECKED_AGAIN = 10.0, 2.0
 #: A locked joint that leaves its rest by this many times `lock_below` is moving.
 UNLOCK = 3.0
@@ -99,6 +99,7 @@ class ContactLive(LiveModel):
         self.problem = ''  # why the last estimation failed
         self._start: list[tuple[IntArray, Array]] = []
         self._checked: list[Finding] = []
+        self._checking: StatesCheck | None = None  # under way
         self._latest: deque[tuple[IntArray, Array]] = deque()
         self._seen = self._next_check = 0
         self._row_squares = np.zeros((2, 0))
@@ -127,7 +128,8 @@ class ContactLive(LiveModel):
         if found is None or self.stream is None or self.live is None:
             return
         W, Y, usable = found
-        finite = np.isfinite(W).all(axis=(1, 2)) & np.isfinite(Y).all(axis=1)
+        # An equation that is missing is no reason to lose the others.
+        finite = np.isfinite(W).all(axis=(1, 2)) & np.isfinite(Y).any(axis=1)
         if not finite.all():
             self.skipped.add('values that are no numbers', int(np.sum(usable & ~finite)))
         if self.stream.filter.rate != self.buffer.rate:  # loaded before the first state
@@ -193,34 +195,35 @@ class ContactLive(LiveModel):
         self._seen += len(stamps)
         while sum(len(s) for s, _ in self._latest) > CHECKED_SECONDS * self.buffer.rate:
             self._latest.popleft()
+        self._go_on_checking()
         wanted = self._next_check or self.options.start_seconds * self.buffer.rate
         if self._seen < wanted:
             return
         self._next_check = int(CHECKED_AGAIN * self._seen)
-        self.check_latest()
+        if self._checking is None:
+            self._begin_checking()
 
-    def check_latest(self) -> None:
-        """The offline checks on the latest seconds."""
-        if self.model is None or not self._latest:
-            return
+    def _begin_checking(self) -> None:
+        """The offline checks on the latest seconds, a slice with each block of states."""
+        assert self.model is not None
         stamps = np.concatenate([s for s, _ in self._latest])
         rows = np.concatenate([v for _, v in self._latest])
-        self._checked = check_states(
-            stamps,
-            rows,
-            self.states,
-            self._frames,
-            self.robot,
-            self.model.problem,
-            self.places.pose,
+        self._checking = StatesCheck(
+            stamps, rows, self.states, self._frames, self.model, self.places.pose
         )
+
+    def _go_on_checking(self) -> None:
+        if self._checking is not None and not self._checking.step():
+            self._checked, self._checking = self._checking.findings, None
 
     def finish(self) -> bool:
         """Check once more with all that came."""
         before = self._checked
-        if self._seen > len(self._start) and self._next_check != self._seen:
+        if self.model is not None and self._latest and self._next_check != self._seen:
             self._next_check = self._seen
-            self.check_latest()
+            self._begin_checking()
+        while self._checking is not None:
+            self._go_on_checking()
         return self._checked != before and self.solution is not None
 
     def _wakes(self, values: Array) -> bool:
@@ -304,8 +307,8 @@ class ContactLive(LiveModel):
         predicted = rows.W @ np.nan_to_num(self.solution.value)
         self._row_squares *= 0.99 ** len(rows.Y)
         self._row_squares += [
-            np.square(rows.Y - predicted).sum(axis=0),
-            np.square(rows.Y).sum(axis=0),
+            np.nansum(np.square(rows.Y - predicted), axis=0),
+            np.nansum(np.square(rows.Y), axis=0),
         ]
         self._sides.append(Sides(rows.stamps_ns, rows.Y, predicted, self.solution.sigma))
 
@@ -396,6 +399,10 @@ class ContactLive(LiveModel):
         if self.states.missing and self.received:
             text = f'no state names {", ".join(self.states.missing)}: taken as resting at zero'
             found.append(Finding('warn', 'joints_missing', text, topic))
+        if self.model is not None and self.model.left_aside:
+            aside = ', '.join(f'{name} ({n} rows)' for name, n in self.model.left_aside.items())
+            text = f'left aside for too few rows that are numbers: {aside}'
+            found.append(Finding('warn', 'equation_left_aside', text, topic))
         if self._woken:
             text = f'{", ".join(self._woken)} began to move: the estimation started over'
             found.append(Finding('note', 'joint_woke_up', text))

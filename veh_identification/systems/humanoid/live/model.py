@@ -58,6 +58,7 @@ class ContactModel:
         """
         self.robot, self.locked = robot, dict(locked)
         self.centre, self.lever = centre, lever
+        self.left_aside: dict[str, int] = {}  # equations with too few rows, and how many
         model = robot.model(self.locked)
         self.problem: Problem = make_problem(robot, model, configuration, [])
         self._order = [list(joints).index(name) for name in model.coordinate_names]
@@ -135,6 +136,15 @@ class ContactModel:
         if information.samples < FEWEST_ROWS:
             raise EstimationError(f'{information.samples} rows so far, {FEWEST_ROWS} are needed')
         rank = self.problem.base.rank
+        few = information.counts < FEWEST_ROWS
+        self.left_aside = {
+            name: int(count)
+            for name, count, one in zip(BASE_ROWS, information.counts, few, strict=True)
+            if one
+        }
+        if few.any():
+            kept = np.where(few[:, None, None], 0.0, information.factors)
+            information = replace(information, factors=kept, _fits={})
         found = weigh(information, self._scaled_prior(), rank, CORRELATION)
         data, (rows, right) = found.factor, found.prior.rows()
         information_matrix = data.R.T @ data.R / CORRELATION + rows.T @ rows
@@ -151,7 +161,7 @@ class ContactModel:
         return Solution(
             value,
             covariance,
-            found.sigma,
+            np.where(few, np.inf, found.sigma),  # nothing is known of their noise
             np.sqrt(np.diag(covariance)) < EXCITED_SHARE * before,
             float(np.sqrt(values[-1] / values[0])),
         )

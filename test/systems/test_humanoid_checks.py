@@ -1,0 +1,156 @@
+"""Mistakes in a humanoid's recording are named, offline and in the slices of the live check."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from humanoid_cases import CAD, record
+
+from veh_identification.signals import TimeSeries, rotation_matrix
+from veh_identification.systems.driver import configured
+from veh_identification.systems.humanoid.live.checking import StatesCheck
+from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
+from veh_identification.systems.humanoid.live.states import BASE, ContactStates
+from veh_identification.systems.humanoid.processing.signals import at_base, to_grid
+from veh_identification.systems.humanoid.robot import load_robot
+
+PLATE = 'force_plate/wrench'
+
+
+@pytest.fixture(scope='module')
+def bending(tmp_path_factory):
+    """System, configuration and a clean recording."""
+    system, config = configured('humanoid', None, {'urdf': CAD, 'estimate_delays': False})
+    bag = record(tmp_path_factory.mktemp('checks') / 'bag', kind='bend')
+    return system, config, system.read(bag, config)
+
+
+def wrenches(change):
+    def make(recording):
+        return replace(
+            recording,
+            wrenches=tuple(
+                replace(one, series=replace(one.series, values=change(one.series.values)))
+                for one in recording.wrenches
+            ),
+        )
+
+    return make
+
+
+def joints(change):
+    def one(series: TimeSeries) -> TimeSeries:
+        values = series.values.copy()
+        for k, name in enumerate(series.names):
+            values[:, k] = change(name, values[:, k])
+        return replace(series, values=values)
+
+    return lambda r: replace(r, joints=tuple(map(one, r.joints)))
+
+
+def tilted(recording):
+    values = recording.base.values.copy()
+    half = np.radians(4.0)
+    x, y, z, w = values[:, 3:].T
+    s, c = np.sin(half), np.cos(half)  # about x of the world, before the orientation
+    values[:, 3:] = np.stack([c * x + s * w, c * y - s * z, c * z + s * y, c * w - s * x], axis=1)
+    values[:, 1:3] = values[:, 1:3] @ np.array(
+        [[np.cos(2 * half), np.sin(2 * half)], [-np.sin(2 * half), np.cos(2 * half)]]
+    )
+    return replace(recording, base=replace(recording.base, values=values))
+
+
+QUARTER = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+CASES = {
+    'clean': (lambda recording: recording, None, ''),
+    'kN': (wrenches(lambda v: v * 1e-3), 'unit', 'kN'),
+    'sign': (wrenches(lambda v: -v), 'opposite_sign', PLATE),
+    'turned plate': (
+        wrenches(lambda v: np.hstack([v[:, :3] @ QUARTER.T, v[:, 3:] @ QUARTER.T])),
+        'frame_turned',
+        '90 degrees about its z axis',
+    ),
+    'joint sign': (
+        joints(lambda name, q: -q if name == 'l_knee_joint' else q),
+        'joint_sign',
+        'l_knee_joint',
+    ),
+    'stuck throughout': (
+        joints(lambda name, q: np.full_like(q, q[0]) if name == 'l_knee_joint' else q),
+        'stuck',
+        'l_knee_joint',
+    ),
+    'zero': (
+        joints(lambda name, q: q + 0.5 if name == 'r_knee_joint' else q),
+        'joint_zero',
+        'of the same leg with a parallel axis, seems to be 0.5 rad off',  # hip, knee or ankle
+    ),
+    'askew': (tilted, 'base_tilted', '8'),
+}
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_the_right_cause_stands_alone(bending, case: str) -> None:
+    system, config, recording = bending
+    change, code, word = CASES[case]
+    found = [one for one in system.checks(change(recording), config) if one.level == 'bad']
+    if code is None:
+        assert not found
+        return
+    (cause,) = found
+    assert cause.code == code and word in cause.text
+
+
+def test_a_light_foot_that_is_turned_is_noticed(bending) -> None:
+    """The wrench hardly tells where a foot points to; its sole does."""
+    system, config, recording = bending
+    change = joints(lambda name, q: q + 0.35 if name == 'r_ankle_pitch_joint' else q)
+    found = [one for one in system.checks(change(recording), config) if one.level != 'note']
+    assert [(one.level, one.code) for one in found] == [('warn', 'joint_zero')]
+
+
+def states_of(recording, robot):
+    """The recording as states of the fusion, at 100 Hz: stamps, rows, and what they hold."""
+    states = ContactStates(robot.moving_joints(), [], ['force_plate'])
+    states._take_joints(list(states.joints))
+    states._take_wrenches(['force_plate'])
+    model = robot.model()
+    raw = to_grid(recording, model, 100.0)
+    use = np.flatnonzero(raw.valid)
+    rows = np.zeros((len(use), states.width))
+    pose = raw.pose[use]
+    rows[:, 12:19] = pose
+    count = len(states.joints)
+    order = [model.coordinate_index(name) for name in states.joints]
+    rows[:, BASE : BASE + count] = raw.joints[use][:, order]
+    wrench = at_base(raw.world[use], rotation_matrix(pose[:, 3:]), pose[:, :3] - raw.centre)
+    rows[:, states.own_plates : states.own_plates + 6] = wrench
+    return np.rint(raw.stamps[use] * 1e9).astype(np.int64), rows, states
+
+
+@pytest.mark.parametrize('case', ['clean', 'kN', 'turned plate', 'stuck throughout'])
+def test_live_says_the_same_in_short_slices(bending, case: str) -> None:
+    _, _, recording = bending
+    change, code, _ = CASES[case]
+    robot = load_robot(CAD)
+    stamps, rows, states = states_of(change(recording), robot)
+    joints = rows[:, BASE : BASE + len(states.joints)]
+    locked = {
+        name: float(joints[0, k])
+        for k, name in enumerate(states.joints)
+        if np.ptp(joints[:, k]) < 0.02
+    }
+    configuration = live_configuration(9.80665, 20.0)
+    pose = recording.wrenches[0].pose
+    model = ContactModel(
+        robot, states.joints, locked, [], True, 0.0, configuration, np.zeros(3), 0.1
+    )
+    check = StatesCheck(stamps, rows, states, [], model, lambda world, name: pose)
+    slices = 0
+    while check.step():
+        slices += 1
+    bad = [one.code for one in check.findings if one.level == 'bad']
+    assert bad == ([] if code is None else [code])
+    assert slices > (1 if case == 'stuck throughout' else 4)
