@@ -10,6 +10,7 @@ from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, Factor, Options, accumulate
 from veh_identification.identification.batch import solve as solve_blocks
 from veh_identification.identification.result import Solved
+from veh_identification.identification.robust import TUNING
 from veh_identification.systems.robot.estimation.links import LinkFit, fit_links
 from veh_identification.systems.robot.estimation.repetition import clusters_of, widened
 from veh_identification.systems.robot.estimation.unknowns import (
@@ -111,6 +112,8 @@ def estimate(setup: Setup) -> Estimate:
         raise EstimationError(_named(str(error), state, slow.shape[2])) from None
     used = np.where(solved.sigma > 0.0, solved.sigma, 1.0)
     solved = widened(solved, W, Y, used, clusters_of(setup.rows))
+    if c.estimator == 'robust':
+        Y = _without_outliers(W, Y, solved)
     rest = W[:, :, len(names) :] @ solved.value[len(names) :]
     weighted = accumulate(ArrayBlocks(W[:, :, : len(names)], Y - rest)).combined(1.0 / used)
     fit = fit_links(model, weighted, [int(one.free.sum()) for one in setup.loads])
@@ -133,6 +136,12 @@ def estimate(setup: Setup) -> Estimate:
         fit,
         before / max(_misfit(setup, state, slides, sigma), 1e-300),
     )
+
+
+def _without_outliers(W: Array, Y: Array, solved: Solved) -> Array:
+    """Efforts that plain least squares would fit as the robust ones were (Huber's residuals)."""
+    predicted, limit = W @ solved.value, TUNING['huber'] * solved.sigma
+    return np.asarray(predicted + np.clip(Y - predicted, -limit, limit))
 
 
 def _telling(columns: Array, tools: Array, state: State) -> tuple[Array, Array, State]:
