@@ -10,6 +10,7 @@ import pytest
 from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding, verdict_of
 from veh_identification.nodes.findings import FindingLog, verdict_facts, verdict_status
+from veh_identification.runtime.graph import find_config
 from veh_identification.simulation.humanoid.scenarios import robot_path
 from veh_identification.systems import registry
 from veh_identification.systems.driver import configured
@@ -21,7 +22,8 @@ SYSTEMS = [pytest.param(one, id=one.name) for one in registry.entries('identify'
 @pytest.fixture(params=SYSTEMS)
 def model(request: pytest.FixtureRequest) -> LiveModel:
     name = request.param.name
-    options = {'urdf': robot_path(cad=True)} if name == 'humanoid' else {}
+    described = {'humanoid': robot_path(cad=True), 'robot': find_config('models/arm_6_axis.urdf')}
+    options = {'urdf': described[name]} if name in described else {}
     system, config = configured(name, None, options)
     made: LiveModel = system.live(config)
     return made

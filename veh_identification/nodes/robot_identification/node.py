@@ -52,11 +52,11 @@ class RobotOptions:
         '', 'folder of an earlier `identify robot`: the payload is weighed against it'
     )
     cutoff: float = parameter(
-        10.0, 'of both sides of the equations', unit='Hz', minimum=0.5, maximum=100.0
+        20.0, 'of both sides of the equations, at most', unit='Hz', minimum=0.5, maximum=100.0
     )
     payload_link: str = parameter('', 'link that carries; empty: the last of the longest chain')
     memory: float = parameter(
-        0.5, 'of rows that show the payload', unit='s', minimum=0.1, maximum=10.0
+        0.4, 'of rows that show the payload', unit='s', minimum=0.1, maximum=10.0
     )
     least_mass: float = parameter(0.1, 'that counts as a payload', unit='kg', minimum=0.001)
     learn: float = parameter(

@@ -245,10 +245,7 @@ def whole_findings(
     for recording, look in looks:
         scaled, all_of_them = _scaled(recording, look, c)
         plain = 0.0 if all_of_them else look.misfit()
-        if plain > POOR_FIT:
-            told = _explained(recording, look, plain)
-        else:
-            told = scaled
+        told = _explained(recording, look, plain) if plain > POOR_FIT else scaled
         findings += told or _pushed(recording, look)
     return findings
 
