@@ -115,3 +115,38 @@ def test_wrong_parameters_are_one_sentence(source: list[Item]) -> None:
     ):
         with pytest.raises(ParameterError, match=words):
             run(RobotIdentification, NAME, source[:2], **parameters)
+
+
+def wanted(after_ns: int, **changes: Any) -> Item:
+    stamp = EPOCH_NS + after_ns
+    names = [f'joint_{k}' for k in range(6, 0, -1)]
+    sides = {'positions': 0.3, 'velocities': 0.5, 'accelerations': 0.2}
+    fields = {side: np.full(6, value) for side, value in sides.items()}
+    duration = messages.new('builtin_interfaces/msg/Duration', sec=1, nanosec=5)
+    fields |= {'effort': [], 'time_from_start': duration, **changes}
+    point = messages.new('trajectory_msgs/msg/JointTrajectoryPoint', **fields)
+    header = messages.header(stamp, 'base_link')
+    made = messages.new(
+        'trajectory_msgs/msg/JointTrajectory', header=header, joint_names=names, points=[point]
+    )
+    return Item(stamp, '/wanted', made)
+
+
+def test_torques_for_a_wanted_motion(source: list[Item]) -> None:
+    early, late = wanted(1_000_000_000), wanted(15_500_000_000)
+    lacking = wanted(15_600_000_000, accelerations=[])
+    asked = sorted([*source, early, late, lacking], key=lambda one: one.time_ns)
+    node, sink = run(RobotIdentification, NAME, asked, learn=8.0)
+    (torques,), (deviations,) = (
+        sink.of(f'/{NAME}/{topic}') for topic in ('feedforward', 'feedforward_deviation')
+    )
+    assert node.facts()['wanted_answered'] == 1 and node.facts()['wanted_refused'] == 2
+    assert list(torques.joint_names) == [f'joint_{k}' for k in range(1, 7)]
+    assert torques.points[0].time_from_start.nanosec == 5
+    arm = random_arm('arm_6_axis.urdf', 12)
+    M, c = equations_of_motion(arm.plant, np.full(6, 0.3), np.full(6, 0.5))
+    truth = M @ np.full(6, 0.2) + c + arm.drive.motor_inertia * 0.2 + arm.friction.offset
+    truth += 0.5 * arm.friction.viscous + arm.friction.coulomb
+    found, sigma = torques.points[0].effort, deviations.points[0].effort
+    assert np.all(np.abs(found - truth) < 0.02 * arm.nominal.effort)
+    assert np.all(np.abs(found - truth) < 5.0 * sigma) and np.all(sigma > 0.0)

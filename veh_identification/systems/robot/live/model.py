@@ -272,6 +272,19 @@ class RobotLive(LiveModel):
             return None
         return self.solution.value, self.solution.covariance, self.solution.sigma
 
+    def identified(self) -> IdentifiedArm:
+        """The arm for predictions: as given, or as learnt by now."""
+        if self.reference is not None:
+            return self.reference
+        known = self.known
+        if known is None:
+            raise EstimationError(
+                f'the arm is not known yet: {self._seconds:.0f} of {self.options.learn:g} s of '
+                'motion; give result, the folder of an identification'
+            )
+        value, covariance, noise = known
+        return IdentifiedArm(self.arm, value, covariance, self.shapes, noise)
+
     @property
     def _seconds(self) -> float:
         """Of motion that was turned into rows."""
