@@ -195,7 +195,12 @@ def figaroh_seconds(urdf: str, q: Array, qd: Array, qdd: Array, effort: Array) -
         return None
     model = pin.buildModelFromUrdf(str(MODELS / urdf))
     robot = type('Robot', (), {'model': model, 'data': model.createData()})()
-    options = {'has_friction': True, 'has_actuator_inertia': True, 'has_joint_offset': True}
+    options = {
+        'has_friction': True,
+        'has_actuator_inertia': True,
+        'has_joint_offset': True,
+        'act_idxv': list(range(q.shape[1])),
+    }
     count, joints = len(q), q.shape[1]
 
     def work() -> Any:
