@@ -96,7 +96,8 @@ def estimate(setup: Setup) -> Estimate:
         derivative_columns(model, setup.rows, system, state, value, one) for one in (False, True)
     )
     columns, tools, state = _telling(columns, tools, state)
-    slow = slow_friction(setup.rows, system, ~slides.all(axis=0) & bool(c.friction.coulomb))
+    left_out = np.asarray(~slides.all(axis=0) & c.friction.coulomb, dtype=bool)
+    slow = slow_friction(setup.rows, system, left_out)
     columns, tools = (np.concatenate([one, slow], axis=2) for one in (columns, tools))
     if c.estimator in PLAIN:
         W, Y = np.concatenate([system.W, columns], axis=2), system.Y - system.known
