@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from robot_cases import URDF, changed, found, recorded
 
 from veh_identification.errors import EstimationError, InputError, UsageError
-from veh_identification.runtime.share import share_directory
-from veh_identification.signals import TimeSeries
-from veh_identification.simulation.robot.closed_loop import run
 from veh_identification.simulation.robot.plant import equations_of_motion
 from veh_identification.simulation.robot.scenarios import (
     Arm,
     ArmSensors,
     Payload,
     exciting_motion,
-    measured,
     random_arm,
     random_payload,
 )
@@ -28,46 +24,10 @@ from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot import configuration as described
 from veh_identification.systems.robot.checks import sensor_findings, whole_findings
 from veh_identification.systems.robot.configuration import Configuration
-from veh_identification.systems.robot.estimation.estimate import estimate
 from veh_identification.systems.robot.estimation.payload import found_loads
 from veh_identification.systems.robot.feedforward import feedforward, load_feedforward
 from veh_identification.systems.robot.options import Subject
 from veh_identification.systems.robot.recording import ArmRecording
-from veh_identification.systems.robot.setup import set_up
-
-URDF = share_directory() / 'config' / 'models' / 'arm_6_axis.urdf'
-SECONDS = 24.0
-
-
-def recorded(
-    arm: Arm,
-    name: str,
-    seed: int,
-    payload: Payload | None = None,
-    sensors: ArmSensors | None = None,
-) -> ArmRecording:
-    """A simulated recording as the reader would give it."""
-    plant = arm.plant
-    if payload is not None:
-        plant = plant.loaded(payload.mass, payload.centre, payload.inertia)
-    times = np.arange(round(SECONDS * arm.drive.control_rate)) / arm.drive.control_rate
-    wanted = exciting_motion(arm.nominal, times, seed)
-    made = run(plant, arm.nominal, arm.friction, arm.drive, wanted)
-    stamps, position, effort = measured(made, sensors or ArmSensors(), arm.nominal.effort, seed)
-    joints = plant.joints
-    names = [f'{what}[{joint}]' for what in ('position', 'effort') for joint in joints]
-    series = TimeSeries(stamps, np.column_stack([position, effort]), names, [''] * len(names))
-    return ArmRecording(name, 'joint_states', joints, series, (), ())
-
-
-def changed(
-    recording: ArmRecording, position: object = None, effort: object = None
-) -> ArmRecording:
-    """The recording with other positions or efforts."""
-    q = recording.position if position is None else position
-    tau = recording.effort if effort is None else effort
-    values = np.column_stack([q, tau])
-    return replace(recording, series=replace(recording.series, values=values))
 
 
 @pytest.fixture(scope='module')
@@ -88,11 +48,6 @@ def load() -> Payload:
 @pytest.fixture(scope='module')
 def loaded(arm: Arm, load: Payload) -> ArmRecording:
     return recorded(arm, 'loaded', 2, load)
-
-
-def found(recordings: list[ArmRecording], **entries: object):  # type: ignore[no-untyped-def]
-    configuration = Configuration(**entries)  # type: ignore[arg-type]
-    return estimate(set_up(load_robot(URDF), recordings, None, configuration))
 
 
 def test_plant_agrees_with_pinocchio() -> None:
@@ -200,6 +155,9 @@ def test_mistakes_are_named(free: ArmRecording) -> None:
     assert 'N mm' in codes_of(changed(free, effort=1e3 * free.effort))['unit']
     assert 'currents' in codes_of(changed(free, effort=free.effort / 12.0))['effort_scale']
     assert 'effort_sign' in codes_of(changed(free, effort=-free.effort))
+    light = np.array([1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
+    pushed = codes_of(changed(free, effort=free.effort * light))
+    assert 'friction of joint_6 would push' in pushed['effort_sign']
     order = [0, 2, 1, 3, 4, 5]
     assert 'efforts_swapped' in codes_of(changed(free, effort=free.effort[:, order]))
     sign = np.array([1.0, 1.0, -1.0, 1.0, 1.0, 1.0])

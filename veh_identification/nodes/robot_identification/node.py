@@ -9,6 +9,11 @@ watch over the payload works from the first seconds on, else after `learn` secon
 payload that is picked up or put down is logged, stands in `~/parameters` as `payload.mass` with
 its deviation, and in the diagnostics.
 
+A motion on `wanted` (trajectory_msgs/JointTrajectory with positions, velocities, accelerations) is
+answered with the same motion and its joint torques on `~/feedforward`, and with the deviations of
+the prediction as effort on `~/feedforward_deviation`: from `result`, or from the own estimate once
+`learn` seconds have passed. The payload is not in them.
+
 Diagnostics (1 Hz). WARN: no estimate yet, an estimate that still moves, parameters that the motion
 does not excite. ERROR: no usable message for two seconds.
 """
@@ -22,11 +27,12 @@ import numpy as np
 
 from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
+from veh_identification.nodes.robot_identification.feedforward import TRAJECTORY, with_efforts
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import declare, parameter, refuse_unknown
-from veh_identification.runtime.qos import QoS
+from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot.configuration import load_configuration
@@ -52,16 +58,17 @@ class RobotOptions:
         '', 'folder of an earlier `identify robot`: the payload is weighed against it'
     )
     cutoff: float = parameter(
-        10.0, 'of both sides of the equations', unit='Hz', minimum=0.5, maximum=100.0
+        20.0, 'of both sides of the equations, at most', unit='Hz', minimum=0.5, maximum=100.0
     )
     payload_link: str = parameter('', 'link that carries; empty: the last of the longest chain')
     memory: float = parameter(
-        0.5, 'of rows that show the payload', unit='s', minimum=0.1, maximum=10.0
+        0.4, 'of rows that show the payload', unit='s', minimum=0.1, maximum=10.0
     )
     least_mass: float = parameter(0.1, 'that counts as a payload', unit='kg', minimum=0.001)
     learn: float = parameter(
         30.0, 'of motion after which the own estimate serves the watch', unit='s', minimum=1.0
     )
+    wanted: str = parameter('wanted', 'motions whose torques are asked for (JointTrajectory)')
     reconstruction: bool = parameter(True, 'publish measured and predicted efforts')
     reliable_sensors: bool = parameter(False, 'subscribe reliably instead of best effort')
     file: str = parameter('', 'where ~/save writes and ~/load reads the estimate (.npz)')
@@ -76,6 +83,7 @@ class RobotIdentification(IdentificationNode):
         self.options = options = declare(node, RobotOptions)
         refuse_unknown(node)
         model = self._setup()
+        self._answered = self._refused = 0
         self._order: dict[tuple[str, ...], list[int] | None] = {}
         super().__init__(
             node,
@@ -111,6 +119,32 @@ class RobotIdentification(IdentificationNode):
             self._on_joints,
             QoS(depth=QUEUE, reliable=self.options.reliable_sensors),
         )
+
+        self._node.create_subscription(
+            message_class(TRAJECTORY), self.options.wanted, self._on_wanted, SYSTEM_DEFAULT
+        )
+        self._torques, self._deviations = (
+            self._node.create_publisher(message_class(TRAJECTORY), f'~/{name}', SYSTEM_DEFAULT)
+            for name in ('feedforward', 'feedforward_deviation')
+        )
+
+    def _on_wanted(self, msg: Any) -> None:
+        if not self.enabled:
+            return
+        try:
+            torques, deviations = with_efforts(self.model.identified(), msg, self.options.wanted)
+        except VehIdError as error:
+            self._refused += 1
+            self._node.get_logger().warning(f'no torques: {error}')
+            return
+        self._answered += 1
+        self._torques.publish(torques)
+        self._deviations.publish(deviations)
+
+    def facts(self) -> dict[str, Any]:
+        """Also the motions that came."""
+        told = {'wanted_answered': self._answered, 'wanted_refused': self._refused}
+        return {**super().facts(), **told}
 
     def _on_joints(self, msg: Any) -> None:
         if not self.enabled:

@@ -30,6 +30,8 @@ PRICE = 1e-3
 #: How many times better a cause must make the fit.
 CLEAR, CERTAIN = 1.5, 2.5
 SAMPLES = 600
+#: Deviations of independent rows below zero at which friction surely pushes.
+PUSHED = 10.0
 #: Efforts over those that the URDF asks for: beyond these the unit is doubted.
 LEAST_SCALE, LARGEST_SCALE = 0.2, 5.0
 DEGREES = 180.0 / np.pi
@@ -124,6 +126,10 @@ class Look:
         Masses may differ from the URDF, at a price: a wrong model must not be saved by masses
         that no such arm has.
         """
+        return self._fit()[2]
+
+    def _fit(self) -> tuple[Array, Array, float]:
+        """Values of the columns, their covariance for rows that are independent, the misfit."""
         W, Y = self._rows()
         scale = np.sqrt(np.nanmean(Y**2, axis=0))
         scale = np.where(scale > 0.0, scale, 1.0)
@@ -131,14 +137,35 @@ class Look:
         A, y = (W / scale[:, None])[there], (Y / scale)[there]
         known, size = self._prior(A.shape[1])
         used = size > 0.0
-        weight = np.sqrt(PRICE * len(y) / used.sum()) / size[used]
-        held = np.zeros((int(used.sum()), A.shape[1]))
-        held[np.arange(len(held)), np.flatnonzero(used)] = weight
-        rows, right = np.vstack([A, held]), np.concatenate([y, weight * known[used]])
-        norms = np.linalg.norm(rows, axis=0)
+        weight = np.zeros(len(size))
+        weight[used] = np.sqrt(PRICE * len(y) / used.sum()) / size[used]
+        normal, right = A.T @ A + np.diag(weight**2), A.T @ y + weight**2 * known
+        norms = np.sqrt(np.diag(normal))
         norms[norms == 0.0] = 1.0
-        x, *_ = np.linalg.lstsq(rows / norms, right, rcond=1e-9)
-        return float(np.sqrt(np.mean((right - rows / norms @ x) ** 2) * len(right) / len(y)))
+        # Columns that the motion does not show stay near zero; the others feel nothing of it.
+        normal = normal / np.outer(norms, norms) + 1e-11 * np.eye(len(norms))
+        inverse = np.linalg.inv(normal)
+        x = inverse @ (right / norms) / norms
+        left = np.sum((y - A @ x) ** 2) + np.sum((weight * (known - x)) ** 2)
+        covariance = inverse / np.outer(norms, norms) * left / len(y)
+        return x, covariance, float(np.sqrt(left / len(y)))
+
+    def friction_power(self) -> tuple[Array, Array]:
+        """Mean power that friction takes in each joint, and its deviation; nan: not told."""
+        x, covariance, _ = self._fit()
+        columns, count = self.model.base.columns, len(self.model.joints)
+        place = {column.name: k for k, column in enumerate(columns)}
+        power, std = np.full(count, np.nan), np.full(count, np.nan)
+        steep = 20.0 / np.maximum(np.std(self.qd, axis=0), 1e-9)
+        for j, name in enumerate(self.model.joints):
+            share = np.zeros(len(x))
+            share[len(columns) + j] = np.mean(self.qd[:, j] * np.tanh(steep[j] * self.qd[:, j]))
+            if f'{name}.h' in place:
+                share[place[f'{name}.h']] = np.mean(self.qd[:, j] ** 2)
+            if np.isfinite(self.effort[:, j]).any():
+                power[j] = share @ x
+                std[j] = np.sqrt(share @ covariance @ share)
+        return power, std
 
     def _prior(self, columns: int) -> tuple[Array, Array]:
         """Values of the URDF and sizes of their doubt; size 0: nothing is known."""
@@ -218,10 +245,23 @@ def whole_findings(
     for recording, look in looks:
         scaled, all_of_them = _scaled(recording, look, c)
         plain = 0.0 if all_of_them else look.misfit()
-        if plain > POOR_FIT:
-            findings += _explained(recording, look, plain)
-        else:
-            findings += scaled
+        told = _explained(recording, look, plain) if plain > POOR_FIT else scaled
+        findings += told or _pushed(recording, look)
+    return findings
+
+
+def _pushed(recording: ArmRecording, look: Look) -> list[Finding]:
+    """Joints whose friction would push: a light last joint shows a wrong sign in nothing else."""
+    power, std = look.friction_power()
+    findings = []
+    for j, name in enumerate(look.model.joints):
+        if power[j] < -PUSHED * std[j]:
+            place = f'{recording.topic}.effort[{name}]'
+            text = (
+                f'{recording.source}: the friction of {name} would push it: '
+                f'{place} or position[{name}] has the wrong sign'
+            )
+            findings.append(Finding('bad', 'effort_sign', text, place, float(-power[j] / std[j])))
     return findings
 
 

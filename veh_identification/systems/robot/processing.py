@@ -253,6 +253,10 @@ class Rows:
         """Filtered dry friction of one joint (M,)."""
         return self._filtered(lambda s: shape.value(s.fine_q[:, joint], s.fine_qd[:, joint]))
 
+    def fading(self, speeds: Array) -> Array:
+        """Filtered friction (M, joints) that is one at rest and fades over `speeds` (joints,)."""
+        return self._filtered(lambda s: np.sign(s.fine_qd) * np.exp(-((s.fine_qd / speeds) ** 2)))
+
     def slow(self, limits: Array) -> Array:
         """Share (M, joints) of each row that comes from speeds below `limits` (joints,)."""
         taps = np.abs(self.filter.taps) / np.abs(self.filter.taps).sum()

@@ -9,9 +9,10 @@ import numpy as np
 from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, Factor, Options, accumulate
 from veh_identification.identification.batch import solve as solve_blocks
-from veh_identification.identification.live import CORRELATED_SECONDS, long_run_covariance
 from veh_identification.identification.result import Solved
+from veh_identification.identification.robust import TUNING
 from veh_identification.systems.robot.estimation.links import LinkFit, fit_links
+from veh_identification.systems.robot.estimation.repetition import clusters_of, widened
 from veh_identification.systems.robot.estimation.unknowns import (
     State,
     System,
@@ -21,6 +22,7 @@ from veh_identification.systems.robot.estimation.unknowns import (
     noise_of,
     seek,
     sliding,
+    slow_friction,
     solve,
     weighted_solution,
 )
@@ -94,6 +96,9 @@ def estimate(setup: Setup) -> Estimate:
         derivative_columns(model, setup.rows, system, state, value, one) for one in (False, True)
     )
     columns, tools, state = _telling(columns, tools, state)
+    left_out = np.asarray(~slides.all(axis=0) & c.friction.coulomb, dtype=bool)
+    slow = slow_friction(setup.rows, system, left_out)
+    columns, tools = (np.concatenate([one, slow], axis=2) for one in (columns, tools))
     if c.estimator in PLAIN:
         W, Y = np.concatenate([system.W, columns], axis=2), system.Y - system.known
     else:
@@ -105,10 +110,13 @@ def estimate(setup: Setup) -> Estimate:
     try:
         solved = solve_blocks(ArrayBlocks(W, Y), everything, equations, options)
     except EstimationError as error:
-        raise EstimationError(_named(str(error), state)) from None
+        raise EstimationError(_named(str(error), state, slow.shape[2])) from None
     used = np.where(solved.sigma > 0.0, solved.sigma, 1.0)
-    solved = widened(solved, W, Y, used, setup.rows[0].filter.output_rate)
-    weighted = accumulate(ArrayBlocks(W[:, :, : len(names)], Y)).combined(1.0 / used)
+    solved = widened(solved, W, Y, used, clusters_of(setup.rows))
+    if c.estimator == 'robust':
+        Y = _without_outliers(W, Y, solved)
+    rest = W[:, :, len(names) :] @ solved.value[len(names) :]
+    weighted = accumulate(ArrayBlocks(W[:, :, : len(names)], Y - rest)).combined(1.0 / used)
     fit = fit_links(model, weighted, [int(one.free.sum()) for one in setup.loads])
     if c.estimator == 'instrumental-variable':
         solved = replace(solved, estimator=c.estimator)
@@ -131,28 +139,10 @@ def estimate(setup: Setup) -> Estimate:
     )
 
 
-def widened(solved: Solved, W: Array, Y: Array, sigma: Array, rate: float) -> Solved:
-    """With deviations that also hold where the noise is not the same all the time.
-
-    Ripple and friction come and go with the motion, which a noise model of one spectrum does not
-    know: sums of the scores over some tenths of a second show it (Newey-West).
-    """
-    there = np.isfinite(Y)
-    V = np.where(there[:, :, None], W, 0.0) / sigma[:, None]
-    residual = np.where(there, Y - W @ solved.value, 0.0) / sigma
-    kept = np.flatnonzero(np.diag(solved.covariance) > 0.0)
-    V = V[:, :, kept]
-    norms = np.linalg.norm(V, axis=(0, 1))
-    V = V / norms
-    inverse = np.linalg.pinv(np.einsum('nji,njk->ik', V, V), hermitian=True)
-    scores = np.einsum('nji,nj->ni', V, residual)
-    spread = long_run_covariance(scores, round(CORRELATED_SECONDS * rate))
-    rows = int(there.sum())
-    variance = np.diag(inverse @ spread @ inverse) / norms**2 * rows / max(rows - len(kept), 1)
-    known = np.diag(solved.covariance)[kept]
-    ratio = np.ones(len(solved.value))
-    ratio[kept] = np.sqrt(np.maximum(variance / known, 1.0))
-    return replace(solved, covariance=solved.covariance * np.outer(ratio, ratio))
+def _without_outliers(W: Array, Y: Array, solved: Solved) -> Array:
+    """Efforts that plain least squares would fit as the robust ones were (Huber's residuals)."""
+    predicted, limit = W @ solved.value, TUNING['huber'] * solved.sigma
+    return np.asarray(predicted + np.clip(Y - predicted, -limit, limit))
 
 
 def _telling(columns: Array, tools: Array, state: State) -> tuple[Array, Array, State]:
@@ -168,11 +158,12 @@ def _telling(columns: Array, tools: Array, state: State) -> tuple[Array, Array, 
     return *made, replace(state, widths_free=kept)  # type: ignore[return-value]
 
 
-def _named(text: str, state: State) -> str:
+def _named(text: str, state: State, slow: int) -> str:
     """An error with the further unknowns under names that people know."""
     words = ['the effort delay'] * state.delay_free
     words += ['a width of dry friction'] * int(state.widths_free.sum())
     words += ['a drive gain'] * int(state.gains_free.sum())
+    words += ['friction near rest'] * slow
     for place, word in enumerate(words):
         text = text.replace(f'unknown {place}', word)
     return text

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veh_identification.errors import EstimationError
 from veh_identification.identification import Factor
-from veh_identification.identification.consistent import Body, consistent_fit
+from veh_identification.identification.consistent import Body, ConsistentFit, consistent_fit
 from veh_identification.identification.factor import triangular_factor
 from veh_identification.multibody.inertia import (
     PARAMETERS_PER_BODY,
@@ -89,7 +90,7 @@ def fit_links(model: ArmModel, factor: Factor, load_columns: Sequence[int]) -> L
     # As many rows as unknowns: those that the data do not fill are zero.
     square = Factor.from_triangle(triangle, factor.rows)
     shifted = Factor(square.R, square.z - square.R @ kept, square.rss + factor.rss, square.rows)
-    fit = consistent_fit(shifted, bodies, prior - kept, std, PRIOR_WEIGHT, lower=lower)
+    fit = _fitted(shifted, bodies, prior - kept, std, lower)
     found = fit.value + kept
     values = mapping @ found
     cost = factor.cost(values) / max(factor.cost(factor_solution(factor)), 1e-300)
@@ -101,6 +102,18 @@ def fit_links(model: ArmModel, factor: Factor, load_columns: Sequence[int]) -> L
         tuple(fit.active),
         fit.status,
     )
+
+
+def _fitted(
+    factor: Factor, bodies: list[Body], prior: Array, std: Array, lower: Array
+) -> ConsistentFit:
+    """With more weight of the URDF where the program has no solution in numbers otherwise."""
+    for weight in (PRIOR_WEIGHT, 100.0 * PRIOR_WEIGHT):
+        try:
+            return consistent_fit(factor, bodies, prior, std, weight, lower=lower)
+        except EstimationError:
+            continue
+    return consistent_fit(factor, bodies, prior, std, 1.0, lower=lower)
 
 
 def factor_solution(factor: Factor) -> Array:

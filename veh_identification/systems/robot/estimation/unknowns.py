@@ -162,6 +162,22 @@ def derivative_columns(
     return np.stack(columns, axis=2) if columns else np.zeros((*predicted.shape, 0))
 
 
+def slow_friction(rows: Sequence[Rows], system: System, joints: BoolArray) -> Array:
+    """Columns (M, joints, joints that are asked for) of friction that fades with the speed.
+
+    Joints stick near rest, and how much more friction there is then (Stribeck) still shows a
+    little above the speed where rows begin to be used. It would pass for more dry and less
+    viscous friction.
+    """
+    limits = SLOW_SHARE * usual_speeds(rows)
+    fades = np.concatenate([one.fading(limits) for one in rows])
+    wanted = np.flatnonzero(joints & np.isfinite(system.Y).any(axis=0))
+    made = np.zeros((*fades.shape, len(wanted)))
+    for k, j in enumerate(wanted):
+        made[:, j, k] = fades[:, j]
+    return made
+
+
 def _slope(rows: Sequence[Rows], system: System, predicted: Array) -> Array:
     """Time derivative of the predicted efforts, segment by segment."""
     made = np.zeros_like(predicted)

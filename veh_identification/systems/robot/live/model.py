@@ -23,11 +23,18 @@ from veh_identification.signals.segments import gap_segments
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides, read_state, write_state
 from veh_identification.systems.robot.configuration import Configuration
+from veh_identification.systems.robot.estimation.repetition import CLUSTER_SECONDS
 from veh_identification.systems.robot.estimation.unknowns import SLOW_LIMIT, SLOW_SHARE
 from veh_identification.systems.robot.feedforward import IdentifiedArm
 from veh_identification.systems.robot.live.payload_monitor import PayloadMonitor
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
-from veh_identification.systems.robot.processing import Rows, Signals, rows_of
+from veh_identification.systems.robot.processing import (
+    HIGHEST_SHARE,
+    Rows,
+    Signals,
+    equation_filter,
+    rows_of,
+)
 from veh_identification.types import Array, BoolArray, IntArray
 
 #: Deviations of rows that a filter makes alike, over those of independent ones.
@@ -35,15 +42,17 @@ COLOUR = 1.5
 #: Estimates are made once so many rows are there, and then each second.
 ENOUGH_ROWS = 200
 GAP_STEPS = 5.0
+#: Moments (0.4 s) whose residuals widen the deviations: the last ones, and how many at least.
+MOMENTS, FEWEST_MOMENTS = 200, 15
 
 
 @dataclass(frozen=True)
 class LiveOptions:
     """How the live estimate works."""
 
-    cutoff_hz: float = 10.0
-    step: float = 0.1  # s between two looks at the buffer
-    memory: float = 0.5  # s of rows that show the payload
+    cutoff_hz: float = 20.0  # at most; slow recordings allow less
+    step: float = 0.05  # s between two looks at the buffer
+    memory: float = 0.4  # s of rows that show the payload
     least_mass: float = 0.1  # kg
     payload_link: str = ''
     learn: float = 30.0  # s of motion after which the own estimate serves the watch
@@ -102,11 +111,12 @@ class RobotLive(LiveModel):
     def _clear(self) -> None:
         self.solution: Solution | None = None
         self.information = no_information(len(self.arm.joints), len(self.arm.names))
+        self._scores: deque[tuple[int, Array, int]] = deque(maxlen=MOMENTS)
         self._times: deque[int] = deque()
         self._values: deque[Array] = deque()
         self._last_row, self._last_look = 0, 0
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
-        self._rate = 0.0
+        self._rate, self._cutoff = 0.0, self.options.cutoff_hz
 
     # Samples ------------------------------------------------------------------------------------
 
@@ -161,6 +171,7 @@ class RobotLive(LiveModel):
         self._rows_seen += len(stamps)
         changed = self._watch(stamps, W, Y, load[:, :, :4], slides)
         if not self.monitor.loaded:
+            self._keep_scores(stamps, W, Y, slides)
             kept = slides[:, :, None]
             self.information = extended(
                 self.information, np.where(kept, W, 0.0), np.where(slides, Y, 0.0)
@@ -168,6 +179,33 @@ class RobotLive(LiveModel):
         if self.solution is not None:
             self._sides.append(Sides(stamps, Y, W @ self.solution.value, self.solution.sigma))
         return changed
+
+    def _keep_scores(self, stamps: IntArray, W: Array, Y: Array, slides: BoolArray) -> None:
+        """What the last estimate leaves of rows that it has not seen, by moments."""
+        if self.solution is None:
+            return
+        value, sigma = self.solution.value, self.solution.sigma
+        residual = np.where(slides, Y - W @ value, 0.0) / sigma**2
+        moments = stamps // round(1e9 * CLUSTER_SECONDS)
+        for one in np.unique(moments):
+            place = moments == one
+            score = np.einsum('nji,nj->i', W[place], residual[place])
+            if self._scores and self._scores[-1][0] == one:
+                before = self._scores.pop()
+                score, count = score + before[1], before[2] + int(place.sum())
+            else:
+                count = int(place.sum())
+            self._scores.append((int(one), score, count))
+
+    def _widened(self, covariance: Array) -> Array:
+        """Deviations that hold for residuals which moments share (friction, ripple, delay)."""
+        if len(self._scores) < FEWEST_MOMENTS:
+            return covariance * COLOUR**2
+        effects = np.stack([score for _, score, _ in self._scores]) @ covariance
+        seen = sum(count for _, _, count in self._scores)
+        variance = np.sum(effects**2, axis=0) * self.information.samples / max(seen, 1)
+        ratio = np.sqrt(np.maximum(variance / np.diag(covariance), COLOUR**2))
+        return np.asarray(covariance * np.outer(ratio, ratio))
 
     def _new_rows(self) -> Rows | None:
         times = np.fromiter(self._times, np.int64, len(self._times))
@@ -177,6 +215,7 @@ class RobotLive(LiveModel):
         period = float(np.median(steps)) * 1e-9
         if not self._rate:
             self._rate = 1.0 / period
+            self._cutoff = min(self.options.cutoff_hz, HIGHEST_SHARE * self._rate)
         begin = gap_segments((times - times[0]) * 1e-9, GAP_STEPS * period)[-1].start
         for _ in range(begin):  # nothing before a gap belongs to what follows
             self._times.popleft()
@@ -194,7 +233,7 @@ class RobotLive(LiveModel):
         whole = (slice(0, len(grid)),)
         signals = Signals('live', 'live', self._rate, epoch, grid, even[:, :count], effort, whole)
         try:
-            rows = rows_of(self.arm, signals, self.options.cutoff_hz, None, self.link)
+            rows = rows_of(self.arm, signals, self._cutoff, None, self.link)
         except SignalError:  # not long enough yet
             return None
         self._trim(rows)
@@ -233,10 +272,25 @@ class RobotLive(LiveModel):
             return None
         return self.solution.value, self.solution.covariance, self.solution.sigma
 
+    def identified(self) -> IdentifiedArm:
+        """The arm for predictions: as given, or as learnt by now."""
+        if self.reference is not None:
+            return self.reference
+        known = self.known
+        if known is None:
+            raise EstimationError(
+                f'the arm is not known yet: {self._seconds:.0f} of {self.options.learn:g} s of '
+                'motion; give result, the folder of an identification'
+            )
+        value, covariance, noise = known
+        return IdentifiedArm(self.arm, value, covariance, self.shapes, noise)
+
     @property
     def _seconds(self) -> float:
         """Of motion that was turned into rows."""
-        return self._rows_seen / (3.0 * self.options.cutoff_hz)
+        if not self._rate:
+            return 0.0
+        return self._rows_seen / equation_filter(self._rate, self._cutoff).output_rate
 
     # Estimate -----------------------------------------------------------------------------------
 
@@ -252,7 +306,7 @@ class RobotLive(LiveModel):
         self._failure = ''
         self.solution = Solution(
             made.value,
-            made.covariance * COLOUR**2,
+            self._widened(made.covariance),
             made.sigma,
             np.ones(len(made.value), bool),
             scaled_condition(made.factor.R),
@@ -280,7 +334,7 @@ class RobotLive(LiveModel):
 
     def advice(self) -> str:
         """More motion, while values are weak."""
-        if self.convergence.reached or self.reference is not None:
+        if self.solution is None or self.convergence.reached or self.reference is not None:
             return ''
         return 'the estimate still moves: go on with motion of all joints at several speeds'
 

@@ -12,7 +12,7 @@ from veh_identification.types import Array
 #: Deviations that a mass must be away from zero to be there, and near zero to be gone.
 PICKED_UP, PUT_DOWN = 6.0, 3.0
 #: Evaluations in a row that must agree, and by how many deviations.
-CONFIRM, SETTLED = 2, 1.0
+CONFIRM, SETTLED = 1, 1.0
 #: Evaluations without a load over which the noise is judged, and how many at least.
 REMEMBERED, CALIBRATION = 60, 4
 
