@@ -15,11 +15,12 @@ from typing import Any
 
 from veh_identification.errors import ParameterError
 from veh_identification.findings import Finding, Verdict, verdict_of
-from veh_identification.nodes.findings import FindingLog, verdict_facts, verdict_status
+from veh_identification.nodes.findings import FindingLog, load_of, verdict_facts, verdict_status
 from veh_identification.nodes.services import create_services
 from veh_identification.results.messages import (
     ERROR,
     OK,
+    WARN,
     diagnostic_status,
     diagnostics_message,
     parameters_message,
@@ -164,9 +165,14 @@ class IdentificationNode:
             told = Finding('warn', 'silent_input', silence)
             verdict = verdict_of([told, *verdict.findings])
             level, text = ERROR, silence
+        load, loaded = load_of(self._node)
+        if loaded:
+            verdict = verdict_of([*verdict.findings, *loaded])
+            level = max(level, WARN)
+            text = '; '.join([text, *(one.text for one in loaded)])
         if self.enabled:
             self._log.tell(verdict.findings)
-        name, facts = self._node.get_name(), {**verdict_facts(verdict), **self.facts()}
+        name, facts = self._node.get_name(), {**verdict_facts(verdict), **self.facts(), **load}
         sensors = [
             diagnostic_status(f'{name}: {sensor}', OK, 'counts', counts.as_dict())
             for sensor, counts in self.model.counts().items()
