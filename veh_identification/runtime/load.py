@@ -120,7 +120,10 @@ def _queue_findings(topic: str, queue: QueueLoad) -> list[Finding]:
             f'the node, {queue.lost} since its start'
         )
         found.append(Finding('warn', 'messages_lost', text, topic))
-    if queue.peak >= FULL * queue.depth and queue.peak > 1:
+    elif queue.peak >= queue.depth > 1:  # not every middleware tells that it drops
+        text = f'{topic}: the queue of {queue.depth} messages was full, further ones were lost'
+        found.append(Finding('warn', 'messages_lost', text, topic))
+    elif queue.peak >= FULL * queue.depth and queue.depth > 1:
         text = (
             f'{topic}: {queue.peak} messages waited in a queue of {queue.depth}; beyond that '
             'they are lost'

@@ -33,8 +33,9 @@ from veh_identification.systems.parallel.live.accumulation import LiveOptions, P
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.types import Array
 
-# An estimation takes up to half a second; no sample may be lost meanwhile.
-QUEUE = 1000
+# An estimation takes up to half a second, several on a machine that is full of other work; no
+# sample may be lost meanwhile.
+QUEUE = 5000
 
 
 @dataclass(frozen=True)
