@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from identification_harness import PlayedBag, launch_test_of
 
-# One chunk of 15 s and the rest, 5.6 s with what it shares, which is used behind the end of the bag.
+# One chunk of 15 s and the rest (5.6 s with what it shares), used behind the end of the bag.
 PLAYED = PlayedBag('car_identification', 'car_identification.yaml', 'car-sine-steer', 20.0)
 generate_test_description, TestIdentification, TestShutdown = launch_test_of(
     PLAYED, '/car_identification/parameters'
