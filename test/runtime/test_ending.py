@@ -7,21 +7,36 @@ import signal
 import pytest
 
 from veh_identification.runtime.silence import Silence
-from veh_identification.runtime.stopping import StopRequest
+from veh_identification.runtime.stopping import SIGNALS, StopRequest
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.fixture(autouse=True)
+def signals_as_before():
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize('number', SIGNALS)
 def test_a_signal_asks_and_interrupts_nothing(number) -> None:
-    before = signal.getsignal(number)
     with StopRequest() as stop:
         assert not stop.asked
         for _ in range(3):  # a second Ctrl-C does not break the end
             signal.raise_signal(number)
         assert stop.asked
-    assert signal.getsignal(number) is before
+    for number in SIGNALS:
+        signal.raise_signal(number)  # nor does one while the process ends
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_handlers_are_put_back_where_nobody_asked_to_stop() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with StopRequest():
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize('number', SIGNALS)
 def test_a_signal_breaks_off_what_is_being_made(number) -> None:
     with StopRequest() as stop:
         with pytest.raises(KeyboardInterrupt), stop.interrupting():

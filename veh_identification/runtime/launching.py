@@ -26,6 +26,9 @@ from veh_identification.runtime.graph import Graph, find_config, find_graph
 from veh_identification.runtime.share import share_directory
 
 PACKAGE = 'veh_identification'
+#: Seconds in which a node may use and publish what still waits when it is asked to stop; launch's
+#: own five are too short for it on a machine that is full of other work.
+GRACE = '30'
 
 
 def read_drivers() -> Drivers:
@@ -102,6 +105,7 @@ def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any
             ],
             remappings=list(description.remappings),
             ros_arguments=['--log-level', value('log_level')],
+            sigterm_timeout=GRACE,
         )
         for description in graph.nodes
     ]

@@ -34,8 +34,9 @@ class StopRequest:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # The process that was asked to stop now ends: what still comes must not make it fail.
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if self.asked else handler)
 
     @contextmanager
     def interrupting(self) -> Iterator[None]:
