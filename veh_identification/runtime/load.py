@@ -22,8 +22,9 @@ from veh_identification.findings import Finding
 WINDOW = 4096
 #: Share of a queue that may fill up before somebody is told: what comes when it is full is lost.
 FULL = 0.5
-#: Share of the time at work beyond which a node is about to fall behind.
-BUSY = 0.9
+#: Share of the time at work beyond which a node is about to fall behind; it is looked at over so
+#: many reports, for some nodes work hard for a second and then rest.
+BUSY, REPORTS = 0.9, 30
 MILLISECONDS = 1e-6  # of a nanosecond
 
 
@@ -57,6 +58,7 @@ class Load:
     arrival_ns: int = 0
     worst_ns: int = 0
     busy_seconds: float = 0.0
+    _spans: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=REPORTS))
     _latencies: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
     _since: float = field(init=False)
     _processor_since: float = field(init=False)
@@ -80,11 +82,12 @@ class Load:
         """Look at everything since the last call."""
         now, processor = self.monotonic(), self.processor()
         wall = max(now - self._since, 1e-9)
-        busy = self.busy_seconds / wall
+        self._spans.append((wall, self.busy_seconds))
+        busy = sum(span[1] for span in self._spans) / sum(span[0] for span in self._spans)
         facts = self._latency_facts()
         facts['real-time factor'] = f'{1.0 / max(busy, 1e-3):.1f}'
         facts['processor share'] = f'{(processor - self._processor_since) / wall:.3f}'
-        findings = [] if busy < BUSY else [_overload(busy)]
+        findings = [_overload(busy)] if busy > BUSY and len(self._spans) == REPORTS else []
         for topic, queue in sorted(self.queues.items()):
             facts[f'queue {topic}'] = f'{queue.peak} of {queue.depth}'
             findings += _queue_findings(topic, queue)

@@ -67,12 +67,12 @@ class Loop:
         for subscription in ready.clocks:
             take_object(subscription)
         messages = self._node.inbox.deliver() if ready.messages else 0
+        used = time.monotonic() - begin
+        self._node.load.busy_seconds += used
         if ready.others or begin - self._looked >= LOOK:
             self._looked = begin
             self._serve()
-        used = time.monotonic() - begin
-        self._node.load.busy_seconds += used
-        if messages and used < PAUSE:
+        elif messages and used < PAUSE:
             time.sleep(PAUSE - used)
         return messages
 
