@@ -4,7 +4,8 @@ WARN: a sensor never heard or silent beyond its timeout (the model goes on witho
 missing (the force is estimated instead), more than 5 % of a sensor's last samples unusable, late
 or rejected, a sensor that is set aside, was taken back or was given in to in the last ten
 seconds, a correction that the model could not follow, a heading or place that is not known yet, a
-restart in the last ten seconds. ERROR: nothing received for two seconds, IMU or fixes set aside.
+restart in the last ten seconds, a queue that fills up, a node at work nearly all the time. ERROR:
+nothing received for two seconds, IMU or fixes set aside.
 """
 
 from __future__ import annotations

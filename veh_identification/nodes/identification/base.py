@@ -5,7 +5,8 @@ model says comes out the same way for every system.
 
 `~/parameters` (latched) carries the verdict and its findings; while one of them is bad, nothing is
 published as known. Diagnostics (1 Hz): the level is that of the verdict (care: WARN, no: ERROR),
-and ERROR where no usable input came for two seconds; the values hold the verdict and each finding.
+and ERROR where no usable input came for two seconds; the values hold the verdict and each finding,
+and how a live node keeps up (latency, queues, share of the processor): WARN before data are lost.
 A finding is logged when it appears and when it is gone.
 """
 

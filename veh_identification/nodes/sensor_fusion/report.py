@@ -6,7 +6,8 @@ the last second's samples invalid, late or rejected; set aside because its clock
 stepped; everything of it late; slower
 than the smoothing window; frame unknown; for the whole: no IMU (coasting on the other sensors),
 a clock jump or a restart in the last 10 s, an attitude that suggests a turned IMU, the filter gave
-in to a sensor, fixes that were found to be late.
+in to a sensor, fixes that were found to be late, a queue that fills up, a node at work nearly all
+the time.
 Reasons for ERROR: a wrong unit, sign or axis (see `checks`); everything that a sensor sent was
 unusable; for the whole: nothing received in the last two seconds, or no state can be estimated at
 all.
