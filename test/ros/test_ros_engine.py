@@ -13,7 +13,7 @@ from veh_identification.errors import ParameterError  # noqa: E402
 from veh_identification.runtime import messages  # noqa: E402
 from veh_identification.runtime.cdr.fields import FieldCallback  # noqa: E402
 from veh_identification.runtime.parameters import ParameterDescriptor, refuse_unknown  # noqa: E402
-from veh_identification.runtime.qos import LATCHED, SENSOR_DATA  # noqa: E402
+from veh_identification.runtime.qos import LATCHED, SENSOR_DATA, QoS  # noqa: E402
 from veh_identification.runtime.ros import Loop, RosNode, command_line, ros_qos  # noqa: E402
 from veh_identification.runtime.ros import loop as loop_module  # noqa: E402
 from veh_identification.runtime.ros.translation import same_definition  # noqa: E402
@@ -209,6 +209,16 @@ def test_timers_services_and_later_entities_are_served(make_node, own_messages, 
     spin(loop, all_served)
     assert heard == [(2.0,)]
     assert answers == ['done']
+
+
+def test_events_of_subscriptions_are_served(make_node, own_messages, make_loop) -> None:
+    node, other, events = make_node(), make_node(), []
+    kind = messages.message_class('sensor_msgs/msg/FluidPressure')
+    subscription = node.create_subscription(kind, 'best', lambda message: None, QoS(10))
+    for handler in subscription.event_handlers:
+        handler.callback = events.append
+    other.create_publisher(kind, 'best', QoS(10, reliable=False))
+    spin(make_loop(node), lambda: events)
 
 
 def test_the_clock_of_a_bag_drives_time_and_timers(make_node, own_messages) -> None:

@@ -72,7 +72,7 @@ class Loop:
         if ready.others or begin - self._looked >= LOOK:
             self._looked = begin
             self._serve()
-        elif messages and used < PAUSE:
+        elif (messages or ready.clocks) and used < PAUSE:
             time.sleep(PAUSE - used)
         return messages
 
