@@ -12,9 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from identification_harness import PlayedBag, launch_test_of
 
-# The end of the bag, 4.6 s, is too short for a chunk. A replay would use a longer one; under ROS
-# the clock of a bag stands still behind its end, and nothing tells the node that it is over.
-PLAYED = PlayedBag('car_identification', 'car_identification.yaml', 'car-sine-steer', 19.0)
+# One chunk of 15 s and the rest (5.6 s with what it shares), used behind the end of the bag.
+PLAYED = PlayedBag('car_identification', 'car_identification.yaml', 'car-sine-steer', 20.0)
 generate_test_description, TestIdentification, TestShutdown = launch_test_of(
     PLAYED, '/car_identification/parameters'
 )

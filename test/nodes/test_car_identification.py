@@ -182,6 +182,28 @@ def test_chunks_wait_for_late_samples_and_start_anew_after_a_clock_jump() -> Non
     assert chunks.clock_jumps == 1
 
 
+def test_a_drive_that_goes_on_behind_its_supposed_end_is_used_further() -> None:
+    chunks = CarChunks(15.0)
+
+    def drive(begin: int, end: int) -> list:
+        found = [
+            chunks.push('imu', 10**18 + k * 10_000_000, (0.0,) * 6) for k in range(begin, end)
+        ]
+        return [one for one in found if one is not None]
+
+    assert drive(0, 700) == []
+    rest = chunks.rest()
+    assert rest is not None and len(rest.imu) == 700
+    chunks.settle(True)
+    assert chunks.rest() is None  # told the end twice
+    after = drive(1000, 3000)  # a pause of three seconds, then on
+    assert len(after) == 1
+    chunks.settle(True)
+    counts = chunks.counts()['imu']
+    assert counts.received == 2700 and counts.late == counts.rejected == 0
+    assert counts.received == counts.used + counts.waiting
+
+
 # The node ---------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from veh_identification.findings import Finding, Verdict
 from veh_identification.results.messages import DIAGNOSTIC_LEVELS, finding_facts
-from veh_identification.runtime.interface import Logger
+from veh_identification.runtime.interface import Logger, Node
 
 
 class FindingLog:
@@ -56,3 +56,15 @@ def verdict_status(verdict: Verdict) -> tuple[int, str]:
     """Level and text of a diagnostic status."""
     text = '; '.join(one.text for one in verdict.reasons) or verdict.headline
     return DIAGNOSTIC_LEVELS[verdict.level], text
+
+
+def load_of(node: Node) -> tuple[dict[str, str], list[Finding]]:
+    """How a live node keeps up since the last report: entries of the diagnostics, and findings.
+
+    Both are empty under replay, whose output must not depend on the machine.
+    """
+    load = node.get_load()
+    if load is None:
+        return {}, []
+    report = load.report()
+    return report.facts, report.findings

@@ -91,6 +91,7 @@ class Report:
         self.findings: list[Finding] = []
         self.mode = 'waiting'
         self.verdict = Verdict('no', '')
+        self.load: dict[str, str] = {}  # how the node keeps up, entries of the diagnostics
         self._diagnostics = DiagnosticWriter()
         self._status = StatusWriter()
 

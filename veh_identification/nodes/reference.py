@@ -146,6 +146,9 @@ class NoteTaker:
         """Names given from outside that the node did not declare."""
         return self._parameters.undeclared()
 
+    def get_load(self) -> None:
+        """Nothing is measured."""
+
     def get_clock(self) -> Any:
         """A clock that stands at zero."""
         return _Nothing()

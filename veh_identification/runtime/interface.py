@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from veh_identification.runtime.load import Load
 from veh_identification.runtime.parameters import ParameterDescriptor
 from veh_identification.runtime.qos import QoS
 
@@ -121,6 +122,10 @@ class Node(Protocol):
 
     def undeclared_overrides(self) -> list[str]:
         """Names given from outside that the node did not declare: most likely misspelt."""
+        ...
+
+    def get_load(self) -> Load | None:
+        """How the node keeps up with its input; None where that is not measured (replay)."""
         ...
 
     def get_clock(self) -> Clock:

@@ -20,12 +20,15 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from veh_identification.configuration.models import load
-from veh_identification.errors import UsageError
+from veh_identification.errors import UsageError, VehIdError
 from veh_identification.runtime.drivers import Driver, Drivers
 from veh_identification.runtime.graph import Graph, find_config, find_graph
 from veh_identification.runtime.share import share_directory
 
 PACKAGE = 'veh_identification'
+#: Seconds in which a node may use and publish what still waits when it is asked to stop; launch's
+#: own five are too short for it on a machine that is full of other work.
+GRACE = '30'
 
 
 def read_drivers() -> Drivers:
@@ -102,6 +105,7 @@ def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any
             ],
             remappings=list(description.remappings),
             ros_arguments=['--log-level', value('log_level')],
+            sigterm_timeout=GRACE,
         )
         for description in graph.nodes
     ]
@@ -113,6 +117,7 @@ def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any
                 output='screen',
             )
         )
+    actions += [_watch(node) for node in nodes]
     if bag:
         waiting = {d.ready_line: n for d, n in zip(graph.nodes, nodes, strict=True)}
         timing = value('bag_rate'), value('bag_delay'), value('bag_linger')
@@ -128,6 +133,17 @@ def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any
         )
         for kind in wanted
     ]
+
+
+def _watch(process: Node | ExecuteProcess) -> RegisterEventHandler:
+    """Let the launch fail, with an exit status other than 0, when a process of it fails."""
+
+    def on_exit(event: Any, _context: LaunchContext) -> None:
+        # An exception in a handler is the one way to an exit status: launch shuts down the rest.
+        if event.returncode:
+            raise VehIdError(f'{event.process_name} failed with status {event.returncode}')
+
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=on_exit))
 
 
 def _playback(bag: str, rate: str, delay: str, linger: str, waiting: dict[str, Node]) -> list[Any]:
@@ -163,7 +179,7 @@ def _playback(bag: str, rate: str, delay: str, linger: str, waiting: dict[str, N
         return [player] if heard and not missing else None
 
     def on_exit(event: Any, _context: LaunchContext) -> list[Any] | None:
-        if not missing:
+        if not missing or event.returncode:
             return None
         reason = f'{event.process_name} ended before it was ready; the bag was not played'
         return [EmitEvent(event=Shutdown(reason=reason))]
@@ -187,7 +203,7 @@ def _playback(bag: str, rate: str, delay: str, linger: str, waiting: dict[str, N
             ],
         )
     )
-    return [*handlers, ending]
+    return [*handlers, _watch(player), ending]
 
 
 def _driver(known: dict[str, Driver], kind: str, name: str, config: str, namespace: str) -> Node:

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from veh_identification.errors import UsageError
 from veh_identification.runtime.interface import NANOSECONDS
+from veh_identification.runtime.load import Load
 from veh_identification.runtime.logger import NodeLogger
 from veh_identification.runtime.names import Remapper
 from veh_identification.runtime.parameter_store import ParameterStore, StoredParameter
@@ -38,6 +39,10 @@ class NodeBase(Generic[ClockT]):
     def undeclared_overrides(self) -> list[str]:
         """Names given from outside that the node did not declare."""
         return self._parameters.undeclared()
+
+    def get_load(self) -> Load | None:
+        """How the node keeps up with its input: not measured here."""
+        return None
 
     def get_clock(self) -> ClockT:
         """The node clock."""

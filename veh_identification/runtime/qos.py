@@ -18,8 +18,9 @@ class QoS:
         return replace(self, reliable=reliable)
 
 
-#: Sensors: best effort as rclpy's sensor-data profile, but deep enough for bursts at 500 Hz.
-SENSOR_DATA = QoS(depth=100, reliable=False)
+#: Sensors: best effort as rclpy's sensor-data profile, but deep enough for two seconds at 500 Hz:
+#: on a machine that is full of other work a process may wait so long.
+SENSOR_DATA = QoS(depth=1000, reliable=False)
 #: Outputs.
 SYSTEM_DEFAULT = QoS(depth=10)
 #: Results that a late subscriber wants too.

@@ -8,8 +8,8 @@ data are cut into chunks of some seconds; each passes the offline preparation (a
 equation through one zero-phase filter) and the offline checks, and adds to the estimate. Published
 about once a second: `~/parameters` (latched) with verdict and findings; after each chunk:
 `~/reconstruction` (both sides below 3 Hz). A chunk that is not full is used when the input is
-silent for two seconds, by `~/save`, and at the end of `veh-id replay` and `veh-id run` (not when
-`ros2 bag play --clock` ends: its clock stands still).
+silent for some seconds (also behind the end of `ros2 bag play --clock`, where its clock stands
+still), by `~/save`, and when the node or `veh-id replay` ends.
 
 A load change is noticed by comparing each chunk with all before; the estimate is held meanwhile.
 A chunk that contradicts itself (swapped, turned, wrongly signed sensors, units) is not added to
@@ -24,15 +24,16 @@ invalid and waiting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import ParameterError, VehIdError
-from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
+from veh_identification.nodes.identification.base import IdentificationNode
+from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.graph import find_config
-from veh_identification.runtime.interface import Node
+from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import declare, parameter, refuse_unknown
 from veh_identification.runtime.qos import STATIC_TF, QoS
@@ -43,8 +44,9 @@ from veh_identification.systems.car.live.model import CarLiveModel
 from veh_identification.systems.car.live.warm_up import warm_up
 from veh_identification.systems.car.parameters import CORNERS
 
-#: A chunk takes about half a second to treat; no message may be lost meanwhile.
-QUEUE = 2000
+#: A chunk takes half a second to treat, five on a machine that is full of other work (measured);
+#: no message may be lost meanwhile, and sensors send up to 1000 a second.
+QUEUE = 10_000
 
 
 @dataclass(frozen=True)
@@ -112,24 +114,26 @@ class CarIdentification(IdentificationNode):
         qos = QoS(depth=QUEUE, reliable=self.options.reliable_sensors)
         subscribe = self._node.create_subscription
 
-        def listen(key: str, kind: str, values: Callable[[Any], Sequence[float]]) -> None:
-            def receive(msg: Any) -> None:
-                self._take(key, stamp_of(msg), values(msg))
+        def listen(name: str, key: str, kind: str) -> None:
+            def receive(fields: tuple[Any, ...]) -> None:
+                self._take(name, fields[0] * NANOSECONDS + fields[1], fields[2:])
 
-            subscribe(message_class(kind), topics[key], receive, qos)
+            callback = FieldCallback((*STAMP, *chunks.FIELDS[key]), receive)
+            subscribe(message_class(kind), topics[name], callback, qos)
 
-        listen('imu', 'sensor_msgs/msg/Imu', chunks.imu_values)
-        listen('speed', 'geometry_msgs/msg/TwistStamped', chunks.speed_values)
+        listen('imu', 'imu', 'sensor_msgs/msg/Imu')
+        listen('speed', 'speed', 'geometry_msgs/msg/TwistStamped')
         for corner in CORNERS:
-            listen(f'wrench_{corner}', 'geometry_msgs/msg/WrenchStamped', chunks.wrench_values)
-        kind = message_class('sensor_msgs/msg/JointState')
-        subscribe(kind, topics['joints'], self._on_joints, qos)
+            listen(f'wrench_{corner}', 'wrench', 'geometry_msgs/msg/WrenchStamped')
+        callback = FieldCallback((*STAMP, *chunks.FIELDS['joints']), self._on_joints)
+        subscribe(message_class('sensor_msgs/msg/JointState'), topics['joints'], callback, qos)
         kind = message_class('tf2_msgs/msg/TFMessage')
         subscribe(kind, '/tf_static', self._on_static_transforms, STATIC_TF)
 
-    def _on_joints(self, msg: Any) -> None:
-        stamp = stamp_of(msg)
-        for name, value in chunks.joint_values(msg).items():
+    def _on_joints(self, fields: tuple[Any, ...]) -> None:
+        sec, nanosec, names, positions = fields
+        stamp = sec * NANOSECONDS + nanosec
+        for name, value in chunks.joint_values(names, positions).items():
             self._take(name, stamp, (value,))
 
     def _on_static_transforms(self, msg: Any) -> None:

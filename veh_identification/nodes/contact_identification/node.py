@@ -34,8 +34,9 @@ from veh_identification.systems.humanoid.live.contact import ContactLive
 from veh_identification.systems.humanoid.live.options import ContactOptions
 from veh_identification.systems.humanoid.robot import Robot, load_robot
 
-#: An evaluation takes up to a few tenths of a second; no state may be lost meanwhile.
-QUEUE = 1000
+#: An evaluation takes up to a few tenths of a second, seconds on a machine that is full of other
+#: work; no state may be lost meanwhile.
+QUEUE = 5000
 
 
 class ContactIdentification(IdentificationNode):

@@ -10,6 +10,7 @@ from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions
+from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
@@ -63,21 +64,21 @@ class LinkageFace:
         self._node.create_subscription(
             message_class('sensor_msgs/msg/JointState'),
             self.options.topics.joints,
-            self._on_joints,
+            FieldCallback((*STAMP, 'name', 'position[]', 'effort[]'), self._on_joints),
             qos,
         )
 
-    def _on_joints(self, msg: Any) -> None:
-        stamp_ns = int(msg.header.stamp.sec * NANOSECONDS + msg.header.stamp.nanosec)
-        names = list(msg.name)
+    def _on_joints(self, fields: tuple[Any, ...]) -> None:
+        sec, nanosec, names, position, effort = fields
+        stamp_ns = sec * NANOSECONDS + nanosec
         if stamp_ns <= 0:
             self._refuse('crank', 'zero stamp')
         elif 'crank' not in names:
             self._refuse('crank', 'no crank in the message')
         else:
             k = names.index('crank')
-            angle = float(msg.position[k]) if len(msg.position) == len(names) else math.nan
-            torque = float(msg.effort[k]) if len(msg.effort) == len(names) else math.nan
+            angle = position[k] if len(position) == len(names) else math.nan
+            torque = effort[k] if len(effort) == len(names) else math.nan
             if math.isfinite(angle):
                 self._push('crank', stamp_ns, (angle,))
                 if math.isfinite(torque):

@@ -20,7 +20,7 @@ from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.nodes.error_ekf.report import ErrorEkfReport
 from veh_identification.nodes.error_ekf.saved_state import load_known, save_known
 from veh_identification.nodes.error_ekf.vehicle import CarFace
-from veh_identification.nodes.findings import log_finding
+from veh_identification.nodes.findings import load_of, log_finding
 from veh_identification.nodes.services import create_services
 from veh_identification.observation import Innovation
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
@@ -119,7 +119,8 @@ class ErrorEkf:
 
     def _on_report(self) -> None:
         now_ns = self._node.get_clock().now().nanoseconds
-        self.report.update(now_ns, self.enabled)
+        self.report.load, loaded = load_of(self._node)
+        self.report.update(now_ns, self.enabled, loaded)
         self._diagnostics.publish(self.report.diagnostics(now_ns, self._node.get_name()))
         self._status.publish(self.report.status(now_ns, self.options.world_frame))
 

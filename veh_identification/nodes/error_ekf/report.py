@@ -4,12 +4,14 @@ WARN: a sensor never heard or silent beyond its timeout (the model goes on witho
 missing (the force is estimated instead), more than 5 % of a sensor's last samples unusable, late
 or rejected, a sensor that is set aside, was taken back or was given in to in the last ten
 seconds, a correction that the model could not follow, a heading or place that is not known yet, a
-restart in the last ten seconds. ERROR: nothing received for two seconds, IMU or fixes set aside.
+restart in the last ten seconds, a queue that fills up, a node at work nearly all the time. ERROR:
+nothing received for two seconds, IMU or fixes set aside.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,8 +105,8 @@ class ErrorEkfReport(Report):
         """Something happened that diagnostics should show for a while."""
         self._told.append((self._reports, event))
 
-    def update(self, now_ns: int, enabled: bool) -> None:
-        """A new report."""
+    def update(self, now_ns: int, enabled: bool, loaded: Sequence[Finding] = ()) -> None:
+        """A new report; `loaded`: what there is to say about keeping up with the input."""
         self._reports += 1
         elapsed = 1.0 if self._last_ns is None else max(1e-3, (now_ns - self._last_ns) * 1e-9)
         self._last_ns = now_ns
@@ -120,6 +122,7 @@ class ErrorEkfReport(Report):
         self._silent = 0 if received > self._received else self._silent + 1
         self._received = received
         self._judge_all(enabled)
+        self.say(*loaded)
         self.judge()
 
     def _quiet(self, stream: str) -> bool:
@@ -239,5 +242,6 @@ class ErrorEkfReport(Report):
             'starts': self.observer.starts,
             'steps': 0 if stepper is None else stepper.count,
             'steps computed again': 0 if stepper is None else stepper.repeated,
+            **self.load,
         }
         return self.diagnostics_of(now_ns, name, whole, self.lines)

@@ -12,6 +12,7 @@ from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
+from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
@@ -34,6 +35,34 @@ from veh_identification.systems.vehicle.results import observed_topics as result
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
 NAN = math.nan
 NO_WHEEL = (NAN, NAN, NAN, NAN)
+Fields = tuple[Any, ...]
+#: Types of the messages and what is read of them behind the stamp.
+FRAME = 'header.frame_id'
+IMU = (
+    'sensor_msgs/msg/Imu',
+    (
+        FRAME,
+        *(f'angular_velocity.{axis}' for axis in 'xyz'),
+        *(f'linear_acceleration.{axis}' for axis in 'xyz'),
+        'angular_velocity_covariance[0]',
+        'linear_acceleration_covariance[0]',
+    ),
+)
+FIX = (
+    'sensor_msgs/msg/NavSatFix',
+    (
+        FRAME,
+        'status.status',
+        'latitude',
+        'longitude',
+        'altitude',
+        'position_covariance_type',
+        *(f'position_covariance[{k}]' for k in (0, 4, 8)),
+    ),
+)
+VELOCITY = ('geometry_msgs/msg/TwistStamped', ('twist.linear.x', 'twist.linear.y'))
+JOINTS = ('sensor_msgs/msg/JointState', ('name', 'position[]', 'velocity[]', 'effort[]'))
+PRESSURE = ('sensor_msgs/msg/FluidPressure', ('fluid_pressure',))
 
 
 class CarFace:
@@ -92,76 +121,70 @@ class CarFace:
         """Listen to the sensors."""
         self._push, self._refuse = push, refuse
         topics, create = self.options.topics, self._node.create_subscription
-        for topic, kind, callback in (
-            (topics.imu, 'sensor_msgs/msg/Imu', self._on_imu),
-            (topics.fix, 'sensor_msgs/msg/NavSatFix', self._on_fix),
-            (topics.velocity, 'geometry_msgs/msg/TwistStamped', self._on_velocity),
-            (topics.joints, 'sensor_msgs/msg/JointState', self._on_joints),
-            (topics.pressure, 'sensor_msgs/msg/FluidPressure', self._on_pressure),
+        for topic, (kind, fields), receive in (
+            (topics.imu, IMU, self._on_imu),
+            (topics.fix, FIX, self._on_fix),
+            (topics.velocity, VELOCITY, self._on_velocity),
+            (topics.joints, JOINTS, self._on_joints),
+            (topics.pressure, PRESSURE, self._on_pressure),
         ):
             if topic:
+                callback = FieldCallback((*STAMP, *fields), receive)
                 create(message_class(kind), topic, callback, qos)
         create(message_class('tf2_msgs/msg/TFMessage'), '/tf_static', self._on_static, STATIC_TF)
 
-    def _stamp(self, msg: Any, stream: str) -> int:
+    def _stamp(self, fields: Fields, stream: str) -> int:
         """Stamp of a message; 0 after refusing one that has none."""
-        stamp_ns = int(msg.header.stamp.sec * NANOSECONDS + msg.header.stamp.nanosec)
+        stamp_ns = int(fields[0] * NANOSECONDS + fields[1])
         if stamp_ns <= 0:
             self._refuse(stream, 'zero stamp')
             return 0
         return stamp_ns
 
-    def _on_imu(self, msg: Any) -> None:
-        stamp_ns = self._stamp(msg, 'imu')
+    def _on_imu(self, fields: Fields) -> None:
+        stamp_ns = self._stamp(fields, 'imu')
         if not stamp_ns:
             return
-        self.system.frame_ids.setdefault('imu', msg.header.frame_id)
-        w, a = msg.angular_velocity, msg.linear_acceleration
-        rates, force = (w.x, w.y, w.z), (a.x, a.y, a.z)
-        if not math.isfinite(sum(rates)) or msg.angular_velocity_covariance[0] == NOT_MEASURED:
+        self.system.frame_ids.setdefault('imu', fields[2])
+        rates, force = fields[3:6], fields[6:9]
+        if not math.isfinite(sum(rates)) or fields[9] == NOT_MEASURED:
             rates = (NAN, NAN, NAN)
-        if not math.isfinite(sum(force)) or (
-            msg.linear_acceleration_covariance[0] == NOT_MEASURED
-        ):
+        if not math.isfinite(sum(force)) or fields[10] == NOT_MEASURED:
             force = (NAN, NAN, NAN)
         if rates[0] != rates[0] and force[0] != force[0]:
             self._refuse('imu', 'NaN, infinite or not measured')
             return
         self._push('imu', stamp_ns, rates + force)
 
-    def _on_fix(self, msg: Any) -> None:
-        stamp_ns = self._stamp(msg, 'gps')
+    def _on_fix(self, fields: Fields) -> None:
+        stamp_ns = self._stamp(fields, 'gps')
         if not stamp_ns:
             return
-        self.system.frame_ids.setdefault('gps', msg.header.frame_id)
-        place = (msg.latitude, msg.longitude, msg.altitude)
-        if msg.status.status < 0:
+        self.system.frame_ids.setdefault('gps', fields[2])
+        status, place, kind, own = fields[3], fields[4:7], fields[7], fields[8:11]
+        if status < 0:
             self._refuse('gps', 'no fix')
         elif not is_plausible_fix(*place):
             self._refuse('gps', 'impossible position')
         else:
-            c = msg.position_covariance
-            own = (float(c[0]), float(c[4]), float(c[8]))
-            known = msg.position_covariance_type > 0 and all(
-                math.isfinite(v) and v > 0.0 for v in own
-            )
+            known = kind > 0 and all(math.isfinite(v) and v > 0.0 for v in own)
             self._push('gps', stamp_ns, (*place, *(own if known else (NAN, NAN, NAN))))
 
-    def _on_velocity(self, msg: Any) -> None:
-        stamp_ns = self._stamp(msg, 'gps_velocity')
+    def _on_velocity(self, fields: Fields) -> None:
+        stamp_ns = self._stamp(fields, 'gps_velocity')
         if not stamp_ns:
             return
-        v = msg.twist.linear
-        if math.isfinite(v.x + v.y):
-            self._push('gps_velocity', stamp_ns, (v.x, v.y))
+        velocity = fields[2:4]
+        if math.isfinite(sum(velocity)):
+            self._push('gps_velocity', stamp_ns, velocity)
         else:
             self._refuse('gps_velocity', 'NaN or infinite')
 
-    def _on_pressure(self, msg: Any) -> None:
-        stamp_ns = self._stamp(msg, 'pressure')
+    def _on_pressure(self, fields: Fields) -> None:
+        stamp_ns = self._stamp(fields, 'pressure')
         if not stamp_ns:
             return
-        value = float(msg.fluid_pressure)
+        value = fields[2]
         if not math.isfinite(value):
             self._refuse('pressure', 'NaN or infinite')
             return
@@ -170,11 +193,11 @@ class CarFace:
             value = 0.0
         self._push('pressure', stamp_ns, (value,))
 
-    def _on_joints(self, msg: Any) -> None:
-        stamp_ns = self._stamp(msg, 'wheel_angle')
+    def _on_joints(self, fields: Fields) -> None:
+        stamp_ns = self._stamp(fields, 'wheel_angle')
         if not stamp_ns:
             return
-        names = tuple(msg.name)
+        names, position, velocity, effort = tuple(fields[2]), *fields[3:]
         places = self._layouts.get(names)
         if places is None:
             places = self._layouts[names] = tuple(
@@ -184,15 +207,15 @@ class CarFace:
         wheels, steering = places
         used = False
         for stream, field in (
-            ('wheel_angle', msg.position),
-            ('wheel_rate', msg.velocity),
-            ('torque', msg.effort),
+            ('wheel_angle', position),
+            ('wheel_rate', velocity),
+            ('torque', effort),
         ):
             values = _pick(field, wheels, len(names))
             if values is not NO_WHEEL:
                 used = True
                 self._push(part_key(stream, values), stamp_ns, values)
-        angles = _pick(msg.position, steering, len(names))
+        angles = _pick(position, steering, len(names))
         if angles is not NO_WHEEL:
             used = self._steer(stamp_ns, angles) or used
         if not used:
@@ -260,14 +283,13 @@ class CarFace:
             )
 
 
-def _pick(values: Any, places: tuple[int, ...], count: int) -> tuple[float, ...]:
+def _pick(values: tuple[float, ...], places: tuple[int, ...], count: int) -> tuple[float, ...]:
     """Values at some places of a message's array, NaN where it has none."""
     if len(values) != count:
         return NO_WHEEL
     if max(places) < 0:
         return NO_WHEEL
-    numbers = np.asarray(values, dtype=float).tolist()
-    found = tuple([numbers[i] if i >= 0 and math.isfinite(numbers[i]) else NAN for i in places])
+    found = tuple([values[i] if i >= 0 and math.isfinite(values[i]) else NAN for i in places])
     for value in found:
         if value == value:
             return found

@@ -5,7 +5,8 @@ model says comes out the same way for every system.
 
 `~/parameters` (latched) carries the verdict and its findings; while one of them is bad, nothing is
 published as known. Diagnostics (1 Hz): the level is that of the verdict (care: WARN, no: ERROR),
-and ERROR where no usable input came for two seconds; the values hold the verdict and each finding.
+and ERROR where no usable input came for two seconds; the values hold the verdict and each finding,
+and how a live node keeps up (latency, queues, share of the processor): WARN before data are lost.
 A finding is logged when it appears and when it is gone.
 """
 
@@ -15,11 +16,12 @@ from typing import Any
 
 from veh_identification.errors import ParameterError
 from veh_identification.findings import Finding, Verdict, verdict_of
-from veh_identification.nodes.findings import FindingLog, verdict_facts, verdict_status
+from veh_identification.nodes.findings import FindingLog, load_of, verdict_facts, verdict_status
 from veh_identification.nodes.services import create_services
 from veh_identification.results.messages import (
     ERROR,
     OK,
+    WARN,
     diagnostic_status,
     diagnostics_message,
     parameters_message,
@@ -164,9 +166,14 @@ class IdentificationNode:
             told = Finding('warn', 'silent_input', silence)
             verdict = verdict_of([told, *verdict.findings])
             level, text = ERROR, silence
+        load, loaded = load_of(self._node)
+        if loaded:
+            verdict = verdict_of([*verdict.findings, *loaded])
+            level = max(level, WARN)
+            text = '; '.join([text, *(one.text for one in loaded)])
         if self.enabled:
             self._log.tell(verdict.findings)
-        name, facts = self._node.get_name(), {**verdict_facts(verdict), **self.facts()}
+        name, facts = self._node.get_name(), {**verdict_facts(verdict), **self.facts(), **load}
         sensors = [
             diagnostic_status(f'{name}: {sensor}', OK, 'counts', counts.as_dict())
             for sensor, counts in self.model.counts().items()

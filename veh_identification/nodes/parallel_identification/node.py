@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import ParameterError, VehIdError
-from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
-from veh_identification.runtime.interface import Node
+from veh_identification.nodes.identification.base import IdentificationNode
+from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
+from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import declare, parameter, refuse_unknown
 from veh_identification.runtime.qos import QoS
@@ -33,8 +34,9 @@ from veh_identification.systems.parallel.live.accumulation import LiveOptions, P
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.types import Array
 
-# An estimation takes up to half a second; no sample may be lost meanwhile.
-QUEUE = 1000
+# An estimation takes up to half a second, several on a machine that is full of other work; no
+# sample may be lost meanwhile.
+QUEUE = 5000
 
 
 @dataclass(frozen=True)
@@ -117,26 +119,26 @@ class ParallelIdentification(IdentificationNode):
         self._node.create_subscription(
             message_class('sensor_msgs/msg/JointState'),
             self.options.topic,
-            self._on_joints,
+            FieldCallback((*STAMP, 'name', 'position[]', 'effort[]'), self._on_joints),
             QoS(depth=QUEUE, reliable=self.options.reliable_sensors),
         )
 
-    def _on_joints(self, msg: Any) -> None:
+    def _on_joints(self, fields: tuple[Any, ...]) -> None:
         if not self.enabled:
             return
+        sec, nanosec, names, position, effort = fields
         self.received += 1
-        values = self._values(msg)
+        values = self._values(tuple(names), np.array(position), np.array(effort))
         if values is None:
             self.model.incomplete += 1
             return
-        stamp_ns = stamp_of(msg)
+        stamp_ns = sec * NANOSECONDS + nanosec
         if self.model.push(stamp_ns, values):
             self.publish_estimate(stamp_ns)
         self.sample_came()
 
-    def _values(self, msg: Any) -> Array | None:
+    def _values(self, names: tuple[str, ...], position: Array, effort: Array) -> Array | None:
         """Lengths and forces (12,), None where the message lacks a leg or holds no number."""
-        names = tuple(msg.name)
         if names not in self._order:
             missing = [leg for leg in LEGS if leg not in names]
             if missing:
@@ -147,7 +149,6 @@ class ParallelIdentification(IdentificationNode):
         order = self._order[names]
         if order is None:
             return None
-        position, effort = np.asarray(msg.position), np.asarray(msg.effort)
         if len(position) != len(names) or len(effort) != len(names):
             return None
         values = np.concatenate([position[order], effort[order]])

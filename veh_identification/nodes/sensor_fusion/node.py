@@ -14,7 +14,7 @@ from veh_identification.errors import ParameterError
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
-from veh_identification.nodes.findings import FindingLog
+from veh_identification.nodes.findings import FindingLog, load_of
 from veh_identification.nodes.sensor_fusion import input as inputs
 from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
@@ -225,7 +225,8 @@ class SensorFusion:
     def _on_report(self) -> None:
         self._publish_ready()
         now_ns = self._node.get_clock().now().nanoseconds
-        self.report.update(now_ns, self.enabled)
+        self.report.load, loaded = load_of(self._node)
+        self.report.update(now_ns, self.enabled, loaded)
         self._log.tell(self.report.findings)
         name = self._node.get_name()
         self._diagnostics_publisher.publish(self.report.diagnostics(now_ns, name))

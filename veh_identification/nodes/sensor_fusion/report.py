@@ -6,7 +6,8 @@ the last second's samples invalid, late or rejected; set aside because its clock
 stepped; everything of it late; slower
 than the smoothing window; frame unknown; for the whole: no IMU (coasting on the other sensors),
 a clock jump or a restart in the last 10 s, an attitude that suggests a turned IMU, the filter gave
-in to a sensor, fixes that were found to be late.
+in to a sensor, fixes that were found to be late, a queue that fills up, a node at work nearly all
+the time.
 Reasons for ERROR: a wrong unit, sign or axis (see `checks`); everything that a sensor sent was
 unusable; for the whole: nothing received in the last two seconds, or no state can be estimated at
 all.
@@ -15,7 +16,7 @@ all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,8 @@ class FusionReport(Report):
         self._reports = 0
         self._channel_findings: list[Finding] = []
 
-    def update(self, now_ns: int, enabled: bool) -> None:
-        """Look at all counters; call about once a second."""
+    def update(self, now_ns: int, enabled: bool, loaded: Sequence[Finding] = ()) -> None:
+        """Look at all counters; call about once a second. `loaded`: findings about the load."""
         elapsed = 1.0 if self._last_ns is None else (now_ns - self._last_ns) / NANOSECONDS
         self._last_ns = now_ns
         received = 0
@@ -93,6 +94,7 @@ class FusionReport(Report):
             )
         self._silent_periods = 0 if received else self._silent_periods + 1
         self._overall(enabled)
+        self.say(*loaded)
         self.judge()
 
     def _sensor(
@@ -270,6 +272,7 @@ class FusionReport(Report):
             'recoveries': str(self.core.navigator.recoveries),
             'restarts': str(self.core.navigator.restarts),
             **self._calibration_facts(),
+            **self.load,
         }
         return self.diagnostics_of(now_ns, node_name, whole, self.sensors.values())
 

@@ -29,6 +29,8 @@ Values = tuple[Any, ...]
 Extract = Callable[[bytes], Values | None]
 
 PATH = re.compile(r'([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(\[(\d*)\])?')
+#: Paths of a header's stamp.
+STAMP = ('header.stamp.sec', 'header.stamp.nanosec')
 #: Structures (lengths, texts) of one topic that are learnt before giving up.
 MAXIMUM_STRUCTURES = 8
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -182,30 +181,21 @@ class CarChunks:
         )
 
 
-def imu_values(msg: Any) -> Sequence[float]:
-    """Angular velocity and specific force."""
-    w, f = msg.angular_velocity, msg.linear_acceleration
-    return w.x, w.y, w.z, f.x, f.y, f.z
+#: What is read of the messages of a sensor, in the order of its channels.
+FIELDS = {
+    'imu': tuple(
+        f'{vector}.{axis}'
+        for vector in ('angular_velocity', 'linear_acceleration')
+        for axis in 'xyz'
+    ),
+    'speed': ('twist.linear.x', 'twist.linear.y'),
+    'wrench': tuple(f'wrench.{vector}.{axis}' for vector in ('force', 'torque') for axis in 'xyz'),
+    'joints': ('name', 'position[]'),
+}
 
 
-def speed_values(msg: Any) -> Sequence[float]:
-    """Longitudinal and lateral speed."""
-    v = msg.twist.linear
-    return v.x, v.y
-
-
-def wrench_values(msg: Any) -> Sequence[float]:
-    """Force and torque."""
-    f, t = msg.wrench.force, msg.wrench.torque
-    return f.x, f.y, f.z, t.x, t.y, t.z
-
-
-def joint_values(msg: Any) -> Mapping[str, float]:
+def joint_values(names: Sequence[str], positions: Sequence[float]) -> Mapping[str, float]:
     """Positions of the car's joints, whichever the message names."""
-    if len(msg.position) != len(msg.name):
+    if len(positions) != len(names):
         return {}
-    return {
-        name: float(value)
-        for name, value in zip(msg.name, msg.position, strict=True)
-        if name in JOINTS
-    }
+    return {name: value for name, value in zip(names, positions, strict=True) if name in JOINTS}
