@@ -174,7 +174,8 @@ class RobotLive(LiveModel):
             self._keep_scores(stamps, W, Y, slides)
             kept = slides[:, :, None]
             self.information = extended(
-                self.information, np.where(kept, W, 0.0), np.where(slides, Y, 0.0)
+                self.information,
+                Usable(np.where(kept, W, 0.0), np.where(slides, Y, 0.0), slides),
             )
         if self.solution is not None:
             self._sides.append(Sides(stamps, Y, W @ self.solution.value, self.solution.sigma))
