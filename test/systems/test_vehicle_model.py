@@ -11,7 +11,6 @@ from veh_identification.systems.car.description.road import RoadMap, Waves
 from veh_identification.systems.vehicle.configuration import Configuration, Geometry
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model import assembly, forces
-from veh_identification.systems.vehicle.model.ground import carry, turn_tilts
 from veh_identification.systems.vehicle.model.road import road_height
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
@@ -247,23 +246,3 @@ def test_road_car_geometry_is_enough():
     vehicle = Vehicle(car)
     drive(vehicle, 1.0, Inputs((0.0, 0.0, 100.0, 100.0)))
     assert 0.2 < vehicle.frame()[1, 0] < 1.0
-
-
-def test_the_slope_stays_in_the_world_and_its_uncertainty_with_it():
-    rng = np.random.default_rng(2)
-    samples = rng.standard_normal((20000, 4)) * [0.0, 0.02, 0.005, 1.0]
-    samples[:, 3] += 20.0 * samples[:, 1]
-    P = np.cov(samples.T)
-    turned, steps = samples.copy(), 200
-    for _ in range(steps):
-        turn_tilts(P, 1, 0.5 * np.pi / steps)
-    for row in turned[:50]:
-        ground = np.zeros((2, 3))
-        ground[0] = row[:3]
-        for _ in range(steps):
-            carry(ground, 0.5 * np.pi / steps, 0.01)
-        # after a quarter to the left what was across is along, what was along falls to the left
-        assert ground[0, 1] == pytest.approx(row[2], abs=3e-4)
-        assert ground[0, 2] == pytest.approx(-row[1], abs=3e-4)
-    assert np.sqrt(np.diag(P))[1:3] == pytest.approx([0.005, 0.02], rel=0.03)
-    assert P[2, 3] == pytest.approx(-np.cov(samples.T)[1, 3], rel=0.02)

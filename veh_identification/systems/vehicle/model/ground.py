@@ -60,14 +60,3 @@ def carry(ground: Array, turn: float, dt: float) -> None:
     ground[0, 1] += turn * second
     ground[0, 2] -= turn * first
     ground[0] += dt * ground[1]
-
-
-@njit(cache=True, nogil=True)
-def turn_tilts(P: Array, first: int, turn: float) -> None:
-    """Covariance after `carry`; `first`: place of the errors of the two tilts."""
-    for _ in range(2):  # rows, then columns of the transpose: F P F^T
-        for j in range(P.shape[0]):
-            pitch, roll = P[first, j], P[first + 1, j]
-            P[first, j] += turn * roll
-            P[first + 1, j] -= turn * pitch
-        P = P.T

@@ -75,7 +75,6 @@ class ObservedVehicle:
         self._order = -1
         self._carried = vehicle.car.road.unknown
         self.repeated_steps = 0
-        self.turned = 0.0  # with the ground under it, in the last step [rad]
         self._view = BodyView(np.empty((3, 12)), np.zeros((3, 12, self.size)))
         self._column = {int(spin): POSE + i for i, spin in enumerate(vehicle.spins)}
         self._unit = np.eye(self.size)
@@ -103,8 +102,7 @@ class ObservedVehicle:
         self._order = -1
         turn = model.q[CHASSIS - 1] - yaw
         if self._carried:
-            self.turned = float(turn)
-            carry(self.vehicle.ground, self.turned, dt)
+            carry(self.vehicle.ground, float(turn), dt)
         x, y = model.force_error[:2]
         co, si = np.cos(turn), np.sin(turn)
         model.force_error[0], model.force_error[1] = co * x - si * y, si * x + co * y
