@@ -23,6 +23,7 @@ from veh_identification.observation.channels import Channel
 from veh_identification.observation.error_ekf import Snapshot
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CORNERS
+from veh_identification.systems.vehicle.model.ground import turn_tilts
 from veh_identification.systems.vehicle.observer.observed import CHASSIS, YAW, ObservedVehicle
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.types import Array
@@ -30,6 +31,7 @@ from veh_identification.types import Array
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
 SLIPPING = 3.0  # deviations of both wheels of an axle, twice in a row
+TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
 UNKNOWN_PLACE = 100.0  # beyond this deviation the first fix sets the place [m]
 ALIGN_SPEED = 1.0  # course means heading above this speed [m/s]
@@ -145,6 +147,8 @@ class VehicleErrorEKF(ErrorEKF):
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
         super().predict(dt, inputs)
+        if self.observed.turned != 0.0:
+            turn_tilts(self.P, TILTS, self.observed.turned)
         if self._leak > 0.0:
             self._fade(dt)
 
