@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from veh_identification.errors import ParameterError
-from veh_identification.observation.protocols import Model, Reading
+from veh_identification.observation.protocols import Model, Parameter, Reading
 from veh_identification.observation.sensors.base import (
     bias_parameters,
     rotation,
@@ -17,6 +17,7 @@ from veh_identification.observation.sensors.base import (
 from veh_identification.observation.sensors.kernels import accelerometer_rows, gyroscope_rows
 from veh_identification.types import Array
 
+LARGEST_CROSS = (-0.1, 0.1)  # of a misalignment [rad]
 Receive = Callable[[Array, Array | None], tuple[Array, Array | None]]
 
 
@@ -35,7 +36,8 @@ class Gyroscope:
     """Angular rates of a body in sensor axes; `axes` picks components (2: about z, the plane).
 
     `in_body_axes`: messages of all three axes are turned into body axes first, so deviations and
-    biases belong to the axes of the body, however the sensor is mounted.
+    biases belong to the axes of the body, however the sensor is mounted. With `misalignment` [rad]
+    the part of the rate about z that x and y show is an error state of each.
     """
 
     wrap = False
@@ -54,6 +56,7 @@ class Gyroscope:
         bias_walk: float = 0.0,
         delay: float = 0.0,
         in_body_axes: bool = False,
+        misalignment: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self._axes = np.array(axes, dtype=np.int64)
@@ -63,6 +66,12 @@ class Gyroscope:
             self._mounting = np.eye(3)
         self._variance = variances(name, deviation, self.size)
         self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
+        self._biases = len(self.parameters)
+        if misalignment > 0.0 and self.size == 3:
+            self.parameters += tuple(
+                Parameter(f'cross_{axis}', 0.0, misalignment, bounds=LARGEST_CROSS)
+                for axis in 'xy'
+            )
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -76,9 +85,15 @@ class Gyroscope:
             reading.z,
             reading.zd,
         )
-        if self.parameters:
-            reading.value += parameters
-            reading.parameters[:] = np.eye(self.size)
+        first = self._biases
+        if len(self.parameters) > first:
+            about_z = reading.value[2]
+            for axis in (0, 1):
+                reading.value[axis] += parameters[first + axis] * about_z
+                reading.parameters[axis, first + axis] = about_z
+        if first:
+            reading.value += parameters[:first]
+            reading.parameters[:, :first] = np.eye(self.size)
         reading.variance[:] = self._variance
 
 

@@ -17,6 +17,7 @@ HEIGHT, PITCH, ROLL = 2, 4, 5  # places in the error state
 LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
 SOFTNESS = (-0.7, 1.5)  # of rear tyres against the configuration, at the most
 RAKE = 0.01  # pitch and roll of a body by a load that the description does not know [rad]
+CRAB = (0.0015, 20.0)  # deviation [rad] and time [s] of the angle by which a car crabs along
 SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
 
 
@@ -114,7 +115,8 @@ class RearSlip:
 
     Estimated forces can cancel the tyre forces that keep a slow car from sliding sideways, so
     cars that estimate them want this at every speed (`minimum_speed` 0). With `unknown_tyre` the
-    slip of the rear tyres over what the configuration says, less one, is an error state.
+    slip of the rear tyres over what the configuration says, less one, is an error state, and so is
+    the angle by which wind, a tilted road or the axle let a car crab along.
     """
 
     name = 'rear_slip'
@@ -137,7 +139,10 @@ class RearSlip:
         self.cornering, self.friction, self.minimum_speed = cornering, friction, minimum_speed
         self.parameters: tuple[Parameter, ...] = ()
         if unknown_tyre > 0.0:
-            self.parameters = (Parameter('softness', 0.0, unknown_tyre, 1e-4, bounds=SOFTNESS),)
+            self.parameters = (
+                Parameter('softness', 0.0, unknown_tyre, 1e-4, bounds=SOFTNESS),
+                Parameter('crab', 0.0, CRAB[0], correlation_time=CRAB[1]),
+            )
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -153,6 +158,8 @@ class RearSlip:
         if self.parameters:
             reading.parameters[0, 0] = -expected
             expected *= 1.0 + float(parameters[0])
+            expected += float(parameters[1]) * forward
+            reading.parameters[0, 1] = -forward
             scatter = 0.1
         reading.value[0] = float(side @ velocity) - expected
         reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]

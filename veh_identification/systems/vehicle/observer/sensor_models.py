@@ -38,6 +38,8 @@ SHAKEN = (0.15, 1.0, 0.6)  # share of a shaking body along, across and up
 LEAST_BIAS = (0.01, 0.1)  # of any IMU [rad/s, m/s^2]
 LEAST_DELAY = 0.03  # by which a fix may be late [s]
 UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
+MISALIGNED = 0.01  # by which an IMU may be mounted otherwise than described [rad]
+ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
 
@@ -80,6 +82,8 @@ def stated(car: Configuration) -> dict[str, Stated]:
     late = gps.velocity_delay_deviation
     found['gps.delay'] = Stated(0.0, max(delay, FIX_DELAY * late), 'sensors.gps.delay', 's')
     found['gps_velocity.delay'] = Stated(0.0, max(delay, late), 'sensors.gps.velocity_delay', 's')
+    for axis in 'xy':
+        found[f'gps.arm_{axis}'] = Stated(0.0, ARM, 'sensors.gps.position', 'm')
     for corner in CORNERS:
         found[f'wheel_{corner}.radius'] = Stated(
             car.geometry.wheel_radius, wheels.radius_deviation, 'geometry.wheel_radius', 'm'
@@ -138,6 +142,8 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
             bias_deviation=imu.gyroscope_bias,
             bias_walk=1e-8,
             in_body_axes=True,
+            # it would spoil tilts in bends, where springs do not hold them
+            misalignment=MISALIGNED if road.unknown else 0.0,
         ),
         Accelerometer(
             'accelerometer',
@@ -169,6 +175,7 @@ def _satellites(car: Configuration) -> list[Sensor]:
             delay=gps.delay,
             drift=(gps.drift, gps.drift_time),
             delay_deviation=max(FIX_DELAY * gps.velocity_delay_deviation, LEAST_DELAY),
+            arm_deviation=ARM if car.road.unknown else 0.0,
         ),
         GpsVelocity(
             'gps_velocity',
