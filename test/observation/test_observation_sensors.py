@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from veh_identification.errors import ModelError, ParameterError
-from veh_identification.observation.protocols import BodyView
 from veh_identification.observation.sensors import (
     Accelerometer,
     CoordinateRateSensor,
@@ -117,24 +116,3 @@ def test_bad_sensor_settings_are_refused(vehicle):
         GpsPosition('g', 'base', (float('nan'), 0, 0), 0.1)
     with pytest.raises(ModelError, match=r"no body 'roof'"):
         predict(Gyroscope('g', 'roof', 0.1), vehicle)
-
-
-def test_a_misaligned_gyroscope_shows_part_of_the_rate_about_z():
-    class Turning:
-        """A body that turns about z and rolls a little."""
-
-        size = 2
-
-        def body(self, name: str, order: int) -> BodyView:
-            values = np.zeros((3, 12))
-            values[0, 3], values[0, 7], values[0, 11] = 1.0, 1.0, 1.0
-            values[1, 3:12] = np.cross([0.1, 0.0, 0.5], np.eye(3)).ravel()
-            return BodyView(values, np.zeros((3, 12, 2)))
-
-    sensor = Gyroscope('gyroscope', 'body', 0.01, bias_deviation=0.01, misalignment=0.01)
-    names = [one.name for one in sensor.parameters]
-    assert names == ['bias_x', 'bias_y', 'bias_z', 'cross_x', 'cross_y']
-    found = read(sensor, Turning(), np.array([0.001, 0.0, 0.0, 0.02, -0.04]))
-    assert found.value == pytest.approx([0.1 + 0.001 + 0.01, -0.02, 0.5])
-    assert found.parameters[0] == pytest.approx([1.0, 0.0, 0.0, 0.5, 0.0])
-    assert found.parameters[1] == pytest.approx([0.0, 1.0, 0.0, 0.0, 0.5])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from veh_identification.errors import ParameterError
-from veh_identification.observation.protocols import Model, Parameter, Reading
+from veh_identification.observation.protocols import Model, Reading
 from veh_identification.observation.sensors.base import (
     bias_parameters,
     rotation,
@@ -17,7 +17,6 @@ from veh_identification.observation.sensors.base import (
 from veh_identification.observation.sensors.kernels import accelerometer_rows, gyroscope_rows
 from veh_identification.types import Array
 
-LARGEST_CROSS = (-0.1, 0.1)  # of a misalignment [rad]
 Receive = Callable[[Array, Array | None], tuple[Array, Array | None]]
 
 
@@ -36,8 +35,7 @@ class Gyroscope:
     """Angular rates of a body in sensor axes; `axes` picks components (2: about z, the plane).
 
     `in_body_axes`: messages of all three axes are turned into body axes first, so deviations and
-    biases belong to the axes of the body, however the sensor is mounted. With `misalignment` [rad]
-    the part of the rate about z that x and y show is an error state of each.
+    biases belong to the axes of the body, however the sensor is mounted.
     """
 
     wrap = False
@@ -56,7 +54,6 @@ class Gyroscope:
         bias_walk: float = 0.0,
         delay: float = 0.0,
         in_body_axes: bool = False,
-        misalignment: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self._axes = np.array(axes, dtype=np.int64)
@@ -66,12 +63,6 @@ class Gyroscope:
             self._mounting = np.eye(3)
         self._variance = variances(name, deviation, self.size)
         self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
-        self._biases = len(self.parameters)
-        if misalignment > 0.0 and self.size == 3:
-            self.parameters += tuple(
-                Parameter(f'cross_{axis}', 0.0, misalignment, bounds=LARGEST_CROSS)
-                for axis in 'xy'
-            )
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -85,15 +76,9 @@ class Gyroscope:
             reading.z,
             reading.zd,
         )
-        first = self._biases
-        if len(self.parameters) > first:
-            about_z = reading.value[2]
-            for axis in (0, 1):
-                reading.value[axis] += parameters[first + axis] * about_z
-                reading.parameters[axis, first + axis] = about_z
-        if first:
-            reading.value += parameters[:first]
-            reading.parameters[:, :first] = np.eye(self.size)
+        if self.parameters:
+            reading.value += parameters
+            reading.parameters[:] = np.eye(self.size)
         reading.variance[:] = self._variance
 
 

@@ -38,7 +38,6 @@ SHAKEN = (0.15, 1.0, 0.6)  # share of a shaking body along, across and up
 LEAST_BIAS = (0.01, 0.1)  # of any IMU [rad/s, m/s^2]
 LEAST_DELAY = 0.03  # by which a fix may be late [s]
 UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
-MISALIGNED = 0.01  # by which an IMU may be mounted otherwise than described [rad]
 ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
@@ -142,8 +141,6 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
             bias_deviation=imu.gyroscope_bias,
             bias_walk=1e-8,
             in_body_axes=True,
-            # it would spoil tilts in bends, where springs do not hold them
-            misalignment=MISALIGNED if road.unknown else 0.0,
         ),
         Accelerometer(
             'accelerometer',
@@ -159,8 +156,8 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
             in_body_axes=True,
         ),
     )
-    for sensor in found:
-        sensor.learns = road.unknown  # what roads and engines shake is stated at its largest
+    # what shakes the body lasts from sample to sample: of the accelerometer nothing is learnt
+    found[0].learns = road.unknown
     return [*found]
 
 
