@@ -18,6 +18,7 @@ LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
 SOFTNESS = (-0.7, 1.5)  # of rear tyres against the configuration, at the most
 RAKE = 0.01  # pitch and roll of a body by a load that the description does not know [rad]
 CRAB = (0.0015, 20.0)  # deviation [rad] and time [s] of the angle by which a car crabs along
+SLIDING = 0.1  # sideways over forward speed of an axle whose wheels spin or lock
 SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
 
 
@@ -137,6 +138,7 @@ class RearSlip:
     ) -> None:
         self.deviation, self.gravity = deviation, gravity
         self.cornering, self.friction, self.minimum_speed = cornering, friction, minimum_speed
+        self.sliding = False
         self.parameters: tuple[Parameter, ...] = ()
         if unknown_tyre > 0.0:
             self.parameters = (
@@ -165,6 +167,8 @@ class RearSlip:
         reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
         reading.zd[0] = side @ D[0, 0:3]
         reading.variance[0] = self.deviation**2 + (scatter * expected) ** 2
+        if self.sliding:  # tyres that spin or lock hold nothing sideways
+            reading.variance[0] += (SLIDING * forward) ** 2
         reading.available[0] = abs(forward) >= self.minimum_speed
 
 

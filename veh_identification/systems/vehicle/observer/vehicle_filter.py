@@ -105,6 +105,7 @@ class VehicleErrorEKF(ErrorEKF):
             if f'wheel_{c}.radius' in names
         ]
         self._yaw_variance = float(self.P[YAW, YAW])
+        self._rear_slip: Any = self.sensors['rear_slip']
         self._slipping: dict[tuple[str, str], int] = {}  # samples in a row
         self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
@@ -199,11 +200,15 @@ class VehicleErrorEKF(ErrorEKF):
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
         """`ErrorEKF._use`; wheels of an axle that slip together are set aside at once."""
         results = super()._use(pairs)
+        if not self._radii:  # counted angles: what a slip adds to them stays
+            return results
         wheels = {one.sensor: one for one in results if one.sensor[:6] == 'wheel_'}
         if len(wheels) > 1:
             for axle in AXLES:
                 if axle[0] in wheels and axle[1] in wheels:
                     self._look_at_axle(axle, wheels[axle[0]], wheels[axle[1]])
+            rear = [self.channels[name].trust for name in AXLES[1]]
+            self._rear_slip.sliding = all(one is not None and one.health.aside for one in rear)
         return results
 
     def _look_at_axle(self, axle: tuple[str, str], left: Innovation, right: Innovation) -> None:
