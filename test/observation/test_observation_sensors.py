@@ -21,7 +21,6 @@ ANTENNA = (-0.4, 0.2, 0.9)
 TILT = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
 SENSORS = [
     GpsPosition('gps', 'base', ANTENNA, 0.02),
-    GpsPosition('gps_arm', 'base', ANTENNA, 0.02, arm_deviation=0.02),
     GpsVelocity('vel', 'base', ANTENNA, 0.1, components=3),
     GpsVelocity('vel2', 'wheel', ANTENNA, 0.1),
     Gyroscope('gyro', 'base', 0.01, mounting=TILT),
@@ -30,6 +29,7 @@ SENSORS = [
     Accelerometer('acc_wheel', 'wheel', (0.1, 0.0, 0.2), 0.5, (0, 0, -9.81), bias_deviation=0.2),
     CoordinateSensor('hall', 14, 0.1, resolution=0.157, counting=True),
     CoordinateRateSensor('rate', 14, 0.1),
+    GpsPosition('gps_arm', 'base', ANTENNA, 0.02, arm_deviation=0.02),
 ]
 
 

@@ -163,6 +163,8 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
 
 def _satellites(car: Configuration) -> list[Sensor]:
     gps = car.sensors.gps
+    # beside the slow error of a plain receiver a small delay cannot be seen
+    least = LEAST_DELAY if gps.drift == 0.0 else 0.0
     return [
         GpsPosition(
             'gps',
@@ -171,7 +173,7 @@ def _satellites(car: Configuration) -> list[Sensor]:
             gps.deviation,
             delay=gps.delay,
             drift=(gps.drift, gps.drift_time),
-            delay_deviation=max(FIX_DELAY * gps.velocity_delay_deviation, LEAST_DELAY),
+            delay_deviation=max(FIX_DELAY * gps.velocity_delay_deviation, least),
             arm_deviation=ARM if car.road.unknown else 0.0,
         ),
         GpsVelocity(
