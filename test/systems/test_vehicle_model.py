@@ -273,7 +273,9 @@ def test_rows_of_the_ground_are_derivatives_of_the_lifted_frame():
     car = replace(load(), road=RoadMap(kind='unknown'))
     observed = ObservedVehicle(Vehicle(car))
     vehicle = observed.vehicle
-    vehicle.place(np.array([1.0, 2.0, 0.3]), 0.7, 8.0, 8.0 * np.array([np.cos(0.7), np.sin(0.7)]), 0.4)
+    vehicle.place(
+        np.array([1.0, 2.0, 0.3]), 0.7, 8.0, 8.0 * np.array([np.cos(0.7), np.sin(0.7)]), 0.4
+    )
     vehicle.ground[0] = 0.3, 0.02, -0.03
     view = observed.body('chassis', 1)
     values, rows = view.values[:2].copy(), view.derivatives[:2].copy()
