@@ -90,9 +90,9 @@ class GpsPosition:
             reading.parameters[:, :drifts] = self._columns
         if self._arm is not None:
             for k in (0, 1):
-                axis = view.values[0, 3 + 3 * k : 3 + 3 * k + self.size]
-                reading.value += float(parameters[self._arm + k]) * axis
-                reading.parameters[:, self._arm + k] = axis
+                along = view.values[0, 3 + 3 * k : 3 + 3 * k + self.size]
+                reading.value += float(parameters[self._arm + k]) * along
+                reading.parameters[:, self._arm + k] = along
         age = self._age + (float(parameters[drifts]) if self._late else 0.0)
         if self._late or abs(age) > EXACT:
             for axis in range(self.size):
