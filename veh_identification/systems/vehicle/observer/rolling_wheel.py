@@ -27,7 +27,6 @@ class RollingWheel:
     size = 1
     order = 1
     wrap = False
-    learns = True
 
     def __init__(
         self,
