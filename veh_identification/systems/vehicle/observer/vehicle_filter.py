@@ -30,7 +30,7 @@ from veh_identification.types import Array
 
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
-SLIPPING = 5.0  # deviations of both wheels of an axle, twice in a row; stamps that jitter move both
+SLIPPING = 5.0  # deviations of both wheels of an axle, twice in a row: jitter moves both
 TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
 UNKNOWN_PLACE = 100.0  # beyond this deviation the first fix sets the place [m]
