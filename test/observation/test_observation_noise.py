@@ -8,7 +8,13 @@ from veh_identification.observation.noise import (
     integrator_transition,
     van_loan,
 )
-from veh_identification.observation.sequential import update_group, wrap_angle
+from veh_identification.observation.sequential import (
+    LEAST,
+    learn_noise,
+    noise_factor,
+    update_group,
+    wrap_angle,
+)
 
 
 def test_van_loan_against_the_integral():
@@ -124,3 +130,27 @@ def test_angles_wrap():
     P, x = np.eye(1), np.zeros(1)
     call(P, x, np.ones((1, 1)), np.array([3.1]), np.array([-3.1]), np.ones(1), wrap=True)
     assert x[0] == pytest.approx((2 * np.pi - 6.2) / 2)
+
+
+def learnt(true: float, spread: float, correlation: float = 0.0, samples: int = 20000):
+    """What is made of noise of this variance that is stated as one."""
+    rng = np.random.default_rng(4)
+    noise, last, factors = np.array([1.0, 0.0, 0.0, 0.0]), 0.0, []
+    for _ in range(samples):
+        last = correlation * last + np.sqrt(1.0 - correlation**2) * rng.standard_normal()
+        innovation = np.sqrt(true) * last + np.sqrt(spread) * rng.standard_normal()
+        learn_noise(noise, innovation, spread, 1.0)
+        factors.append(noise_factor(noise))
+    return float(np.mean(factors[samples // 2 :]))
+
+
+@pytest.mark.parametrize('spread', [0.01, 0.3])
+def test_noise_is_learnt_downwards_and_never_beyond_what_is_stated(spread):
+    assert learnt(0.25, spread) == pytest.approx(0.25, rel=0.25)
+    assert learnt(1.0, spread) == pytest.approx(1.0, abs=0.12)
+    assert learnt(9.0, spread) <= 1.0
+    assert learnt(1e-4, 1e-4) == pytest.approx(LEAST, rel=0.1)
+
+
+def test_noise_that_lasts_tells_less():
+    assert learnt(0.1, 1e-3, correlation=0.5) == pytest.approx(0.3, rel=0.25)

@@ -29,6 +29,7 @@ SENSORS = [
     Accelerometer('acc_wheel', 'wheel', (0.1, 0.0, 0.2), 0.5, (0, 0, -9.81), bias_deviation=0.2),
     CoordinateSensor('hall', 14, 0.1, resolution=0.157, counting=True),
     CoordinateRateSensor('rate', 14, 0.1),
+    GpsPosition('gps_arm', 'base', ANTENNA, 0.02, arm_deviation=0.02),
 ]
 
 

@@ -20,8 +20,8 @@ from veh_identification.systems.vehicle.recording.reader import read
 from veh_identification.systems.vehicle.results.metrics import errors
 
 CONFIG = share_directory() / 'config' / 'road_drive.yaml'
-SECONDS, SETTLED = 22.0, 8.0
-SPUN = {'fault_time': 12.0, 'false_wheels': (2, 3), 'false_duration': 1.5}
+SECONDS, SETTLED = 17.0, 8.0
+SPUN = {'fault_time': 11.0, 'false_wheels': (2, 3), 'false_duration': 1.5}
 
 
 def observed(folder, faults: Faults, settle: float = 10.0, **changes):
@@ -44,7 +44,7 @@ def observed(folder, faults: Faults, settle: float = 10.0, **changes):
 CASES = {
     'wheels that seem to spin': (Faults(false_factor=1.3, **SPUN), {'wheel_rl', 'wheel_rr'}),
     'wheels that seem to lock': (Faults(false_factor=0.0, **SPUN), {'wheel_rl', 'wheel_rr'}),
-    'a stuck wheel, jitter': (Faults(stuck=(2,), fault_time=12.0, jitter=1e-3), {'wheel_rl'}),
+    'a stuck wheel, jitter': (Faults(stuck=(2,), fault_time=11.0, jitter=1e-3), {'wheel_rl'}),
     '96 ticks, turned wheels, 1 Hz': (Faults(ticks=96, wheel_start=100.0, gnss_rate=1.0), set()),
 }
 

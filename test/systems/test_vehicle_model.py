@@ -11,6 +11,7 @@ from veh_identification.systems.car.description.road import RoadMap, Waves
 from veh_identification.systems.vehicle.configuration import Configuration, Geometry
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model import assembly, forces
+from veh_identification.systems.vehicle.model.ground import carry, turn_tilts
 from veh_identification.systems.vehicle.model.road import road_height
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
@@ -246,3 +247,41 @@ def test_road_car_geometry_is_enough():
     vehicle = Vehicle(car)
     drive(vehicle, 1.0, Inputs((0.0, 0.0, 100.0, 100.0)))
     assert 0.2 < vehicle.frame()[1, 0] < 1.0
+
+
+def test_the_slope_stays_in_the_world_and_its_uncertainty_with_it():
+    rng = np.random.default_rng(2)
+    samples = rng.standard_normal((20000, 4)) * [0.0, 0.02, 0.005, 1.0]
+    samples[:, 3] += 20.0 * samples[:, 1]
+    P = np.cov(samples.T)
+    steps = 1000  # of half a degree or less, as those of the observer
+    for _ in range(steps):
+        turn_tilts(P, 1, 0.5 * np.pi / steps)
+    for row in samples[:20]:
+        ground = np.zeros((2, 3))
+        ground[0] = row[:3]
+        for _ in range(steps):
+            carry(ground, 0.5 * np.pi / steps, 0.01)
+        # after a quarter to the left what was across is along, what was along falls to the left
+        assert ground[0, 1] == pytest.approx(row[2], abs=3e-4)
+        assert ground[0, 2] == pytest.approx(-row[1], abs=3e-4)
+    assert np.sqrt(np.diag(P))[1:3] == pytest.approx([0.005, 0.02], rel=0.03)
+    assert P[2, 3] == pytest.approx(-np.cov(samples.T)[1, 3], rel=0.02)
+
+
+def test_rows_of_the_ground_are_derivatives_of_the_lifted_frame():
+    car = replace(load(), road=RoadMap(kind='unknown'))
+    observed = ObservedVehicle(Vehicle(car))
+    vehicle = observed.vehicle
+    vehicle.place(
+        np.array([1.0, 2.0, 0.3]), 0.7, 8.0, 8.0 * np.array([np.cos(0.7), np.sin(0.7)]), 0.4
+    )
+    vehicle.ground[0] = 0.3, 0.02, -0.03
+    view = observed.body('chassis', 1)
+    values, rows = view.values[:2].copy(), view.derivatives[:2].copy()
+    for column, tilt in ((4, 1), (5, 2)):
+        vehicle.ground[0, tilt] += 1e-6
+        observed._order = -1
+        change = (observed.body('chassis', 1).values[:2] - values) / 1e-6
+        vehicle.ground[0, tilt] -= 1e-6
+        assert np.allclose(rows[:, 3:, column], change[:, 3:], atol=0.02 * np.abs(change).max())

@@ -180,4 +180,5 @@ def test_messages_of_other_joints_are_not_unusable(tmp_path: Path) -> None:
     system, car = configured('vehicle', 'car_peugeot_406')
     recording = system.read(tmp_path / 'drive', car)
     assert 'joint_states' not in recording.unusable
-    assert len(recording.wheel_rate.time) > 250  # a rolling car: speeds from its angles
+    # a rolling car: speeds from its angles, over 50 ms each
+    assert len(recording.wheel_rate.time) > 50

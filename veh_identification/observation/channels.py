@@ -55,7 +55,8 @@ class Stack:
     total: Array
     whitened: Array
     scatter: Array  # per sensor: its noise over what is stated; infinity: set aside
-    groups: NDArray[np.int64]  # per sensor: first row, rows, wrap
+    groups: NDArray[np.int64]  # per sensor: first row, rows, wrap, learns its noise
+    noise: Array  # (rows, 4) what is known of it, see `sequential.noise_factor`
 
 
 def refusal(measurement: Measurement, channels: dict[str, Channel]) -> EstimationError:
@@ -87,7 +88,8 @@ def connect(
         np.zeros(count),
         np.zeros(count),
         np.ones(len(sensors)),
-        np.zeros((len(sensors), 3), dtype=np.int64),
+        np.zeros((len(sensors), 4), dtype=np.int64),
+        np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
     )
     channels: dict[str, Channel] = {}
     first = orders * coordinates
@@ -107,7 +109,8 @@ def connect(
             slice(first + own.start, first + own.stop),
         )
         number = len(channels)
-        stack.groups[number] = row, sensor.size, sensor.wrap
+        learns = bool(getattr(sensor, 'learns', False))
+        stack.groups[number] = row, sensor.size, sensor.wrap, learns
         channels[sensor.name] = Channel(
             sensor,
             reading,

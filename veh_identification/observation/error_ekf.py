@@ -40,6 +40,7 @@ class Snapshot:
     factors: dict[str, Array]
     counts: dict[str, tuple[Counts, float | None, Trust | None]]
     failed_corrections: int
+    noise: Array
     more: Any = None  # of a filter that adds to this one
 
 
@@ -250,6 +251,7 @@ class ErrorEKF:
             stack.groups[numbers],
             stack.scatter[numbers],
             self._gates,
+            stack.noise,
             stack.innovation,
             stack.total,
             stack.whitened,
@@ -383,6 +385,7 @@ class ErrorEKF:
                 for name, channel in self._channels.items()
             },
             self.failed_corrections,
+            self._stack.noise.copy(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -391,6 +394,7 @@ class ErrorEKF:
         self.P, self.time = snapshot.P.copy(), snapshot.time
         self.parameters = snapshot.parameters.copy()
         self.failed_corrections = snapshot.failed_corrections
+        self._stack.noise[:] = snapshot.noise
         for name, (counts, last_time, trust) in snapshot.counts.items():
             channel = self._channels[name]
             channel.counts = replace(counts, late=channel.counts.late)

@@ -97,6 +97,8 @@ class Sensor(Protocol):
     if `passive` is true as well, its innovation is always zero: it changes the covariance only.
     One whose attribute `absolute` is true measures its coordinates without the help of others:
     the estimate may give in to it (after a `patience` of its own, where it has one), see `trust`.
+    One whose attribute `learns` is true states the largest noise that it may have: how much of it
+    there is follows from its innovations.
     """
 
     name: str

@@ -139,6 +139,43 @@ def update_group(
     return nis, count, weight
 
 
+#: Share of a new sample in what is learnt of a noise, and the least part of a stated variance.
+LEARNING, LEAST = 0.002, 1.0 / 16.0
+#: Correlation of neighbouring residuals that is believed.
+LARGEST_CORRELATION = 0.8
+
+
+@njit(cache=True, nogil=True)
+def noise_factor(noise: Array) -> float:
+    """What a stated variance is multiplied with, never more than one.
+
+    `noise` (4): variance over what is stated; mean product and mean square of neighbouring
+    residuals; the last residual. Noise that lasts from sample to sample tells less: n samples of
+    correlation r are worth n (1 - r) / (1 + r).
+    """
+    r = 0.0
+    if noise[2] > 0.0:
+        r = min(max(noise[1] / noise[2], 0.0), LARGEST_CORRELATION)
+    return min(noise[0] * (1.0 + r) / (1.0 - r), 1.0)
+
+
+@njit(cache=True, nogil=True)
+def learn_noise(noise: Array, innovation: float, spread: float, stated: float) -> None:
+    """Take in an innovation; `spread`: the variance that the estimate expected of it.
+
+    Of the residual e = nu N / S its mean square and spread N / S make up N when N is right; where
+    the spread is much larger than N they do so for any N, and nothing is learnt.
+    """
+    variance = noise[0] * stated
+    share = variance / (spread + variance)
+    residual = innovation * share
+    found = (residual * residual + spread * share) / stated
+    noise[0] = min(max(noise[0] + LEARNING * (found - noise[0]), LEAST), 1.0)
+    noise[1] += LEARNING * (residual * noise[3] - noise[1])
+    noise[2] += LEARNING * (residual * residual - noise[2])
+    noise[3] = residual
+
+
 @njit(cache=True, nogil=True)
 def update_groups(
     P: Array,
@@ -151,6 +188,7 @@ def update_groups(
     groups: NDArray[np.int64],
     scatter: Array,
     gates: Array,
+    noise: Array,
     innovation: Array,
     total_variance: Array,
     whitened: Array,
@@ -158,11 +196,16 @@ def update_groups(
 ) -> None:
     """`update_group` for several sensors in turn; all arrays are stacked over the sensors.
 
-    `groups` (k, 3): first row, number of rows, wrap; `scatter` (k,): infinity for a sensor that is
-    set aside. `result` (k, 3): NIS, components, weight.
+    `groups` (k, 4): first row, number of rows, wrap, whether its noise is learnt (`learn_noise`);
+    `scatter` (k,): infinity for a sensor that is set aside; `noise` (rows, 4). `result` (k, 3):
+    NIS, components, weight.
     """
     for g in range(groups.shape[0]):
         a, b = groups[g, 0], groups[g, 0] + groups[g, 1]
+        stated = variance[a:b].copy()
+        if groups[g, 3] == 1:
+            for i in range(a, b):
+                variance[i] *= noise_factor(noise[i])
         result[g, 0], result[g, 1], result[g, 2] = update_group(
             P,
             x,
@@ -178,3 +221,8 @@ def update_groups(
             total_variance[a:b],
             whitened[a:b],
         )
+        if groups[g, 3] == 1 and result[g, 2] >= 1.0:  # what stands out tells of something else
+            for i in range(a, b):
+                spread = total_variance[i] - variance[i]
+                if np.isfinite(innovation[i]) and spread >= 0.0:
+                    learn_noise(noise[i], innovation[i], spread, stated[i - a])

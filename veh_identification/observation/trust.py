@@ -34,6 +34,8 @@ STEADY = 8.0
 FAR = 3.0
 #: A value that is repeated so long [s] and so often, and that disagrees, is stuck.
 STUCK_TIME, STUCK_COUNT = 0.3, 8
+#: So is one that is repeated while what was expected has moved by so many deviations.
+MOVED = 2.0
 
 
 def gates(probability: float | None) -> Array:
@@ -65,6 +67,8 @@ class Trust:
     _repeated: int = 0
     _value: float = math.nan
     _since: float = math.nan  # since when the value is the same
+    _predicted: float = math.nan  # what was expected then
+    _tick: float = 0.0  # the smallest change of the value
     _begin: float = math.nan  # of the present look at whether its distance stays
     _low: float = field(default=math.inf)
     _high: float = field(default=-math.inf)
@@ -83,27 +87,41 @@ class Trust:
         """Take a measurement and its innovation (first components), and that one whitened."""
         health, before = self.health, self.health.aside_since
         health.judge(time, whitened)
-        self._look_for_stuck(time, value, whitened)
+        self._look_for_stuck(time, value, gap, whitened)
         if self.absolute and health.aside:
             self._look_at_distance(time, gap, gap / whitened[0] if whitened[0] else 0.0)
         now = health.aside_since
         if now != before and (now == now or before == before):
             self._note(time)
 
-    def _look_for_stuck(self, time: float, value: float, whitened: list[float]) -> None:
+    def _look_for_stuck(
+        self, time: float, value: float, gap: float, whitened: list[float]
+    ) -> None:
         if value != self._value:
+            step = abs(value - self._value)
+            if step < self._tick or self._tick == 0.0:
+                self._tick = step if step == step else 0.0
             self._value, self._since, self._repeated = value, time, 0
+            self._predicted = value - gap
             return
         self._repeated += 1
-        if (
-            self._repeated >= STUCK_COUNT
-            and time - self._since >= STUCK_TIME
-            and whitened[0] * whitened[0] > 4.0
-        ):
+        if self._repeated < STUCK_COUNT or time - self._since < STUCK_TIME:
+            return
+        # its own parameters may follow a stuck value for long: then the prediction moves
+        moved = abs(value - gap - self._predicted)
+        deviation = abs(gap / whitened[0]) if whitened[0] else math.inf
+        if abs(whitened[0]) > 2.0 or moved > max(MOVED * deviation, 2.0 * self._tick):
             self.health.set_aside(time, f'stuck at {value:.6g}')
             if self.episodes and math.isnan(self.episodes[-1].until):
                 known = self.episodes[-1]._replace(reason=self.health.reason)
                 self.episodes = (*self.episodes[:-1], known)
+
+    def set_aside(self, time: float, reason: str) -> None:
+        """Use nothing of it until it has agreed for a while."""
+        known = self.health.aside
+        self.health.set_aside(time, reason)
+        if not known:
+            self._note(time)
 
     def _look_at_distance(self, time: float, gap: float, deviation: float) -> None:
         """Follow the range of the distance; one that moves starts the look anew."""

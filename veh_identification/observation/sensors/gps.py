@@ -13,6 +13,7 @@ from veh_identification.observation.sensors.kernels import point, position_rows,
 from veh_identification.types import Array
 
 LARGEST_DELAY = (-0.5, 0.5)  # of a receiver, beyond what is configured [s]
+LARGEST_ARM = (-0.5, 0.5)  # error of an antenna's place [m]
 EXACT = 1e-6  # an age that is none [s]
 
 
@@ -27,7 +28,8 @@ class GpsPosition:
     Without the lever arm's derivatives (89) the body would be moved without turning it.
     `drift` (deviation [m], time [s]): slow error of the receiver in x and y as error states; the
     variance of a message then counts for its fast part only. With `delay_deviation` [s] the delay
-    is an error state: p(t - d) = p(t) - d v(t), to first order; its value adds to `delay`.
+    is an error state: p(t - d) = p(t) - d v(t), to first order; its value adds to `delay`. With
+    `arm_deviation` [m] so is the error of the antenna's place along and across the body.
     """
 
     wrap = False
@@ -45,6 +47,7 @@ class GpsPosition:
         delay: float = 0.0,
         drift: tuple[float, float] = (0.0, math.inf),
         delay_deviation: float = 0.0,
+        arm_deviation: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, components, delay
         self._w = weights(name, antenna)
@@ -59,6 +62,11 @@ class GpsPosition:
         self._late = delay_deviation > 0.0
         if self._late:
             own.append(Parameter('delay', 0.0, delay_deviation, bounds=LARGEST_DELAY))
+        self._arm = len(own) if arm_deviation > 0.0 else None
+        if arm_deviation > 0.0:
+            own += [
+                Parameter(f'arm_{axis}', 0.0, arm_deviation, bounds=LARGEST_ARM) for axis in 'xy'
+            ]
         self._age = 0.0
         self.parameters: tuple[Parameter, ...] = tuple(own)
 
@@ -80,6 +88,11 @@ class GpsPosition:
         if drifts:
             reading.value += self._columns @ parameters[:drifts]
             reading.parameters[:, :drifts] = self._columns
+        if self._arm is not None:
+            for k in (0, 1):
+                along = view.values[0, 3 + 3 * k : 3 + 3 * k + self.size]
+                reading.value += float(parameters[self._arm + k]) * along
+                reading.parameters[:, self._arm + k] = along
         age = self._age + (float(parameters[drifts]) if self._late else 0.0)
         if self._late or abs(age) > EXACT:
             for axis in range(self.size):

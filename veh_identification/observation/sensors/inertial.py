@@ -39,6 +39,7 @@ class Gyroscope:
     """
 
     wrap = False
+    learns = False
     order = 1
 
     def __init__(
@@ -89,6 +90,7 @@ class Accelerometer:
     """
 
     wrap = False
+    learns = False
 
     def __init__(
         self,

@@ -60,3 +60,33 @@ def carry(ground: Array, turn: float, dt: float) -> None:
     ground[0, 1] += turn * second
     ground[0, 2] -= turn * first
     ground[0] += dt * ground[1]
+
+
+@njit(cache=True, nogil=True)
+def turn_tilts(P: Array, first: int, turn: float) -> None:
+    """Covariance after `carry`; `first`: place of the errors of the two tilts."""
+    for _ in range(2):  # rows, then columns of the transpose: F P F^T
+        for j in range(P.shape[0]):
+            pitch, roll = P[first, j], P[first + 1, j]
+            P[first, j] += turn * roll
+            P[first + 1, j] -= turn * pitch
+        P = P.T
+
+
+@njit(cache=True, nogil=True)
+def tilt_derivatives(frame: Array, order: int, derivatives: Array) -> None:
+    """Columns of the two tilts for a lifted frame: the ground turns the axes and their rates.
+
+    Those of the chassis alone belong to tilts that turn with the car; a gyroscope would seem to
+    measure them in every bend.
+    """
+    c, s = frame[0, 3], frame[0, 4]
+    norm = np.hypot(c, s)
+    c, s = c / norm, s / norm
+    for k in range(order + 1):
+        for i in range(1, 4):
+            u, v, w = frame[k, 3 * i], frame[k, 3 * i + 1], frame[k, 3 * i + 2]
+            for column, x, y in ((4, s, -c), (5, c, s)):
+                derivatives[k, 3 * i, column] = y * w
+                derivatives[k, 3 * i + 1, column] = -x * w
+                derivatives[k, 3 * i + 2, column] = x * v - y * u

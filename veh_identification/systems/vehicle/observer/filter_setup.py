@@ -8,7 +8,7 @@ from veh_identification.observation import AdaptiveSettings, ErrorEKFSettings
 from veh_identification.systems.vehicle.configuration import Configuration
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
-from veh_identification.systems.vehicle.observer.sensor_models import make_sensors
+from veh_identification.systems.vehicle.observer.sensor_models import make_sensors, stated
 from veh_identification.systems.vehicle.observer.start import Start
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 from veh_identification.systems.vehicle.recording.recording import Recording
@@ -119,8 +119,9 @@ def make_filter(
     recording: Recording,
     start: Start,
     adaptive: AdaptiveSettings | None = None,
+    described: Configuration | None = None,
 ) -> VehicleErrorEKF:
-    """errorEKF-FE (or errorEKF) over the car, at its start."""
+    """errorEKF-FE (or errorEKF) over the car, at its start; `described`: see `stated`."""
     vehicle = Vehicle(car)
     observed = ObservedVehicle(vehicle)
     place(vehicle, start)
@@ -130,6 +131,7 @@ def make_filter(
         settings_of(car, recording.inputs, start, adaptive),
         car.sensors.gps.position,
         leak=SIDE_LEAK if rolling(car) else 0.0,
+        stated=stated(described or car),
     )
     unknown = car.sensors.imu.gyroscope_bias
     if unknown > 0.0:

@@ -13,7 +13,7 @@ from veh_identification.multibody.natural.views import body_derivatives
 from veh_identification.observation import BodyView
 from veh_identification.observation.noise import integrator_transition
 from veh_identification.systems.vehicle.configuration import CORNERS
-from veh_identification.systems.vehicle.model.ground import CARRIED, carry, lift
+from veh_identification.systems.vehicle.model.ground import CARRIED, carry, lift, tilt_derivatives
 from veh_identification.systems.vehicle.model.rigid import correct
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle, VehicleState
 from veh_identification.types import Array
@@ -75,6 +75,7 @@ class ObservedVehicle:
         self._order = -1
         self._carried = vehicle.car.road.unknown
         self.repeated_steps = 0
+        self.turned = 0.0  # with the ground under it, in the last step [rad]
         self._view = BodyView(np.empty((3, 12)), np.zeros((3, 12, self.size)))
         self._column = {int(spin): POSE + i for i, spin in enumerate(vehicle.spins)}
         self._unit = np.eye(self.size)
@@ -102,7 +103,8 @@ class ObservedVehicle:
         self._order = -1
         turn = model.q[CHASSIS - 1] - yaw
         if self._carried:
-            carry(self.vehicle.ground, float(turn), dt)
+            self.turned = float(turn)
+            carry(self.vehicle.ground, self.turned, dt)
         x, y = model.force_error[:2]
         co, si = np.cos(turn), np.sin(turn)
         model.force_error[0], model.force_error[1] = co * x - si * y, si * x + co * y
@@ -214,6 +216,8 @@ class ObservedVehicle:
         if self._carried:
             lift(self._view.values, self.vehicle.ground)
         body_derivatives(self._chassis.memory, 0, order, R, Rd, Rdd, self._view.derivatives)
+        if self._carried:
+            tilt_derivatives(self._view.values, order, self._view.derivatives)
         self._order = order
 
     def body(self, name: str, order: int) -> BodyView:

@@ -22,6 +22,7 @@ from veh_identification.systems.vehicle.configuration import CORNERS, Configurat
 from veh_identification.systems.vehicle.observer.driving import INPUTS, Driving
 from veh_identification.systems.vehicle.observer.filter_setup import make_filter, settings_of
 from veh_identification.systems.vehicle.observer.pseudo_sensors import RATE
+from veh_identification.systems.vehicle.observer.sensor_models import self_calibrating
 from veh_identification.systems.vehicle.observer.start import Start, find_start
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 from veh_identification.systems.vehicle.recording.mounting import mounted
@@ -197,7 +198,7 @@ class VehicleSystem:
     def start(self, items: list[Item]) -> VehicleSession:
         """Start at the first of these samples."""
         mounting = mounted(self.car, self.frames, self.frame_ids)
-        car, sources = mounting.car, dict(mounting.sources)
+        car, sources = self_calibrating(mounting.car), dict(mounting.sources)
         prefix = prefix_of(items, car, self.places)
         known, self.known = self.known, None
         if known is not None:
@@ -208,7 +209,7 @@ class VehicleSystem:
             car = replace(car, observer=replace(car.observer, force_estimation=True))
         for finding in (*mounting.findings, *start.findings, *missing(prefix, car)):
             self.say(finding)
-        filter_ = make_filter(car, prefix, start, self.adaptive)
+        filter_ = make_filter(car, prefix, start, self.adaptive, mounting.car)
         if known is not None:
             known.apply(filter_)
             sources['heading'] = sources['gyro bias'] = 'an earlier run'

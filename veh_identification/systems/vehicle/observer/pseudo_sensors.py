@@ -16,6 +16,9 @@ RATE = 50.0
 HEIGHT, PITCH, ROLL = 2, 4, 5  # places in the error state
 LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
 SOFTNESS = (-0.7, 1.5)  # of rear tyres against the configuration, at the most
+RAKE = 0.01  # pitch and roll of a body by a load that the description does not know [rad]
+CRAB = (0.0015, 20.0)  # deviation [rad] and time [s] of the angle by which a car crabs along
+SLIDING = 0.1  # sideways over forward speed of an axle whose wheels spin or lock
 SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
 
 
@@ -53,6 +56,9 @@ class RoadContact:
 class GroundContact:
     """What is known of an unknown road: a car climbs as its slope says, and no slope is steep.
 
+    The body stands on the road as its load lets it: the two angles that the model does not know
+    (`RAKE`) turn with the car and are error states.
+
     Errors of both last: of bumps for some tenths of a second, of slopes for as long as a hill. At
     `RATE` the variances are those of white noise that tells as much in a second.
     """
@@ -63,7 +69,10 @@ class GroundContact:
     size = 3
     order = 0
     delay = 0.0
-    parameters: tuple[Parameter, ...] = ()
+    parameters = (
+        Parameter('rake', 0.0, RAKE, bounds=(-10.0 * RAKE, 10.0 * RAKE)),
+        Parameter('lean', 0.0, RAKE, bounds=(-10.0 * RAKE, 10.0 * RAKE)),
+    )
 
     def __init__(
         self, climb: tuple[float, float] = (0.2, 0.3), slope: tuple[float, float] = (0.05, 10.0)
@@ -76,10 +85,14 @@ class GroundContact:
         frame = model.body('chassis', 0).values
         ground = model.vehicle.ground  # type: ignore[attr-defined]
         forward = float(frame[0, 3:5] @ frame[1, 0:2])
-        reading.value[0] = ground[1, 0] - forward * ground[0, 1]
-        reading.value[1:] = ground[0, 1:]
+        slope = ground[0, 1] - float(parameters[0])
+        reading.value[0] = ground[1, 0] - forward * slope
+        reading.value[1], reading.value[2] = slope, ground[0, 2] - float(parameters[1])
         reading.z[:] = 0.0
         reading.zd[:] = 0.0
+        reading.parameters[:] = 0.0
+        reading.parameters[0, 0] = forward
+        reading.parameters[1, 0] = reading.parameters[2, 1] = -1.0
         reading.zd[0, HEIGHT], reading.z[0, PITCH] = 1.0, -forward
         reading.z[1, PITCH] = reading.z[2, ROLL] = 1.0
         reading.variance[:] = self._variance
@@ -103,7 +116,8 @@ class RearSlip:
 
     Estimated forces can cancel the tyre forces that keep a slow car from sliding sideways, so
     cars that estimate them want this at every speed (`minimum_speed` 0). With `unknown_tyre` the
-    slip of the rear tyres over what the configuration says, less one, is an error state.
+    slip of the rear tyres over what the configuration says, less one, is an error state, and so is
+    the angle by which wind, a tilted road or the axle let a car crab along.
     """
 
     name = 'rear_slip'
@@ -124,9 +138,13 @@ class RearSlip:
     ) -> None:
         self.deviation, self.gravity = deviation, gravity
         self.cornering, self.friction, self.minimum_speed = cornering, friction, minimum_speed
+        self.sliding = False
         self.parameters: tuple[Parameter, ...] = ()
         if unknown_tyre > 0.0:
-            self.parameters = (Parameter('softness', 0.0, unknown_tyre, 1e-4, bounds=SOFTNESS),)
+            self.parameters = (
+                Parameter('softness', 0.0, unknown_tyre, 1e-4, bounds=SOFTNESS),
+                Parameter('crab', 0.0, CRAB[0], correlation_time=CRAB[1]),
+            )
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -142,11 +160,15 @@ class RearSlip:
         if self.parameters:
             reading.parameters[0, 0] = -expected
             expected *= 1.0 + float(parameters[0])
+            expected += float(parameters[1]) * forward
+            reading.parameters[0, 1] = -forward
             scatter = 0.1
         reading.value[0] = float(side @ velocity) - expected
         reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
         reading.zd[0] = side @ D[0, 0:3]
         reading.variance[0] = self.deviation**2 + (scatter * expected) ** 2
+        if self.sliding:  # tyres that spin or lock hold nothing sideways
+            reading.variance[0] += (SLIDING * forward) ** 2
         reading.available[0] = abs(forward) >= self.minimum_speed
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import NamedTuple
+
 import numpy as np
 
 from veh_identification.observation import Sensor
@@ -32,7 +35,59 @@ UNKNOWN_TYRE = 0.3  # of the slip of rear tyres, over what the configuration say
 FEWEST = 20  # samples that tell a noise
 FIX_DELAY = 0.5  # unknown delay of fixes over that of velocities, whose filters are longer
 SHAKEN = (0.15, 1.0, 0.6)  # share of a shaking body along, across and up
+LEAST_BIAS = (0.01, 0.1)  # of any IMU [rad/s, m/s^2]
+LEAST_DELAY = 0.03  # by which a fix may be late [s]
+UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
+ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
+
+
+def self_calibrating(car: Configuration) -> Configuration:
+    """The car with biases to estimate: no IMU is without them, whatever its description says.
+
+    On a known road the springs, not the accelerometer, tell the tilts: its bias matters little.
+    """
+    imu = car.sensors.imu
+    gyroscope = max(imu.gyroscope_bias, LEAST_BIAS[0])
+    accelerometer = imu.accelerometer_bias
+    if car.road.unknown:
+        accelerometer = max(accelerometer, LEAST_BIAS[1])
+    imu = replace(imu, gyroscope_bias=gyroscope, accelerometer_bias=accelerometer)
+    return replace(car, sensors=replace(car.sensors, imu=imu))
+
+
+class Stated(NamedTuple):
+    """What a description says of a sensor parameter: its value, how far off it may be, where."""
+
+    value: float
+    deviation: float
+    where: str
+    unit: str
+
+
+def stated(car: Configuration) -> dict[str, Stated]:
+    """By the names of the parameters; smaller deviations than `UNNOTICED` matter to nobody."""
+    imu, gps, wheels = car.sensors.imu, car.sensors.gps, car.sensors.wheels
+    rate, force, delay = UNNOTICED
+    place = 'sensors.imu.'
+    found = {}
+    for axis in 'xyz':
+        found[f'gyroscope.bias_{axis}'] = Stated(
+            0.0, max(rate, imu.gyroscope_bias), f'{place}gyroscope_bias', 'rad/s'
+        )
+        found[f'accelerometer.bias_{axis}'] = Stated(
+            0.0, max(force, imu.accelerometer_bias), f'{place}accelerometer_bias', 'm/s^2'
+        )
+    late = gps.velocity_delay_deviation
+    found['gps.delay'] = Stated(0.0, max(delay, FIX_DELAY * late), 'sensors.gps.delay', 's')
+    found['gps_velocity.delay'] = Stated(0.0, max(delay, late), 'sensors.gps.velocity_delay', 's')
+    for axis in 'xy':
+        found[f'gps.arm_{axis}'] = Stated(0.0, ARM, 'sensors.gps.position', 'm')
+    for corner in CORNERS:
+        found[f'wheel_{corner}.radius'] = Stated(
+            car.geometry.wheel_radius, wheels.radius_deviation, 'geometry.wheel_radius', 'm'
+        )
+    return found
 
 
 def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
@@ -76,7 +131,7 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
     # what an unknown road does to the body is noise to a model on a plane
     shake = road.shake if road.unknown else 0.0
     forces = np.hypot(imu.accelerometer, np.array(SHAKEN) * shake)
-    return [
+    found = (
         Gyroscope(
             'gyroscope',
             'chassis',
@@ -100,11 +155,16 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
             bias_walk=1e-6,
             in_body_axes=True,
         ),
-    ]
+    )
+    # what shakes the body lasts from sample to sample: of the accelerometer nothing is learnt
+    found[0].learns = road.unknown
+    return [*found]
 
 
 def _satellites(car: Configuration) -> list[Sensor]:
     gps = car.sensors.gps
+    # beside the slow error of a plain receiver a small delay cannot be seen
+    least = LEAST_DELAY if gps.drift == 0.0 else 0.0
     return [
         GpsPosition(
             'gps',
@@ -113,7 +173,8 @@ def _satellites(car: Configuration) -> list[Sensor]:
             gps.deviation,
             delay=gps.delay,
             drift=(gps.drift, gps.drift_time),
-            delay_deviation=FIX_DELAY * gps.velocity_delay_deviation,
+            delay_deviation=max(FIX_DELAY * gps.velocity_delay_deviation, least),
+            arm_deviation=ARM if car.road.unknown else 0.0,
         ),
         GpsVelocity(
             'gps_velocity',

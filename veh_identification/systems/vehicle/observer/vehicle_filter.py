@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,9 +23,15 @@ from veh_identification.observation.channels import Channel
 from veh_identification.observation.error_ekf import Snapshot
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CORNERS
+from veh_identification.systems.vehicle.model.ground import turn_tilts
 from veh_identification.systems.vehicle.observer.observed import CHASSIS, YAW, ObservedVehicle
+from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.types import Array
 
+BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
+AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
+SLIPPING = 5.0  # deviations of both wheels of an axle, twice in a row: jitter moves both
+TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
 UNKNOWN_PLACE = 100.0  # beyond this deviation the first fix sets the place [m]
 ALIGN_SPEED = 1.0  # course means heading above this speed [m/s]
@@ -85,8 +91,10 @@ class VehicleErrorEKF(ErrorEKF):
         antenna: Sequence[float] = (0.0, 0.0, 0.0),
         time: float = 0.0,
         leak: float = 0.0,
+        stated: Mapping[str, Stated] | None = None,
     ) -> None:
         super().__init__(model, sensors, settings, time)
+        self._stated = stated or {}
         self.observed, self.vehicle = model, model.vehicle
         self._antenna = np.asarray(antenna, dtype=float)
         self._leak = leak if self.orders == 3 else 0.0
@@ -97,6 +105,8 @@ class VehicleErrorEKF(ErrorEKF):
             if f'wheel_{c}.radius' in names
         ]
         self._yaw_variance = float(self.P[YAW, YAW])
+        self._rear_slip: Any = self.sensors['rear_slip']
+        self._slipping: dict[tuple[str, str], int] = {}  # samples in a row
         self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
             float(self.P[0, 0]) < UNKNOWN_PLACE**2, self._yaw_variance < UNKNOWN_YAW**2
@@ -108,6 +118,7 @@ class VehicleErrorEKF(ErrorEKF):
         if self.contradicted:
             text = 'the course over ground contradicted the heading: it was found anew'
             found.append(Finding('warn', 'heading_contradicted', text, 'observer.initial_yaw'))
+        found += self._calibration()
         if not self.bearings.placed:
             text = 'the place is not known before the first fix'
             found.append(Finding('warn', 'place_unknown', text))
@@ -116,9 +127,29 @@ class VehicleErrorEKF(ErrorEKF):
             found.append(Finding('warn', 'heading_unknown', text))
         return found
 
+    def _calibration(self) -> list[Finding]:
+        """Parameters that are surely further off than the description allows for."""
+        first, found = self.orders * self.model.size, []
+        for k, name in enumerate(self.parameter_names):
+            said = self._stated.get(name)
+            if said is None:
+                continue
+            value = float(self.parameters[k])
+            deviation = float(np.sqrt(max(self.P[first + k, first + k], 0.0)))
+            if abs(value - said.value) > max(BEYOND * said.deviation, SURE * deviation):
+                text = (
+                    f'{name} is {value:.3g} +- {deviation:.1g} {said.unit}, further from '
+                    f'{said.value:.3g} than {said.where} allows for: it is estimated'
+                )
+                where = said.where
+                found.append(Finding('warn', 'calibration_off', text, where, value))
+        return found
+
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
         super().predict(dt, inputs)
+        if self.observed.turned != 0.0:
+            turn_tilts(self.P, TILTS, self.observed.turned)
         if self._leak > 0.0:
             self._fade(dt)
 
@@ -165,6 +196,43 @@ class VehicleErrorEKF(ErrorEKF):
                 self.forget(YAW, self._yaw_variance)
         self._push()
         return results
+
+    def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
+        """`ErrorEKF._use`; wheels of an axle that slip together are set aside at once."""
+        results = super()._use(pairs)
+        if not self._radii:  # counted angles: what a slip adds to them stays
+            return results
+        wheels = {one.sensor: one for one in results if one.sensor[:6] == 'wheel_'}
+        if len(wheels) > 1:
+            for axle in AXLES:
+                if axle[0] in wheels and axle[1] in wheels:
+                    self._look_at_axle(axle, wheels[axle[0]], wheels[axle[1]])
+            rear = [self.channels[name].trust for name in AXLES[1]]
+            self._rear_slip.sliding = all(one is not None and one.health.aside for one in rear)
+        return results
+
+    def _look_at_axle(self, axle: tuple[str, str], left: Innovation, right: Innovation) -> None:
+        """Wheel against IMU: two wheels that leave the motion of the car the same way slip.
+
+        One after the other they would be doubted for some tenths of a second, in which they pull
+        the estimate, their radii and their slips along.
+        """
+        first = float(left.value[0]) / math.sqrt(float(left.variance[0]))
+        second = float(right.value[0]) / math.sqrt(float(right.variance[0]))
+        if not (min(abs(first), abs(second)) > SLIPPING and first * second > 0.0):
+            self._slipping[axle] = 0
+            return
+        self._slipping[axle] = self._slipping.get(axle, 0) + 1
+        speed = self.channels['gps_velocity'].trust
+        if self._slipping[axle] < 2 or (speed is not None and speed.health.aside):
+            return
+        for name in axle:
+            channel = self.channels[name]
+            if channel.trust is not None and not channel.trust.health.aside:
+                text = 'both wheels of its axle turn otherwise than the car moves'
+                channel.trust.set_aside(self.time, text)
+                channel.counts.set_aside = channel.trust.health.quarantines
+                self._stack.scatter[channel.number] = channel.trust.scatter
 
     def _without(self, measurements: list[Measurement], name: str) -> list[Measurement]:
         """Measurements of other sensors; those of this one are counted as not usable now."""

@@ -1,0 +1,48 @@
+"""Judgement of single sensors: stuck ones, and those that are set aside from outside."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from veh_identification.observation.trust import Trust
+
+
+def followed(values, predictions, deviation: float = 0.1) -> Trust:
+    """A sensor at 100 Hz beside what was expected of it."""
+    trust = Trust.of('wheel', False, 3.0)
+    for k, (value, expected) in enumerate(zip(values, predictions, strict=True)):
+        gap = float(value - expected)
+        trust.judge(0.01 * k, float(value), gap, [gap / deviation])
+    return trust
+
+
+def test_a_stuck_value_is_found_although_the_estimate_follows_it_half_way():
+    time = 0.01 * np.arange(300)
+    speed = 40.0 - 1.5 * np.maximum(time - 1.0, 0.0)
+    noise = 0.05 * np.random.default_rng(1).standard_normal(time.size)
+    stuck = np.where(time < 1.0, speed + noise, 40.0)
+    # the innovation stays within a deviation: parameters of the sensor take the rest
+    expected = np.where(time < 1.0, speed, 40.0 - np.minimum(0.9, 0.5 * (40.0 - speed)) * 0.9)
+    trust = followed(stuck, np.maximum(expected, 39.0), 0.3)
+    assert trust.health.aside and trust.health.reason == 'stuck at 40'
+    assert len(trust.episodes) == 1
+
+
+@pytest.mark.parametrize('tick', [0.05, 0.5])
+def test_a_steady_speed_in_ticks_is_not_stuck(tick):
+    time = 0.01 * np.arange(600)
+    speed = 40.0 + 0.4 * np.sin(time)
+    trust = followed(np.round(speed / tick) * tick, speed, 0.3)
+    assert not trust.health.aside and trust.episodes == ()
+
+
+def test_whoever_sets_a_sensor_aside_is_heard_and_it_comes_back():
+    trust = followed(np.linspace(0.0, 1.0, 50), np.linspace(0.0, 1.0, 50))
+    trust.set_aside(0.5, 'slips')
+    assert trust.scatter == math.inf and trust.episodes[-1].reason == 'slips'
+    for k in range(50, 400):
+        trust.judge(0.01 * k, 0.02 * k, 0.0, [0.0])
+    assert not trust.health.aside and trust.episodes[-1].until < 4.0
