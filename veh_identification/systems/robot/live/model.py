@@ -17,7 +17,7 @@ from veh_identification.errors import EstimationError, InputError, SignalError
 from veh_identification.findings import Finding
 from veh_identification.identification.factor import scaled_condition
 from veh_identification.identification.least_squares import weighted
-from veh_identification.identification.live import Solution, extended, no_information
+from veh_identification.identification.live import Solution, Usable, extended, no_information
 from veh_identification.results.messages import Derived, Equations
 from veh_identification.signals.segments import gap_segments
 from veh_identification.systems.humanoid.robot import Robot

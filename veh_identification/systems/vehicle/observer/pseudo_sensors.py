@@ -69,7 +69,7 @@ class GroundContact:
     size = 3
     order = 0
     delay = 0.0
-    parameters = (
+    parameters: tuple[Parameter, ...] = (
         Parameter('rake', 0.0, RAKE, bounds=(-10.0 * RAKE, 10.0 * RAKE)),
         Parameter('lean', 0.0, RAKE, bounds=(-10.0 * RAKE, 10.0 * RAKE)),
     )
