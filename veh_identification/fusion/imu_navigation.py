@@ -335,7 +335,10 @@ def _noise(options: FusionOptions) -> InertialNoise:
     imu, wheels, gnss = options.imu, options.wheels, options.gnss
     rolling = bool(wheels.names()) or bool(options.odometry.topic)
     satellites = bool(gnss.topic)
-    slides = options.nonholonomic.slip_std if 'y' in options.nonholonomic.axes else 0.0
+    straight = 'y' in options.nonholonomic.axes
+    # The accelerations tell the yaw of the IMU, the direction of the velocity that of the car.
+    mounting = imu.mounting_std * bool(imu.topic)
+    place = gnss.position_std * satellites
     return InertialNoise(
         imu.gyro_noise,
         imu.accel_noise,
@@ -345,12 +348,16 @@ def _noise(options: FusionOptions) -> InertialNoise:
         imu.accel_bias,
         unmeasured=tuple(not known for known in imu.measured),
         calibration=(
-            slides,
+            mounting * (satellites and straight),
+            options.nonholonomic.slip_std * straight,
             wheels.scale_std * rolling,
             wheels.slip_std * bool(wheels.names()),
             wheels.delay_std * bool(wheels.names()),
             gnss.delay_std * satellites,
             options.gnss_velocity.delay_std * bool(options.gnss_velocity.topic),
+            *[math.sqrt(2.0) * place * bool(imu.topic)] * 2,
         ),
-        calibration_walk=(0.0, 1e-4 * rolling, 0.0, 0.0, 0.0, 0.0),
+        calibration_walk=(0.0, 0.0, 1e-4 * rolling, *[0.0] * 6),
+        mounting=mounting,
+        place=place,
     )
