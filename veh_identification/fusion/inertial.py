@@ -30,13 +30,14 @@ ERRORS = kernels.ERRORS
 #: Yaw of the IMU against its given mounting [rad] (the filter's attitude is that of the IMU),
 #: sideslip of the rear axle a m/s^2 of lateral acceleration [rad], wheel speed over ground speed
 #: (less one), slip a m/s^2, delays of the wheels, of fixes and of satellite velocities [s], error
-#: of the antenna's place relative to the IMU (x, y) [m]. A sensor informs its own ones and those
+#: of the antenna's place in the base link (y, x) [m]; x cannot be told from slip: it counts, no
+#: more. A sensor informs its own ones and those
 #: before it only: a slip angle and a delay look alike in a turn, and the constraint must not tell
 #: how late the satellites are.
 CALIBRATION = slice(15, ERRORS)
 MOUNT_YAW, SIDE_SLIP, WHEEL_SCALE, WHEEL_SLIP, WHEEL_DELAY = range(15, 20)
-FIX_DELAY, VELOCITY_DELAY, ANTENNA_X, ANTENNA_Y = range(20, ERRORS)
-MOTION_ONLY, WITH_SLIP, WITH_WHEELS, WITH_ALL = 15, SIDE_SLIP + 1, WHEEL_DELAY + 1, ERRORS
+FIX_DELAY, VELOCITY_DELAY, ANTENNA_Y, ANTENNA_X = range(20, ERRORS)
+MOTION_ONLY, WITH_SLIP, WITH_WHEELS, WITH_ALL = 15, SIDE_SLIP + 1, WHEEL_DELAY + 1, ANTENNA_X
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,8 @@ class InertialNoise:
     #: Standard deviations of the calibration at start, and its walks.
     calibration: tuple[float, ...] = (0.0,) * kernels.CALIBRATED
     calibration_walk: tuple[float, ...] = (0.0,) * kernels.CALIBRATED
-    #: Deviations of the angles and places of the sensors as they are given.
-    mounting: float = 0.0
-    place: float = 0.0
+    #: Deviations of roll and pitch of the IMU and of the antenna's height as they are given.
+    mounting: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 class Update(NamedTuple):
@@ -91,6 +91,7 @@ class InertialFilter:
         self.accel_bias = self.x[13:16]
         self.calibration = self.x[16:]
         self._measured = _densities(noise)
+        self.gyro_density = noise.gyro
         self._held = self._measured.copy()
         self._held[kernels.GYRO : kernels.GYRO + 3] = noise.hold_rate**2
         self._held[kernels.ACCEL : kernels.ACCEL + 3] = noise.hold_accel**2
@@ -100,6 +101,14 @@ class InertialFilter:
         #: Of the forces: their sum since its user has set it to zero.
         self.sample, self._done, self.force_sum = kernels.inertial_parts.py_func(self.memory)
         self._warm_up()
+
+    def scale_noise(self, gyro: float, accel: float) -> None:
+        """Take shares of the configured densities for the axes that are measured."""
+        full = _densities(self.noise)
+        known = ~np.array(self.noise.unmeasured)
+        shares = np.repeat(np.square([gyro, accel]), 3)
+        self._measured[:6] = np.where(known, shares, 1.0) * full[:6]
+        self.gyro_density = gyro * self.noise.gyro
 
     def _warm_up(self) -> None:
         """Compile (or load from the cache) now, not on the first sample of a running system."""
@@ -324,10 +333,8 @@ class InertialFilter:
         `bandwidth`: of the published rates (Hz).
         """
         noise = self.noise
-        rates = 2.0 * bandwidth * noise.gyro**2
-        output_kernels.take_covariances(
-            self.memory, point, rates, noise.mounting, noise.place, row
-        )
+        rates = 2.0 * bandwidth * self.gyro_density**2
+        output_kernels.take_covariances(self.memory, point, rates, *noise.mounting, row)
 
     # Correction ---------------------------------------------------------------------------------
 

@@ -36,7 +36,6 @@ from veh_identification.types import Array
 
 Model = tuple[Array, Array]
 ZERO = np.zeros(3)
-ANTENNA = slice(ANTENNA_X, ANTENNA_Y + 1)
 
 
 @lru_cache(maxsize=256)
@@ -64,7 +63,8 @@ def fix(state: InertialFilter, measured: Array, lever: Array) -> Model:
     velocity = state.velocity + state.R @ rotation.cross_array(state.rate, lever)
     H -= delay * moving
     H[:, FIX_DELAY] = -velocity
-    H[:, ANTENNA] = state.R[:, :2] - delay * _turning(state)
+    swing = state.R[:, :2] - delay * _turning(state)
+    H[:, ANTENNA_X], H[:, ANTENNA_Y] = swing[:, 0], swing[:, 1]
     return residual + delay * velocity, H
 
 
@@ -98,7 +98,8 @@ def satellite_velocity(
     """
     residual, H = world_velocity(state, measured, _corrected(state, lever))
     forward = state.R[:, 0]
-    H[:, ANTENNA] = _turning(state)
+    swing = _turning(state)
+    H[:, ANTENNA_X], H[:, ANTENNA_Y] = swing[:, 0], swing[:, 1]
     H[:, VELOCITY_DELAY] = -float(forward @ acceleration) * forward
     return residual + state.x[VELOCITY_DELAY + 1] * acceleration, H
 

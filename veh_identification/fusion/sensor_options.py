@@ -94,7 +94,7 @@ class ImuOptions:
     orientation_rpy: list[float] = _rpy()
     mount: str = _mount()
     mounting_std: float = _uncertain(
-        0.005, 'the angles of its mounting (of the yaw; roll and pitch count as unknown)', 'rad'
+        0.012, 'its mounting (yaw by the accelerations; roll and pitch count as unknown)', 'rad'
     )
     gravity: str = parameter(
         'auto',
@@ -157,7 +157,7 @@ class GnssOptions:
     position: list[float] = _position('the antenna')
     mount: str = _mount()
     position_std: float = _uncertain(
-        0.01, 'the places of antenna and IMU (of their distance, x and y)', 'm'
+        0.025, 'its place (y by how it swings in turns; x and z count as unknown)', 'm'
     )
     gate: float = _gate()
     std: float = _std(2.0, 'east and north when the message does not know it', 'm')

@@ -3,9 +3,9 @@
 A snapshot row holds position (0:3), velocity (3:6), quaternion (6:10), gyroscope bias (10:13),
 accelerometer bias (13:16), the standard deviations of position, tilt and heading (16:19), 1
 while navigating, else 0 (19), and the covariances (6 x 6 each) of the base link's pose (position
-and rotation about the axes of the world, 20:56) and twist (base-link axes, 56:92), the yaw by
-which the IMU is mounted otherwise than given, and what its place (x, y) is off (92:95). The
-quaternion is that of the base link, without that yaw.
+and rotation about the axes of the world, 20:56) and twist (base-link axes, 56:92), and the yaw
+by which the IMU is mounted otherwise than given (92). The quaternion is that of the base link,
+without that yaw.
 A motion row holds position (0:3) and quaternion (3:7) of the base link in the world; velocity
 (7:10), rate (10:13), acceleration (13:16), angular acceleration (16:19) and gravity (19:22) in
 base-link axes.
@@ -18,7 +18,6 @@ from numba import njit
 
 from veh_identification import orientations
 from veh_identification.fusion.kernels.inertial import (
-    ANTENNA_X,
     ANTENNA_Y,
     ERRORS,
     MOUNT_YAW,
@@ -27,7 +26,7 @@ from veh_identification.fusion.kernels.inertial import (
 )
 from veh_identification.types import Array
 
-SNAPSHOT_SIZE, MOTION_SIZE = 95, 22
+SNAPSHOT_SIZE, MOTION_SIZE = 93, 22
 
 # The same source as everywhere else in the fusion, compiled.
 multiply = njit(nogil=True)(orientations.multiply)
@@ -70,8 +69,7 @@ def take_snapshot(
     q = _normalise(multiply(q, (0.0, 0.0, -np.sin(0.5 * mount), np.cos(0.5 * mount))))
     for i in range(4):
         row[6 + i] = q[i]
-    # Only the place of the antenna relative to the IMU shows: each is half of it off.
-    row[92], row[93], row[94] = mount, -0.5 * x[ANTENNA_X + 1], -0.5 * x[ANTENNA_Y + 1]
+    row[92] = mount
     heading = 0.0
     trace = 0.0
     for i in range(3):
@@ -89,21 +87,24 @@ def take_covariances(
     memory: Array,
     point: Array,
     rate_noise: float,
-    mounting: float,
-    place: float,
+    roll: float,
+    pitch: float,
+    height: float,
     row: Array,
 ) -> None:
     """Covariances of pose and twist of the base link into a snapshot row.
 
     `point`: the IMU in the base link; `rate_noise`: variance of the rates beside their biases.
-    `mounting` [rad] and `place` [m]: deviations of how the sensors are said to be mounted, of
-    which only a part shows (and is estimated). Where that part is off by more, the others, which
-    nothing shows, are taken to be as bad.
+    `roll`, `pitch` [rad] and `height` [m]: deviations of how IMU and antenna are said to be
+    mounted. Nothing shows these, but where yaw and place, which are estimated, are off by more,
+    they are taken to be as bad.
     """
     x, R, P = parts(memory)
-    tilt = max(mounting**2, x[MOUNT_YAW + 1] ** 2) if mounting > 0.0 else 0.0
-    seen = 0.25 * (x[ANTENNA_X + 1] ** 2 + x[ANTENNA_Y + 1] ** 2)
-    away = max(place**2, seen) if place > 0.0 else 0.0
+    seen = x[MOUNT_YAW + 1] ** 2
+    rolled = max(roll**2, seen) if roll > 0.0 else 0.0
+    pitched = max(pitch**2, seen) if pitch > 0.0 else 0.0
+    seen = x[ANTENNA_Y + 1] ** 2
+    lifted = max(height**2, seen) if height > 0.0 else 0.0
     J = np.zeros((6, ERRORS))
     for i in range(3):
         J[i, i] = 1.0
@@ -113,16 +114,16 @@ def take_covariances(
             J[i, 6 + c] = R[i, a] * point[b] - R[i, b] * point[a]
             J[3 + i, 6 + c] = R[i, c]
         J[3 + i, MOUNT_YAW] = -R[i, 2]
-        J[i, ANTENNA_X], J[i, ANTENNA_Y] = 0.5 * R[i, 0], 0.5 * R[i, 1]
     pose = row[20:56].reshape(6, 6)
     _fill(J, P, pose)
-    yaw = tilt if P[MOUNT_YAW, MOUNT_YAW] == 0.0 else 0.0  # no state: nobody can tell it
+    turned = roll**2 if P[MOUNT_YAW, MOUNT_YAW] == 0.0 else 0.0  # no state: nobody can tell
     for i in range(3):
         for j in range(3):
-            level = R[i, 0] * R[j, 0] + R[i, 1] * R[j, 1]
             up = R[i, 2] * R[j, 2]
-            pose[i, j] += away * (0.5 * level + up)
-            pose[3 + i, 3 + j] += tilt * level + yaw * up
+            pose[i, j] += lifted * up
+            pose[3 + i, 3 + j] += (
+                rolled * R[i, 0] * R[j, 0] + pitched * R[i, 1] * R[j, 1] + turned * up
+            )
     J[:, :] = 0.0
     for i in range(3):
         a, b = (i + 1) % 3, (i + 2) % 3
@@ -194,18 +195,15 @@ def base_motion(
         (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
     )
     omega, force = np.empty(3), np.empty(3)
-    place = point.copy()
-    place[0] += snapshot[93]
-    place[1] += snapshot[94]
     for i in range(3):
         omega[i] = fit[0, i] - snapshot[10 + i] if use_fit else turn_rate[i]
         force[i] = fit[0, 3 + i] - snapshot[13 + i]
     if use_fit:
         _turn(snapshot[92], omega)
         _turn(snapshot[92], force)
-    lever = _cross(omega, place)
+    lever = _cross(omega, point)
     for i in range(3):
-        row[i] = snapshot[i] - (R[i][0] * place[0] + R[i][1] * place[1] + R[i][2] * place[2])
+        row[i] = snapshot[i] - (R[i][0] * point[0] + R[i][1] * point[1] + R[i][2] * point[2])
         velocity = R[0][i] * snapshot[3] + R[1][i] * snapshot[4] + R[2][i] * snapshot[5]
         row[7 + i] = velocity - lever[i]
         row[10 + i] = omega[i]
@@ -217,7 +215,7 @@ def base_motion(
     if not use_fit or not np.isfinite(fit[1, 0]):
         return False
     up = rotate((-x, -y, -z, w), (0.0, 0.0, gravity))
-    turning = _cross(fit[1, :3], place)
+    turning = _cross(fit[1, :3], point)
     centripetal = _cross(omega, lever)
     for i in range(3):
         here = force[i]

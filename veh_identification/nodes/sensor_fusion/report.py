@@ -23,7 +23,6 @@ import numpy as np
 from veh_identification.findings import Finding, Level
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import (
-    ANTENNA_X,
     ANTENNA_Y,
     FIX_DELAY,
     MOUNT_YAW,
@@ -53,11 +52,10 @@ CALIBRATIONS = (
     ('velocity delay', VELOCITY_DELAY, 'gnss_velocity.delay', 0.02, 's'),
     ('rear slip', SIDE_SLIP, 'nonholonomic.slip_std', 0.05, 'rad s^2/m'),
     ('imu yaw', MOUNT_YAW, 'imu.orientation_rpy', 0.01, 'rad'),
-    ('antenna x', ANTENNA_X, 'gnss.position or imu.position', 0.03, 'm'),
-    ('antenna y', ANTENNA_Y, 'gnss.position or imu.position', 0.03, 'm'),
+    ('antenna y', ANTENNA_Y, 'gnss.position', 0.03, 'm'),
 )
 #: These cost what is not known about them or about their neighbours; others only calibrate.
-COSTLY = frozenset({FIX_DELAY, MOUNT_YAW, ANTENNA_X, ANTENNA_Y})
+COSTLY = frozenset({FIX_DELAY, MOUNT_YAW, ANTENNA_Y})
 
 
 class FusionReport(Report):
