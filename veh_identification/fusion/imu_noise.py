@@ -17,8 +17,8 @@ from veh_identification.types import Array
 GRANTED = 3.0
 #: Smallest share of the configured noise, with and without a rest having been seen.
 SMALLEST, SMALLEST_UNSEEN = 0.05, 0.1
-#: Mean squares of whitened innovations above which the noise grows, below which it shrinks.
-SURPRISED, CALM = 1.25, 1.05
+#: Mean squares of whitened innovations above which the noise grows, between which it shrinks.
+SURPRISED, CALM, INFORMED = 1.25, 1.05, 0.6
 #: Growth and shrinking of its logarithm a sample, memory in samples, largest square that counts.
 GROWTH, SHRINKING, MEMORY, LARGEST = 0.05, 0.01, 50.0, 9.0
 FEWEST = 20
@@ -52,12 +52,15 @@ class ImuNoise:
 
     def innovation(self, name: str, square: float) -> None:
         """Mean square of a whitened innovation of an absolute sensor."""
-        before = self._surprise.get(name, 1.0)
+        before = self._surprise.get(name, CALM)
         now = self._surprise[name] = before + (min(square, LARGEST) - before) / MEMORY
         if now > SURPRISED:
             self.wanted = min(self.wanted * (1.0 + GROWTH), 1.0)
-        elif max(self._surprise.values()) < CALM:
+        elif INFORMED < max(self._surprise.values()) < CALM:
             self.wanted = max(self.wanted * (1.0 - SHRINKING), SMALLEST)
+        else:
+            # Stated noise that is far too large is never surprised: it cannot judge.
+            self.wanted = min(self.wanted * (1.0 + SHRINKING), 1.0)
 
     def shares(self) -> tuple[float, float]:
         """Of the gyroscope and of the accelerometer."""

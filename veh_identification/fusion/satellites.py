@@ -103,9 +103,11 @@ class CourseTrack:
         self._here = (0.0, 0.0)
 
     def add(
-        self, time: float, fix: Array, orientation: Quaternion, sigma: float
+        self, time: float, fix: Array, orientation: Quaternion, ahead: float, sigma: float
     ) -> tuple[float, float]:
-        """Take a fix; where the track is now. Shorter ways than the noise say nothing."""
+        """Take a fix; where the track is now. Shorter ways than the noise say nothing. An antenna
+        `ahead` of the base link, which does not slide, does in a turn.
+        """
         yaw = rotation.yaw_of(orientation)
         if self._last is None:
             self._last, self._time, self._yaw = fix, time, yaw
@@ -115,7 +117,8 @@ class CourseTrack:
             if time - self._time > LONGEST_WAIT:  # it stands, or creeps: begin here
                 self._last, self._time, self._yaw = fix, time, yaw
             return self._here
-        middle = self._yaw + 0.5 * math.remainder(yaw - self._yaw, 2.0 * math.pi)
+        turn = math.remainder(yaw - self._yaw, 2.0 * math.pi)
+        middle = self._yaw + 0.5 * turn + math.asin(max(-0.9, min(0.9, turn * ahead / way)))
         x, y = self._here
         self._here = (x + way * math.cos(middle), y + way * math.sin(middle))
         self._steps.append((time - self._time, way))
@@ -236,15 +239,17 @@ class SatelliteAiding:
             self._aligner.reset()
             self._course_track.reset()
         if reckoned:
-            local = state.position + state.R @ lever
+            reached = state.position + state.R @ lever
+            local = float(reached[0]), float(reached[1])
         elif 'gnss_velocity' in self.navigator.records and self._velocity_heard(time):
             return  # its course tells the heading sooner
         else:
-            local = self._course_track.add(time, measured, state.orientation, sigma)
-        found = self._aligner.add((local[0], local[1]), (measured[0], measured[1]), sigma)
+            ahead = float(self.antenna[0])
+            local = self._course_track.add(time, measured, state.orientation, ahead, sigma)
+        found = self._aligner.add(local, (measured[0], measured[1]), sigma)
         if found is None:
             return
-        state.turn_world(found.angle, found.sigma)
+        state.turn_world(found.angle, found.sigma if reckoned else max(found.sigma, 0.1))
         if not reckoned:
             self._start_on_course(measured, lever, sigma)
             return

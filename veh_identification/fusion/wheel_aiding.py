@@ -194,7 +194,7 @@ class WheelAiding:
             navigator.widen(time, np.array([residual]), rows[0][2][None], VELOCITY)
         total = sum(weight for _, _, _, weight in used)
         residual = sum(weight * r for _, r, _, weight in used) / total
-        H = sum(weight * row for _, _, row, weight in used)[None] / total
+        H = np.sum([weight * row for _, _, row, weight in used], axis=0)[None] / total
         speed = used[0][0].speed
         common = o.std**2 + (o.std_share * speed) ** 2
         own = sum(weight**2 * one.variance for one, _, _, weight in used) / total**2

@@ -138,6 +138,7 @@ def take_covariances(
     J[1, MOUNT_YAW] = forward
     twist = row[56:92].reshape(6, 6)
     _fill(J, P, twist)
+    twist[2, 2] += pitched * forward**2
     for i in range(3, 6):
         twist[i, i] += rate_noise
 
