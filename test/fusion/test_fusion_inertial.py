@@ -128,8 +128,9 @@ FORWARD = rotation.matrix(orientations.quaternion_of_rpy((0.3, -0.2, 1.0)))[:, 0
 
 def wheel_model(state: InertialFilter) -> tuple[np.ndarray, np.ndarray]:
     """At the IMU: elsewhere the column of the gyroscope's bias is left out on purpose."""
-    speed, H = state.wheel_speed(np.array([0.9, 0.3, 0.1]), np.zeros(3), 1.5)
-    return np.array([-speed]), H
+    wheel = np.array([[0.3, 0.0, 0.0, 0.0, 2.0, 1.0]])
+    residuals, H, _ = state.wheel_rows(wheel, 1.5, np.full(1, np.nan))
+    return residuals, H
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_jacobians(model: object) -> None:
     state._set_orientation(orientations.quaternion_of_rpy((0.3, -0.2, 1.0)))
     state.sample[:] = np.array([0.3, -0.5, 0.9, 0.0, 0.0, 0.0])
     state.x[10:16] = [0.01, 0.02, -0.01, 0.1, -0.1, 0.2]
-    state.calibration[:] = [0.004, 0.02, 0.001, 0.03, 0.05, -0.04]
+    state.calibration[:] = [0.02, 0.004, 0.02, 0.001, 0.03, 0.05, -0.04, 0.1, -0.2]
     assert np.allclose(model(state)[1], numeric_jacobian(state, model), atol=1e-6)
 
 

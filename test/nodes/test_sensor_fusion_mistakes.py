@@ -14,7 +14,7 @@ from veh_identification.simulation.scenarios import simulate
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / 'config' / 'sensor_fusion_drive.yaml'
-DURATION = 26.0
+DURATION = 20.0
 
 
 @pytest.fixture(scope='module')

@@ -100,7 +100,7 @@ class BaseMotion:
             and float(snapshot[16]) <= self._max_position_sigma
         )
         base.acceleration_valid = accelerated and base.orientation_valid
-        base.covariance = snapshot[20:]
+        base.covariance = snapshot[20:92]
 
     def _from_capture(self, base: BaseState, captured: BodyMotion, snapshot: Array | None) -> None:
         """Motion capture gives the pose; an IMU that it aids gives the better rates."""

@@ -13,6 +13,7 @@ import numpy as np
 from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.health import Witnesses
+from veh_identification.fusion.imu_noise import ImuNoise
 from veh_identification.fusion.inertial import (
     MOTION_ONLY,
     WITH_SLIP,
@@ -44,6 +45,8 @@ LIFT, LIFT_SPAN = 0.5, 4.0
 #: No estimate is further from the origin than this (m).
 FURTHEST = 1e7
 LEVEL_PERIOD = 0.05
+#: How often the noise of the IMU is set to what was learnt (seconds).
+NOISE_PERIOD = 0.5
 CONSTRAINT_PERIOD = 0.1
 AIDING_PAUSE = 2.0
 #: The first attitude may be wrong by more than its covariance says: no gates for so long.
@@ -69,6 +72,9 @@ class ImuNavigation:
         self._with_covariances = options.publish_odometry or bool(options.odom_frame)
         self._constrained = options.nonholonomic.axes != 'none'
         self.filter = InertialFilter(_noise(options), options.gravity)
+        self.imu_noise = ImuNoise(imu.gyro_noise, imu.accel_noise)
+        self._imu_period = math.nan
+        self._next_noise = -math.inf
         self._levelled = all(imu.measured[:2])  # roll and pitch rates
         #: Mean specific force of the last LEVEL_PERIOD, base-link axes.
         self._mean_force = np.zeros(3)
@@ -105,6 +111,8 @@ class ImuNavigation:
         self._lift = 0.0
         self._absolute_until = -math.inf
         self._next_level = -math.inf
+        self._last_level = math.nan
+        self._next_noise = -math.inf
         self._next_constraint = -math.inf
         self.turn_rate: Array | None = None
         self._still_since = math.inf
@@ -233,6 +241,11 @@ class ImuNavigation:
         """Gravity levels the attitude while nothing else does; the orientation field may help."""
         state, imu = self.filter, self.options.imu
         mean = state.force_sum / self._level_count
+        self._imu_period = (time - self._last_level) / self._level_count
+        self._last_level = time
+        if time >= self._next_noise:
+            self._next_noise = time + NOISE_PERIOD
+            state.scale_noise(*self.imu_noise.shares())
         state.force_sum[:] = 0.0
         self._level_count = 0
         self._next_level = time + LEVEL_PERIOD
@@ -335,7 +348,12 @@ def _noise(options: FusionOptions) -> InertialNoise:
     imu, wheels, gnss = options.imu, options.wheels, options.gnss
     rolling = bool(wheels.names()) or bool(options.odometry.topic)
     satellites = bool(gnss.topic)
-    slides = options.nonholonomic.slip_std if 'y' in options.nonholonomic.axes else 0.0
+    straight = 'y' in options.nonholonomic.axes
+    # The accelerations tell the yaw of the IMU, the direction of the velocity that of the car.
+    mounting = imu.mounting_std * bool(imu.topic)
+    # A road under the wheels tells the pitch, too.
+    pitch = mounting * (0.4 if 'z' in options.nonholonomic.axes else 1.0)
+    place = gnss.position_std * satellites
     return InertialNoise(
         imu.gyro_noise,
         imu.accel_noise,
@@ -345,12 +363,15 @@ def _noise(options: FusionOptions) -> InertialNoise:
         imu.accel_bias,
         unmeasured=tuple(not known for known in imu.measured),
         calibration=(
-            slides,
+            mounting * (satellites and straight),
+            options.nonholonomic.slip_std * straight,
             wheels.scale_std * rolling,
             wheels.slip_std * bool(wheels.names()),
             wheels.delay_std * bool(wheels.names()),
             gnss.delay_std * satellites,
             options.gnss_velocity.delay_std * bool(options.gnss_velocity.topic),
+            *[place * bool(imu.topic)] * 2,
         ),
-        calibration_walk=(0.0, 1e-4 * rolling, 0.0, 0.0, 0.0, 0.0),
+        calibration_walk=(0.0, 0.0, 1e-4 * rolling, *[0.0] * 6),
+        mounting=(mounting, pitch, place),
     )

@@ -27,13 +27,17 @@ from veh_identification.types import Array
 POSITION, VELOCITY, ROTATION = slice(0, 3), slice(3, 6), slice(6, 9)
 GYRO_BIAS, ACCEL_BIAS = slice(9, 12), slice(12, 15)
 ERRORS = kernels.ERRORS
-#: Sideslip of the rear axle a m/s^2 of lateral acceleration [rad], wheel speed over ground speed
-#: (less one), slip a m/s^2, delays of the wheels, of fixes and of satellite velocities [s]. A
-#: sensor informs its own ones and those before it only: a slip angle and a delay look alike in a
-#: turn, and the constraint must not tell how late the satellites are.
+#: Yaw of the IMU against its given mounting [rad] (the filter's attitude is that of the IMU),
+#: sideslip of the rear axle a m/s^2 of lateral acceleration [rad], wheel speed over ground speed
+#: (less one), slip a m/s^2, delays of the wheels, of fixes and of satellite velocities [s], error
+#: of the antenna's place in the base link (y, x) [m]; x cannot be told from slip: it counts, no
+#: more. A sensor informs its own ones and those
+#: before it only: a slip angle and a delay look alike in a turn, and the constraint must not tell
+#: how late the satellites are.
 CALIBRATION = slice(15, ERRORS)
-SIDE_SLIP, WHEEL_SCALE, WHEEL_SLIP, WHEEL_DELAY, FIX_DELAY, VELOCITY_DELAY = range(15, ERRORS)
-MOTION_ONLY, WITH_SLIP, WITH_WHEELS, WITH_ALL = 15, SIDE_SLIP + 1, WHEEL_DELAY + 1, ERRORS
+MOUNT_YAW, SIDE_SLIP, WHEEL_SCALE, WHEEL_SLIP, WHEEL_DELAY = range(15, 20)
+FIX_DELAY, VELOCITY_DELAY, ANTENNA_Y, ANTENNA_X = range(20, ERRORS)
+MOTION_ONLY, WITH_SLIP, WITH_WHEELS, WITH_ALL = 15, SIDE_SLIP + 1, WHEEL_DELAY + 1, ANTENNA_X
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class InertialNoise:
     #: Standard deviations of the calibration at start, and its walks.
     calibration: tuple[float, ...] = (0.0,) * kernels.CALIBRATED
     calibration_walk: tuple[float, ...] = (0.0,) * kernels.CALIBRATED
+    #: Deviations of roll and pitch of the IMU and of the antenna's height as they are given.
+    mounting: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 class Update(NamedTuple):
@@ -85,6 +91,7 @@ class InertialFilter:
         self.accel_bias = self.x[13:16]
         self.calibration = self.x[16:]
         self._measured = _densities(noise)
+        self.gyro_density = noise.gyro
         self._held = self._measured.copy()
         self._held[kernels.GYRO : kernels.GYRO + 3] = noise.hold_rate**2
         self._held[kernels.ACCEL : kernels.ACCEL + 3] = noise.hold_accel**2
@@ -94,6 +101,14 @@ class InertialFilter:
         #: Of the forces: their sum since its user has set it to zero.
         self.sample, self._done, self.force_sum = kernels.inertial_parts.py_func(self.memory)
         self._warm_up()
+
+    def scale_noise(self, gyro: float, accel: float) -> None:
+        """Take shares of the configured densities for the axes that are measured."""
+        full = _densities(self.noise)
+        known = ~np.array(self.noise.unmeasured)
+        shares = np.repeat(np.square([gyro, accel]), 3)
+        self._measured[:6] = np.where(known, shares, 1.0) * full[:6]
+        self.gyro_density = gyro * self.noise.gyro
 
     def _warm_up(self) -> None:
         """Compile (or load from the cache) now, not on the first sample of a running system."""
@@ -117,7 +132,7 @@ class InertialFilter:
         self.add_covariances(self.snapshot(0.0, 0.0), np.zeros(3), 1.0)
         self.correct(np.zeros(1), np.zeros((1, ERRORS)), np.eye(1), math.inf)
         self.innovate(np.zeros(1), np.zeros((1, ERRORS)), np.eye(1))
-        self.wheel_speed(np.zeros(3), np.zeros(3), 0.0)
+        self.wheel_rows(np.zeros((1, 6)), 0.0, np.zeros(1))
         self.is_sane(1.0, 1.0)
         residual, H = np.empty(3), np.empty((3, ERRORS))
         measurement_kernels.body_velocity_model(self.memory, np.zeros(3), np.zeros(3), residual, H)
@@ -317,8 +332,9 @@ class InertialFilter:
         """Covariances of pose and twist of the base link into a snapshot; `point`: the IMU in it,
         `bandwidth`: of the published rates (Hz).
         """
-        noise = 2.0 * bandwidth * self.noise.gyro**2
-        output_kernels.take_covariances(self.memory, point, noise, row)
+        noise = self.noise
+        rates = 2.0 * bandwidth * self.gyro_density**2
+        output_kernels.take_covariances(self.memory, point, rates, *noise.mounting, row)
 
     # Correction ---------------------------------------------------------------------------------
 
@@ -346,13 +362,16 @@ class InertialFilter:
         measurement_kernels.innovate(self.memory, residual, H, R, whitened)
         return whitened
 
-    def wheel_speed(
-        self, direction: Array, lever: Array, acceleration: float
-    ) -> tuple[float, Array]:
-        """Speed that wheels at a point show along a direction (base-link axes), and its row."""
-        H = np.empty((1, ERRORS))
-        speed = measurement_kernels.wheel_model(self.memory, direction, lever, acceleration, H)
-        return speed, H
+    def wheel_rows(
+        self, wheels: Array, acceleration: float, begins: Array
+    ) -> tuple[Array, Array, Array]:
+        """Residuals, rows and whitened innovations of wheels (see the kernel of this name)."""
+        count = len(wheels)
+        H, residuals, whitened = np.empty((count, ERRORS)), np.empty(count), np.empty(count)
+        measurement_kernels.wheel_rows(
+            self.memory, wheels, acceleration, begins, H, residuals, whitened
+        )
+        return residuals, H, whitened
 
     def is_sane(self, fastest: float, furthest: float) -> bool:
         """Whether state and covariance are finite and the motion can be."""

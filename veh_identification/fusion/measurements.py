@@ -15,9 +15,12 @@ from veh_identification import orientations
 from veh_identification.fusion import rotation
 from veh_identification.fusion.inertial import (
     ACCEL_BIAS,
+    ANTENNA_X,
+    ANTENNA_Y,
     ERRORS,
     FIX_DELAY,
     GYRO_BIAS,
+    MOUNT_YAW,
     POSITION,
     ROTATION,
     SIDE_SLIP,
@@ -53,13 +56,27 @@ def fix(state: InertialFilter, measured: Array, lever: Array) -> Model:
     """`position` of an antenna as it was when the receiver measured it: less velocity times
     delay.
     """
+    lever = _corrected(state, lever)
     residual, H = position(state, measured, lever)
     delay = state.x[FIX_DELAY + 1]
     _, moving = world_velocity(state, measured, lever)
     velocity = state.velocity + state.R @ rotation.cross_array(state.rate, lever)
     H -= delay * moving
     H[:, FIX_DELAY] = -velocity
+    swing = state.R[:, :2] - delay * _turning(state)
+    H[:, ANTENNA_X], H[:, ANTENNA_Y] = swing[:, 0], swing[:, 1]
     return residual + delay * velocity, H
+
+
+def _corrected(state: InertialFilter, lever: Array) -> Array:
+    """The place of the antenna as it was found to be."""
+    x, y = state.x[ANTENNA_X + 1], state.x[ANTENNA_Y + 1]
+    return lever + np.array([x, y, 0.0])
+
+
+def _turning(state: InertialFilter) -> Array:
+    """Velocities in the world of points a metre ahead and to the left: R (w x e)."""
+    return np.asarray((state.R @ skew(state.rate))[:, :2])
 
 
 def world_velocity(state: InertialFilter, measured: Array, lever: Array) -> Model:
@@ -79,8 +96,10 @@ def satellite_velocity(
 
     The delay is told by braking and accelerating only: in a turn, sideslip looks the same.
     """
-    residual, H = world_velocity(state, measured, lever)
+    residual, H = world_velocity(state, measured, _corrected(state, lever))
     forward = state.R[:, 0]
+    swing = _turning(state)
+    H[:, ANTENNA_X], H[:, ANTENNA_Y] = swing[:, 0], swing[:, 1]
     H[:, VELOCITY_DELAY] = -float(forward @ acceleration) * forward
     return residual + state.x[VELOCITY_DELAY + 1] * acceleration, H
 
@@ -103,10 +122,12 @@ def scaled_velocity(state: InertialFilter, measured: Array, lever: Array) -> Mod
 
 def no_slide(state: InertialFilter, lever: Array) -> Model:
     """A point that moves forward only: R^T v + w x l is zero sideways (but for the slip angle
-    that lateral acceleration needs) and upwards.
+    that lateral acceleration needs, and in the axes of the base link) and upwards.
     """
     residual, H = body_velocity(state, ZERO, lever)
     forward, rate = -residual[0], state.rate[2]
+    residual[1] -= state.x[MOUNT_YAW + 1] * forward
+    H[1, MOUNT_YAW] = forward
     # Lateral acceleration is forward speed times yaw rate; the axle drifts outwards.
     growth = forward * rate * forward
     residual[1] -= state.x[SIDE_SLIP + 1] * growth

@@ -132,6 +132,9 @@ class Navigator(ImuNavigation):
             < 0.1 + 3.0 * math.sqrt(max(state.P[3, 3], state.P[4, 4], 0.0))
         ):
             self._correct_quietly(measurements.standstill_rate(state), 0.02)
+            self.imu_noise.rest(state.sample, self._imu_period)
+        else:
+            self.imu_noise.moved()
 
     def mocap(self, time: float, position: Array, measured: Quaternion) -> None:
         """Pose of the base link; only useful here when an IMU is to be aided by it."""
@@ -187,7 +190,11 @@ class Navigator(ImuNavigation):
         whitened = self.filter.innovate(residual, H, covariance)
         weight = 1.0
         if time >= self.settled_at:
-            weight = health.judge(time, whitened.tolist())
+            values = whitened.tolist()
+            weight = health.judge(time, values)
+            if weight > 0.0 and name in SATELLITES and not part:
+                square = sum([value * value for value in values]) / len(values)
+                self.imu_noise.innovation(name, square)
         if weight == 0.0 and self._gives_in(record, health, part, time):
             self.widen(time, residual, H, block)
             health.believe()

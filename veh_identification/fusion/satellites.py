@@ -20,10 +20,15 @@ from veh_identification.fusion.inertial import (
     WHEEL_DELAY,
 )
 from veh_identification.fusion.navigator import Navigator
+from veh_identification.orientations import Quaternion
 from veh_identification.types import Array
 
 #: A difference of delays that is worth an explanation (seconds).
 EARLY = 0.015
+#: Fixes closer than this (m) tell no course, and so many seconds without one are a rest.
+SHORTEST_WAY, LONGEST_WAIT = 1.0, 5.0
+#: Share of a delay of the fixes that may be wrong when it has just been found.
+DOUBT = 0.2
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,53 @@ class TrackAligner:
         )
 
 
+class CourseTrack:
+    """A track from fixes and the gyroscope alone: ways between fixes laid along the unknown
+    heading that the gyroscope carries on. The vehicle drives forward.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all ways."""
+        self._steps: list[tuple[float, float]] = []  # time, length
+        self._last: Array | None = None
+        self._time = math.nan
+        self._yaw = 0.0
+        self._here = (0.0, 0.0)
+
+    def add(
+        self, time: float, fix: Array, orientation: Quaternion, ahead: float, sigma: float
+    ) -> tuple[float, float]:
+        """Take a fix; where the track is now. Shorter ways than the noise say nothing. An antenna
+        `ahead` of the base link, which does not slide, does in a turn.
+        """
+        yaw = rotation.yaw_of(orientation)
+        if self._last is None:
+            self._last, self._time, self._yaw = fix, time, yaw
+            return self._here
+        way = math.hypot(fix[0] - self._last[0], fix[1] - self._last[1])
+        if way < max(SHORTEST_WAY, 4.0 * sigma):
+            if time - self._time > LONGEST_WAIT:  # it stands, or creeps: begin here
+                self._last, self._time, self._yaw = fix, time, yaw
+            return self._here
+        turn = math.remainder(yaw - self._yaw, 2.0 * math.pi)
+        middle = self._yaw + 0.5 * turn + math.asin(max(-0.9, min(0.9, turn * ahead / way)))
+        x, y = self._here
+        self._here = (x + way * math.cos(middle), y + way * math.sin(middle))
+        self._steps.append((time - self._time, way))
+        self._last, self._time, self._yaw = fix, time, yaw
+        return self._here
+
+    def speed(self, sigma: float) -> tuple[float, float]:
+        """Of the last way, and its standard deviation."""
+        if not self._steps:
+            return 0.0, 10.0
+        span, way = self._steps[-1]
+        return way / span, max(1.0, 2.0 * sigma / span)
+
+
 def checked_datum(values: Sequence[float]) -> Datum:
     """The datum of the parameter `gnss.datum`; ParameterError when it is no place on earth."""
     if len(values) != 3:
@@ -106,7 +158,8 @@ class SatelliteAiding:
 
     The heading is not known at the start unless an orientation or a parameter gives it. It is
     found by laying the dead-reckoned track on the fixes where there is odometry or a speed sensor,
-    and otherwise from the course over ground of the first fast velocity.
+    otherwise from the course over ground of the first fast velocity, and from the ways between
+    fixes where there are only these.
     """
 
     def __init__(self, navigator: Navigator) -> None:
@@ -119,11 +172,13 @@ class SatelliteAiding:
             self.local_frame = LocalFrame(checked_datum(self.options.datum))
         self.antenna = np.array(self.options.position)
         self.datum_requested = False
-        self._track = -1
+        self._course_track = CourseTrack()
+        self._track = (-1, False)
 
     def reset(self) -> None:
         """Forget the track; the datum stays."""
         self._aligner.reset()
+        self._course_track.reset()
 
     def request_datum(self) -> None:
         """Let the next valid fix be the origin."""
@@ -155,11 +210,14 @@ class SatelliteAiding:
         residual, H = measurements.fix(state, measured, lever)
         gate = self.options.gate
         level = (residual[:2], H[:2])
-        self.navigator.update('gnss', time, level, fix[3] * np.eye(2), gate, POSITION)
-        if self.options.use_altitude:
+        noise = measurements.noise(fix[3], 2)
+        used = self.navigator.update('gnss', time, level, noise, gate, POSITION)
+        # A fix that is wrong in the plane (a reflection) has no good height; a bad height says
+        # little about the plane.
+        if self.options.use_altitude and used:
             residual, H = measurements.fix(state, measured, lever)
             height = (residual[2:], H[2:])
-            noise = fix[4] * np.eye(1)
+            noise = measurements.noise(fix[4], 1)
             self.navigator.update('gnss', time, height, noise, gate, POSITION, 'height')
 
     def _place(self, position: Array, sigma: float) -> None:
@@ -175,17 +233,42 @@ class SatelliteAiding:
         record = self.navigator.records['gnss']
         record.used += 1
         record.last_used = time
-        if self._track != self.navigator.starts or not self._velocity_source_active(time):
-            self._track = self.navigator.starts  # pairs of another track would mislead
+        reckoned = self._velocity_source_active(time)
+        if self._track != (self.navigator.starts, reckoned):
+            self._track = (self.navigator.starts, reckoned)  # pairs of another would mislead
             self._aligner.reset()
-            return
-        local = state.position + state.R @ lever
-        found = self._aligner.add((local[0], local[1]), (measured[0], measured[1]), sigma)
+            self._course_track.reset()
+        if reckoned:
+            reached = state.position + state.R @ lever
+            local = float(reached[0]), float(reached[1])
+        elif 'gnss_velocity' in self.navigator.records and self._velocity_heard(time):
+            return  # its course tells the heading sooner
+        else:
+            ahead = float(self.antenna[0])
+            local = self._course_track.add(time, measured, state.orientation, ahead, sigma)
+        found = self._aligner.add(local, (measured[0], measured[1]), sigma)
         if found is None:
             return
-        state.turn_world(found.angle, found.sigma)
+        state.turn_world(found.angle, found.sigma if reckoned else max(found.sigma, 0.1))
+        if not reckoned:
+            self._start_on_course(measured, lever, sigma)
+            return
         here = state.position + state.R @ lever
         self._place(state.position + measured - here, sigma)
+        self.navigator.heading_known = self.navigator.position_known = True
+
+    def _velocity_heard(self, time: float) -> bool:
+        """Whether satellite velocities arrive, used or not."""
+        record = self.navigator.records['gnss_velocity']
+        times = self.navigator.journal.of('gnss_velocity')
+        return times is not None and time - float(times[0][-1]) <= record.timeout
+
+    def _start_on_course(self, measured: Array, lever: Array, sigma: float) -> None:
+        """Begin to navigate where fixes alone found the heading: it drives forward."""
+        state = self.navigator.filter
+        speed, deviation = self._course_track.speed(sigma)
+        velocity = speed * state.R[:, 0]
+        state.start_navigation(measured - state.R @ lever, sigma, velocity, deviation)
         self.navigator.heading_known = self.navigator.position_known = True
 
     def _velocity_source_active(self, time: float) -> bool:
@@ -239,6 +322,9 @@ class SatelliteAiding:
         state.position += early * state.velocity
         way = np.outer(state.velocity, state.velocity)
         state.P[POSITION, POSITION] += sigma**2 * way
+        # From now on it is a delay like the others: estimated, and its uncertainty counts.
+        doubt = max(sigma, DOUBT * early)
+        state.P[FIX_DELAY, FIX_DELAY] = max(state.P[FIX_DELAY, FIX_DELAY], doubt**2)
 
     def _course(self, time: float, measured: Array, std: float) -> None:
         """Take the course over ground as heading: the vehicle drives forward and starts so.

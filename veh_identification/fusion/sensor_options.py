@@ -93,6 +93,9 @@ class ImuOptions:
     position: list[float] = _position('the IMU')
     orientation_rpy: list[float] = _rpy()
     mount: str = _mount()
+    mounting_std: float = _uncertain(
+        0.012, 'its mounting (yaw by the accelerations; roll and pitch count as unknown)', 'rad'
+    )
     gravity: str = parameter(
         'auto',
         'Whether linear_acceleration contains gravity (REP-145) or had it removed',
@@ -153,6 +156,9 @@ class GnssOptions:
     timeout: float = _timeout(3.0)
     position: list[float] = _position('the antenna')
     mount: str = _mount()
+    position_std: float = _uncertain(
+        0.025, 'its place (y by how it swings in turns; x and z count as unknown)', 'm'
+    )
     gate: float = _gate()
     std: float = _std(2.0, 'east and north when the message does not know it', 'm')
     std_up: float = _std(5.0, 'the height when the message does not know it', 'm')

@@ -26,6 +26,7 @@ COMPARABLE = 3.0
 #: Time in which differences of the radii are learnt (s), and the largest that can be.
 LEARNING, LARGEST_DIFFERENCE = 10.0, 0.05
 FORWARD = slice(0, 1)
+Row = tuple[WheelSpeed, float, Array]
 
 
 def wheels_of(options: WheelOptions) -> list[Wheel]:
@@ -53,14 +54,11 @@ class WheelAiding:
         self._options = options
         self._bounds = Bounds(fastest)
         self.wheels = wheels_of(options)
-        #: Predicted speeds at the end of the interval before, and when that was.
-        self._before: dict[str, tuple[float, float]] = {}
-        #: Angle by which each wheel should have turned, for the watch.
-        self._turned = dict.fromkeys([wheel.name for wheel in self.wheels], 0.0)
 
     def reset(self) -> None:
         """Forget the interval before."""
-        self._before.clear()
+        for wheel in self.wheels:
+            wheel.expected_at = math.nan
 
     def group(self, names: Sequence[str], has_position: bool) -> WheelGroup | None:
         """The wheels among the joints of a message (positions first); None without any."""
@@ -88,13 +86,15 @@ class WheelAiding:
             return
         if not navigator.filter.navigating:
             self._start(middle)
-        rows = [self._row(time, span, one) for one in good]
+        residuals, H, whitened = self._rows(time, span, good)
         settled = time >= navigator.settled_at
+        rows: list[Row] = []
         used: list[tuple[WheelSpeed, float, Array, float]] = []
-        for one, residual, H in rows:
-            weight = self._judge(time, one, residual, H) if settled else 1.0
+        for k, (one, residual) in enumerate(zip(good, residuals.tolist(), strict=True)):
+            rows.append((one, residual, H[k]))
+            weight = self._judge(time, one, residual, float(whitened[k])) if settled else 1.0
             if weight > 0.0:
-                used.append((one, residual, H, weight))
+                used.append((*rows[k], weight))
         if used:
             self._compare(span, used)
         self._correct(time, rows, used)
@@ -111,33 +111,43 @@ class WheelAiding:
         rate = navigator.filter.rate
         navigator.start_navigation(velocity - rotation.cross_array(rate, lever), slice(0, 2))
 
-    def _row(self, time: float, span: float, one: WheelSpeed) -> tuple[WheelSpeed, float, Array]:
-        """Residual of the mean over the interval: its ends are averaged, so that acceleration
-        does no harm; the row is that of its end.
+    def _rows(
+        self, time: float, span: float, speeds: Sequence[WheelSpeed]
+    ) -> tuple[Array, Array, Array]:
+        """Residuals, rows and whitened innovations: the ends of the interval are averaged, so
+        that acceleration does no harm; the rows are those of its end.
         """
-        navigator, wheel = self._navigator, one.wheel
-        direction = np.array([math.cos(one.steering), math.sin(one.steering), 0.0])
-        lever = np.array([wheel.x, wheel.y, 0.0]) - navigator.imu_point
+        navigator = self._navigator
+        x, y, z = navigator.imu_point.tolist()
+        wheels = [one.wheel for one in speeds]
+        table = np.array(
+            [
+                (one.steering, w.x - x, w.y - y, -z, one.speed, self._noise(one))
+                for one, w in zip(speeds, wheels, strict=True)
+            ]
+        )
+        begin = time - span
+        begins = np.array(
+            [w.expected if abs(begin - w.expected_at) < 1e-3 else math.nan for w in wheels]
+        )
         acceleration = float(navigator.acceleration(time)[0])
-        end, H = navigator.filter.wheel_speed(direction, lever, acceleration)
-        begin, at = self._before.get(wheel.name, (end, math.nan))
-        self._before[wheel.name] = (end, time)
-        mean = 0.5 * (begin + end) if abs(time - span - at) < 1e-3 else end
-        self._turned[wheel.name] += mean * span / wheel.radius
-        return one, one.speed - mean, H
+        found = navigator.filter.wheel_rows(table, acceleration, begins)
+        ends = zip(wheels, speeds, begins.tolist(), found[0].tolist(), strict=True)
+        for wheel, one, end, residual in ends:
+            wheel.expected, wheel.expected_at = end, time
+            wheel.turned += (one.speed - residual) * span / wheel.radius
+        return found
 
     def _noise(self, one: WheelSpeed) -> float:
         o = self._options
         return o.std**2 + (o.std_share * one.speed) ** 2 + one.variance
 
-    def _judge(self, time: float, one: WheelSpeed, residual: float, H: Array) -> float:
+    def _judge(self, time: float, one: WheelSpeed, residual: float, whitened: float) -> float:
         navigator, wheel = self._navigator, one.wheel
         health = navigator.health('wheels', wheel.name, self._options.gate)
-        noise = np.array([[self._noise(one)]])
-        (whitened,) = navigator.filter.innovate(np.array([residual]), H, noise).tolist()
         was_aside = health.aside
         weight = health.judge(time, (whitened,))
-        turned = self._turned[wheel.name]
+        turned = wheel.turned
         sigma = 0.05 * abs(turned - self._turned_at_change(wheel, one, turned)) + 0.05
         if wheel.watch.stuck(time, one.reading, turned, sigma):
             health.set_aside(time, 'stuck: it does not change while the vehicle moves')
@@ -166,7 +176,7 @@ class WheelAiding:
     def _correct(
         self,
         time: float,
-        rows: Sequence[tuple[WheelSpeed, float, Array]],
+        rows: Sequence[Row],
         used: Sequence[tuple[WheelSpeed, float, Array, float]],
     ) -> None:
         navigator, o = self._navigator, self._options
@@ -181,10 +191,10 @@ class WheelAiding:
                 health.believe()
             used = [(one, residual, H, 1.0) for one, residual, H in rows]
             residual = float(np.mean([row[1] for row in rows]))
-            navigator.widen(time, np.array([residual]), rows[0][2], VELOCITY)
+            navigator.widen(time, np.array([residual]), rows[0][2][None], VELOCITY)
         total = sum(weight for _, _, _, weight in used)
         residual = sum(weight * r for _, r, _, weight in used) / total
-        H = np.sum([weight * row for _, _, row, weight in used], axis=0) / total
+        H = np.sum([weight * row for _, _, row, weight in used], axis=0)[None] / total
         speed = used[0][0].speed
         common = o.std**2 + (o.std_share * speed) ** 2
         own = sum(weight**2 * one.variance for one, _, _, weight in used) / total**2

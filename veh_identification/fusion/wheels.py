@@ -33,6 +33,10 @@ class Wheel:
     difference: float = 0.0
     tick: float = 0.0  # resolution of its angle (or rate), as far as it has shown
     watch: StuckWatch = field(default_factory=StuckWatch)
+    #: Speed that was expected at the end of the interval before, and when that was.
+    expected: float = math.nan
+    expected_at: float = math.nan
+    turned: float = 0.0  # angle by which it should have turned, for the watch
 
 
 @dataclass(frozen=True)

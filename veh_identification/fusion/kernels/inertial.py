@@ -4,8 +4,8 @@ All of the filter stands in one array, so that a call hands over one: the state 
 matrix R, the covariance P, the last IMU sample, what has been integrated since and a sum of
 specific forces (`parts`, `inertial_parts`).
 The state x holds position (0:3), velocity (3:6), quaternion x y z w (6:10), gyroscope bias
-(10:13), accelerometer bias (13:16) and the calibration of the other sensors (16:22, see
-`fusion.inertial`); R is the rotation matrix of the quaternion; P is the covariance of the 21
+(10:13), accelerometer bias (13:16) and the calibration of the sensors (16:25, see
+`fusion.inertial`); R is the rotation matrix of the quaternion; P is the covariance of the 24
 errors (position, velocity, body rotation, both biases, calibration): error i >= 9 belongs to
 x[i + 1]. All are changed in place.
 """
@@ -21,7 +21,10 @@ from veh_identification.signals.causal import ring_slot
 from veh_identification.types import Array
 
 #: Errors, of which the last are those of the calibration.
-ERRORS, CALIBRATED = 21, 6
+ERRORS, CALIBRATED = 24, 9
+#: Those errors: see `fusion.inertial`.
+MOUNT_YAW, SIDE_SLIP, WHEEL_SCALE, WHEEL_SLIP, WHEEL_DELAY = 15, 16, 17, 18, 19
+FIX_DELAY, VELOCITY_DELAY, ANTENNA_Y, ANTENNA_X = 20, 21, 22, 23
 _STATE = ERRORS + 1
 _ROTATION = _STATE + 9
 _COVARIANCE = _ROTATION + ERRORS * ERRORS

@@ -9,14 +9,17 @@ from veh_identification.fusion.kernels.covariance import innovation, reduce_cova
 from veh_identification.fusion.kernels.inertial import (
     CALIBRATED,
     ERRORS,
+    WHEEL_DELAY,
+    WHEEL_SCALE,
+    WHEEL_SLIP,
     inertial_parts,
     parts,
     turn_body,
 )
 from veh_identification.types import Array
 
-#: Calibration beyond these is none: cornering compliance, scale, slip, delays.
-LARGEST = (0.03, 0.3, 0.03, 0.4, 0.6, 0.6)
+#: Calibration beyond these is none: mounting, cornering compliance, scale, slip, delays, place.
+LARGEST = (0.3, 0.03, 0.3, 0.03, 0.4, 0.6, 0.6, 1.0, 1.0)
 
 
 @njit(cache=True, nogil=True)
@@ -107,7 +110,7 @@ def wheel_model(
         body[i] = R[0, i] * x[3] + R[1, i] * x[4] + R[2, i] * x[5]
         rates = (sample[j] - x[10 + j]) * lever[k] - (sample[k] - x[10 + k]) * lever[j]
         u += direction[i] * (body[i] + rates)
-    gain = 1.0 + x[17] + x[18] * acceleration
+    gain = 1.0 + x[WHEEL_SCALE + 1] + x[WHEEL_SLIP + 1] * acceleration
     for c in range(3):
         j, k = (c + 1) % 3, (c + 2) % 3
         H[0, 3 + c] = gain * (
@@ -115,10 +118,43 @@ def wheel_model(
         )
         # d . (body x theta) = theta . (d x body)
         H[0, 6 + c] = gain * (direction[j] * body[k] - direction[k] * body[j])
-    H[0, 16] = u
-    H[0, 17] = acceleration * u
-    H[0, 18] = -acceleration
-    return gain * u - acceleration * x[19]
+    H[0, WHEEL_SCALE] = u
+    H[0, WHEEL_SLIP] = acceleration * u
+    H[0, WHEEL_DELAY] = -acceleration
+    return gain * u - acceleration * x[WHEEL_DELAY + 1]
+
+
+@njit(cache=True, nogil=True)
+def wheel_rows(
+    memory: Array,
+    wheels: Array,
+    acceleration: float,
+    begins: Array,
+    H: Array,
+    residuals: Array,
+    whitened: Array,
+) -> None:
+    """Residuals of wheels over an interval, their rows (N, errors) and whitened innovations.
+
+    `wheels` (N, 6): steering angle, place (x, y, z) relative to the IMU, speed, variance. Speeds
+    are means over the interval, so its ends are averaged: `begins` holds what was predicted at
+    its begin (nan: unknown) and receives the prediction at its end.
+    """
+    _, _, P = parts(memory)
+    direction = np.zeros(3)
+    for w in range(wheels.shape[0]):
+        direction[0], direction[1] = np.cos(wheels[w, 0]), np.sin(wheels[w, 0])
+        row = H[w : w + 1]
+        end = wheel_model(memory, direction, wheels[w, 1:4], acceleration, row)
+        mean = end if np.isnan(begins[w]) else 0.5 * (begins[w] + end)
+        begins[w] = end
+        residuals[w] = wheels[w, 4] - mean
+        variance = wheels[w, 5]
+        for i in range(ERRORS):
+            if row[0, i] != 0.0:
+                for j in range(ERRORS):
+                    variance += row[0, i] * P[i, j] * row[0, j]
+        whitened[w] = residuals[w] / np.sqrt(variance) if variance > 0.0 else np.inf
 
 
 @njit(cache=True, nogil=True)

@@ -27,6 +27,11 @@ STEP, WINDOW, SHORTEST = 0.1, 0.5, 8.0
 ROLLING = 1.0
 #: An axis that follows this much better (in correlation) than the right one is the wrong one.
 CLEARLY = 0.25
+#: The swing of the antenna shows above this speed (m/s), in so many samples of the grid; how far
+#: off (m) it must be to be told.
+SWINGING, FEWEST, AWAY = 2.0, 150, 0.25
+#: Usual slip angles (rad a m/s^2) and delays (s).
+SLIP, DELAY = 0.008, 0.03
 SPEEDS = ('speed', 'odometry', 'wheels')
 RATE, FORCE = slice(0, 3), slice(3, 6)
 
@@ -69,6 +74,8 @@ def check_channels(core: FusionCore) -> list[Finding]:
     if not findings:
         sources = _sources(channels, where)
         findings += judge(_relations(channels, rates, forces, core), sources).findings
+    if not findings:
+        findings += _antenna(channels, rates[2], core)
     return findings
 
 
@@ -178,6 +185,76 @@ def _axis(where: str, what: str, found: str, wanted: str) -> Finding:
         'IMU is mounted turned (imu.orientation_rpy or /tf_static)'
     )
     return Finding('bad', 'axis', text, where)
+
+
+def _antenna(channels: Channels, turn: Array, core: FusionCore) -> list[Finding]:
+    """Where the antenna is by how it swings in turns.
+
+    Its course is heading + turn rate x / speed - slip angle (turn rate times speed times the
+    compliance of the axle) + turn rate times the delay of the gyroscope against it (both hardly
+    told apart: within what is usual); its speed is that of the wheels - turn rate y.
+    """
+    ground = _over_ground(channels)
+    if ground is None:
+        return []
+    east, north = ground
+    speed = np.hypot(east, north)
+    with np.errstate(invalid='ignore'):
+        good = np.isfinite(turn + speed) & (speed > SWINGING)
+    if good.sum() < FEWEST or not np.std(turn[good]) > 0.05:
+        return []
+    w, v, t = turn[good], speed[good], channels.grid[good]
+    heading = np.cumsum(np.where(np.isfinite(turn), turn, 0.0))[good] * STEP
+    apart = np.unwrap(np.arctan2(north[good], east[good]) - heading)
+    given = core.satellites.antenna
+    found: list[Finding] = []
+    columns = [w / v, w * v, w, np.ones_like(w), t - t[0]]
+    value, sigma = _fitted(columns, apart, (np.inf, SLIP, DELAY, np.inf, np.inf))
+    if np.ptp(apart) < np.pi:  # else backwards, or no heading at all
+        found += _swing('x', value, sigma, float(given[0]))
+    rolling = _speed(channels)
+    if rolling is not None and rolling[0] != 'gnss_velocity':
+        forward = rolling[1][good]
+        known = np.isfinite(forward)
+        if known.sum() >= FEWEST:
+            columns = [-w[known], v[known], np.ones(known.sum())]
+            difference = (v - np.abs(forward))[known]
+            value, sigma = _fitted(columns, difference, (np.inf, np.inf, np.inf))
+            found += _swing('y', value, sigma, float(given[1]))
+    return found
+
+
+def _over_ground(channels: Channels) -> tuple[Array, Array] | None:
+    """Velocity of the antenna to east and north; by the fixes where it is not measured."""
+    if 'gnss_velocity' in channels:
+        return channels.of('gnss_velocity', 0), channels.of('gnss_velocity', 1)
+    if 'gnss' in channels:
+        east, north = (slope(channels.grid, channels.of('gnss', axis)) for axis in (0, 1))
+        return east, north
+    return None
+
+
+def _fitted(columns: list[Array], wanted: Array, priors: tuple[float, ...]) -> tuple[float, float]:
+    """The first coefficient by least squares, and its standard deviation; `priors`: deviations of
+    the coefficients from zero. Neighbours on the grid share their window.
+    """
+    A = np.column_stack(columns)
+    values, *_ = np.linalg.lstsq(A, wanted, rcond=None)
+    variance = max(float(np.var(wanted - A @ values)), 1e-12) * WINDOW / STEP
+    information = A.T @ A / variance + np.diag(1.0 / np.square(priors))
+    covariance = np.linalg.pinv(information)
+    value = float((covariance @ (A.T @ wanted / variance))[0])
+    return value, float(np.sqrt(max(covariance[0, 0], 0.0)))
+
+
+def _swing(axis: str, value: float, sigma: float, given: float) -> list[Finding]:
+    if not abs(value - given) > max(AWAY, 6.0 * sigma):
+        return []
+    text = (
+        f'the antenna swings as if its {axis} were {value:.2f} +- {sigma:.2f} m, not {given:.2f} '
+        'm: sign or place (gnss.position or /tf_static)'
+    )
+    return [Finding('bad', 'antenna_place', text, 'gnss.position', abs(value - given))]
 
 
 def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:

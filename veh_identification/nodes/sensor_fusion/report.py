@@ -24,7 +24,9 @@ import numpy as np
 from veh_identification.findings import Finding, Level
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import (
+    ANTENNA_Y,
     FIX_DELAY,
+    MOUNT_YAW,
     SIDE_SLIP,
     VELOCITY_DELAY,
     WHEEL_DELAY,
@@ -50,7 +52,11 @@ CALIBRATIONS = (
     ('fix delay', FIX_DELAY, 'gnss.delay', 0.02, 's'),
     ('velocity delay', VELOCITY_DELAY, 'gnss_velocity.delay', 0.02, 's'),
     ('rear slip', SIDE_SLIP, 'nonholonomic.slip_std', 0.05, 'rad s^2/m'),
+    ('imu yaw', MOUNT_YAW, 'imu.orientation_rpy', 0.01, 'rad'),
+    ('antenna y', ANTENNA_Y, 'gnss.position', 0.03, 'm'),
 )
+#: These cost what is not known about them or about their neighbours; others only calibrate.
+COSTLY = frozenset({FIX_DELAY, MOUNT_YAW, ANTENNA_Y})
 
 
 class FusionReport(Report):
@@ -254,8 +260,7 @@ class FusionReport(Report):
                     f'{name}: {value:+.4g} +- {sigma:.2g} {what} was found and is applied; '
                     f'correct {entry}'
                 )
-                # A delay costs what is not known about it; a scale is what calibration is for.
-                level: Level = 'warn' if index == FIX_DELAY else 'note'
+                level: Level = 'warn' if index in COSTLY else 'note'
                 self.say(Finding(level, f'{name.replace(" ", "_")}_found', text, entry))
 
     def _find(self, level: Level, code: str, text: str) -> None:

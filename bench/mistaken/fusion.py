@@ -1,0 +1,249 @@
+"""Mistakes in the input and the parameters of the node sensor_fusion, on drives of the road car.
+
+The car's simulator shares no code with the fusion; the list of mistakes and the checks come from
+the same hands. Offline is the node under the replay engine, as live is: both ways are one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mistaken.common import Item, Mistake, Told, found
+from veh_identification.errors import VehIdError
+from veh_identification.nodes.sensor_fusion.node import SensorFusion
+from veh_identification.orientations import rpy_of_quaternion
+from veh_identification.runtime import messages
+from veh_identification.runtime.graph import find_config
+from veh_identification.runtime.replay.engine import ReplayEngine
+from veh_identification.simulation.road_car.drive import RoadDrive, drive
+from veh_identification.simulation.sensors import EPOCH_NS
+
+NAME = 'fusion'
+SECONDS = 40.0
+#: From here on, every so many seconds, the estimate is judged.
+SETTLED, EVERY = 15.0, 2.0
+Edit = Callable[[Any], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A drive, how its messages are changed, and parameters that differ."""
+
+    drive: RoadDrive
+    edits: Mapping[str, Edit] = field(default_factory=dict)  # by topic
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)  # of a run that was made already
+
+
+def clean(k: int, seconds: float, folder: Path) -> Case:
+    """Recording k: another car, road, driver and errors of the sensors."""
+    return Case(drive(500 + k, duration=seconds))
+
+
+def edited(**edits: Edit) -> Callable[[Case], Case]:
+    """Messages of some topics (their names with _ for /) changed in place."""
+    by_topic = {name.replace('_', '/', 1): edit for name, edit in edits.items()}
+    return lambda case: replace(case, edits=by_topic, told=[])
+
+
+def joints(change: Callable[[Any], Any]) -> Callable[[Case], Case]:
+    """Positions of the joints changed."""
+
+    def edit(message: Any) -> None:
+        message.position = change(np.array(message.position))
+
+    return lambda case: replace(case, edits={'joint_states': edit}, told=[])
+
+
+def given(**parameters: Any) -> Callable[[Case], Case]:
+    """Parameters (with __ for the dot) that differ."""
+    by_name = {name.replace('__', '.'): value for name, value in parameters.items()}
+    return lambda case: replace(case, parameters=by_name, told=[])
+
+
+def late(seconds: float) -> Edit:
+    """Stamps later than the values, and later by as much at the recorder."""
+
+    def edit(message: Any) -> None:
+        stamp = message.header.stamp
+        total = stamp.sec * 10**9 + stamp.nanosec + round(seconds * 1e9)
+        stamp.sec, stamp.nanosec = divmod(total, 10**9)
+
+    return edit
+
+
+def mapped(field_name: str, matrix: Any) -> Edit:
+    """A vector of the inertial unit (or both) turned or scaled."""
+    turn = np.array(matrix, float) if np.ndim(matrix) else float(matrix) * np.eye(3)
+
+    def edit(message: Any) -> None:
+        for name in field_name.split():
+            v = getattr(message, name)
+            v.x, v.y, v.z = (turn @ [v.x, v.y, v.z]).tolist()
+
+    return edit
+
+
+def velocity(factor: float) -> Edit:
+    """Satellite velocity times a factor."""
+
+    def edit(message: Any) -> None:
+        v = message.twist.linear
+        v.x, v.y, v.z = factor * v.x, factor * v.y, factor * v.z
+
+    return edit
+
+
+def without_gravity(message: Any) -> None:
+    """Gravity removed by the sensor's own filter (the car is nearly level)."""
+    message.linear_acceleration.z -= 9.80665
+
+
+def frame(message: Any) -> None:
+    """A frame that /tf_static does not know."""
+    message.header.frame_id = 'imu_of_nowhere'
+
+
+def no_covariance(message: Any) -> None:
+    """The driver leaves the covariance all zero, yet says that it is known."""
+    message.position_covariance = np.zeros(9)
+
+
+def places_exchanged(message: Any) -> None:
+    """Latitude and longitude exchanged."""
+    message.latitude, message.longitude = message.longitude, message.latitude
+
+
+GYRO, ACCEL = 'angular_velocity', 'linear_acceleration'
+BOTH = f'{GYRO} {ACCEL}'
+EXCHANGED = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+QUARTER = [[0, 1, 0], [-1, 0, 0], [0, 0, 1]]
+
+MISTAKES = {
+    'gyro in deg/s': Mistake(edited(imu_data=mapped(GYRO, 57.2958)), ('unit',)),
+    'acceleration in g': Mistake(edited(imu_data=mapped(ACCEL, 1.0 / 9.80665)), ('unit',)),
+    'gravity removed': Mistake(
+        edited(imu_data=without_gravity), ('gravity_removed',), corrected=('gravity_removed',)
+    ),
+    'gyro z of wrong sign': Mistake(
+        edited(imu_data=mapped(GYRO, np.diag([1, 1, -1]))), ('sign', 'gyro_sign')
+    ),
+    'acceleration of wrong sign': Mistake(
+        edited(imu_data=mapped(ACCEL, -1.0)), ('imu_turned', 'sign')
+    ),
+    'axes x and y exchanged': Mistake(
+        edited(imu_data=mapped(ACCEL, EXCHANGED)), ('axis', 'imu_turned')
+    ),
+    'inertial unit turned by 90 degrees': Mistake(
+        edited(imu_data=mapped(BOTH, QUARTER)), ('axis', 'imu_turned')
+    ),
+    'inertial unit upside down': Mistake(
+        edited(imu_data=mapped(BOTH, np.diag([1, -1, -1]))), ('imu_turned',)
+    ),
+    'frame of the inertial unit unknown': Mistake(edited(imu_data=frame), ('pose_unknown',)),
+    'satellite speed in km/h': Mistake(edited(gps_vel=velocity(3.6)), ('unit',)),
+    'satellite speed in knots': Mistake(edited(gps_vel=velocity(1.94384)), ('unit',)),
+    'covariance of fixes zero': Mistake(
+        edited(gps_fix=no_covariance), ('covariance_unknown',), corrected=('covariance_unknown',)
+    ),
+    'latitude and longitude exchanged': Mistake(
+        edited(gps_fix=places_exchanged), ('datum_far', 'set_aside', 'axis')
+    ),
+    'fixes 0.15 s late': Mistake(edited(gps_fix=late(0.15)), ('fix_delay_found', 'all_late')),
+    'velocities 0.3 s late': Mistake(
+        edited(gps_vel=late(0.3)),
+        ('velocity_delay_found', 'all_late'),
+        corrected=('velocity_delay_found',),
+    ),
+    'wheel radius in mm': Mistake(given(wheels__radius=332.0), (), ('wheels.radius',)),
+    'wheel radius in cm': Mistake(given(wheels__radius=33.2), (), ('wheels.radius',)),
+    'wheel diameter as radius': Mistake(
+        given(wheels__radius=0.664), ('unit', 'wheel_scale_found', 'sensors_disagree')
+    ),
+    'wheel angles in degrees': Mistake(joints(lambda q: 57.2958 * q), ('unit',)),
+    'wheels turn backwards': Mistake(joints(lambda q: -q), ('sign',)),
+    'antenna on the wrong side': Mistake(
+        given(gnss__position=[1.2, 0.6, 1.2]), ('antenna_place', 'antenna_y_found')
+    ),
+    'antenna ahead given as behind': Mistake(
+        given(gnss__position=[-1.2, 0.0, 1.2]), ('antenna_place',)
+    ),
+}
+
+
+class _Collected:
+    """Takes messages as a bag writer does, changed by a case."""
+
+    def __init__(self, edits: Mapping[str, Edit]) -> None:
+        self.items: list[Item] = []
+        self._edits = edits
+
+    def write_message(self, topic: str, message: Any, time_ns: int) -> None:
+        edit = self._edits.get(topic)
+        if edit is not None:
+            edit(message)
+        self.items.append(Item(time_ns, f'/{topic.lstrip("/")}', message))
+
+
+class _Odometry:
+    """Keeps the corrected odometry that the node publishes."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+
+    def write(self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: Any) -> None:
+        if topic == '/odometry/fused':
+            self.messages.append(messages.deserialize(payload, typename))
+
+
+def _deviations(case: Case, odometry: list[Any]) -> dict[str, float]:
+    """Errors of x, y and yaw over their deviations, now and then."""
+    truth, found_z = case.drive.truth(), {}
+    for one in odometry:
+        stamp = one.header.stamp
+        t = stamp.sec - EPOCH_NS // 10**9 + (stamp.nanosec - EPOCH_NS % 10**9) * 1e-9
+        if t < SETTLED or abs(t / EVERY - round(t / EVERY)) > 0.02:
+            continue
+        p, q = one.pose.pose.position, one.pose.pose.orientation
+        variance = np.reshape(one.pose.covariance, (6, 6)).diagonal()
+        yaw = rpy_of_quaternion((q.x, q.y, q.z, q.w))[2]
+        for name, value, k in (('x', p.x, 0), ('y', p.y, 1), ('yaw', yaw, 5)):
+            error = value - float(np.interp(t, truth['time'], truth[name]))
+            if name == 'yaw':
+                error = float(np.angle(np.exp(1j * error)))
+            found_z[f'{name} at {t:.1f} s'] = error / float(np.sqrt(variance[k]))
+    return found_z
+
+
+def live(case: Case, folder: Path) -> Told:
+    """The node over the messages of the drive."""
+    if not case.told:
+        case.told.append(_run(case))
+    return case.told[0]
+
+
+offline = live
+
+
+def _run(case: Case) -> Told:
+    collected = _Collected(case.edits)
+    case.drive.write(collected, truth=False)  # type: ignore[arg-type]
+    sink = _Odometry()
+    engine = ReplayEngine(collected.items[0].time_ns, sink=sink, log_level='fatal')
+    try:
+        node = SensorFusion(
+            engine.create_node(
+                'sensor_fusion',
+                parameter_files=[find_config('sensor_fusion_road_drive.yaml')],
+                parameters={'rate': 10.0, 'publish_tf': False, **case.parameters},
+            )
+        )
+        engine.run(collected.items)
+    except VehIdError as error:
+        return Told(refusal=str(error))
+    return Told(found(node.report.findings), '', _deviations(case, sink.messages))
