@@ -108,6 +108,17 @@ class SensorHealth:
             self.weighted += 1
         return weight
 
+    def unsettled(self, whitened: Sequence[float]) -> float:
+        """Weight of a sample while the estimate is still finding itself.
+
+        It may be wrong itself, so nothing is refused; but what is far off counts so much less
+        that it looks expected: a passing reflection then does little.
+        """
+        degrees = len(whitened)
+        mean = sum([value * value for value in whitened]) / degrees
+        gate = _quantile(self.options.gate, degrees)
+        return 1.0 if not mean > gate else gate / min(mean, 1e300)
+
     def _weight(self, mean: float, degrees: int) -> float:
         if self.aside:
             return 0.0

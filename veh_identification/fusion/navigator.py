@@ -188,9 +188,10 @@ class Navigator(ImuNavigation):
         record = self.records[name]
         health = self.health(name, part, gate)
         whitened = self.filter.innovate(residual, H, covariance)
-        weight = 1.0
-        if time >= self.settled_at:
-            values = whitened.tolist()
+        values = whitened.tolist()
+        if time < self.settled_at:
+            weight = health.unsettled(values)
+        else:
             weight = health.judge(time, values)
             if weight > 0.0 and name in SATELLITES and not part:
                 square = sum([value * value for value in values]) / len(values)
