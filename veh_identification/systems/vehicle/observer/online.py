@@ -198,8 +198,9 @@ class VehicleSystem:
     def start(self, items: list[Item]) -> VehicleSession:
         """Start at the first of these samples."""
         mounting = mounted(self.car, self.frames, self.frame_ids)
-        car, sources = self_calibrating(mounting.car), dict(mounting.sources)
-        prefix = prefix_of(items, car, self.places)
+        sources = dict(mounting.sources)
+        prefix = prefix_of(items, mounting.car, self.places)
+        car = self_calibrating(mounting.car, bool(len(prefix.velocity)))
         known, self.known = self.known, None
         if known is not None:
             car = replace(car, observer=replace(car.observer, initial_yaw=known.yaw))

@@ -42,13 +42,16 @@ ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
 
-def self_calibrating(car: Configuration) -> Configuration:
+def self_calibrating(car: Configuration, satellite_velocity: bool) -> Configuration:
     """The car with biases to estimate: no IMU is without them, whatever its description says.
 
     On a known road the springs, not the accelerometer, tell the tilts: its bias matters little.
+    Without a satellite velocity nothing tells a bias of the rates from forces that are unknown.
     """
     imu = car.sensors.imu
-    gyroscope = max(imu.gyroscope_bias, LEAST_BIAS[0])
+    gyroscope = imu.gyroscope_bias
+    if satellite_velocity or car.road.unknown:
+        gyroscope = max(gyroscope, LEAST_BIAS[0])
     accelerometer = imu.accelerometer_bias
     if car.road.unknown:
         accelerometer = max(accelerometer, LEAST_BIAS[1])
@@ -94,7 +97,7 @@ def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> 
     """Models of the sensors that the recording holds, and the constraints of the model."""
     return [
         *_inertial(car, recording),
-        *_satellites(car),
+        *_satellites(car, recording),
         RearSlip(
             car.observer.slip_deviation,
             car.gravity,
@@ -161,10 +164,12 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
     return [*found]
 
 
-def _satellites(car: Configuration) -> list[Sensor]:
+def _satellites(car: Configuration, recording: Recording) -> list[Sensor]:
     gps = car.sensors.gps
-    # beside the slow error of a plain receiver a small delay cannot be seen
-    least = LEAST_DELAY if gps.drift == 0.0 else 0.0
+    # beside the slow error of a plain receiver a small delay cannot be seen, nor where nothing
+    # but the fixes tells the speed over ground
+    seen = gps.drift == 0.0 and len(recording.velocity)
+    least = LEAST_DELAY if seen else 0.0
     return [
         GpsPosition(
             'gps',
