@@ -22,10 +22,14 @@ OWN = {
     ('identify', 'car'): ('car-sine-steer', 12.0, 'car_peugeot_406'),
     ('identify', 'humanoid'): ('humanoid-walk', 4.0, 'humanoid'),
     ('identify', 'parallel'): ('hexapod-periodic', 7.5, 'hexapod_palida'),
+    ('identify', 'robot'): ('arm-free', 20.0, 'robot'),
     ('observe', 'vehicle'): ('buggy-circle', 2.0, 'buggy'),
     ('init', 'car'): ('car-sine-steer', 3.0, 'car_peugeot_406'),
 }
-URDF = ROOT / 'config' / 'models' / 'ut_mu2_like_cad.urdf'
+URDF = {
+    'humanoid': ROOT / 'config' / 'models' / 'ut_mu2_like_cad.urdf',
+    'robot': ROOT / 'config' / 'models' / 'arm_6_axis.urdf',
+}
 PLATE = 'vendor_msgs/msg/ForcePlate'
 
 
@@ -47,10 +51,12 @@ def make_own_files(words: list[str], folder: Path) -> None:
     bags = [words[3], *(after[one] for one in ('--bag', '--validate') if one in after)]
     for seed, bag in enumerate(one for one in bags if not one.startswith('-')):
         simulate(scenario, folder / bag, duration=seconds, seed=seed)
+    if '--payload' in after:  # the same arm
+        simulate('arm-payload', folder / after['--payload'], duration=seconds, seed=0)
     if '--config' in after:
         shutil.copy(find_config(config), folder / after['--config'])
     if '--urdf' in after:
-        shutil.copy(URDF, folder / after['--urdf'])
+        shutil.copy(URDF[verb[1]], folder / after['--urdf'])
 
 
 def _make_launch_files(words: list[str], folder: Path) -> None:

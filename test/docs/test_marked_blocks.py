@@ -58,7 +58,7 @@ def test_commands_run_with_stand_ins_of_your_own_files(line: str, tmp_path: Path
     folder = folder_of(Path('own'), tmp_path)
     (words,) = commands(line)
     make_own_files(words, folder)
-    execute(Fence('', 0, 'sh', line), folder)
+    execute(Fence('', 0, 'sh', line), folder, here=True)
     if '--out' in words:
         out = folder / words[words.index('--out') + 1]
         if out.is_file():  # a description

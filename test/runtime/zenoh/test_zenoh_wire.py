@@ -42,7 +42,7 @@ def test_type_hash_of_the_document() -> None:
         (QoS(depth=10), '::,10:,:,:,,'),
         (QoS(depth=7), '::,7:,:,:,,'),
         (QoS(depth=42), '::,:,:,:,,'),
-        (SENSOR_DATA, '2::,100:,:,:,,'),
+        (SENSOR_DATA, '2::,1000:,:,:,,'),
         (LATCHED, ':1:,1:,:,:,,'),
         (QoS(depth=5, reliable=False, transient_local=True), '2:1:,5:,:,:,,'),
     ],
