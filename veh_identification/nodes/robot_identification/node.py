@@ -48,9 +48,7 @@ class RobotOptions:
     """Parameters of the node."""
 
     topic: str = parameter('joint_states', 'positions and efforts of the joints (JointState)')
-    urdf: str = parameter(
-        'models/arm_6_axis.urdf', 'the robot: a file, or the name of one below config/'
-    )
+    urdf: str = parameter('', 'the robot: a file, or the name of one below config/; must be given')
     robot: str = parameter(
         'robot.yaml', 'effort, gains, gravity, friction: a file, or a name in config/'
     )
@@ -95,6 +93,8 @@ class RobotIdentification(IdentificationNode):
 
     def _setup(self) -> RobotLive:
         o = self.options
+        if not o.urdf:
+            raise ParameterError('parameter urdf: the description of the robot must be given')
         live = LiveOptions(
             cutoff_hz=o.cutoff,
             memory=o.memory,

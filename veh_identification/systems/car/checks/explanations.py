@@ -31,7 +31,11 @@ from veh_identification.systems.car.estimation.weighted import (
 from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import CORNERS, POSITIVE
 from veh_identification.systems.car.processing.spectral import one_band
-from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
+from veh_identification.systems.car.recording.samples import (
+    CarSamples,
+    JointMotion,
+    carried_acceleration,
+)
 from veh_identification.types import Array
 
 Change = Callable[[CarSamples], CarSamples]
@@ -358,13 +362,9 @@ def _turn_imu(imu: Sensor, gyro: Array, accelerometer: Array) -> Change:
 
     def change(s: CarSamples) -> CarSamples:
         omega, alpha = s.angular_velocity, s.angular_acceleration
-        felt = s.specific_force + _carried(omega, alpha, position)
+        felt = s.specific_force + carried_acceleration(omega, alpha, position)
         omega, alpha = omega @ turn_gyro, alpha @ turn_gyro
-        moved = felt @ turn_felt - _carried(omega, alpha, position)
+        moved = felt @ turn_felt - carried_acceleration(omega, alpha, position)
         return replace(s, angular_velocity=omega, angular_acceleration=alpha, specific_force=moved)
 
     return change
-
-
-def _carried(omega: Array, alpha: Array, arm: Array) -> Array:
-    return np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm))

@@ -14,7 +14,6 @@ from veh_identification.configuration.quantities import (
     Angle,
     Choice,
     NotNegativeLength,
-    NotNegativeNumber,
     PositiveLength,
     Quantity,
 )
@@ -43,10 +42,6 @@ class RoadMap(Model):
         'flat', 'flat: a yard; waves: a survey; unknown: hills and bumps that no map gives'
     )
     waves: tuple[Waves, ...] = entry((), 'of the survey')
-    climb: NotNegativeNumber = entry(1.0, 'density of the random walk of the height [m^2/s]')
-    slope_walk: NotNegativeNumber = entry(
-        1e-4, 'density of the random walk of the slope [rad^2/s]'
-    )
     tilt_rate: Annotated[float, Quantity(ANGULAR_SPEED, 0.0)] = entry(
         0.05, "deviation of the body's pitch and roll rates"
     )

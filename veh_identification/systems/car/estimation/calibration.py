@@ -147,7 +147,6 @@ class _Solution:
     covariance: Array
     response: Array  # of the parameters to the settings
     information: Array  # of the settings by the recording alone
-    parameters: Array
     residual: Array  # mean square per equation, without and with the settings
 
 
@@ -283,7 +282,6 @@ def _solve(
         covariance[count:, count:],
         response,
         information,
-        value[:count],
         np.maximum(squares, 1e-12),
     )
 

@@ -17,7 +17,11 @@ from scipy.interpolate import CubicSpline
 from veh_identification.orientations import matrix_of_rpy
 from veh_identification.systems.car.configuration import Sensor
 from veh_identification.systems.car.parameters import CORNERS
-from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
+from veh_identification.systems.car.recording.samples import (
+    CarSamples,
+    JointMotion,
+    carried_acceleration,
+)
 from veh_identification.types import Array
 
 #: Rotation about x of the left and of the right hubs when the wheels' tops lean inwards.
@@ -41,16 +45,13 @@ class Setting:
     most: float
 
 
-def carried(omega: Array, alpha: Array, arm: Array) -> Array:
-    """Acceleration of a point of the body beyond that of its origin."""
-    return np.asarray(np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm)))
-
-
 def _position(axis: int) -> Change:
     unit = np.eye(3)[axis]
 
     def change(samples: CarSamples, imu: Sensor, by: float) -> CarSamples:
-        more = carried(samples.angular_velocity, samples.angular_acceleration, by * unit)
+        more = carried_acceleration(
+            samples.angular_velocity, samples.angular_acceleration, by * unit
+        )
         return replace(samples, specific_force=samples.specific_force - more)
 
     return change
@@ -63,13 +64,13 @@ def _angle(axis: int) -> Change:
         """Turned about an axis of the car, where the unit sits."""
         arm, turn = np.array(imu.position), matrix_of_rpy(by * unit)
         omega, alpha = samples.angular_velocity, samples.angular_acceleration
-        felt = samples.specific_force + carried(omega, alpha, arm)
+        felt = samples.specific_force + carried_acceleration(omega, alpha, arm)
         omega, alpha = omega @ turn.T, alpha @ turn.T
         return replace(
             samples,
             angular_velocity=omega,
             angular_acceleration=alpha,
-            specific_force=felt @ turn.T - carried(omega, alpha, arm),
+            specific_force=felt @ turn.T - carried_acceleration(omega, alpha, arm),
         )
 
     return change

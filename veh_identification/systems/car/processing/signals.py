@@ -36,7 +36,12 @@ from veh_identification.systems.car.recording.reader import (
     CarRecordingError,
     sensor_pose,
 )
-from veh_identification.systems.car.recording.samples import CarSamples, JointMotion, wheel_loads
+from veh_identification.systems.car.recording.samples import (
+    CarSamples,
+    JointMotion,
+    carried_acceleration,
+    wheel_loads,
+)
 from veh_identification.types import Array, BoolArray
 
 MAXIMUM_RATE = 250.0
@@ -328,7 +333,7 @@ def _piece(
     omega, alpha = gyro.position, gyro.velocity
     arm = np.array(grid.imu.position)
     # From the sensor to the origin of base_link; gravity stays in: it is the Euler variable.
-    specific = specific - np.cross(alpha, arm) - np.cross(omega, np.cross(omega, arm))
+    specific = specific - carried_acceleration(omega, alpha, arm)
     count = len(rates)
     velocity = np.zeros((count, 2))
     if 'speed' in values:

@@ -63,6 +63,11 @@ class CarSamples:
         )
 
 
+def carried_acceleration(omega: Array, alpha: Array, arm: Array) -> Array:
+    """Acceleration of a point of the body beyond that of its origin."""
+    return np.asarray(np.cross(alpha, arm) + np.cross(omega, np.cross(omega, arm)))
+
+
 def hub_rotation(steering: Array, camber: Array, kingpin: Array) -> Array:
     """Rotation (..., 3, 3) from hub axes to base axes: Rz(beta) Rx(gamma) Ry(zeta), Table I."""
     cs, ss = np.cos(steering), np.sin(steering)

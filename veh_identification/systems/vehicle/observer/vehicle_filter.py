@@ -243,9 +243,10 @@ class VehicleErrorEKF(ErrorEKF):
     def _give_in(self, channel: Channel) -> bool:
         """Give in to satellites when they are right: place, speed and heading are found anew.
 
-        A position that moves as the satellites' velocity says, while both contradict the
-        estimate, is right. Where the velocity agrees with the estimate only the place was lost.
-        A velocity that the positions contradict is wrong itself.
+        Where position and velocity both contradict the estimate for long, it is the estimate that
+        is wrong (whether the two agree with each other is not looked at). Where the velocity
+        agrees with the estimate only the place was lost. A velocity that contradicts it alone,
+        while the positions agree, is wrong itself.
         """
         name, channels = channel.sensor.name, self.channels
         if name not in ('gps', 'gps_velocity'):
