@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from veh_identification.configuration.faults import ConfigurationError, shown
 from veh_identification.configuration.reading import parse
 from veh_identification.errors import UsageError, one_line
 from veh_identification.runtime.names import parse_remapping
+
+if TYPE_CHECKING:
+    from veh_identification.runtime.zenoh import ZenohEngine
 
 
 def _remapping(text: str) -> tuple[str, str]:
@@ -42,6 +45,26 @@ def add_parameter_options(parser: argparse.ArgumentParser) -> None:
         help='remap a topic or service; may be given again',
     )
     parser.add_argument('--namespace', default='/', help='namespace of the nodes')
+
+
+def add_zenoh_options(parser: argparse.ArgumentParser) -> None:
+    """Which router and which domain."""
+    parser.add_argument(
+        '--endpoint',
+        default='tcp/127.0.0.1:7447',
+        help='zenoh router to connect to (default: %(default)s; start one with veh-id router)',
+    )
+    parser.add_argument(
+        '--domain', type=int, help='ROS domain id for zenoh (default: ROS_DOMAIN_ID or 0)'
+    )
+
+
+def open_zenoh(options: argparse.Namespace, log_stream: Any = None) -> ZenohEngine:
+    """The engine that the options ask for."""
+    from veh_identification.runtime import zenoh
+
+    domain = zenoh.default_domain() if options.domain is None else options.domain
+    return zenoh.ZenohEngine(domain=domain, endpoint=options.endpoint, log_stream=log_stream)
 
 
 def parameter_values(assignments: Iterable[str]) -> dict[str, Any]:

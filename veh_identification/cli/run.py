@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib.util import find_spec
 from typing import Any
 
-from veh_identification.cli.options import add_parameter_options, parameter_values
+from veh_identification.cli.options import (
+    add_parameter_options,
+    add_zenoh_options,
+    open_zenoh,
+    parameter_values,
+)
 from veh_identification.errors import UsageError
 
 
@@ -24,14 +30,7 @@ def add_parser(verbs: Any) -> None:
         choices=('ros', 'zenoh'),
         help='default: ros where a ROS 2 is sourced, else zenoh',
     )
-    parser.add_argument(
-        '--endpoint',
-        default='tcp/127.0.0.1:7447',
-        help='zenoh router to connect to (default: %(default)s; start one with veh-id router)',
-    )
-    parser.add_argument(
-        '--domain', type=int, help='ROS domain id for zenoh (default: ROS_DOMAIN_ID or 0)'
-    )
+    add_zenoh_options(parser)
     add_parameter_options(parser)
     parser.set_defaults(run=run)
 
@@ -56,11 +55,10 @@ def run(options: argparse.Namespace) -> int:
             description,
             ros.command_line(files, values, options.remap, options.namespace),
         )
-    from veh_identification.runtime import zenoh
+    from veh_identification.runtime.zenoh_engine.status_line import Terminal, show_status
 
-    domain = zenoh.default_domain() if options.domain is None else options.domain
-    engine = zenoh.ZenohEngine(domain=domain, endpoint=options.endpoint)
-    try:
+    terminal = Terminal(sys.stderr) if sys.stderr.isatty() else None
+    with open_zenoh(options, terminal) as engine:
         node = engine.create_node(
             description.name,
             options.namespace,
@@ -70,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
         )
         instance = description.create(node)
         print(description.ready_line, flush=True)
+        if terminal is not None:
+            show_status(engine, node, terminal)
         engine.spin()
         finish_graph([instance])
-    finally:
-        engine.shutdown()
     return 0

@@ -20,7 +20,14 @@ from veh_identification.runtime.zenoh_engine.session import (
     open_router,
     run_router,
 )
-from veh_identification.runtime.zenoh_engine.tools import RawMessage, TopicCounts, play, record
+from veh_identification.runtime.zenoh_engine.tools import (
+    RawMessage,
+    TopicCounts,
+    await_topic,
+    listen,
+    play,
+    record,
+)
 
 __all__ = [
     'DEFAULT_ENDPOINT',
@@ -28,7 +35,9 @@ __all__ = [
     'TopicCounts',
     'ZenohEngine',
     'ZenohNode',
+    'await_topic',
     'default_domain',
+    'listen',
     'open_router',
     'play',
     'record',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,26 @@ from veh_identification.runtime.zenoh_engine.session import (
     LOOPBACK,
     open_session,
 )
+
+#: zenoh's threads keep a script alive that ends without `shutdown`, and Python waits for them
+#: before it runs what was registered with atexit. So a thread of our own waits for the end of the
+#: script and closes what is open; Python waits for that one too, for it is no daemon.
+_open_engines: set[ZenohEngine] = set()
+_guard: threading.Thread | None = None
+
+
+def _end_with_the_script(engine: ZenohEngine) -> None:
+    global _guard
+    _open_engines.add(engine)
+    if _guard is None:
+        _guard = threading.Thread(target=_close_at_the_end, name='veh-id end of zenoh')
+        _guard.start()
+
+
+def _close_at_the_end() -> None:
+    threading.main_thread().join()
+    for engine in tuple(_open_engines):
+        engine.shutdown()
 
 
 class ZenohEngine:
@@ -55,6 +76,7 @@ class ZenohEngine:
         self._nodes: list[ZenohNode] = []
         self._simulated: SimulatedClock | None = None
         self._closed = False
+        _end_with_the_script(self)
         if not list(self.session.info.routers_zid()):
             self._log.warning(
                 f'no router answers at {endpoint}: start one with "veh-id router" '
@@ -150,6 +172,7 @@ class ZenohEngine:
         if self._closed:
             return
         self._closed = True
+        _open_engines.discard(self)
         self.executor.stop()
         for node in tuple(self._nodes):
             node.destroy_node()

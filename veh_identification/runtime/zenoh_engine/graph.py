@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import dataclass
 
 from veh_identification.runtime.qos import QoS
 from veh_identification.runtime.zenoh_engine import wire
 from veh_identification.runtime.zenoh_engine.session import zenoh
+
+
+@dataclass(frozen=True)
+class LiveTopic:
+    """A topic with a type, and how many publish and listen to it."""
+
+    topic: str
+    type_name: str
+    publishers: int
+    subscriptions: int
 
 
 class Graph:
@@ -63,6 +74,13 @@ class Graph:
         """Topics that somebody publishes, with their types."""
         found = {e.name: e.type_name for e in self.endpoints(wire.PUBLISHER)}
         return dict(sorted(found.items()))
+
+    def topics(self) -> list[LiveTopic]:
+        """Every topic that somebody publishes or listens to; one with two types stands twice."""
+        publishers = Counter((e.name, e.type_name) for e in self.endpoints(wire.PUBLISHER))
+        listeners = Counter((e.name, e.type_name) for e in self.endpoints(wire.SUBSCRIPTION))
+        keys = sorted({*publishers, *listeners})
+        return [LiveTopic(*key, publishers[key], listeners[key]) for key in keys]
 
     def offered_qos(self, topic: str) -> QoS | None:
         """The quality of service of a topic's publishers: transient local if one of them is."""

@@ -77,6 +77,10 @@ class ZenohNode(NodeBase[NodeClock]):
         """The node's subscriptions, each with its counts of received and lost messages."""
         return [e for e in self._endpoints if isinstance(e, ZenohSubscription)]
 
+    def publishers(self) -> list[ZenohPublisher]:
+        """The node's publishers, each with the count of what it sent."""
+        return [e for e in self._endpoints if isinstance(e, ZenohPublisher)]
+
     def create_raw_subscription(
         self,
         type_name: str,

@@ -36,6 +36,8 @@ class ZenohPublisher:
         self._graph = graph
         self._gid = endpoint.gid
         self._sequence = 0
+        #: What was published last, for a look from outside.
+        self.last = b''
         warm_up(endpoint.type_name)
         self._publisher = self._declare(session)
         self._token = session.liveliness().declare_token(endpoint.token)
@@ -81,8 +83,14 @@ class ZenohPublisher:
     def publish_serialized(self, payload: bytes) -> None:
         """Send the CDR bytes of one message."""
         self._sequence += 1
+        self.last = payload
         attachment = wire.Attachment(self._sequence, time.time_ns(), self._gid)
         self._publisher.put(payload, attachment=attachment.encode())
+
+    @property
+    def published(self) -> int:
+        """How many messages were sent."""
+        return self._sequence
 
     def get_subscription_count(self) -> int:
         """How many subscriptions are matched, in all processes."""

@@ -1,13 +1,18 @@
-"""A small recorder and a small player, for tests, benchmarks and the command line."""
+"""What `ros2 bag` and `ros2 topic` do, over zenoh: record, play, listen.
+
+For the command line, tests and benchmarks.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from veh_identification.errors import InputError, MessageError
+from veh_identification.runtime import messages
 from veh_identification.runtime.interface import NANOSECONDS
 from veh_identification.runtime.qos import STATIC_TF, QoS
 from veh_identification.runtime.zenoh_engine.engine import ZenohEngine
@@ -150,13 +155,16 @@ def play(
     rate: float = 1.0,
     qos: Mapping[str, QoS] | None = None,
     subscribers: Mapping[str, int] | None = None,
+    topics: Collection[str] | None = None,
+    clock_rate: float = 0.0,
     name: str = 'player',
 ) -> int:
     """Publish recorded messages at their own pace times `rate`; returns how many.
 
     `source` is a recording or any messages in order of time. Waits up to five seconds for the
     `subscribers` that each topic should have, so that the first messages are not lost, and ends
-    early with Ctrl-C or SIGTERM.
+    early with Ctrl-C or SIGTERM. `/clock` tells the time of the recording `clock_rate` times a
+    second (0: not at all), for nodes with `use_sim_time`.
     """
     if isinstance(source, (str, Path)):
         from veh_identification.runtime.bags.reader import BagReader
@@ -165,24 +173,30 @@ def play(
             recorded = {info.topic: info.qos for info in bag.topics.values()}
             return play(
                 engine,
-                bag.raw(),
+                bag.raw(topics),
                 rate=rate,
                 qos={**recorded, **(qos or {})},
                 subscribers=subscribers,
+                clock_rate=clock_rate,
                 name=name,
             )
     node = engine.create_node(name)
     profiles = {'/tf_static': STATIC_TF, **(qos or {})}
-    publishers: dict[str, ZenohPublisher] = {}
+    publishers: dict[str, ZenohPublisher | None] = {}
     pace = _Pace(rate)
+    if clock_rate:
+        _tell_time(node, pace, clock_rate)
     count = 0
     with engine.executor.stopping_signals():
         for item in source:
-            publisher = publishers.get(item.topic)
+            if item.topic not in publishers:
+                publishers[item.topic] = publisher = _publisher(node, item, profiles)
+                if publisher is not None:
+                    wanted = (subscribers or {}).get(item.topic, 0)
+                    _await_subscribers(engine, publisher, wanted)
+            publisher = publishers[item.topic]
             if publisher is None:
-                publisher = _publisher(node, item, profiles)
-                publishers[item.topic] = publisher
-                _await_subscribers(engine, publisher, (subscribers or {}).get(item.topic, 0))
+                continue
             engine.spin(pace.wait(item.time_ns))
             if engine.executor.stopped:
                 break
@@ -190,6 +204,39 @@ def play(
             count += 1
     node.destroy_node()
     return count
+
+
+def await_topic(engine: ZenohEngine, topic: str, timeout: float = _MATCHING_TIME) -> str:
+    """The type of a topic; waits for somebody to publish it."""
+    engine.spin(timeout, until=lambda: topic in engine.graph.published_topics())
+    there = engine.graph.published_topics()
+    if topic not in there:
+        known = ', '.join(there) or 'no topic at all'
+        raise InputError(f'nobody publishes {topic} (domain {engine.domain}); there is: {known}')
+    return there[topic]
+
+
+def listen(
+    engine: ZenohEngine,
+    topic: str,
+    callback: Callable[[Received], None],
+    duration: float | None = None,
+    *,
+    until: Callable[[], bool] | None = None,
+    name: str = 'listener',
+) -> TopicCounts:
+    """Call `callback` with every message of a topic as it came, still serialised.
+
+    Ends after `duration` seconds, when `until()` holds, or with Ctrl-C or SIGTERM.
+    """
+    type_name = await_topic(engine, topic)
+    node = engine.create_node(name)
+    qos = _recording_qos(engine, topic)
+    subscription = node.create_raw_subscription(type_name, topic, callback, qos)
+    engine.spin(duration, until=until)
+    counts = TopicCounts(subscription.received, subscription.lost)
+    node.destroy_node()
+    return counts
 
 
 class _Pace:
@@ -206,10 +253,37 @@ class _Pace:
         due_ns = self._start[1] + (time_ns - self._start[0]) / self._rate
         return max(0.0, (due_ns - now_ns) / NANOSECONDS)
 
+    def now_ns(self) -> int:
+        """The time of the recording at present, 0 before its first message."""
+        if self._start is None:
+            return 0
+        return self._start[0] + int((time.monotonic_ns() - self._start[1]) * self._rate)
+
+
+def _tell_time(node: ZenohNode, pace: _Pace, rate: float) -> None:
+    clock = node.create_publisher(
+        messages.message_class('rosgraph_msgs/msg/Clock'), '/clock', QoS(1, reliable=False)
+    )
+
+    def tell() -> None:
+        if now_ns := pace.now_ns():
+            stamp = messages.time_from_ns(now_ns)
+            clock.publish(messages.new('rosgraph_msgs/msg/Clock', clock=stamp))
+
+    node.create_timer(1.0 / rate, tell)
+
 
 def _await_subscribers(engine: ZenohEngine, publisher: ZenohPublisher, count: int) -> None:
     engine.spin(_MATCHING_TIME, until=lambda: publisher.get_subscription_count() >= count)
 
 
-def _publisher(node: ZenohNode, item: Playable, profiles: Mapping[str, QoS]) -> ZenohPublisher:
-    return node.create_raw_publisher(item.typename, item.topic, profiles.get(item.topic, QoS()))
+def _publisher(
+    node: ZenohNode, item: Playable, profiles: Mapping[str, QoS]
+) -> ZenohPublisher | None:
+    """None, with a word, for a type that is not known here: its hash cannot be told."""
+    try:
+        qos = profiles.get(item.topic, QoS())
+        return node.create_raw_publisher(item.typename, item.topic, qos)
+    except MessageError as error:
+        node.get_logger().warning(f'{item.topic} is not played: {error}')
+        return None
