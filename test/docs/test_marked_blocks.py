@@ -19,7 +19,8 @@ from running import SECONDS, environment_of, execute, folder_of
 from stand_ins import make_own_files, write_drivers, write_force_plate
 from terminals import Terminal
 
-from veh_identification.runtime.bags import BagReader, read_columns
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
 from veh_identification.runtime.graph import GRAPHS, find_node
 
 PATHS = documents()
@@ -97,18 +98,33 @@ def test_readme_runs_live_without_ros(tmp_path: Path) -> None:
     if not port_is_free(7447):
         pytest.skip('another router uses port 7447')
     (fence,) = marked('runs until stopped')
-    router_line, node_line = lines(fence)
+    router_line, node_line, play_line = lines(fence)
     folder = folder_of(Path('live'), tmp_path)
+    write_short_bag(folder / 'out' / 'run0')
     router = Terminal(router_line, folder, environment_of(folder))
     try:
         router.wait_for('zenoh router')
         node = Terminal(node_line, folder, environment_of(folder))
         try:
             node.wait_for(find_node('sensor_fusion').ready_line)
+            player = Terminal(play_line, folder, environment_of(folder))
+            try:
+                player.wait_for('3 messages published')
+            finally:
+                player.stop()
         finally:
             node.stop()
     finally:
         router.stop()
+
+
+def write_short_bag(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    kind = 'sensor_msgs/msg/Imu'
+    with BagWriter(path) as writer:
+        for stamp in (1_000_000_000, 1_010_000_000, 1_020_000_000):
+            message = messages.new(kind, header=messages.header(stamp, 'imu_link'))
+            writer.write('/imu/data', kind, messages.serialize(message), stamp)
 
 
 def with_ros(path: Path) -> list[Fence]:
