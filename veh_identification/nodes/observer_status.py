@@ -17,7 +17,6 @@ from veh_identification.nodes.findings import verdict_facts
 from veh_identification.results.messages import DIAGNOSTIC_LEVELS, ERROR, OK, WARN
 from veh_identification.runtime.messages import (
     NANOSECONDS,
-    backend_name,
     header,
     message_class,
     new,
@@ -151,13 +150,12 @@ class DiagnosticLine:
 
     def __init__(self, name: str) -> None:
         self.message = new('diagnostic_msgs/msg/DiagnosticStatus', name=name)
-        self._bytes = backend_name() == 'ros'  # rosidl wants a `byte` as bytes
         self._keys: list[str] = []
 
     def fill(self, level: int, text: str, values: Mapping[str, str]) -> Any:
         """Set everything but the name."""
         message = self.message
-        message.level = bytes([level]) if self._bytes else level
+        message.level = level
         message.message = text
         keys = list(values)
         if keys != self._keys:

@@ -13,7 +13,6 @@ from veh_identification.fusion.kernels.output import MOTION_SIZE
 from veh_identification.fusion.state import FusedState
 from veh_identification.runtime.messages import (
     NANOSECONDS,
-    backend_name,
     header,
     new,
     rosbags_backend,
@@ -27,7 +26,7 @@ PACK_STAMP, PACK_FLAGS = struct.Struct('<iI').pack_into, struct.Struct('<4?').pa
 
 
 class FusedStateWriter:
-    """From states to what is published: the message under ROS, elsewhere its serialised form.
+    """From states to what is published: serialised messages.
 
     Only numbers change from state to state. To fill all the nested messages and to serialise them
     would cost more than the estimation, so the numbers go straight to their places in the bytes of
@@ -36,9 +35,6 @@ class FusedStateWriter:
 
     def __init__(self, world_frame: str, base_frame: str) -> None:
         self._message = new(TYPE, header=header(0, world_frame), child_frame_id=base_frame)
-        # rosidl's setters take lists (and make an array.array of numbers themselves), rosbags'
-        # dataclasses hold numpy arrays.
-        self._plain = backend_name() == 'ros'
         m = self._message
         pose, twist, acceleration = m.pose, m.twist, m.acceleration
         self._vectors = (
@@ -53,12 +49,10 @@ class FusedStateWriter:
         self._names: list[str] | None = None
 
     def __call__(self, state: FusedState) -> Any:
-        """What to publish of a state; a message stays valid until the next call."""
+        """What to publish of a state."""
         if self._bytes is not None and state.joints.names is self._names:
             return self._bytes.fill(state)
         message = self._fill(state)
-        if self._plain:
-            return message
         payload = serialize(message)
         self._names = state.joints.names
         self._bytes = StateBytes.of(payload)
@@ -99,14 +93,10 @@ class FusedStateWriter:
             g.z,
         ) = base.row.tolist()
         m.joint_names = joints.names
-        values: Any = joints.values
-        flags: Any = joints.flags
-        if self._plain:
-            values, flags = values.tolist(), flags.tolist()
-        m.joint_positions = values[0]
-        m.joint_velocities = values[1]
-        m.joint_accelerations = values[2]
-        m.joint_valid = flags
+        m.joint_positions = joints.values[0]
+        m.joint_velocities = joints.values[1]
+        m.joint_accelerations = joints.values[2]
+        m.joint_valid = joints.flags
         self._fill_instruments(m, state)
         return m
 
@@ -118,13 +108,9 @@ class FusedStateWriter:
             f, t = wrench.force, wrench.torque
             f.x, f.y, f.z = force
             t.x, t.y, t.z = torque
-        if self._plain:
-            m.wrench_valid, m.channel_valid = state.wrench_valid, state.channel_valid
-            m.channel_values = state.channel_values.tolist()
-        else:
-            m.wrench_valid = np.array(state.wrench_valid, np.bool_)
-            m.channel_valid = np.array(state.channel_valid, np.bool_)
-            m.channel_values = state.channel_values
+        m.wrench_valid = np.array(state.wrench_valid, np.bool_)
+        m.channel_valid = np.array(state.channel_valid, np.bool_)
+        m.channel_values = state.channel_values
 
 
 class StateBytes:
@@ -221,8 +207,7 @@ def _continuous(first: int, last: int) -> Numbers:
 class RowWriter:
     """From states to a message that holds stamps and runs of numbers.
 
-    As with `FusedStateWriter` the numbers go straight into the serialised message, except under
-    ROS, where `make` gives the message anew each time.
+    As with `FusedStateWriter` the numbers go straight into the serialised message.
     """
 
     def __init__(
@@ -235,15 +220,12 @@ class RowWriter:
         self._make = make
         self._stamp_paths = list(stamps)
         self._runs = dict(runs)
-        self._plain = backend_name() == 'ros'
         self._buffer = bytearray()
         self._stamps: list[int] = []
         self._places: list[tuple[Array, Numbers]] = []
 
     def __call__(self, state: FusedState) -> Any:
         """What to publish of a state."""
-        if self._plain:
-            return self._make(state)
         if not self._places:
             self._prepare(self._make(state))
         for stamp in self._stamps:
