@@ -169,7 +169,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     large = tmp_path / 'large.yaml'
     with large.open('wb') as file:
         file.truncate(reading.MOST_BYTES + 1)
-    assert reason(large) == 'is larger than 8 MiB, which no configuration is'
+    assert reason(large) == 'is larger than 8 MiB, the most that is read'
 
 
 def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ refused.
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ import yaml
 
 from veh_identification.configuration.document import Document, Entry, merged
 from veh_identification.configuration.faults import Fault, shown
+from veh_identification.files import FileError, read_plain
 
 #: Limits that no configuration of a person comes near (bytes, levels, entries, digits, files).
 MOST_BYTES = 8 * 2**20
@@ -116,19 +116,9 @@ def _same(one: Path, other: Path) -> bool:
 def _text(path: Path) -> tuple[str, str]:
     """The text of a file, or why it has none."""
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            return '', 'cannot be read: it is a folder'
-        if not stat.S_ISREG(mode):  # a pipe would wait for ever
-            return '', 'cannot be read: it is not a plain file'
-        with path.open('rb') as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        return '', f'cannot be read: {error.strerror or type(error).__name__}'
-    except ValueError as error:  # a NUL in the name
-        return '', f'cannot be read: {error}'
-    if len(content) > MOST_BYTES:
-        return '', f'is larger than {MOST_BYTES // 2**20} MiB, which no configuration is'
+        content = read_plain(path, MOST_BYTES)
+    except FileError as error:
+        return '', error.why
     try:
         return content.decode('utf-8-sig'), ''
     except UnicodeDecodeError as error:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from veh_identification.errors import EstimationError
 from veh_identification.identification.accumulator import Information
 from veh_identification.identification.change import ChangeTest, change_test
 from veh_identification.identification.factor import triangular_factor
+from veh_identification.saved_state import SavedState
 from veh_identification.types import Array, BoolArray
 
 STATE_VERSION = 1
@@ -290,35 +291,28 @@ class LiveIdentification:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over stored knowledge as the long-term estimate; EstimationError if it is other."""
-        if 'version' not in state or int(state['version']) != STATE_VERSION:
-            raise EstimationError(f'the stored estimate must have version {STATE_VERSION}')
-        # Estimates stored before rows had masks hold all equations of all rows.
-        lacking = [key for key in self.state() if key not in state and key != 'counts']
-        if lacking:
-            raise EstimationError(f'the stored estimate lacks {lacking[0]}')
-        for key, wanted in (('names', self.names), ('equations', self.equations)):
-            found = [str(name) for name in state[key]]
-            if found != wanted:
-                other = sorted(set(found) ^ set(wanted))[:4]
-                raise EstimationError(
-                    f'the stored estimate has other {key} ({len(found)}, here {len(wanted)}): '
-                    f'{", ".join(other)}'
-                )
-        factors, squares = np.array(state['factors'], float), np.array(state['squares'], float)
-        if factors.shape != self.information.factors.shape or not np.isfinite(factors).all():
-            raise EstimationError('the stored estimate holds unusable factors')
-        self.reset()
-        self.information = replace(
-            self.information,
-            factors=factors,
-            squares=squares,
-            samples=int(state['samples']),
-            excluded=int(state['excluded']),
-            row_counts=np.array(state['counts'], np.int64) if 'counts' in state else None,
+        stored = SavedState.of(state)
+        stored.expect_version(STATE_VERSION)
+        stored.expect_texts('names', self.names)
+        stored.expect_texts('equations', self.equations)
+        equations = (len(self.equations),)
+        information = Information(
+            stored.array('factors', self.information.factors.shape),
+            stored.count('samples'),
+            stored.count('excluded'),
+            stored.array('squares', equations, low=0.0),
+            # Estimates stored before rows had masks hold all equations of all rows.
+            stored.counts('counts', equations) if 'counts' in stored else None,
         )
-        self._statistics.extend(float(value) for value in state['statistics'])
-        self._colour = float(state['colour'])
-        self.reference = self._solver(self.information)
+        statistics = stored.array('statistics', (None,), low=0.0)
+        colour = stored.number('colour', low=0.0)
+        with stored.tried():
+            reference = self._solver(information)  # may refuse: nothing is replaced before
+        self.reset()
+        self.information = information
+        self._statistics.extend(statistics.tolist())
+        self._colour = colour
+        self.reference = reference
 
 
 def long_run_covariance(scores: Array, lags: int) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.files import FileError, read_json
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import number
 from veh_identification.identification import IdentificationResult
@@ -295,7 +295,7 @@ def _recorded(health: Sequence[HealthRow], names: set[str]) -> float:
 def simulated_truth(bag: str | Path) -> dict[str, float]:
     """True parameters beside a simulated recording; empty for any other."""
     try:
-        data = json.loads((Path(bag) / 'truth.json').read_text(encoding='utf-8'))
+        data = read_json(Path(bag) / 'truth.json')
         return {str(k): float(v) for k, v in data['parameters'].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (FileError, ValueError, KeyError, TypeError, AttributeError):
         return {}

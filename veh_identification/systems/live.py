@@ -6,7 +6,6 @@ what comes out has one shape, so that one node base publishes it for all of them
 
 from __future__ import annotations
 
-import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.atomic import atomic_file
 from veh_identification.checks.possible import impossible_value
-from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.identification.live import Solution
 from veh_identification.results.messages import Derived, Equations
+from veh_identification.saved_state import SavedState, read_state, write_state
 from veh_identification.types import Array, BoolArray, IntArray
 
 
@@ -168,27 +166,27 @@ class LiveModel(ABC):
     def reset(self) -> str:
         """Forget what was estimated; returns what is forgotten, in words."""
 
+    # Storage ------------------------------------------------------------------------------------
+
     @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """The estimate as arrays, numbers and texts; EstimationError where there is none.
+
+        The arrays are never changed afterwards: what was handed out stays what it was.
+        """
+
+    @abstractmethod
+    def restore(self, stored: SavedState) -> str:
+        """Go on from what `state` gave; returns what was found.
+
+        A StateError leaves the estimate as it was.
+        """
+
     def save(self, path: str) -> str:
         """Store the estimate; returns what was written. VehIdError where there is none."""
+        write_state(path, self.state())
+        return path
 
-    @abstractmethod
     def load(self, path: str) -> str:
         """Go on from a stored estimate; returns what was found."""
-
-
-def write_state(path: str, state: Mapping[str, Any]) -> None:
-    """Arrays of an estimate as .npz, whole or not at all."""
-    with atomic_file(path) as partial, partial.open('wb') as file:
-        np.savez(file, **state)
-
-
-def read_state(path: str) -> dict[str, Any]:
-    """The arrays of a stored estimate."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read ({error.strerror or error})') from None
-    except (ValueError, zipfile.BadZipFile, EOFError) as error:
-        raise InputError(f'{path}: not a stored estimate ({error})') from None
+        return self.restore(read_state(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from veh_identification.design.base import Design, DesignTask, time_ran_out
 from veh_identification.design.excitation import CRITERIA, ExcitationDesign
 from veh_identification.design.parallel.excitation import design_trajectory, limits_use
 from veh_identification.errors import InputError, UsageError
+from veh_identification.files import FileError, read_json
 from veh_identification.findings import Finding, verdict_of
 from veh_identification.results.outcome import Outcome, Value
 from veh_identification.results.provenance import provenance
@@ -147,9 +147,9 @@ def force_covariance(source: Path, configuration: Configuration) -> Array:
 
 def _identified_covariance(path: Path) -> Array:
     try:
-        data = json.loads(path.read_text(encoding='utf-8'))
+        data = read_json(path)
         covariance = np.array(data['input']['force_covariance'], dtype=float)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (FileError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f'{path}: no force covariance of an identification in it ({error})'
         ) from error

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from veh_identification.errors import InputError
-from veh_identification.systems.live import read_state, write_state
+from veh_identification.saved_state import read_state, write_state
 from veh_identification.systems.vehicle.observer.online import Known, VehicleSession, VehicleSystem
 
 
@@ -32,22 +29,21 @@ def save_known(path: str, session: VehicleSession, system: VehicleSystem) -> Non
 
 def load_known(path: str, system: VehicleSystem) -> str:
     """Prepare the next start; returns what was found, in words."""
-    state: dict[str, Any] = read_state(path)
-    try:
-        yaw = float(state['yaw'])
-        rows = zip(
-            state['names'].tolist(),
-            state['values'].tolist(),
-            state['variances'].tolist(),
-            strict=True,
-        )
-        parameters = {str(name): (float(value), float(variance)) for name, value, variance in rows}
-        car, datum = str(state['car']), state['datum'].tolist()
-    except (KeyError, ValueError, TypeError) as error:
-        raise InputError(f'{path}: not a stored state of error_ekf ({error})') from None
+    state = read_state(path)
+    car = state.text('car')
     if car != system.car.name:
-        raise InputError(f'{path}: it belongs to the car {car!r}, not to {system.car.name!r}')
+        raise state.refused('car', f'is {car[:80]!r}, not {system.car.name!r}')
+    yaw = state.number('yaw')
+    names = state.texts('names')
+    values = state.array('values', (len(names),)).tolist()
+    variances = state.array('variances', (len(names),), low=0.0).tolist()
+    parameters = dict(zip(names, zip(values, variances, strict=True), strict=True))
+    datum = state.array('datum', (None,)).tolist()
+    if len(datum) not in (0, 3):
+        raise state.refused('datum', f'has {len(datum)} numbers, expected 3 or none')
+    if datum and not (abs(datum[0]) <= 90.0 and abs(datum[1]) <= 360.0):
+        raise state.refused('datum', f'is no place on earth: {datum[0]:.6g}, {datum[1]:.6g}')
     system.known = Known(yaw, parameters)
-    if len(datum) == 3 and system.places.datum is None:
+    if datum and system.places.datum is None:
         system.places.set_datum(datum[0], datum[1], datum[2])
     return f'heading {yaw:.4g} rad and {len(parameters)} sensor parameters'

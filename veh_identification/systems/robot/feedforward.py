@@ -6,7 +6,6 @@ torque, sigma = feedforward(arm, q, qd, qdd)
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import InputError, UsageError
+from veh_identification.files import read_json
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot.configuration import Configuration, Coupling, Friction
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
@@ -66,10 +66,8 @@ def load_feedforward(result: str | Path, urdf: str | Path) -> IdentifiedArm:
     path = Path(result)
     path = path / 'parameters.json' if path.is_dir() else path
     try:
-        data = json.loads(path.read_text('utf-8'))
+        data = read_json(path)
         return _arm(data, urdf)
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read ({error.strerror})') from None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f'{path}: no result of identify robot ({error})') from None
 

@@ -19,6 +19,7 @@ import numpy as np
 from veh_identification.errors import EstimationError, InputError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.identification.live import Change, Solution
+from veh_identification.saved_state import SavedState
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
@@ -253,25 +254,28 @@ class CarLive:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over stored knowledge; EstimationError if it is other."""
-        try:
-            names, version = [str(name) for name in state['names']], int(state['version'])
-            grams, rows = np.array(state['grams'], float), np.array(state['rows'], float)
-            hertz: list[Mapping[str, float]] = [
-                dict(zip(EQUATIONS, map(float, one), strict=True)) for one in state['hertz']
-            ]
-            samples, seconds = int(state['samples']), float(state['seconds'])
-            usable, has_speed = np.array(state['usable'], bool), bool(state['has_speed'])
-            dof, statistics = int(state['dof']), [float(v) for v in state['statistics']]
-        except (KeyError, ValueError, TypeError) as error:
-            raise EstimationError(f'not a stored estimate of a car ({error})') from None
-        if version != STATE_VERSION or names != self.names:
-            raise EstimationError('the stored estimate has another version or other parameters')
+        stored = SavedState.of(state)
+        stored.expect_version(STATE_VERSION)
+        stored.expect_texts('names', self.names, of='car')
+        dof = stored.count('dof')
+        if dof not in (20, 38):
+            raise stored.refused('dof', f'is {dof}, expected 20 or 38')
         model = CarModel(self.configuration, dof, self.options.names)
-        if grams.shape[1:] != (len(rows), model.signal_count, model.signal_count) or not (
-            np.isfinite(grams).all()
-        ):
-            raise EstimationError('the stored estimate does not fit this car')
-        self.reset()
+        rows = stored.array('rows', (None,), low=0.0)
+        signals = model.signal_count
+        grams = stored.array('grams', (None, len(rows), signals, signals))
+        if not len(rows) or not len(grams):
+            raise stored.refused('grams', 'are empty')
+        hertz: list[Mapping[str, float]] = [
+            dict(zip(EQUATIONS, one.tolist(), strict=True))
+            for one in stored.array('hertz', (None, len(EQUATIONS)), low=0.0)
+        ]
+        if not hertz:
+            raise stored.refused('hertz', 'is empty')
+        samples, seconds = stored.count('samples'), stored.number('seconds', low=0.0)
+        usable, has_speed = stored.flags('usable', (len(EQUATIONS),)), stored.flag('has_speed')
+        statistics = stored.array('statistics', (None,), low=0.0).tolist()
+        joints = stored.texts('joints') if 'joints' in stored else []
         parts = [SpectralInformation(one, rows, samples, seconds) for one in grams]
         cutoffs = Cutoffs(
             {n: float(np.median([one[n] for one in hertz])) for n in EQUATIONS},
@@ -279,7 +283,7 @@ class CarLive:
             {},
         )
         # `first` serves checks of recordings only.
-        self.known = Knowledge(
+        known = Knowledge(
             Gathered(
                 model,
                 parts[0],
@@ -294,10 +298,12 @@ class CarLive:
             ),
             hertz,
         )
+        with stored.tried():
+            reference, fit = self._solve(known)  # may refuse: nothing is replaced before
+        self.reset()
+        self.known, self.reference, self._fit = known, reference, fit
         self._statistics = statistics
-        stored = [str(name) for name in state.get('joints', ())]
-        self._joints = frozenset(stored) if stored else None
-        self._solve_reference()
+        self._joints = frozenset(joints) if joints else None
 
 
 def _used_joints(recording: CarRecording) -> frozenset[str]:

@@ -11,6 +11,7 @@ from veh_identification.errors import EstimationError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.identification.rows import Skipped, row_filter
 from veh_identification.results.messages import Derived, Equations, change_rows, load_finding
+from veh_identification.saved_state import SavedState
 from veh_identification.signals import decimate, decimated_stamps
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.configuration import CarConfiguration
@@ -25,8 +26,6 @@ from veh_identification.systems.live import (
     LiveModel,
     SensorCounts,
     Sides,
-    read_state,
-    write_state,
 )
 
 #: Both sides are shown below this.
@@ -212,18 +211,16 @@ class CarLiveModel(LiveModel):
         self._impossible, self._inertia = [], []
         return 'all rows are forgotten'
 
-    def save(self, path: str) -> str:
+    def state(self) -> dict[str, Any]:
         """The sums of all chunks."""
         if self.core.samples == 0:
             raise EstimationError('nothing is identified yet')
-        write_state(path, self.core.state())
-        return path
+        return self.core.state()
 
-    def load(self, path: str) -> str:
+    def restore(self, stored: SavedState) -> str:
         """Take a stored estimate as the long-term one: later chunks add to it or contradict it."""
-        state = read_state(path)
+        self.core.restore(stored)
         self.chunks.interrupt()
-        self.core.restore(state)
         self.solution, self.last_skip = self.core.reference, ''
         self._judge()
         return f'{self.core.samples} rows of {len(self.core.names)} parameters'

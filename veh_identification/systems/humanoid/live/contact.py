@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import EstimationError, InputError
+from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding, Level
 from veh_identification.identification.live import LiveIdentification
 from veh_identification.identification.rows import (
@@ -30,13 +30,14 @@ from veh_identification.results.messages import (
     group_by_prefix,
     load_finding,
 )
+from veh_identification.saved_state import SavedState, StateError
 from veh_identification.systems.humanoid.live.checking import StatesCheck
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
 from veh_identification.systems.humanoid.live.options import ContactOptions
 from veh_identification.systems.humanoid.live.plates import PlatePlaces
 from veh_identification.systems.humanoid.live.states import BASE, ContactStates
 from veh_identification.systems.humanoid.robot import Robot
-from veh_identification.systems.live import LiveModel, Sides, read_state, write_state
+from veh_identification.systems.live import LiveModel, Sides
 from veh_identification.types import Array, BoolArray, IntArray
 
 #: Seconds of states that are checked together, and the share by which rows must have grown until
@@ -474,39 +475,39 @@ class ContactLive(LiveModel):
         self._woken = []
         return 'all rows are forgotten'
 
-    def save(self, path: str) -> str:
+    def state(self) -> dict[str, Any]:
         """Rows, locked joints and the place to which plate offsets belong."""
         if self.live is None or self.model is None or self.live.samples == 0:
             raise EstimationError('nothing is identified yet')
-        write_state(
-            path,
-            {
-                **self.live.state(),
-                'locked_names': np.array(list(self.model.locked), dtype=str),
-                'locked_values': np.array(list(self.model.locked.values())),
-                'centre': self.model.centre,
-                'plates': self.model.plates,
-                'lever': self.model.lever,
-            },
-        )
-        return path
+        return {
+            **self.live.state(),
+            'locked_names': np.array(list(self.model.locked), dtype=str),
+            'locked_values': np.array(list(self.model.locked.values()), dtype=float),
+            'centre': self.model.centre,
+            'plates': self.model.plates,
+            'lever': self.model.lever,
+        }
 
-    def load(self, path: str) -> str:
+    def restore(self, stored: SavedState) -> str:
         """Take a stored estimate as the long-term one: later rows add to it or contradict it."""
-        state = read_state(path)
-        self.buffer.interrupt()
-        try:
-            names = [str(name) for name in state['locked_names']]
-            values = [float(value) for value in state['locked_values']]
-            centre, plates = np.asarray(state['centre'], float), bool(state['plates'])
-            lever = float(state.get('lever', START_LEVER))
-        except KeyError as error:
-            raise InputError(f'not an estimate of a humanoid: {error} is missing') from None
+        names = stored.texts('locked_names')
+        values = stored.array('locked_values', (len(names),)).tolist()
+        centre, plates = stored.array('centre', (3,)), stored.flag('plates')
+        lever = stored.number('lever', low=0.0) if 'lever' in stored else START_LEVER
         strange = [name for name in names if name not in self.states.joints]
         if strange:
-            raise InputError(f'the stored estimate names the unknown joint {strange[0]}')
-        self._make_model(dict(zip(names, values, strict=True)), centre, plates, lever)
-        assert self.live is not None
-        self.live.restore(state)
+            raise stored.refused('locked_names', f'has the unknown joint {strange[0][:80]!r}')
+        before = dict(vars(self))
+        converged = vars(self.convergence).copy()
+        try:
+            with stored.tried():
+                self._make_model(dict(zip(names, values, strict=True)), centre, plates, lever)
+                assert self.live is not None
+                self.live.restore(stored)
+        except StateError:
+            vars(self).update(before)
+            vars(self.convergence).update(converged)
+            raise
+        self.buffer.interrupt()
         self.solution = self.live.reference
         return f'{self.live.samples} rows of {len(self.live.names)} parameters'

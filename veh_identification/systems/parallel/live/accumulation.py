@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,12 +11,14 @@ import numpy as np
 
 from veh_identification.atomic import atomic_file
 from veh_identification.errors import EstimationError, InputError, ParameterError, VehIdError
+from veh_identification.files import read_json
 from veh_identification.findings import Finding, verdict_of
 from veh_identification.identification import IdentificationResult
 from veh_identification.identification.live import Solution
 from veh_identification.results.folder import to_json
 from veh_identification.results.messages import Equations as Unknowns
 from veh_identification.results.tables import to_csv
+from veh_identification.saved_state import SavedState
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.live import LiveModel, Sides
 from veh_identification.systems.parallel.checks import judge, misfit
@@ -417,24 +418,63 @@ class ParallelLive(LiveModel):
 
     def load(self, path: str) -> str:
         """Parameters of an earlier run, which stand until this one has its own."""
-        result = self._read(Path(path) / 'parameters.json')
+        return self.restore(self._read(Path(path) / 'parameters.json'))
+
+    def state(self) -> dict[str, Any]:
+        """Values and deviations; a value or deviation that is not known is 0 and not flagged."""
+        result = self.result
+        if result is None:
+            raise EstimationError('nothing is identified yet')
+        std = np.sqrt(np.diag(result.covariance))
+        return {
+            'names': np.array(result.names),
+            'value': np.nan_to_num(result.value, posinf=0.0, neginf=0.0),
+            'value_known': np.isfinite(result.value),
+            'std': np.nan_to_num(std, posinf=0.0, neginf=0.0),
+            'std_known': np.isfinite(std),
+            'samples': result.samples,
+        }
+
+    def restore(self, stored: SavedState) -> str:
+        """Parameters of an earlier run, which stand until this one has its own."""
+        result = self._stored_result(stored)
         self._take(result)
         self.convergence.reached = True
         return f'{len(result.names)} parameters loaded'
 
-    def _read(self, path: Path) -> IdentificationResult:
-        """A result in the model's order."""
+    def _read(self, path: Path) -> SavedState:
+        """The state that a parameters.json holds, in the model's order."""
         try:
-            data = json.loads(path.read_text(encoding='utf-8'))
+            data = read_json(path)
             found = {p['name']: p for p in data['parameters']}
             wanted = [*self.model.names, 'fc']
             missing = [name for name in wanted if name not in found]
             if missing:
                 raise EstimationError(f'{path}: the parameter {missing[0]} is missing')
-            value = np.array([float(found[name]['value']) for name in wanted])
-            std = np.array([float(found[name]['std'] or np.nan) for name in wanted])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f'{path}: not a parameters.json of a hexapod ({error})') from error
+            value = [found[name]['value'] for name in wanted]
+            std = [found[name]['std'] for name in wanted]
+            state = {
+                'names': np.array(wanted),
+                'value': np.array([0.0 if one is None else float(one) for one in value]),
+                'value_known': np.array([one is not None for one in value]),
+                'std': np.array([float(one or 0.0) for one in std]),
+                'std_known': np.array([bool(one) for one in std]),
+                'samples': data.get('samples', 0),
+            }
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise InputError(f'{path}: not a parameters.json of a hexapod ({error})') from None
+        return SavedState(state, str(path))
+
+    def _stored_result(self, stored: SavedState) -> IdentificationResult:
+        wanted = [*self.model.names, 'fc']
+        stored.expect_texts('names', wanted, of='hexapod')
+        shape = (len(wanted),)
+        known = stored.flags('value_known', shape)
+        if not known[: len(self.model.names)].any():
+            raise stored.refused('value', 'is not known for any parameter')
+        value = np.where(known, stored.array('value', shape), np.nan)
+        std_known = stored.flags('std_known', shape)
+        std = np.where(std_known, stored.array('std', shape, low=0.0, high=1e150), np.nan)
         nan = np.full(6, np.nan)
         return IdentificationResult(
             names=wanted,
@@ -443,9 +483,9 @@ class ParallelLive(LiveModel):
             covariance=np.diag(std**2),
             equations=list(LEGS),
             estimator='loaded',
-            samples=int(data.get('samples', 0)),
+            samples=stored.count('samples'),
             excluded_samples=0,
-            condition_number=float(data.get('condition_number') or np.nan),
+            condition_number=np.nan,
             correlation_condition=np.nan,
             sigma=nan,
             residual_rms=nan,

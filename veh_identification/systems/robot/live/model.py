@@ -8,20 +8,21 @@ the watch over the payload.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import EstimationError, InputError, SignalError
+from veh_identification.errors import EstimationError, SignalError
 from veh_identification.findings import Finding
 from veh_identification.identification.factor import scaled_condition
 from veh_identification.identification.least_squares import weighted
 from veh_identification.identification.live import Solution, Usable, extended, no_information
 from veh_identification.results.messages import Derived, Equations
+from veh_identification.saved_state import SavedState, StateError
 from veh_identification.signals.segments import gap_segments
 from veh_identification.systems.humanoid.robot import Robot
-from veh_identification.systems.live import LiveModel, SensorCounts, Sides, read_state, write_state
+from veh_identification.systems.live import LiveModel, SensorCounts, Sides
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.repetition import CLUSTER_SECONDS
 from veh_identification.systems.robot.estimation.unknowns import SLOW_LIMIT, SLOW_SHARE
@@ -373,31 +374,35 @@ class RobotLive(LiveModel):
         self.convergence.forget()
         return 'all rows, the estimate and the payload'
 
-    def save(self, path: str) -> str:
-        """Store the long-term knowledge."""
+    def state(self) -> dict[str, Any]:
+        """The long-term knowledge."""
         if not self.information.samples:
             raise EstimationError('no rows so far: there is nothing to save')
         information = self.information
-        state = {
+        return {
             'names': np.array(self.arm.names),
             'factors': information.factors,
             'samples': information.samples,
             'squares': information.squares,
         }
-        write_state(path, state)
-        return f'{information.samples} rows written to {path}'
 
-    def load(self, path: str) -> str:
+    def restore(self, stored: SavedState) -> str:
         """Go on from stored knowledge."""
-        state = read_state(path)
-        if 'names' not in state or [str(n) for n in state['names']] != list(self.arm.names):
-            raise InputError(f'{path}: the stored estimate is of another robot')
+        stored.expect_texts('names', self.arm.names, of='robot')
         fresh = no_information(len(self.arm.joints), len(self.arm.names))
-        self.information = type(fresh)(
-            np.array(state['factors'], float),
-            int(state['samples']),
-            0,
-            np.array(state['squares'], float),
+        before, self.information = (
+            self.information,
+            replace(
+                fresh,
+                factors=stored.array('factors', fresh.factors.shape),
+                samples=stored.count('samples'),
+                squares=stored.array('squares', fresh.squares.shape, low=0.0),
+            ),
         )
-        self.tick(0)
-        return f'{self.information.samples} rows from {path}'
+        try:
+            with stored.tried():
+                self.tick(0)
+        except StateError:
+            self.information = before
+            raise
+        return f'{self.information.samples} rows of {len(self.arm.names)} parameters'
