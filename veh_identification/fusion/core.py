@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from typing import Any
 
 import numpy as np
 
 from veh_identification import orientations
+from veh_identification.errors import EstimationError
 from veh_identification.fusion.assembly import StateAssembly
 from veh_identification.fusion.base_motion import Support
+from veh_identification.fusion.geodesy import LocalFrame
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
@@ -25,13 +29,14 @@ from veh_identification.fusion.navigator import Navigator
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.pose_track import PoseGate, PoseTrack
 from veh_identification.fusion.registry import SensorRegistry
-from veh_identification.fusion.satellites import SatelliteAiding
+from veh_identification.fusion.satellites import SatelliteAiding, checked_datum
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.fusion.state import FusedState
 from veh_identification.fusion.track import Track
 from veh_identification.fusion.wheel_aiding import WheelAiding
 from veh_identification.fusion.wheels import WheelGroup
 from veh_identification.runtime.transforms import StaticFrames, Transform
+from veh_identification.saved_state import SavedState
 from veh_identification.signals.local_polynomial import half_width_for_cutoff
 from veh_identification.types import Array
 
@@ -165,7 +170,8 @@ class FusionCore:
         self._next_stamp: int | None = None
         #: The first stamp at which a snapshot is taken or a state can leave.
         self._next_event = self.merge.due = LONG_AGO
-        self._last_stamp = 0
+        #: Of the newest sample in use [ns]; 0 before the first.
+        self.last_stamp = 0
         self.navigator.reset()
         self.navigator.journal.reset()
         self.satellites.reset()
@@ -187,7 +193,7 @@ class FusionCore:
         handlers, frames = self._handlers, self.frames
         for stamp, key, values in self.merge.drain():
             if key == EPOCH:
-                self._outputs(self._last_stamp, states)
+                self._outputs(self.last_stamp, states)
                 self.epoch_steps.append(values[0] / NANOSECONDS)
                 self._restart()
                 continue
@@ -195,7 +201,7 @@ class FusionCore:
                 self._begin(stamp)
             elif stamp > self._next_event:
                 self._outputs(stamp - 1, states)
-            self._last_stamp = stamp
+            self.last_stamp = stamp
             if self._mount_version != frames.version:
                 self.refresh_mounts()
             handlers[key]((stamp - self._origin) * 1e-9, values)  # type: ignore[operator]
@@ -232,13 +238,44 @@ class FusionCore:
         self.satellites.antenna = np.array((antenna or Transform()).translation)
         self.instruments.resolve(self.mounts)
 
+    # Storage ------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """What a restart should know: biases, calibration, datum; EstimationError before that."""
+        found = self.navigator.filter
+        if not found.P[9:15, 9:15].any():
+            raise EstimationError('nothing is estimated yet')
+        frame = self.satellites.local_frame
+        datum = [] if frame is None else [*astuple(frame.datum)]
+        return {
+            'calibration': found.x[10:].copy(),
+            'covariance': found.P[9:, 9:].copy(),
+            'datum': np.array(datum, float),
+        }
+
+    def restore(self, stored: SavedState) -> str:
+        """Let the next start know what `state` gave; returns what was found, in words."""
+        filter_ = self.navigator.filter
+        size = len(filter_.x) - 10
+        values = stored.array('calibration', (size,))
+        covariance = stored.array('covariance', (size, size))
+        if not np.all(np.linalg.eigvalsh(covariance) >= -1e-12 * np.trace(covariance)):
+            raise stored.refused('covariance', 'is not one (a negative eigenvalue)')
+        datum = stored.array('datum', (None,)).tolist()
+        with stored.tried():
+            place = checked_datum(datum) if datum else None
+        filter_.x[10:], filter_.P[9:, 9:] = values, 0.5 * (covariance + covariance.T)
+        if place is not None and not self.options.gnss.fixed_datum:
+            self.satellites.local_frame = LocalFrame(place)
+        return 'biases and calibration' + ('' if place is None else ', and the datum')
+
     # Condition ----------------------------------------------------------------------------------
 
     def is_active(self, name: str) -> bool:
         """Whether a sensor was used within its timeout before the newest merged sample."""
         if self._origin is None:
             return False
-        return self.records[name].active_at(self._seconds(self._last_stamp))
+        return self.records[name].active_at(self._seconds(self.last_stamp))
 
     def has_state(self) -> bool:
         """Whether there is an attitude or a captured pose."""

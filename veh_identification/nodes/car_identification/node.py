@@ -30,12 +30,13 @@ from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.nodes.checkpoint import declare_live
 from veh_identification.nodes.identification.base import IdentificationNode
 from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
-from veh_identification.runtime.parameters import declare, parameter, refuse_unknown
+from veh_identification.runtime.parameters import parameter
 from veh_identification.runtime.qos import STATIC_TF, QoS
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
 from veh_identification.systems.car.estimation.identify import CarMethod
@@ -85,8 +86,8 @@ class CarIdentification(IdentificationNode):
     model: CarLiveModel
 
     def __init__(self, node: Node) -> None:
-        self.options = options = declare(node, CarNodeOptions)
-        refuse_unknown(node)
+        options, checkpoint = declare_live(node, CarNodeOptions)
+        self.options = options
         self.configuration = self._configuration()
         if options.dof not in (0, 20, 38):
             raise ParameterError(f'parameter dof: 0, 20 or 38, found {options.dof}')
@@ -100,7 +101,9 @@ class CarIdentification(IdentificationNode):
         # Before subscribing: messages that come while kernels are compiled would be lost.
         seconds = warm_up(options.dof, options.bias_correction)
         node.get_logger().debug(f'compiled in {seconds:.1f} s, subscribing now')
-        super().__init__(node, model, input_words='sensor message', file=options.file)
+        super().__init__(
+            node, model, options, checkpoint, input_words='sensor message', file=options.file
+        )
 
     def _configuration(self) -> CarConfiguration:
         try:
@@ -142,5 +145,6 @@ class CarIdentification(IdentificationNode):
 
     def _take(self, name: str, stamp_ns: int, values: Sequence[float]) -> None:
         if self.enabled:
+            self.sample_comes(stamp_ns)
             self.model.push(name, stamp_ns, values)
             self.sample_came()

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import InputError, ParameterError, VehIdError
+from veh_identification.nodes.checkpoint import declare_live
 from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
-from veh_identification.runtime.parameters import declare, refuse_unknown
 from veh_identification.runtime.qos import STATIC_TF, QoS
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.humanoid.live.contact import ContactLive
@@ -45,8 +45,8 @@ class ContactIdentification(IdentificationNode):
     model: ContactLive
 
     def __init__(self, node: Node) -> None:
-        self.options = options = declare(node, ContactOptions)
-        refuse_unknown(node)
+        options, checkpoint = declare_live(node, ContactOptions)
+        self.options = options
         links = [name for name in options.link_sensors if name]
         frames = [name for name in options.link_frames if name]
         if len(links) != len(frames):
@@ -65,6 +65,8 @@ class ContactIdentification(IdentificationNode):
         super().__init__(
             node,
             model,
+            options,
+            checkpoint,
             input_words=f'state on {options.topic}',
             file=options.file,
             period=options.publish_period,
@@ -92,7 +94,9 @@ class ContactIdentification(IdentificationNode):
 
     def _on_state(self, msg: Any) -> None:
         if self.enabled:
-            self.model.push(stamp_of(msg), self.model.states.parse(msg))
+            stamp_ns = stamp_of(msg)
+            self.sample_comes(stamp_ns)
+            self.model.push(stamp_ns, self.model.states.parse(msg))
             self.sample_came()
 
     def _on_static_transforms(self, msg: Any) -> None:

@@ -15,10 +15,11 @@ from typing import Any
 
 from veh_identification.errors import EstimationError, ParameterError, VehIdError
 from veh_identification.findings import Finding
+from veh_identification.nodes.checkpoint import Checkpoint, declare_live, identity_of
 from veh_identification.nodes.error_ekf.four_bar import LinkageFace
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.nodes.error_ekf.report import ErrorEkfReport
-from veh_identification.nodes.error_ekf.saved_state import load_known, save_known
+from veh_identification.nodes.error_ekf.saved_state import known_state, restore_known
 from veh_identification.nodes.error_ekf.vehicle import CarFace
 from veh_identification.nodes.findings import load_of, log_finding
 from veh_identification.nodes.services import create_services
@@ -27,8 +28,8 @@ from veh_identification.observation.streaming import OnlineObserver, OnlineOptio
 from veh_identification.observation.streaming.collector import set_aside_for_good
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
-from veh_identification.runtime.parameters import declare, refuse_unknown
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
+from veh_identification.saved_state import SavedState, read_state, write_state
 from veh_identification.systems.vehicle.observer.online import VehicleSession
 
 REPORT_PERIOD = 1.0
@@ -41,8 +42,8 @@ class ErrorEkf:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self.options = options = declare(node, ErrorEkfOptions)
-        refuse_unknown(node)
+        options, checkpoint = declare_live(node, ErrorEkfOptions)
+        self.options = options
         self.enabled = True
         make = LinkageFace if options.system == 'four-bar' else CarFace
         self.face: Any = make(node, options, self._note)
@@ -68,6 +69,9 @@ class ErrorEkf:
         # compiling takes seconds: messages would pile up meanwhile
         self.face.warm_up()
         set_aside_for_good()
+        self.checkpoint = Checkpoint(
+            node, checkpoint, identity_of(options), self._state, self._go_on
+        )
         self.face.subscribe(
             self._push, self._refuse, QoS(depth=QUEUE, reliable=options.reliable_sensors)
         )
@@ -87,6 +91,7 @@ class ErrorEkf:
         if not self.enabled:
             return
         stream = key.partition(':')[0]
+        self.checkpoint.arrived(stamp_ns)
         if self._running and self.observer.session is None:
             self.report.notes.clear()  # they were said about a start that is over
         self.observer.push(key, stamp_ns - self.face.delays_ns[stream], payload)
@@ -119,14 +124,20 @@ class ErrorEkf:
 
     def _on_report(self) -> None:
         now_ns = self._node.get_clock().now().nanoseconds
-        self.report.load, loaded = load_of(self._node)
+        load, loaded = load_of(self._node)
+        self.report.load = {**load, **self.checkpoint.facts()}
         self.report.update(now_ns, self.enabled, loaded)
         self._diagnostics.publish(self.report.diagnostics(now_ns, self._node.get_name()))
         self._status.publish(self.report.status(now_ns, self.options.world_frame))
 
+    def finish(self) -> None:
+        """The input is over: keep what is known."""
+        self.checkpoint.finish()
+
     # Services -----------------------------------------------------------------------------------
 
     def _reset(self) -> str:
+        self.checkpoint.forget()
         self.observer.reset('reset by service: the observer starts anew')
         return 'the observer starts anew; the datum is kept'
 
@@ -142,14 +153,21 @@ class ErrorEkf:
             raise ParameterError('the parameter file is empty')
         return self.options.file
 
-    def _save(self) -> str:
-        path, session = self._path(), self.observer.session
+    def _state(self) -> dict[str, Any]:
+        session = self.observer.session
         if not isinstance(session, VehicleSession):
             raise EstimationError('nothing is observed yet')
-        save_known(path, session, self.face.system)
+        return known_state(session, self.face.system)
+
+    def _go_on(self, stored: SavedState) -> str:
+        return restore_known(stored, self.face.system, moved=True)
+
+    def _save(self) -> str:
+        path = self._path()
+        write_state(path, self._state())
         return path
 
     def _load(self) -> str:
-        found = load_known(self._path(), self.face.system)
+        found = restore_known(read_state(self._path()), self.face.system)
         self.observer.reset('loaded: the observer starts anew')
         return found

@@ -1,39 +1,46 @@
-"""What ~/save keeps of an observed car and ~/load gives to its next start."""
+"""What ~/save and the checkpoint keep of an observed car, and what its next start takes."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from veh_identification.saved_state import read_state, write_state
+from veh_identification.saved_state import SavedState
 from veh_identification.systems.vehicle.observer.online import Known, VehicleSession, VehicleSystem
 
+#: A car that is slower still stands where it stood when it is observed again [m/s].
+STANDING = 0.1
 
-def save_known(path: str, session: VehicleSession, system: VehicleSystem) -> None:
+
+def known_state(session: VehicleSession, system: VehicleSystem) -> dict[str, Any]:
     """Heading and sensor parameters with their variances, and the datum."""
     filter_ = session.filter
     first = filter_.size - len(filter_.parameter_names)
     datum = system.places.datum
     place = [] if datum is None else [datum.latitude, datum.longitude, datum.altitude]
-    write_state(
-        path,
-        {
-            'yaw': float(session.vehicle.model.q[12]),
-            'names': np.array(filter_.parameter_names, dtype=str),
-            'values': filter_.parameters,
-            'variances': np.diag(filter_.P)[first:],
-            'datum': np.array(place),
-            'car': session.car.name,
-        },
-    )
+    return {
+        'yaw': float(session.vehicle.model.q[12]),
+        'speed': float(np.linalg.norm(session.vehicle.world_frame()[1][:3])),
+        'names': np.array(filter_.parameter_names, dtype=str),
+        'values': filter_.parameters.copy(),
+        'variances': np.diag(filter_.P)[first:].copy(),
+        'datum': np.array(place),
+        'car': session.car.name,
+    }
 
 
-def load_known(path: str, system: VehicleSystem) -> str:
-    """Prepare the next start; returns what was found, in words."""
-    state = read_state(path)
+def restore_known(state: SavedState, system: VehicleSystem, *, moved: bool = False) -> str:
+    """Prepare the next start; returns what was found, in words.
+
+    `moved`: the car may have moved since, so that its heading counts only if it stood.
+    """
     car = state.text('car')
     if car != system.car.name:
         raise state.refused('car', f'is {car[:80]!r}, not {system.car.name!r}')
-    yaw = state.number('yaw')
+    yaw: float | None = state.number('yaw')
+    if moved and state.number('speed', 0.0) > STANDING:
+        yaw = None
     names = state.texts('names')
     values = state.array('values', (len(names),)).tolist()
     variances = state.array('variances', (len(names),), low=0.0).tolist()
@@ -46,4 +53,5 @@ def load_known(path: str, system: VehicleSystem) -> str:
     system.known = Known(yaw, parameters)
     if datum and system.places.datum is None:
         system.places.set_datum(datum[0], datum[1], datum[2])
-    return f'heading {yaw:.4g} rad and {len(parameters)} sensor parameters'
+    heading = 'no heading (the car was moving)' if yaw is None else f'heading {yaw:.4g} rad'
+    return f'{heading} and {len(parameters)} sensor parameters'

@@ -16,6 +16,7 @@ from typing import Any
 
 from veh_identification.errors import ParameterError
 from veh_identification.findings import Finding, Verdict, verdict_of
+from veh_identification.nodes.checkpoint import Checkpoint, CheckpointOptions, identity_of
 from veh_identification.nodes.findings import FindingLog, load_of, verdict_facts, verdict_status
 from veh_identification.nodes.services import create_services
 from veh_identification.results.messages import (
@@ -30,6 +31,7 @@ from veh_identification.results.messages import (
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import LATCHED, SYSTEM_DEFAULT
+from veh_identification.saved_state import SavedState
 from veh_identification.systems.live import LiveModel
 
 #: Reports without a usable sample after which the input counts as silent.
@@ -43,6 +45,8 @@ class IdentificationNode:
         self,
         node: Node,
         model: LiveModel,
+        options: Any,
+        checkpoint: CheckpointOptions,
         *,
         input_words: str,
         file: str,
@@ -69,6 +73,9 @@ class IdentificationNode:
         self._diagnostics = create(
             message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
         )
+        self.checkpoint = Checkpoint(
+            node, checkpoint, identity_of(options), model.state, self._go_on
+        )
         self.subscribe()
         node.create_timer(period, self._on_timer)
         create_services(
@@ -78,6 +85,10 @@ class IdentificationNode:
     def subscribe(self) -> None:
         """Listen to the input; a subclass does."""
         raise NotImplementedError
+
+    def sample_comes(self, stamp_ns: int) -> None:
+        """Call before a sample is taken: it may go on from what an earlier run kept."""
+        self.checkpoint.arrived(stamp_ns)
 
     def sample_came(self) -> None:
         """A usable sample was taken: the input is not silent; publish what it brought."""
@@ -94,6 +105,7 @@ class IdentificationNode:
             self.publish_sides()
             self.publish_estimate(self._now_ns())
             self._report()
+        self.checkpoint.finish()
 
     # Output -------------------------------------------------------------------------------------
 
@@ -173,7 +185,9 @@ class IdentificationNode:
             text = '; '.join([text, *(one.text for one in loaded)])
         if self.enabled:
             self._log.tell(verdict.findings)
-        name, facts = self._node.get_name(), {**verdict_facts(verdict), **self.facts(), **load}
+        name = self._node.get_name()
+        kept = self.checkpoint.facts()
+        facts = {**verdict_facts(verdict), **self.facts(), **kept, **load}
         sensors = [
             diagnostic_status(f'{name}: {sensor}', OK, 'counts', counts.as_dict())
             for sensor, counts in self.model.counts().items()
@@ -189,7 +203,13 @@ class IdentificationNode:
         return self._file
 
     def _reset(self) -> str:
+        self.checkpoint.forget()
         return self.model.reset()
+
+    def _go_on(self, stored: SavedState) -> str:
+        found = self.model.restore(stored)
+        self.publish_estimate(self._now_ns())
+        return found
 
     def _enable(self, on: bool) -> None:
         if on != self.enabled:

@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.nodes.checkpoint import declare_live
 from veh_identification.nodes.identification.base import IdentificationNode
 from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
-from veh_identification.runtime.parameters import declare, parameter, refuse_unknown
+from veh_identification.runtime.parameters import parameter
 from veh_identification.runtime.qos import QoS
 from veh_identification.systems.parallel.configuration import load_configuration
 from veh_identification.systems.parallel.live.accumulation import LiveOptions, ParallelLive
@@ -83,8 +84,8 @@ class ParallelIdentification(IdentificationNode):
     model: ParallelLive
 
     def __init__(self, node: Node) -> None:
-        self.options = options = declare(node, ParallelOptions)
-        refuse_unknown(node)
+        options, checkpoint = declare_live(node, ParallelOptions)
+        self.options = options
         model = ParallelLive(*self._setup())
         model.warm_up()  # before subscribing: messages meanwhile would be lost
         self._order: dict[tuple[str, ...], list[int] | None] = {}
@@ -92,6 +93,8 @@ class ParallelIdentification(IdentificationNode):
         super().__init__(
             node,
             model,
+            options,
+            checkpoint,
             input_words=f'usable message on {options.topic}',
             file=options.folder,
             file_parameter='folder',
@@ -133,6 +136,7 @@ class ParallelIdentification(IdentificationNode):
             self.model.incomplete += 1
             return
         stamp_ns = sec * NANOSECONDS + nanosec
+        self.sample_comes(stamp_ns)
         if self.model.push(stamp_ns, values):
             self.publish_estimate(stamp_ns)
         self.sample_came()

@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.nodes.checkpoint import declare_live
 from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
 from veh_identification.nodes.robot_identification.feedforward import TRAJECTORY, with_efforts
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
-from veh_identification.runtime.parameters import declare, parameter, refuse_unknown
+from veh_identification.runtime.parameters import parameter
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.humanoid.robot import load_robot
@@ -78,14 +79,16 @@ class RobotIdentification(IdentificationNode):
     model: RobotLive
 
     def __init__(self, node: Node) -> None:
-        self.options = options = declare(node, RobotOptions)
-        refuse_unknown(node)
+        options, checkpoint = declare_live(node, RobotOptions)
+        self.options = options
         model = self._setup()
         self._answered = self._refused = 0
         self._order: dict[tuple[str, ...], list[int] | None] = {}
         super().__init__(
             node,
             model,
+            options,
+            checkpoint,
             input_words=f'usable message on {options.topic}',
             file=options.file,
             reconstruction=options.reconstruction,
@@ -155,6 +158,7 @@ class RobotIdentification(IdentificationNode):
             self.model.sensor.invalid += 1
             return
         stamp_ns = stamp_of(msg)
+        self.sample_comes(stamp_ns)
         if self.model.push(stamp_ns, *sides):
             _, word, found = self.model.monitor.events[-1]
             self._node.get_logger().info(

@@ -14,6 +14,7 @@ from veh_identification.errors import ParameterError
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
+from veh_identification.nodes.checkpoint import Checkpoint, CheckpointOptions, identity_of
 from veh_identification.nodes.findings import FindingLog, load_of
 from veh_identification.nodes.sensor_fusion import input as inputs
 from veh_identification.nodes.sensor_fusion.output import (
@@ -39,6 +40,7 @@ class SensorFusion:
     def __init__(self, node: Node) -> None:
         self._node = node
         options = declare(node, FusionOptions)
+        checkpoint = declare(node, CheckpointOptions, 'checkpoint')
         wrenches = {n: declare(node, WrenchOptions, n) for n in options.wrench_sensors if n}
         ranges = {n: declare(node, ChannelOptions, n) for n in options.range_sensors if n}
         pressures = {n: declare(node, ChannelOptions, n) for n in options.pressure_sensors if n}
@@ -63,6 +65,9 @@ class SensorFusion:
         self._fill_continuous = continuous_writer(options.odom_frame, options.base_frame)
         self._fill_transform = TransformWriter(
             options.world_frame, options.odom_frame, options.base_frame
+        )
+        self.checkpoint = Checkpoint(
+            node, checkpoint, identity_of(options), self._state, self.core.restore
         )
         self._create_inputs(wrenches, ranges, pressures)
         self.report = FusionReport(self.core)
@@ -156,6 +161,7 @@ class SensorFusion:
                 return
             if frame_ids.get(name) != fields[2]:
                 self._set_frame(name, fields[2])
+                self.checkpoint.arrived(stamp_ns)
             if push(name, stamp_ns - delay, values):  # type: ignore[arg-type]
                 self._publish_ready()
 
@@ -225,7 +231,8 @@ class SensorFusion:
     def _on_report(self) -> None:
         self._publish_ready()
         now_ns = self._node.get_clock().now().nanoseconds
-        self.report.load, loaded = load_of(self._node)
+        load, loaded = load_of(self._node)
+        self.report.load = {**load, **self.checkpoint.facts()}
         self.report.update(now_ns, self.enabled, loaded)
         self._log.tell(self.report.findings)
         name = self._node.get_name()
@@ -234,8 +241,18 @@ class SensorFusion:
 
     # Services -----------------------------------------------------------------------------------
 
+    def finish(self) -> None:
+        """The input is over: keep what is known."""
+        self.checkpoint.finish()
+
+    def _state(self) -> dict[str, Any]:
+        self._publish_ready()
+        self.checkpoint.arrived(self.core.last_stamp)
+        return self.core.state()
+
     def _reset(self) -> str:
         self._publish_ready()
+        self.checkpoint.forget()
         self._start_over()
         return 'the fusion starts over; biases and datum are kept'
 

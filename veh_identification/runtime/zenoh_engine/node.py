@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from veh_identification.runtime import messages
+from veh_identification.runtime.load import Load
 from veh_identification.runtime.logger import NodeLogger
 from veh_identification.runtime.names import Remapper
 from veh_identification.runtime.node_base import NodeBase, period_ns
@@ -60,6 +61,7 @@ class ZenohNode(NodeBase[NodeClock]):
         super().__init__(names, parameters, logger, clock)
         self._host = host
         self._entity = entity
+        self.load = Load()
         self._timers: list[ZenohTimer] = []
         self._endpoints: list[ZenohPublisher | ZenohSubscription | ZenohService | ZenohClient] = []
         self._token = host.session.liveliness().declare_token(entity.token)
@@ -72,6 +74,10 @@ class ZenohNode(NodeBase[NodeClock]):
         type_name = messages.type_name(msg_type)
         endpoint = self._endpoint(wire.SUBSCRIPTION, topic, type_name, as_qos(qos_profile))
         return self._subscribe(endpoint, decoder(type_name), callback)
+
+    def get_load(self) -> Load:
+        """How the node keeps up."""
+        return self.load
 
     def subscriptions(self) -> list[ZenohSubscription]:
         """The node's subscriptions, each with its counts of received and lost messages."""
@@ -100,7 +106,14 @@ class ZenohNode(NodeBase[NodeClock]):
     ) -> ZenohSubscription:
         host = self._host
         subscription = ZenohSubscription(
-            host.session, endpoint, decode, callback, host.executor, host.graph, self._logger
+            host.session,
+            endpoint,
+            decode,
+            callback,
+            host.executor,
+            host.graph,
+            self._logger,
+            self.load,
         )
         self._endpoints.append(subscription)
         return subscription
@@ -116,7 +129,7 @@ class ZenohNode(NodeBase[NodeClock]):
     ) -> ZenohPublisher:
         """Make a publisher by the name of its type (players)."""
         endpoint = self._endpoint(wire.PUBLISHER, topic, type_name, as_qos(qos_profile))
-        publisher = ZenohPublisher(self._host.session, endpoint, self._host.graph)
+        publisher = ZenohPublisher(self._host.session, endpoint, self._host.graph, self.load)
         self._endpoints.append(publisher)
         return publisher
 

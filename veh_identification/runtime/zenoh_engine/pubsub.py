@@ -12,6 +12,7 @@ from typing import Any
 from veh_identification.errors import MessageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.interface import NANOSECONDS
+from veh_identification.runtime.load import Load
 from veh_identification.runtime.logger import NodeLogger
 from veh_identification.runtime.zenoh_engine import wire
 from veh_identification.runtime.zenoh_engine.executor import Executor
@@ -30,8 +31,11 @@ def warm_up(type_name: str) -> None:
 class ZenohPublisher:
     """Publishes messages of one type on one topic."""
 
-    def __init__(self, session: zenoh.Session, endpoint: wire.Endpoint, graph: Graph) -> None:
+    def __init__(
+        self, session: zenoh.Session, endpoint: wire.Endpoint, graph: Graph, load: Load
+    ) -> None:
         self.endpoint = endpoint
+        self._load = load
         self._message_class = messages.message_class(endpoint.type_name)
         self._graph = graph
         self._gid = endpoint.gid
@@ -84,6 +88,7 @@ class ZenohPublisher:
         """Send the CDR bytes of one message."""
         self._sequence += 1
         self.last = payload
+        self._load.published()
         attachment = wire.Attachment(self._sequence, time.time_ns(), self._gid)
         self._publisher.put(payload, attachment=attachment.encode())
 
@@ -133,8 +138,10 @@ class ZenohSubscription:
         executor: Executor,
         graph: Graph,
         logger: NodeLogger,
+        load: Load,
     ) -> None:
         self.endpoint = endpoint
+        self._load, self._queue_load = load, load.add_queue(endpoint.name, endpoint.qos.depth)
         self.received = 0
         self.lost = 0
         self.discarded = 0
@@ -184,6 +191,7 @@ class ZenohSubscription:
             full = len(self._queue) == self._queue.maxlen
             self.discarded += full
             self._queue.append((sample, now_ns))
+            self._queue_load.peak = max(self._queue_load.peak, len(self._queue))
         if not full:  # else the work posted for the discarded message takes this one
             self._executor.post(self._take)
 
@@ -197,10 +205,17 @@ class ZenohSubscription:
             message = self._decode(received)
         except MessageError as error:
             self.rejected += 1
+            self._queue_load.unreadable += 1
             self._warn(f'{self.rejected} messages rejected, the last because: {error}')
             return
         self.received += 1
-        self._callback(message)
+        self._load.arrival_ns = received_ns
+        begin = time.perf_counter()
+        try:
+            self._callback(message)
+        finally:
+            self._load.arrival_ns = 0
+            self._load.busy_seconds += time.perf_counter() - begin
 
     def _open(self, sample: zenoh.Sample, received_ns: int) -> Received:
         if sample.attachment is None:
@@ -211,6 +226,7 @@ class ZenohSubscription:
             self._sequences[attachment.gid] = attachment.sequence
         if last is not None and attachment.sequence > last + 1:
             self.lost += attachment.sequence - last - 1
+            self._queue_load.lost = self.lost
             self._warn(
                 f'{self.lost} messages lost so far, {self.discarded} of them because the queue '
                 f'of {self.endpoint.qos.depth} was full'

@@ -159,7 +159,7 @@ class VehicleSession:
 class Known:
     """What an earlier run knew: heading and sensor parameters with their variances."""
 
-    yaw: float
+    yaw: float | None
     parameters: dict[str, tuple[float, float]]
 
     def apply(self, filter_: ErrorEKF) -> None:
@@ -202,7 +202,7 @@ class VehicleSystem:
         prefix = prefix_of(items, mounting.car, self.places)
         car = self_calibrating(mounting.car, bool(len(prefix.velocity)))
         known, self.known = self.known, None
-        if known is not None:
+        if known is not None and known.yaw is not None:
             car = replace(car, observer=replace(car.observer, initial_yaw=known.yaw))
         start = find_start(car, prefix)
         sources |= start.sources
