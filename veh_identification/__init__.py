@@ -25,6 +25,7 @@ _API = frozenset(
         'Outcome',
         'Verdict',
         'check_recording',
+        'compare',
         'configure',
         'convert',
         'design_motion',

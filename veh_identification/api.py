@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from veh_identification.findings import Finding as Finding
     from veh_identification.findings import Verdict as Verdict
     from veh_identification.identification import IdentificationResult
+    from veh_identification.results.comparison import Comparison
     from veh_identification.results.observation import ObserverRun
     from veh_identification.results.outcome import Outcome as Outcome
     from veh_identification.runtime.bags import BagReader as BagReader
@@ -52,6 +53,7 @@ __all__ = [
     'Outcome',
     'Verdict',
     'check_recording',
+    'compare',
     'configure',
     'convert',
     'design_motion',
@@ -287,3 +289,13 @@ def check_recording(
     return made.checks(
         made.read(Path(recording), description) if known else recording, description
     )
+
+
+def compare(results: Sequence[str | Path], *, level: float = 0.01) -> list[Comparison]:
+    """What changed between result folders, each with the one before and the last with the first.
+
+    `level` is the probability of a false alarm of one comparison.
+    """
+    from veh_identification.results.comparison import compare_all
+
+    return compare_all(list(results), level)

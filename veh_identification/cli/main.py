@@ -31,6 +31,7 @@ VERBS = (
     'identify',
     'observe',
     'design',
+    'compare',
     'run',
     'play',
     'record',

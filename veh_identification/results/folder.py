@@ -18,8 +18,10 @@ from veh_identification.errors import one_line
 from veh_identification.findings import Verdict
 from veh_identification.identification.result import IdentificationResult, json_safe
 from veh_identification.results.bag import write_result_bag
+from veh_identification.results.comparison import covariance_entries
 from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.results.tables import to_csv
+from veh_identification.saved_state import write_state
 
 REPORT = 'report.html'
 #: The bag of parameters and of both sides of the equations.
@@ -29,6 +31,7 @@ OURS = frozenset(
     {
         'parameters.json',
         'parameters.csv',
+        'covariance.npz',
         'metrics.json',
         'identified.urdf',
         'identified.yaml',
@@ -99,6 +102,8 @@ def write(outcome: Writable, out: Path, report: bool = True, ours: Iterable[str]
         (partial / name).write_text(to_json(document), encoding='utf-8')
         if isinstance(outcome.result, IdentificationResult):
             (partial / 'parameters.csv').write_text(to_csv(outcome.result), encoding='utf-8')
+            entries = covariance_entries(outcome.result.names, outcome.result.covariance)
+            write_state(partial / 'covariance.npz', entries)
             write_result_bag(
                 partial / BAG, outcome.system, outcome.result, outcome.verdict, outcome.series
             )
