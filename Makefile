@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint unit bench docs clean help
+.PHONY: demo test test-slow test-times lint unit bench docs clean help
 
 help:
 	@echo 'make demo   simulate, run the nodes and estimators, print results next to the truth'
-	@echo 'make test   linters, type checker and all tests that this machine can run'
+	@echo 'make test   linters, type checker and the tests that this machine can run'
+	@echo 'make test-slow   the tests that take seconds each (test/slow.txt), for releases'
+	@echo 'make test-times  run the tests and list those that are slow'
 	@echo 'make bench  benchmarks beside their peers'
 	@echo 'make docs   what is made from declarations: docs/parameters.md, types of the API'
 	@echo 'make clean  remove the virtual environment and caches'
@@ -35,8 +37,19 @@ lint: $(STAMP)
 	$(BIN)/deptry veh_identification
 
 # One BLAS thread: the matrices of the tests are small, and two threads on two cores fight.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
+
 unit: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(PYTEST) -m 'not slow'
+
+test-slow: $(STAMP)
+	$(PYTEST) -m slow
+
+# By processor time, so that other work on the machine does not matter.
+test-times: $(STAMP)
+	rm -f test/.times
+	$(PYTEST) -m 'not slow' --times test/.times
+	@echo 'beyond 4.5 s and not in test/slow.txt:'; awk '$$1 > 4.5' test/.times | sort -rn
 
 bench: $(STAMP)
 	$(BIN)/veh-id bench
