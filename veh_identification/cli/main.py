@@ -38,6 +38,7 @@ VERBS = (
     'topics',
     'echo',
     'hz',
+    'dashboard',
     'parameters',
     'router',
     'bench',

@@ -13,7 +13,7 @@ from veh_identification.errors import BagError
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.bags.records import Item, RawMessage
 from veh_identification.runtime.graph import create_graph, find_graph, finish_graph
-from veh_identification.runtime.replay.engine import ReplayEngine
+from veh_identification.runtime.replay.engine import ReplayEngine, Sink
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,14 @@ def replay_graph(
     on_error: str = 'stop',
     log_level: str = 'info',
     progress: Callable[[int, int], None] | None = None,
+    sink: Sink | None = None,
+    through: Callable[[Iterable[Item]], Iterable[Item]] | None = None,
 ) -> ReplaySummary:
-    """Play recordings through the nodes of a graph; the output bag appears whole or not at all."""
+    """Play recordings through the nodes of a graph; the output bag appears whole or not at all.
+
+    Without an output bag `sink` takes what the nodes publish. `through` is handed the recorded
+    messages on their way to the nodes, to look at them or to hold them back.
+    """
     graph = find_graph(graph_name)
     if out is not None:
         refuse_inputs(out, bags, BagError)
@@ -58,7 +64,7 @@ def replay_graph(
         writer = None
         if out is not None:
             writer = stack.enter_context(BagWriter(out, storage=storage, overwrite=overwrite))
-        engine = ReplayEngine(start, sink=writer, log_level=log_level)
+        engine = ReplayEngine(start, sink=writer or sink, log_level=log_level)
         instances = create_graph(
             engine,
             graph,
@@ -72,6 +78,8 @@ def replay_graph(
         source: Iterable[Item] = reader.items(selected)
         if keep_inputs and writer is not None:
             source = _recording(source, writer)
+        if through is not None:
+            source = through(source)
         engine.play(source)
         finish_graph(instances)
         return ReplaySummary(

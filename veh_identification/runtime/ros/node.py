@@ -86,10 +86,41 @@ class RosNode:
         self, msg_type: type, topic: str, callback: Callable[[Any], None], qos_profile: QoS | int
     ) -> Any:
         """rclpy's create_subscription; messages that wait come in the order of publishing."""
-        name, qos = messages.type_name(msg_type), as_qos(qos_profile)
+        name = messages.type_name(msg_type)
+        return self._take_in(name, topic, *self._reader(msg_type, name, callback), qos_profile)
+
+    def create_raw_subscription(
+        self,
+        type_name: str,
+        topic: str,
+        callback: Callable[[bytes], None],
+        qos_profile: QoS | int,
+    ) -> Any:
+        """Call `callback(bytes)` for every message, still serialised (onlookers)."""
+        return self._take_in(type_name, topic, lambda data: data, callback, qos_profile)
+
+    def offers(self) -> dict[str, tuple[str, QoS]]:
+        """Topics that somebody publishes: type, and what a subscription to all may ask for."""
+        found = {}
+        for topic, types in self.node.get_topic_names_and_types():
+            profiles = [one.qos_profile for one in self.node.get_publishers_info_by_topic(topic)]
+            if profiles and types:
+                reliable = all(one.reliability.name == 'RELIABLE' for one in profiles)
+                latched = all(one.durability.name == 'TRANSIENT_LOCAL' for one in profiles)
+                found[topic] = (types[0], QoS(reliable=reliable, transient_local=latched))
+        return found
+
+    def _take_in(
+        self,
+        name: str,
+        topic: str,
+        read: Read,
+        receive: Callable[[Any], None],
+        qos_profile: QoS | int,
+    ) -> Any:
+        qos = as_qos(qos_profile)
         resolved = self.node.resolve_topic_name(topic)
         queue = self.load.add_queue(resolved, qos.depth)
-        read, receive = self._reader(msg_type, name, callback)
         inlet = Inlet(resolved, lambda: None, read, receive, queue, self._complain)
         subscription = self._subscribe(
             self._ros.message_class(name), topic, inlet.hand_on, qos, queue
