@@ -80,7 +80,7 @@ class Collector:
         self.diagnoses: dict[str, Diagnosis] = {}  # by the bare name of the node
         self.others: dict[str, dict[str, Any]] = {}  # what is no node of ours
         self.meters: dict[str, StreamMeter] = {}
-        self.origin: float | None = None
+        self._origin_ns: int | None = None
         self._takers = {
             ESTIMATES: self._estimate,
             STATUS: self._status,
@@ -106,9 +106,7 @@ class Collector:
     def meter(self, topic: str, arrival_ns: int, header_stamp_ns: int) -> None:
         """A message of a sensor came; nothing else of it is looked at."""
         with self.lock:
-            meter = self._kept(self.meters, topic, StreamMeter)
-            if meter is not None:
-                meter.add(arrival_ns, header_stamp_ns)
+            self._meter(topic, arrival_ns, header_stamp_ns)
 
     def metered_topics(self) -> set[str]:
         """Topics of sensors that some node names."""
@@ -134,10 +132,10 @@ class Collector:
 
     def _seconds(self, message: Any, time_ns: int) -> float:
         """Since the first message: by its stamp, by its arrival where it has none."""
-        time = (stamp_ns(message) or time_ns) * 1e-9
-        if self.origin is None:
-            self.origin = time
-        return time - self.origin
+        at_ns = stamp_ns(message) or time_ns
+        if self._origin_ns is None:
+            self._origin_ns = at_ns
+        return (at_ns - self._origin_ns) * 1e-9  # integers first: a double is too short
 
     def _kept(self, group: dict[str, Kept], key: str, make: Callable[[], Kept]) -> Kept | None:
         found = group.get(key)
@@ -155,6 +153,11 @@ class Collector:
         if told is not None:
             told.heard, told.last = self.now(), last
         return told
+
+    def _meter(self, topic: str, arrival_ns: int, header_stamp_ns: int) -> None:
+        meter = self._kept(self.meters, topic, StreamMeter)
+        if meter is not None:
+            meter.add(arrival_ns, header_stamp_ns)
 
     def _estimate(self, topic: str, message: Any, time_ns: int) -> None:
         last = estimate_of(message)
@@ -187,6 +190,7 @@ class Collector:
         if told is not None:
             last['time'] = self._seconds(message, time_ns)
             told.history.add(last['time'], {'x': last['x'], 'y': last['y']})
+            self._meter(topic, time_ns, stamp_ns(message))
 
     def _diagnostics(self, topic: str, message: Any, time_ns: int) -> None:
         at = self._seconds(message, time_ns)

@@ -8,6 +8,8 @@ from statistics import median
 #: Arrivals that are looked back on.
 WINDOW = 200
 NANOSECONDS = 1e9
+#: Stamps of one run that come out of order do so by less.
+STEP_BACK_NS = 1_000_000_000
 
 
 class StreamMeter:
@@ -15,6 +17,7 @@ class StreamMeter:
 
     def __init__(self) -> None:
         self.received = 0
+        self._stamp_ns = 0
         self._arrivals: deque[int] = deque(maxlen=WINDOW)
         self._lags: deque[float] = deque(maxlen=WINDOW)
 
@@ -26,6 +29,9 @@ class StreamMeter:
         self.received += 1
         self._arrivals.append(arrival_ns)
         if stamp_ns:
+            if stamp_ns < self._stamp_ns - STEP_BACK_NS:
+                self._lags.clear()  # a recording that begins again
+            self._stamp_ns = stamp_ns
             self._lags.append((arrival_ns - stamp_ns) / NANOSECONDS)
 
     @property

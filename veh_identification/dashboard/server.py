@@ -8,6 +8,7 @@ machine as their host.
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 import threading
 import time
@@ -38,6 +39,8 @@ SECURITY = {
     'Referrer-Policy': 'no-referrer',
     'Cache-Control': 'no-store',
 }
+#: A name or an address of version 4, or one of version 6 in brackets; then perhaps a port.
+HOST = re.compile(r'(?:\[([0-9a-f:.]+)\]|([^\[\]:/@\s]+))(?::\d+)?')
 #: Names of the colours of figures on the page.
 COLOURS = {
     'grid': palette.GRID,
@@ -156,11 +159,9 @@ def own_names(address: str) -> set[str]:
 
 
 def host_name(header: str) -> str:
-    """The host of a header `host:port`, without brackets."""
-    name = header.strip().lower()
-    if name.startswith('['):
-        return name[1:].partition(']')[0]
-    return name.partition(':')[0]
+    """The host of a header `host:port`, without brackets; '' for what is no such header."""
+    found = HOST.fullmatch(header.strip().lower())
+    return '' if found is None else found[1] or found[2]
 
 
 class _Server(ThreadingHTTPServer):

@@ -31,15 +31,23 @@ def head(collector: Collector) -> dict[str, Any]:
         owners: dict[str, str] = {}
         for bare in collector.diagnoses:
             owners[collector.owner(bare) or f'/{bare}'] = bare
+        lags = _Lags(collector)
         shared = [bare for bare in collector.diagnoses if not collector.owner(bare)]
         return {
             'version': collector.version,
             'left_out': collector.left_out,
             'nodes': [
-                _node(collector, name, owners.get(name), now) for name in sorted(names | {*owners})
+                _node(collector, name, owners.get(name), now, lags)
+                for name in sorted(names | {*owners})
             ],
             'tracks': [
-                {'topic': topic, **told.last, 'age': now - told.heard}
+                {
+                    'topic': topic,
+                    **told.last,
+                    'age': now - told.heard,
+                    'lag': lags.of(topic),
+                    'relative': lags.relative,
+                }
                 for topic, told in sorted(collector.tracks.items())
             ],
             'others': [
@@ -93,7 +101,9 @@ def _histories(collector: Collector) -> Iterable[tuple[str, History]]:
         yield f'latency {bare}', diagnosis.history
 
 
-def _node(collector: Collector, name: str, bare: str | None, now: float) -> dict[str, Any]:
+def _node(
+    collector: Collector, name: str, bare: str | None, now: float, lags: _Lags
+) -> dict[str, Any]:
     estimate, status = collector.estimates.get(name), collector.statuses.get(name)
     sides = collector.sides.get(name)
     diagnosis = None if bare is None else collector.diagnoses[bare]
@@ -110,7 +120,7 @@ def _node(collector: Collector, name: str, bare: str | None, now: float) -> dict
         'facts': {} if diagnosis is None else _facts(diagnosis),
         'estimate': None if estimate is None else _estimate(estimate),
         'equations': _equations(sides),
-        'sensors': _sensors(collector, name, status, diagnosis),
+        'sensors': _sensors(name, status, diagnosis, lags),
     }
 
 
@@ -178,11 +188,10 @@ def _facts(diagnosis: Diagnosis) -> dict[str, str]:
 
 
 def _sensors(
-    collector: Collector, node: str, status: Told | None, diagnosis: Diagnosis | None
+    node: str, status: Told | None, diagnosis: Diagnosis | None, lags: _Lags
 ) -> list[dict[str, Any]]:
     told = {} if status is None else status.last['sensors']
     diagnosed = {} if diagnosis is None else diagnosis.sensors
-    lags = _Lags(collector)
     # what the node as a whole says of sensors: `finding: sensor_set_aside` and its text
     aside = [
         text

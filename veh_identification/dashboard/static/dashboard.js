@@ -155,7 +155,7 @@
     const verdict = make('div', 'verdict');
     verdict.append(make('span', 'headline'), make('span', 'mode'));
     const advice = make('p', 'advice');
-    advice.append(make('b', '', 'Next:'), make('span'));
+    advice.append(make('b', '', 'Next:'), ' ', make('span'));
     const statements = make('ul', 'statements');
     const figures = make('div', 'cards');
     const parameters = make('div');
@@ -229,35 +229,59 @@
 
   // The way ---------------------------------------------------------------------------------------
 
-  const tracks = new Map();
-  const makeTrack = (topic) => {
+  const COLOURS = ['predicted', 'error', 'a-priori', 'measured', 'muted'];
+  /* Poses of one frame belong on one map; those with an uncertainty come first. */
+  const maps = () => {
+    const frames = new Map();
+    for (const track of state.tracks) {
+      frames.set(track.frame, [...(frames.get(track.frame) || []), track]);
+    }
+    frames.forEach((group) => group.sort((a, b) => (b.ellipse !== null) - (a.ellipse !== null)));
+    return frames;
+  };
+  const views = new Map();
+  const makeMap = (frame) => {
     const part = make('section', 'map');
     const pair = make('div', 'pair');
-    const views = ['the whole way', 'around the vehicle: ellipse of 95 %'].map((text) => {
+    const canvases = ['the whole way', 'around the vehicle: the ellipse holds it with 95 %'].map((text) => {
       const figure = make('figure');
       const canvas = make('canvas');
       canvas.setAttribute('role', 'img');
-      canvas.setAttribute('aria-label', `${topic}: ${text}`);
+      canvas.setAttribute('aria-label', `map of ${frame}: ${text}`);
       figure.append(canvas, make('figcaption', '', text));
       pair.append(figure);
       return canvas;
     });
     const figures = make('div', 'cards');
-    part.append(make('h2', '', `Map: ${topic}`), figures, pair);
+    const legend = make('p', 'legend');
+    part.append(make('h2', '', `Map of ${frame || 'an unnamed frame'}`), legend, figures, pair);
     find('tracks').append(part);
-    return { part, figures, views };
+    return { part, figures, legend, canvases };
   };
-  const fillTrack = (view, track) => {
-    const degrees = (value) => (value === null ? null : value * 180 / Math.PI);
+  const degrees = (value) => (value === null ? null : value * 180 / Math.PI);
+  const fillMap = (view, group) => {
+    list(view.legend, group, () => { const one = make('span'); one.append(make('span', 'key'), make('span')); return one; },
+      (one, track) => {
+        const old = state.source.state === 'live' && track.age > 3 ? ` (not heard for ${seconds(track.age)} s)` : '';
+        clad(one.firstElementChild, `key ${COLOURS[group.indexOf(track) % COLOURS.length]}`);
+        put(one.lastElementChild, track.topic + old);
+      });
+    const [track] = group;
     const e = track.ellipse;
+    view.canvases[1].parentElement.hidden = !e;
+    clad(view.canvases[0].parentElement.parentElement, e ? 'pair' : '');
     list(view.figures, [
-      ['place', `${shown(track.x, '', 0.1)}, ${shown(track.y, '', 0.1)} m`, `${track.child || 'vehicle'} in ${track.frame || 'no frame'}`],
-      ['95 % ellipse', e ? `${lengthText(e.long)} × ${lengthText(e.short)}` : 'no covariance', e ? 'half axes' : ''],
+      ['place', `${shown(track.x, '', 0.1)}, ${shown(track.y, '', 0.1)} m`, track.child ? `of ${track.child}` : ''],
+      ['95 % ellipse', e ? ellipseText(e) : 'no covariance', e ? 'half axes' : ''],
       ['heading', `${shown(degrees(track.yaw), '°', 1)}`, track.yaw_std === null ? '' : `± ${shown(degrees(track.yaw_std), '°', 0.1)} (1 sigma)`],
       ['speed', shown(track.speed, 'm/s', 0.1), ''],
+      ['lag', short(track.lag), track.relative ? 'behind the quickest topic' : 'from its stamp to its arrival'],
     ], card, fillCard);
   };
-  const lengthText = (value) => (value < 1 ? `${(1000 * value).toPrecision(3)} mm` : `${value.toPrecision(3)} m`);
+  const ellipseText = ({ long, short: narrow }) => {
+    const [scale, unit] = long < 1 ? [1000, 'mm'] : [1, 'm'];
+    return `${plots.digits(scale * long, scale * long)} × ${plots.digits(scale * narrow, scale * long)} ${unit}`;
+  };
 
   // Drawing ---------------------------------------------------------------------------------------
 
@@ -297,12 +321,13 @@
     asked = false;
     if (!state) { return; }
     state.nodes.forEach((node) => drawNode(nodes.get(node.name), node));
-    state.tracks.forEach((track) => {
-      const view = tracks.get(track.topic);
-      const rows = columnsOf(`track ${track.topic}`, ['x', 'y']);
-      plots.map(view.views[0], rows, track, 0);
-      const long = track.ellipse ? track.ellipse.long : 0;
-      plots.map(view.views[1], rows, track, Math.max(2.5 * long, 1e-3));
+    maps().forEach((group, frame) => {
+      const view = views.get(frame);
+      const ways = group.map((track, k) => ({
+        pose: track, colour: COLOURS[k % COLOURS.length], rows: columnsOf(`track ${track.topic}`, ['x', 'y']),
+      }));
+      plots.map(view.canvases[0], ways, 0);
+      if (group[0].ellipse) { plots.map(view.canvases[1], ways, Math.max(2.5 * group[0].ellipse.long, 1e-3)); }
     });
   };
   function draw() {
@@ -332,10 +357,11 @@
       if (!nodes.has(node.name)) { nodes.set(node.name, makeNode(node.name)); }
       fillNode(nodes.get(node.name), node);
     }
-    for (const track of told.tracks) {
-      if (!tracks.has(track.topic)) { tracks.set(track.topic, makeTrack(track.topic)); }
-      fillTrack(tracks.get(track.topic), track);
-    }
+    maps().forEach((group, frame) => {
+      if (!views.has(frame)) { views.set(frame, makeMap(frame)); }
+      fillMap(views.get(frame), group);
+    });
+    views.forEach((view, frame) => { view.part.hidden = !maps().has(frame); });
     const others = find('others');
     others.hidden = !told.others.length;
     list(others.lastElementChild, told.others, statement, (line, one) => fillStatement(line, { level: one.lamp, text: `${one.name}: ${one.text}` }));

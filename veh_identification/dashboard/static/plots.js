@@ -156,20 +156,20 @@ const plots = (() => {
     c.restore();
   };
 
-  const ellipse = (c, place, pose, scale) => {
+  const ellipse = (c, place, pose, scale, ink) => {
     if (!pose.ellipse) { return; }
     c.beginPath();
     // y of a canvas points down, so angles turn the other way
     c.ellipse(place[0], place[1], pose.ellipse.long * scale, pose.ellipse.short * scale, -pose.ellipse.angle, 0, 7);
     c.fillStyle = colour('band'); c.fill();
-    c.strokeStyle = colour('predicted'); c.lineWidth = 1.2; c.stroke();
+    c.strokeStyle = ink; c.lineWidth = 1.2; c.stroke();
   };
 
-  const arrow = (c, place, yaw, size) => {
+  const arrow = (c, place, yaw, size, ink) => {
     c.save();
     c.translate(place[0], place[1]); c.rotate(-yaw);
     c.beginPath(); c.moveTo(size, 0); c.lineTo(-0.7 * size, 0.55 * size); c.lineTo(-0.35 * size, 0); c.lineTo(-0.7 * size, -0.55 * size); c.closePath();
-    c.fillStyle = colour('error'); c.fill();
+    c.fillStyle = ink; c.fill();
     c.restore();
   };
 
@@ -186,29 +186,33 @@ const plots = (() => {
     c.fillText(length >= 1 ? `${digits(length, 10)} m` : `${digits(1000 * length, 10)} mm`, x, y - 6);
   };
 
-  /* The way, x to the right and y up; `radius` [m] around the pose instead of the whole way. */
-  const map = (canvas, rows, pose, radius) => {
+  /* ways: [{rows: [[time, x, y]], pose, colour}], x to the right and y up; `radius` [m] around the
+     first pose instead of everything. */
+  const map = (canvas, ways, radius) => {
     const area = prepare(canvas);
-    if (!area || pose.x === null || pose.y === null) { return; }
+    const there = ways.filter(({ pose }) => pose.x !== null && pose.y !== null);
+    if (!area || !there.length) { return; }
     const { c, width, height } = area;
-    let [minX, maxX, minY, maxY] = [pose.x, pose.x, pose.y, pose.y];
-    if (radius) {
-      [minX, maxX, minY, maxY] = [pose.x - radius, pose.x + radius, pose.y - radius, pose.y + radius];
-    } else {
-      for (const [, x, y] of rows) {
+    const first = there[0].pose;
+    let [minX, maxX, minY, maxY] = [first.x - radius, first.x + radius, first.y - radius, first.y + radius];
+    if (!radius) {
+      for (const [, x, y] of there.flatMap(({ rows, pose }) => [...rows, [0, pose.x, pose.y]])) {
         if (x === null || y === null) { continue; }
         minX = Math.min(minX, x); maxX = Math.max(maxX, x); minY = Math.min(minY, y); maxY = Math.max(maxY, y);
       }
     }
-    const scale = Math.min((width - 40) / Math.max(maxX - minX, 1e-6, radius ? 0 : 1), (height - 50) / Math.max(maxY - minY, 1e-6, radius ? 0 : 1));
+    const least = radius ? 1e-6 : 1;
+    const scale = Math.min((width - 40) / Math.max(maxX - minX, least), (height - 50) / Math.max(maxY - minY, least));
     const px = (x) => width / 2 + (x - (minX + maxX) / 2) * scale;
     const py = (y) => height / 2 - 6 - (y - (minY + maxY) / 2) * scale;
-    c.strokeStyle = colour('measured');
-    c.lineWidth = 1.5;
-    polyline(c, [...rows.map(([, x, y]) => [px(x), y === null ? null : py(y)]), [px(pose.x), py(pose.y)]]);
-    const place = [px(pose.x), py(pose.y)];
-    ellipse(c, place, pose, scale);
-    arrow(c, place, pose.yaw || 0, 9);
+    for (const { rows, pose, colour: name } of [...there].reverse()) {
+      c.strokeStyle = colour(name);
+      c.lineWidth = 1.5;
+      polyline(c, [...rows.map(([, x, y]) => [px(x), y === null ? null : py(y)]), [px(pose.x), py(pose.y)]]);
+      const place = [px(pose.x), py(pose.y)];
+      ellipse(c, place, pose, scale, colour(name));
+      arrow(c, place, pose.yaw || 0, 9, colour(name));
+    }
     scaleBar(area, scale);
   };
 
