@@ -32,6 +32,7 @@
   };
   const shown = (value, unit = '', step = 0) => (value === null || value === undefined ? '–' : plots.digits(value, step) + (unit ? ` ${unit}` : ''));
   const whole = (value) => (value === null || value === undefined ? '–' : String(Math.round(value)));
+  const hertz = (value) => (value === null ? '' : `${value.toFixed(value < 100 ? 1 : 0)} Hz`);
   const relative = (value) => (value === null || value >= 1000 ? '> 999 %' : `${Number(value.toPrecision(2))} %`);
   const seconds = (value) => (value < 10 ? value.toFixed(1) : value.toFixed(0));
   const short = (value) => {
@@ -104,7 +105,7 @@
     const [name, topic, rate, lag, accepted, rejected, late, invalid, waiting, aside, text] = row.children;
     clad(name.firstElementChild, `lamp ${one.lamp}`);
     put(name.lastElementChild, one.name);
-    put(topic, one.topic); put(rate, one.rate === null ? '–' : `${shown(one.rate, '', 10)} Hz`);
+    put(topic, one.topic); put(rate, hertz(one.rate) || '–');
     put(lag, one.lag === null ? '–' : (one.relative ? '+' : '') + short(one.lag));
     lag.title = one.relative ? 'behind the quickest topic: the stamps are of another time' : 'from header stamp to arrival, median';
     put(accepted, whole(one.accepted)); put(rejected, whole(one.rejected)); put(late, whole(one.late));
@@ -122,7 +123,7 @@
     clad(chip, one.quarantined ? 'aside' : '');
     clad(chip.children[0], `lamp ${one.lamp}`);
     put(chip.children[1], one.name);
-    put(chip.children[2], one.rate === null ? '' : `${shown(one.rate, '', 100)} Hz`);
+    put(chip.children[2], hertz(one.rate));
     chip.title = one.text || one.lamp;
   };
 
