@@ -13,7 +13,8 @@ pytest.importorskip('zenoh', reason='eclipse-zenoh is not installed')
 
 from veh_identification.dashboard import Collector
 from veh_identification.dashboard.collector import DIAGNOSTICS, ESTIMATES
-from veh_identification.dashboard.live import has_header, header_stamp, watch_zenoh
+from veh_identification.dashboard.intake import Intake, has_header, header_stamp
+from veh_identification.dashboard.live import watch_zenoh
 from veh_identification.dashboard.view import head
 from veh_identification.runtime import messages
 from veh_identification.runtime.qos import LATCHED, SENSOR_DATA
@@ -41,7 +42,7 @@ def test_live_nodes_are_seen(endpoint: str, talker: Any) -> None:
         car = nodes.create_node('car')
         latched = car.create_publisher(messages.message_class(ESTIMATES), '~/parameters', LATCHED)
         latched.publish(estimate)  # long before anybody looks on
-        watch_zenoh(onlooker, collector)
+        watch_zenoh(onlooker, Intake(collector))
         assert onlooker.spin_until(lambda: bool(collector.estimates), 10.0)
         told = car.create_publisher(messages.message_class(DIAGNOSTICS), '/diagnostics', 10)
         imu = car.create_publisher(messages.message_class(IMU), 'imu/data', SENSOR_DATA)

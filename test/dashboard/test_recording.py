@@ -16,6 +16,7 @@ import pytest
 from veh_identification.cli.main import main
 from veh_identification.dashboard import Collector
 from veh_identification.dashboard.collector import DIAGNOSTICS
+from veh_identification.dashboard.intake import Intake
 from veh_identification.dashboard.recording import Player
 from veh_identification.dashboard.sources import SourceState
 from veh_identification.dashboard.view import head, past
@@ -82,7 +83,7 @@ def test_a_result_is_shown_at_its_own_pace(
         'time.sleep', lambda seconds: setattr(clock, 'seconds', clock.seconds + seconds)
     )
     collector, source = Collector(clock), SourceState('recording', 'x', 'playing')
-    Player(collector, source, rate=2.0).play([result])
+    Player(Intake(collector), source, rate=2.0).play([result])
     assert clock.seconds == pytest.approx(2.0), 'four seconds at twice the pace'
     assert (source.position, source.duration) == (4.0, 4.0)
     rows = past(collector, {})['parameters /car']['rows']
@@ -92,7 +93,7 @@ def test_a_result_is_shown_at_its_own_pace(
 def test_a_player_stops_when_told(result: Path) -> None:
     collector, source = Collector(), SourceState('recording', 'x', 'playing')
     asked = iter([False, False, True])
-    Player(collector, source, 0.0, lambda: next(asked, True)).play([result])
+    Player(Intake(collector), source, 0.0, lambda: next(asked, True)).play([result])
     assert collector.version == 2
 
 
@@ -108,7 +109,7 @@ def test_a_recording_through_the_nodes_of_a_graph(
     empty = tmp_path / 'empty.yaml'
     empty.write_text('counting:\n  ros__parameters: {}\n')
     collector, source = Collector(), SourceState('recording', 'x', 'playing')
-    Player(collector, source, rate=0.0).play_graph([recording], 'counting', config=empty)
+    Player(Intake(collector), source, rate=0.0).play_graph([recording], 'counting', config=empty)
     (shown,) = head(collector)['nodes']
     (imu,) = shown['sensors']
     assert shown['verdict'] == 'yes'
@@ -119,7 +120,7 @@ def test_a_recording_through_the_nodes_of_a_graph(
 
 def test_a_recording_that_no_node_wrote_says_what_to_do(recording: Path) -> None:
     with pytest.raises(BagError, match='--graph NAME runs nodes over the recording'):
-        Player(Collector(), SourceState('recording', 'x')).play([recording])
+        Player(Intake(Collector()), SourceState('recording', 'x')).play([recording])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.ros
 
 from veh_identification.dashboard import Collector  # noqa: E402
 from veh_identification.dashboard.collector import DIAGNOSTICS, ESTIMATES  # noqa: E402
+from veh_identification.dashboard.intake import Intake  # noqa: E402
 from veh_identification.dashboard.live import RosDashboard  # noqa: E402
 from veh_identification.dashboard.view import head  # noqa: E402
 from veh_identification.runtime import messages  # noqa: E402
@@ -52,7 +53,7 @@ def test_live_nodes_are_seen(nodes) -> None:
         ],
     )
     collector = Collector()
-    RosDashboard('dashboard', '', collector=collector).create(onlooker)
+    RosDashboard('dashboard', '', intake=Intake(collector)).create(onlooker)
     loop = Loop(onlooker)
     end = time.monotonic() + 20.0
     while time.monotonic() < end:

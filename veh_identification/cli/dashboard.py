@@ -17,7 +17,7 @@ from veh_identification.cli.options import (
 from veh_identification.errors import UsageError
 
 if TYPE_CHECKING:
-    from veh_identification.dashboard import Collector
+    from veh_identification.dashboard.intake import Intake, Tap
     from veh_identification.dashboard.sources import SourceState
 
 #: Seconds of a sleep when there is nothing left to do but to wait for a signal.
@@ -58,6 +58,15 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         '--port', type=int, default=8787, help='default: %(default)s; 0: one that is free'
     )
+    parser.add_argument(
+        '--foxglove',
+        type=int,
+        nargs='?',
+        const=8765,
+        metavar='PORT',
+        help='every topic also to Foxglove or Lichtblick, by a websocket (port 8765 unless told; '
+        'needs foxglove-sdk)',
+    )
     add_zenoh_options(parser)
     add_parameter_options(parser)
     parser.set_defaults(run=run, leaf=parser)
@@ -66,22 +75,37 @@ def add_parser(verbs: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve."""
     from veh_identification.dashboard import Collector, DashboardServer
+    from veh_identification.dashboard.intake import Intake
     from veh_identification.dashboard.live import watch_zenoh
 
     _check(options)
     collector = Collector()
     source = _source(options)
-    with DashboardServer(collector, source.as_dict, options.host, options.port) as server:
+    with contextlib.ExitStack() as stack:
+        intake = Intake(collector, _tap(options, stack))
+        server = DashboardServer(collector, source.as_dict, options.host, options.port)
+        stack.enter_context(server)
         print(f'{source.text}: {server.url}', flush=True)
         if source.kind == 'recording':
-            _play_until_stopped(options, collector, source)
+            _play_until_stopped(options, intake, source)
         elif source.kind == 'ros':
-            return _watch_ros(collector)
+            return _watch_ros(intake)
         else:
             with open_zenoh(options) as engine:
-                watch_zenoh(engine, collector)
+                watch_zenoh(engine, intake)
                 engine.spin()
     return 0
+
+
+def _tap(options: argparse.Namespace, stack: contextlib.ExitStack) -> Tap | None:
+    """Where every message goes as well."""
+    if options.foxglove is None:
+        return None
+    from veh_identification.dashboard.foxglove import FoxgloveServer
+
+    server = stack.enter_context(FoxgloveServer(options.host, options.foxglove))
+    print(f'Foxglove: {server.url}', flush=True)
+    return server.send
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -111,22 +135,20 @@ def _source(options: argparse.Namespace) -> SourceState:
     return SourceState('zenoh', f'zenoh at {options.endpoint}')
 
 
-def _play_until_stopped(
-    options: argparse.Namespace, collector: Collector, source: SourceState
-) -> None:
+def _play_until_stopped(options: argparse.Namespace, intake: Intake, source: SourceState) -> None:
     from veh_identification.runtime.stopping import StopRequest
 
     with StopRequest() as stop, contextlib.suppress(KeyboardInterrupt), stop.interrupting():
-        _play(options, collector, source)
+        _play(options, intake, source)
         print('the recording is over; the page stays until Ctrl-C', flush=True)
         while True:
             time.sleep(POLL)
 
 
-def _play(options: argparse.Namespace, collector: Collector, source: SourceState) -> None:
+def _play(options: argparse.Namespace, intake: Intake, source: SourceState) -> None:
     from veh_identification.dashboard.recording import Player
 
-    player = Player(collector, source, 1.0 if options.rate is None else options.rate)
+    player = Player(intake, source, 1.0 if options.rate is None else options.rate)
     if options.graph:
         player.play_graph(
             options.bags,
@@ -141,7 +163,7 @@ def _play(options: argparse.Namespace, collector: Collector, source: SourceState
     source.state = 'ended'
 
 
-def _watch_ros(collector: Collector) -> int:
+def _watch_ros(intake: Intake) -> int:
     try:
         from veh_identification.runtime import ros
     except ImportError as error:
@@ -151,5 +173,5 @@ def _watch_ros(collector: Collector) -> int:
         ) from error
     from veh_identification.dashboard.live import RosDashboard
 
-    description = RosDashboard('dashboard', '', collector=collector)
+    description = RosDashboard('dashboard', '', intake=intake)
     return ros.run_node(description, ros.command_line([], {}, [], '/'))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from veh_identification.dashboard.collector import Collector
 from veh_identification.dashboard.intake import Intake
 from veh_identification.errors import MessageError
-from veh_identification.runtime import messages
 from veh_identification.runtime.graph import NodeDescription
 from veh_identification.runtime.qos import QoS
 
@@ -24,8 +21,6 @@ LOOK = 0.5
 DEPTH = 200
 #: Topics that one dashboard listens to.
 MOST = 256
-_STAMP = struct.Struct('<iI')
-_LITTLE_ENDIAN = 1
 
 Take = Callable[[bytes, int], None]
 
@@ -38,71 +33,47 @@ class Offer(NamedTuple):
 
 
 class Onlooker:
-    """Listens to every topic of a kind that the collector understands, and to named sensors."""
+    """Listens to every topic that the intake wants, and to the sensors that nodes name."""
 
     def __init__(
         self,
-        collector: Collector,
+        intake: Intake,
         offers: Callable[[], Mapping[str, Offer]],
         subscribe: Callable[[str, Offer, Take], Any],
     ) -> None:
-        self._collector = collector
-        self._intake = Intake(collector)
+        self._intake = intake
         self._offers, self._subscribe = offers, subscribe
         self._heard: set[tuple[str, str]] = set()
 
     def look(self) -> None:
         """Subscribe to what is new."""
-        offers = self._offers()
-        for topic, offer in offers.items():
-            if offer.type_name in self._collector.types:
-                self._listen(topic, offer, self._teller(topic, offer.type_name))
-        for topic in self._collector.metered_topics() & offers.keys():
-            offer = offers[topic]
-            if offer.type_name not in self._collector.types and has_header(offer.type_name):
-                self._listen(topic, offer, self._meter(topic))
+        sensors = self._intake.collector.metered_topics()
+        for topic, offer in self._offers().items():
+            if topic in sensors or self._intake.wants(offer.type_name):
+                self._listen(topic, offer)
 
-    def _listen(self, topic: str, offer: Offer, take: Take) -> None:
+    def _listen(self, topic: str, offer: Offer) -> None:
         key = (topic, offer.type_name)
         if key in self._heard or len(self._heard) >= MOST:
             return
         self._heard.add(key)
         wanted = QoS(DEPTH, offer.qos.reliable, offer.qos.transient_local)
+        take, type_name = self._intake.take, offer.type_name
         try:
-            self._subscribe(topic, Offer(offer.type_name, wanted), take)
+            self._subscribe(
+                topic,
+                Offer(type_name, wanted),
+                lambda payload, time_ns: take(topic, type_name, payload, time_ns),
+            )
         except MessageError:
             return  # of a type that is not installed here
-
-    def _teller(self, topic: str, type_name: str) -> Take:
-        take = self._intake.take
-        return lambda payload, time_ns: take(topic, type_name, payload, time_ns)
-
-    def _meter(self, topic: str) -> Take:
-        meter = self._collector.meter
-        return lambda payload, time_ns: meter(topic, time_ns, header_stamp(payload))
-
-
-def has_header(type_name: str) -> bool:
-    """Whether messages of a type begin with a stamp; False for types that are not known here."""
-    try:
-        return next(iter(messages.field_types(type_name).values()), '') == 'std_msgs/msg/Header'
-    except MessageError:
-        return False
-
-
-def header_stamp(payload: bytes) -> int:
-    """Nanoseconds of the header that a serialised message begins with; 0 where it cannot be."""
-    if len(payload) < 12 or payload[1] != _LITTLE_ENDIAN:
-        return 0
-    seconds, nanoseconds = _STAMP.unpack_from(payload, 4)
-    return int(seconds * messages.NANOSECONDS + nanoseconds)
 
 
 # Engines ----------------------------------------------------------------------------------------
 
 
-def watch_zenoh(engine: ZenohEngine, collector: Collector) -> None:
-    """Let an engine feed the collector while it spins."""
+def watch_zenoh(engine: ZenohEngine, intake: Intake) -> None:
+    """Let an engine feed a collector while it spins."""
     node = engine.create_node('dashboard')
 
     def offers() -> dict[str, Offer]:
@@ -119,18 +90,18 @@ def watch_zenoh(engine: ZenohEngine, collector: Collector) -> None:
             offer.qos,
         )
 
-    node.create_timer(LOOK, Onlooker(collector, offers, subscribe).look)
+    node.create_timer(LOOK, Onlooker(intake, offers, subscribe).look)
 
 
 @dataclass(frozen=True)
 class RosDashboard(NodeDescription):
     """The dashboard as a node that the ros engine runs."""
 
-    collector: Collector | None = None
+    intake: Intake | None = None
 
     def create(self, node: Any) -> Onlooker:
         """Look on through the node object of the ros engine."""
-        assert self.collector is not None
+        assert self.intake is not None
 
         def subscribe(topic: str, offer: Offer, take: Take) -> None:
             node.create_raw_subscription(
@@ -140,6 +111,6 @@ class RosDashboard(NodeDescription):
         def offers() -> dict[str, Offer]:
             return {topic: Offer(*found) for topic, found in node.offers().items()}
 
-        onlooker = Onlooker(self.collector, offers, subscribe)
+        onlooker = Onlooker(self.intake, offers, subscribe)
         node.create_timer(LOOK, onlooker.look)
         return onlooker
