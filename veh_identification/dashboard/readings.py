@@ -9,8 +9,10 @@ import numpy as np
 
 from veh_identification.runtime.messages import byte_value
 
-#: Characters of a text, findings of a node and parameters of an estimate that are kept.
-TEXT, FINDINGS, PARAMETERS = 400, 40, 512
+#: Characters of a name or an entry, and of a sentence, that are kept.
+TEXT, SENTENCE = 300, 2000
+#: Findings of a node and parameters of an estimate.
+FINDINGS, PARAMETERS = 40, 512
 #: Facts of a diagnostic status, sensors of a node.
 FACTS, SENSORS = 200, 128
 #: Of a point in the plane inside the ellipse, which is that of 95 %.
@@ -20,10 +22,10 @@ LEVELS = {'yes': 'good', 'care': 'warn', 'no': 'bad'}
 COUNTS = ('received', 'accepted', 'rejected', 'late', 'duplicate', 'invalid', 'waiting')
 
 
-def cut(text: Any) -> str:
+def cut(text: Any, most: int = TEXT) -> str:
     """A text of bounded length."""
     text = str(text)
-    return text if len(text) <= TEXT else text[: TEXT - 3] + '...'
+    return text if len(text) <= most else text[: most - 3] + '...'
 
 
 def number(text: str | None) -> float:
@@ -43,11 +45,11 @@ def estimate_of(message: Any) -> dict[str, Any]:
         'samples': int(message.sample_count),
         'rejected': int(message.rejected_count),
         'converged': bool(message.converged),
-        'advice': cut(message.advice),
+        'advice': cut(message.advice, SENTENCE),
         'verdict': cut(message.verdict),
-        'headline': cut(message.headline),
+        'headline': cut(message.headline, SENTENCE),
         'findings': [
-            {'level': cut(one.level), 'code': cut(one.code), 'text': cut(one.text)}
+            {'level': cut(one.level), 'code': cut(one.code), 'text': cut(one.text, SENTENCE)}
             for one in message.findings[:FINDINGS]
         ],
         'left_out': max(0, len(message.parameters) - PARAMETERS),
@@ -71,7 +73,7 @@ def status_of(message: Any) -> dict[str, Any]:
     """Of veh_identification/msg/ObserverStatus."""
     return {
         'mode': cut(message.mode),
-        'messages': [cut(text) for text in message.messages[:FINDINGS]],
+        'messages': [cut(text, SENTENCE) for text in message.messages[:FINDINGS]],
         'sensors': {
             cut(one.name): {
                 'topic': cut(one.topic),
@@ -89,8 +91,11 @@ def diagnosis_of(status: Any) -> dict[str, Any]:
     """Of diagnostic_msgs/msg/DiagnosticStatus."""
     return {
         'level': byte_value(status.level),
-        'text': cut(status.message),
-        'facts': {cut(one.key): cut(one.value) for one in status.values[:FACTS]},
+        'text': cut(status.message, SENTENCE),
+        'facts': {
+            cut(one.key): cut(one.value, SENTENCE if one.key.startswith('finding') else TEXT)
+            for one in status.values[:FACTS]
+        },
     }
 
 

@@ -140,10 +140,11 @@
     clad(box, one.excited ? 'parameter' : 'parameter unexcited');
     const flag = box.firstElementChild.lastElementChild;
     put(box.firstElementChild.firstElementChild, one.name);
-    clad(flag, `flag ${one.well ? 'good' : one.excited ? 'warn' : 'note'}`);
-    put(flag, one.excited ? relative(one.relative) : 'not excited');
+    clad(flag, `flag ${!one.excited || one.std === null ? 'note' : one.well ? 'good' : 'warn'}`);
+    put(flag, !one.excited ? 'not excited' : one.std === null ? 'no deviation' : relative(one.relative));
     flag.title = 'deviation relative to the value; means little for values near zero';
-    const text = one.value === null ? '–' : `${plots.digits(one.value, one.std)} ± ${shown(one.std, '', one.std)} ${one.unit}`;
+    const spread = one.std === null ? '' : ` ± ${plots.digits(one.std, one.std)}`;
+    const text = one.value === null ? '–' : `${plots.digits(one.value, one.std)}${spread} ${one.unit}`;
     put(box.children[1], text);
     box.lastElementChild.setAttribute('aria-label', `${one.name} over time: ${text}`);
   };
@@ -163,7 +164,15 @@
     const legend = make('p', 'legend');
     legend.append('estimate', make('span', 'key band'), '± 2 sigma', make('span', 'key a-priori'), 'a priori');
     legend.prepend(make('span', 'key'));
-    parameters.append(make('h3', '', 'Parameters'), legend, make('div', 'parameters'));
+    const box = make('input');
+    box.type = 'checkbox';
+    const label = make('label', 'choice');
+    label.append(box, ' hide what is not excited');
+    label.hidden = true;
+    legend.append(label);
+    const boxes = make('div', 'parameters');
+    box.addEventListener('change', () => { boxes.classList.toggle('excited', box.checked); draw(); });
+    parameters.append(make('h3', '', 'Parameters'), legend, boxes);
     const sensors = make('div');
     const folded = make('details');
     const scroll = make('div', 'scroll');
@@ -206,7 +215,8 @@
     put(view.advice.lastElementChild, node.advice);
     const findings = node.findings.length || node.level === 'good' || !node.text || node.text === node.headline
       ? node.findings : [{ level: node.level, text: node.text }];
-    list(view.statements, findings, statement, fillStatement);
+    // what is to do next stands above already
+    list(view.statements, findings.filter((one) => one.text !== node.advice), statement, fillStatement);
     list(view.figures, cards(node), card, fillCard);
     view.sensors.hidden = !node.sensors.length;
     list(view.sensors.children[1], node.sensors, lampChip, fillLampChip);
@@ -216,7 +226,10 @@
       view.sensors.lastElementChild.open = node.sensors.length <= 16;
     }
     view.parameters.hidden = !node.estimate;
-    if (node.estimate) { list(view.parameters.lastElementChild, node.estimate.parameters, parameterBox, fillParameter); }
+    if (node.estimate) {
+      list(view.parameters.lastElementChild, node.estimate.parameters, parameterBox, fillParameter);
+      view.parameters.querySelector('label').hidden = node.estimate.parameters.every((one) => one.excited);
+    }
     view.latency.hidden = !(past[`latency ${node.bare}`] || { rows: [] }).rows.length;
     view.sides.hidden = !node.equations.length;
     list(view.sides.querySelector('select'), node.equations, () => make('option'), (option, one) => {

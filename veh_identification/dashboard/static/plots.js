@@ -41,21 +41,23 @@ const plots = (() => {
   };
 
   /* Axes of time and value; returns the functions from numbers to pixels. */
-  const axes = (area, t, y, room) => {
+  const axes = (area, t, y) => {
     const { c, width, height } = area;
-    const left = room.left; const bottom = height - room.bottom; const top = 5; const right = width - 6;
+    const bottom = height - 15; const top = 5; const right = width - 6;
+    const rows = steps(y[0], y[1], Math.max(3, Math.floor((bottom - top) / 24)));
+    const labels = rows.found.map((value) => digits(value, rows.step * 10));
+    const left = Math.max(44, 8 + Math.max(0, ...labels.map((text) => c.measureText(text).width)));
     const px = (time) => left + (right - left) * (time - t[0]) / Math.max(t[1] - t[0], 1e-9);
     const py = (value) => bottom - (bottom - top) * (value - y[0]) / Math.max(y[1] - y[0], 1e-300);
     c.strokeStyle = colour('grid');
     c.fillStyle = colour('soft');
     c.lineWidth = 1;
-    const rows = steps(y[0], y[1], Math.max(2, Math.floor((bottom - top) / 24)));
     c.textAlign = 'right';
     c.textBaseline = 'middle';
-    for (const value of rows.found) {
+    rows.found.forEach((value, k) => {
       c.beginPath(); c.moveTo(left, py(value)); c.lineTo(right, py(value)); c.stroke();
-      c.fillText(digits(value, rows.step * 10), left - 4, Math.min(Math.max(py(value), 6), height - 6));
-    }
+      c.fillText(labels[k], left - 4, Math.min(Math.max(py(value), 6), height - 6));
+    });
     const columns = steps(t[0], t[1], Math.max(2, Math.floor((right - left) / 64)));
     c.textBaseline = 'alphabetic';
     for (const time of columns.found) {
@@ -80,7 +82,7 @@ const plots = (() => {
 
   const spread = (low, high) => {
     if (!(low <= high)) { return [0, 1]; }
-    const room = Math.max(0.06 * (high - low), 1e-6 * Math.max(Math.abs(low), Math.abs(high)), 1e-12);
+    const room = Math.max(0.06 * (high - low), (high > low ? 1e-6 : 1e-3) * Math.max(Math.abs(low), Math.abs(high)), 1e-12);
     return [low - room, high + room];
   };
 
@@ -97,7 +99,7 @@ const plots = (() => {
       high = Math.max(high, value + 2 * (std || 0));
     }
     const t = [rows[0][0], Math.max(rows[rows.length - 1][0], rows[0][0] + 1)];
-    const { px, py, left, right } = axes(area, t, spread(low, high), { left: 52, bottom: 15 });
+    const { px, py, left, right } = axes(area, t, spread(low, high));
     if (aPriori !== null) {
       c.strokeStyle = colour('a-priori');
       c.setLineDash([4, 3]);
@@ -141,7 +143,7 @@ const plots = (() => {
     }
     const y = spread(low, high);
     if (zero) { y[0] = 0; }
-    const { px, py } = axes(area, [begin, Math.max(end, begin + 1)], y, { left: 56, bottom: 15 });
+    const { px, py } = axes(area, [begin, Math.max(end, begin + 1)], y);
     for (const one of series) {
       c.strokeStyle = c.fillStyle = colour(one.colour);
       c.lineWidth = 1.4;
