@@ -55,7 +55,7 @@ def test_an_estimate_and_its_diagnostics_are_one_node(collector: Collector, talk
     assert node['facts'] == {'latency p99 [ms]': '3.20'}
     told = past(collector, {})
     assert told['parameters /car'] == {'columns': ['Mc', 'Mc std'], 'rows': [[0.0, 1500.0, 2.0]]}
-    assert told['latency car'] == {'columns': ['p99'], 'rows': [[1.0, 3.2]]}
+    assert told['latency car'] == {'columns': ['p99'], 'rows': [[0.0, 3.2]]}
 
 
 def test_the_worse_of_verdict_and_diagnostic_level_is_shown(
@@ -155,6 +155,17 @@ def test_nodes_of_one_name_in_two_namespaces_stay_apart(
     assert found['/a/car']['verdict'] == found['/b/car']['verdict'] == '', 'whose it is: unknown'
     assert found['/car']['verdict'] == 'yes'
     assert 'two nodes are called car' in head(collector)['notes'][0]
+
+
+def test_every_history_counts_from_its_own_beginning(collector: Collector, talker: Any) -> None:
+    """Odometry of a played recording beside diagnostics of the present."""
+    years = 1e8
+    for k in range(3):
+        talker.odometry(float(k), 0.0, 0.0)
+        talker.diagnostics(years + k, {**YES, 'latency p50 [ms]': '1.0'})
+    told = past(collector, {})
+    for key in ('latency car', 'track /odometry/observed'):
+        assert [row[0] for row in told[key]['rows']] == [0.0, 1.0, 2.0]
 
 
 def test_a_node_that_is_no_longer_heard_is_old(

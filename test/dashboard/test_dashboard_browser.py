@@ -117,8 +117,7 @@ def drive(talker: Any, at: float) -> None:
     talker.odometry(at, 10.0 * np.cos(0.1 * at), 10.0 * np.sin(0.1 * at), COVARIANCE)
 
 
-@pytest.mark.parametrize('width', [1280, 400])
-@pytest.mark.parametrize('theme', ['light', 'dark'])
+@pytest.mark.parametrize(('width', 'theme'), [(1280, 'light'), (1280, 'dark'), (400, 'dark')])
 def test_everything_is_shown_quietly_and_alone(
     browser: Any, talker: Any, collector: Collector, width: int, theme: str
 ) -> None:

@@ -16,9 +16,10 @@ from veh_identification.errors import UsageError
 pytestmark = pytest.mark.timeout(30)  # a stream that should have been refused never ends
 
 
-@pytest.fixture
-def serving(collector: Collector) -> Iterator[DashboardServer]:
-    with DashboardServer(collector, SourceState('zenoh', 'test').as_dict) as made:
+@pytest.fixture(scope='module')
+def serving() -> Iterator[DashboardServer]:
+    """One for all: to end a server takes a tenth of a second."""
+    with DashboardServer(Collector(), SourceState('zenoh', 'test').as_dict) as made:
         yield made
 
 
@@ -115,7 +116,12 @@ def events(serving: DashboardServer) -> Iterator[dict[str, Any]]:
             yield json.loads(line[6:])
 
 
-def test_the_stream_tells_all_and_then_what_is_new(serving: DashboardServer, talker: Any) -> None:
+def test_the_stream_tells_all_and_then_what_is_new(talker: Any, collector: Collector) -> None:
+    with DashboardServer(collector, SourceState('zenoh', 'test').as_dict) as serving:
+        follow(serving, talker)
+
+
+def follow(serving: DashboardServer, talker: Any) -> None:
     talker.estimate(0.0, {'Mc': (1.0, 0.1)})
     talker.estimate(1.0, {'Mc': (2.0, 0.1)})
     stream = events(serving)

@@ -97,7 +97,7 @@ def port_is_free(port: int) -> bool:
 def test_readme_runs_live_without_ros(tmp_path: Path) -> None:
     if not port_is_free(7447):
         pytest.skip('another router uses port 7447')
-    (fence,) = marked('runs until stopped')
+    (fence,) = [f for f in marked('runs until stopped') if f.document == 'README.md']
     router_line, node_line, play_line = lines(fence)
     folder = folder_of(Path('live'), tmp_path)
     write_short_bag(folder / 'out' / 'run0')
@@ -116,6 +116,28 @@ def test_readme_runs_live_without_ros(tmp_path: Path) -> None:
             node.stop()
     finally:
         router.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(SECONDS)
+@pytest.mark.skipif(importlib.util.find_spec('zenoh') is None, reason='zenoh is not installed')
+def test_dashboards_serve_until_they_are_stopped(tmp_path: Path) -> None:
+    (fence,) = [f for f in marked('runs until stopped') if f.document == 'live_views.md']
+    folder = folder_of(Path('dashboard'), tmp_path)
+    write_short_bag(folder / 'made' / 'buggy')
+    (folder / 'buggy').symlink_to(folder / 'made' / 'buggy')
+    kind = 'nav_msgs/msg/Odometry'
+    with BagWriter(folder / 'observed') as writer:
+        payload = messages.serialize(messages.new(kind, header=messages.header(1, 'odom')))
+        writer.write('/odometry/observed', kind, payload, 1)
+    for line in lines(fence):
+        program = Terminal(f'{line} --port 0', folder, environment_of(folder))
+        try:
+            program.wait_for('http://127.0.0.1:')
+            if ' observed' in line:
+                program.wait_for('the recording is over')
+        finally:
+            program.stop()
 
 
 def write_short_bag(path: Path) -> None:

@@ -60,7 +60,6 @@ class Diagnosis:
 
     history: History = field(default_factory=History)  # of its latency
     heard: float = 0.0
-    time: float = 0.0
     last: dict[str, Any] = field(default_factory=dict)
     sensors: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -80,7 +79,6 @@ class Collector:
         self.diagnoses: dict[str, Diagnosis] = {}  # by the bare name of the node
         self.others: dict[str, dict[str, Any]] = {}  # what is no node of ours
         self.meters: dict[str, StreamMeter] = {}
-        self._origin_ns: int | None = None
         self._takers = {
             ESTIMATES: self._estimate,
             STATUS: self._status,
@@ -130,13 +128,6 @@ class Collector:
 
     # One kind of message each -------------------------------------------------------------------
 
-    def _seconds(self, message: Any, time_ns: int) -> float:
-        """Since the first message: by its stamp, by its arrival where it has none."""
-        at_ns = stamp_ns(message) or time_ns
-        if self._origin_ns is None:
-            self._origin_ns = at_ns
-        return (at_ns - self._origin_ns) * 1e-9  # integers first: a double is too short
-
     def _kept(self, group: dict[str, Kept], key: str, make: Callable[[], Kept]) -> Kept | None:
         found = group.get(key)
         if found is None:
@@ -167,8 +158,7 @@ class Collector:
             for one in last['parameters']:
                 values[one['name']] = one['value']
                 values[f'{one["name"]} std'] = one['std']
-            last['time'] = self._seconds(message, time_ns)
-            told.history.add(last['time'], values)
+            last['time'] = told.history.add(when(message, time_ns), values)
 
     def _status(self, topic: str, message: Any, time_ns: int) -> None:
         self._told(self.statuses, node_of(topic), status_of(message))
@@ -182,18 +172,18 @@ class Collector:
             for name, measured, predicted in rows:
                 values[name] = measured
                 values[f'{name} predicted'] = predicted
-            told.history.add(self._seconds(message, time_ns), values)
+            told.history.add(when(message, time_ns), values)
 
     def _odometry(self, topic: str, message: Any, time_ns: int) -> None:
         last = pose_of(message)
         told = self._told(self.tracks, topic, last, TRACK_SPACING)
         if told is not None:
-            last['time'] = self._seconds(message, time_ns)
-            told.history.add(last['time'], {'x': last['x'], 'y': last['y']})
+            place = {'x': last['x'], 'y': last['y']}
+            last['time'] = told.history.add(when(message, time_ns), place)
             self._meter(topic, time_ns, stamp_ns(message))
 
     def _diagnostics(self, topic: str, message: Any, time_ns: int) -> None:
-        at = self._seconds(message, time_ns)
+        at_ns = when(message, time_ns)
         parts = [(cut(one.name), diagnosis_of(one)) for one in message.status[: 2 * SENSORS]]
         owners = {name for name, one in parts if 'verdict' in one['facts']}
         before: dict[str, dict[str, dict[str, Any]]] = {}
@@ -202,19 +192,21 @@ class Collector:
                 diagnosis = self._kept(self.diagnoses, name, Diagnosis)
                 if diagnosis is not None:
                     before[name] = diagnosis.sensors
-                    self._whole(diagnosis, one, at)
+                    self._whole(diagnosis, one, at_ns)
         for name, one in parts:
             owner, _, sensor = name.partition(': ')
             if owner in before:
                 if sensor:
-                    self._sensor(self.diagnoses[owner], sensor, one, before[owner].get(sensor), at)
+                    self._sensor(
+                        self.diagnoses[owner], sensor, one, before[owner].get(sensor), at_ns
+                    )
             elif name not in owners:
                 place = self._kept(self.others, name, dict)
                 if place is not None:
                     place.update(level=one['level'], text=one['text'], heard=self.now())
 
-    def _whole(self, diagnosis: Diagnosis, one: dict[str, Any], at: float) -> None:
-        diagnosis.heard, diagnosis.time = self.now(), at
+    def _whole(self, diagnosis: Diagnosis, one: dict[str, Any], at_ns: int) -> None:
+        diagnosis.heard = self.now()
         diagnosis.last, diagnosis.sensors = one, {}
         found = {
             short: number(one['facts'].get(long))
@@ -222,7 +214,7 @@ class Collector:
             if long in one['facts']
         }
         if found:
-            diagnosis.history.add(at, found)
+            diagnosis.history.add(at_ns, found)
 
     def _sensor(
         self,
@@ -230,18 +222,23 @@ class Collector:
         name: str,
         one: dict[str, Any],
         before: dict[str, Any] | None,
-        at: float,
+        at_ns: int,
     ) -> None:
         if len(diagnosis.sensors) >= FACTS:
             self.left_out += 1
             return
-        one['time'] = at
+        one['time'] = at_ns
         one['counted'] = float('nan')  # its rate where the node does not say one
-        if before is not None and at > before['time']:
+        if before is not None and at_ns > before['time']:
             gained = _count(one, 'received') - _count(before, 'received')
             if gained >= 0:
-                one['counted'] = gained / (at - before['time'])
+                one['counted'] = gained / ((at_ns - before['time']) * 1e-9)
         diagnosis.sensors[name] = one
+
+
+def when(message: Any, time_ns: int) -> int:
+    """The stamp of a message; its arrival where it has none."""
+    return stamp_ns(message) or time_ns
 
 
 def node_of(topic: str) -> str:

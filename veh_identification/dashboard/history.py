@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: Seconds that stamps may go back before the past is of another run.
-STEP_BACK = 1.0
+#: Seconds by which stamps of one run may go back, and forth: beyond, the past is of another run
+#: or of another clock (a recording and the machine's own).
+STEP_BACK, STEP_FORTH = 1.0, 30.0 * 86_400.0
 #: Columns that a history may have; further ones are counted, not kept.
 COLUMNS = 512
 
@@ -25,13 +26,24 @@ class History:
         self.left_out = 0  # columns beyond the limit
         self._first_spacing = self._spacing = spacing
         self._generation = 0  # changes when rows that a reader has are no longer true
+        self._origin_ns: int | None = None
 
-    def add(self, time: float, values: Mapping[str, float]) -> None:
-        """Append a row unless it comes too soon after the last one."""
-        if self.rows and time < self.rows[-1][0] - STEP_BACK:
+    def add(self, time_ns: int, values: Mapping[str, float]) -> float:
+        """Append a row unless it comes too soon; returns its seconds since the first one."""
+        time = self._seconds(time_ns)
+        if self.rows and not -STEP_BACK <= time - self.rows[-1][0] <= STEP_FORTH:
             self.clear()
-        if self.rows and time - self.rows[-1][0] <= self._spacing:
-            return
+            time = self._seconds(time_ns)
+        if not self.rows or time - self.rows[-1][0] > self._spacing:
+            self._append(time, values)
+        return time
+
+    def _seconds(self, time_ns: int) -> float:
+        if self._origin_ns is None:
+            self._origin_ns = time_ns
+        return (time_ns - self._origin_ns) * 1e-9  # integers first: a double is too short
+
+    def _append(self, time: float, values: Mapping[str, float]) -> None:
         row = [float('nan')] * len(self.columns)
         for name, value in values.items():
             place = self.columns.get(name)
@@ -50,6 +62,7 @@ class History:
     def clear(self) -> None:
         """Begin anew."""
         self.rows, self.columns = [], {}
+        self._origin_ns = None
         self._spacing = self._first_spacing
         self._generation += 1
 

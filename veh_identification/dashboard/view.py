@@ -205,11 +205,12 @@ def _sensors(
 
 
 class _Lags:
-    """Arrival minus stamp; behind the quickest topic where the clocks do not agree."""
+    """Arrival minus stamp; behind the quickest sensor where the clocks do not agree."""
 
     def __init__(self, collector: Collector) -> None:
         self._meters = collector.meters
-        known = [one.lag for one in self._meters.values() if math.isfinite(one.lag)]
+        sensors = [one for topic, one in self._meters.items() if topic not in collector.tracks]
+        known = [one.lag for one in sensors if math.isfinite(one.lag)]
         quickest = min(known, default=0.0)
         self.relative = abs(quickest) > PLAUSIBLE_LAG
         self._zero = quickest if self.relative else 0.0
