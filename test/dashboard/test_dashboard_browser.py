@@ -220,13 +220,30 @@ def test_memory_does_not_grow_with_the_messages(
         assert browser.get_log('browser') == []
 
 
-def test_a_program_that_is_gone_is_said(browser: Any, talker: Any, collector: Collector) -> None:
+def test_a_program_that_is_gone_is_said_and_another_followed(
+    browser: Any, talker: Any, collector: Collector, clock: Any
+) -> None:
     drive(talker, 0.0)
-    with page(browser, collector):
+    with page(browser, collector) as serving:
         assert browser.execute_script("return document.getElementById('trouble').hidden")
     wait(browser, "return !document.getElementById('trouble').hidden")
     told = browser.execute_script("return document.getElementById('trouble').textContent")
     assert told.startswith('The program does not answer. What stands here is of ')
+    fresh = Collector(clock)
+    other = type(talker)(fresh, '/ns/other')
+    other.diagnostics(0.0, {'verdict': 'yes', 'headline': 'Yes.'})
+    titles = (
+        "return [...document.querySelectorAll('section:not([hidden]) h2')]"
+        '.map((one) => one.innerText.trim())'
+    )
+    with DashboardServer(fresh, SourceState('zenoh', 'test').as_dict, port=serving.port):
+        wait(browser, "return document.getElementById('trouble').hidden")
+        wait(browser, 'return window.dashboard.rows() === 0')
+        # what was there before would look alive; diagnostics carry no namespace
+        assert browser.execute_script(titles) == ['/other']
+        other.estimate(0.0, {'Mc': (1.0, 0.1)})
+        wait(browser, 'return window.dashboard.rows() === 1')
+        assert browser.execute_script(titles) == ['/ns/other']
 
 
 def test_a_silent_node_is_marked_and_the_theme_changes(

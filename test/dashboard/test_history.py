@@ -90,4 +90,4 @@ def test_columns_are_bounded() -> None:
     history = History()
     history.add(0, {f'p{k}': 1.0 for k in range(COLUMNS + 7)})
     assert len(history.rows[0][1]) == COLUMNS
-    assert history.left_out == 7
+    assert len(history.columns) == COLUMNS

@@ -90,13 +90,6 @@ def test_a_result_is_shown_at_its_own_pace(
     assert rows == [[float(k), 1500.0 + k, 5.0 - k] for k in range(5)]
 
 
-def test_a_player_stops_when_told(result: Path) -> None:
-    collector, source = Collector(), SourceState('recording', 'x', 'playing')
-    asked = iter([False, False, True])
-    Player(Intake(collector), source, 0.0, lambda: next(asked, True)).play([result])
-    assert collector.version == 2
-
-
 def test_a_recording_through_the_nodes_of_a_graph(
     recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

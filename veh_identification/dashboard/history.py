@@ -8,8 +8,8 @@ from typing import Any
 #: Seconds by which stamps of one run may go back, and forth: beyond, the past is of another run
 #: or of another clock (a recording and the machine's own).
 STEP_BACK, STEP_FORTH = 1.0, 30.0 * 86_400.0
-#: Columns that a history may have; further ones are counted, not kept.
-COLUMNS = 512
+#: Columns that a history may have: values and deviations of the most parameters.
+COLUMNS = 1024
 
 
 class History:
@@ -23,7 +23,6 @@ class History:
         self.capacity = capacity
         self.columns: dict[str, int] = {}
         self.rows: list[tuple[float, list[float]]] = []
-        self.left_out = 0  # columns beyond the limit
         self._first_spacing = self._spacing = spacing
         self._generation = 0  # changes when rows that a reader has are no longer true
         self._origin_ns: int | None = None
@@ -49,7 +48,6 @@ class History:
             place = self.columns.get(name)
             if place is None:
                 if len(self.columns) >= COLUMNS:
-                    self.left_out += 1
                     continue
                 place = self.columns[name] = len(self.columns)
                 row.append(float('nan'))

@@ -7,7 +7,7 @@ pace the recording waits for them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +20,14 @@ from veh_identification.runtime.messages import NANOSECONDS
 from veh_identification.runtime.qos import QoS
 from veh_identification.runtime.replay.bag import replay_graph
 
-#: Seconds between looks at whether to stop, while the next message is not due.
-POLL = 0.05
-
 
 class Player:
-    """Holds messages back until they are due; ends early when `stopped()` says so."""
+    """Holds messages back until they are due."""
 
-    def __init__(
-        self,
-        intake: Intake,
-        source: SourceState,
-        rate: float = 1.0,
-        stopped: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, intake: Intake, source: SourceState, rate: float = 1.0) -> None:
         """`rate` is times real time, 0 as fast as the machine allows."""
         self._intake, self._source = intake, source
-        self._rate, self._stopped = rate, stopped
+        self._rate = rate
 
     def play_graph(self, bags: Sequence[str | Path], graph: str, **options: Any) -> None:
         """Run the nodes of a graph over recordings; `options` are those of `replay_graph`."""
@@ -83,15 +74,9 @@ class Player:
                 begin, first_ns = time.monotonic(), item[0]
             position = (item[0] - first_ns) / NANOSECONDS
             if self._rate > 0.0:
-                self._wait(begin + position / self._rate)
+                time.sleep(max(0.0, begin + position / self._rate - time.monotonic()))
             self._source.position = position
-            if self._stopped():
-                return
             yield item
-
-    def _wait(self, due: float) -> None:
-        while not self._stopped() and (left := due - time.monotonic()) > 0.0:
-            time.sleep(min(left, POLL))
 
     def _take(self, item: Item) -> None:
         """A recorded message, by the definition that its recording brings along."""

@@ -29,7 +29,7 @@ from veh_identification.reporting import palette
 #: Seconds between looks at the collector, and the longest time between two messages to a page.
 PERIOD, LONGEST = 0.2, 1.0
 #: Streams at a time; each is a thread.
-STREAMS = 16
+STREAMS = 64
 #: Seconds that a browser may take to accept what is sent.
 PATIENCE = 20.0
 SECURITY = {
@@ -241,6 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
             dashboard.streams.release()
 
     def _events(self, dashboard: DashboardServer) -> None:
+        self.wfile.write(b'retry: 1000\n\n')  # milliseconds until a page that lost us asks again
         cursors: Cursors = {}
         sent, version = 0.0, -1
         while not dashboard.ended.is_set():

@@ -30,6 +30,10 @@
       fill(child, item);
     });
   };
+  /* Parts of what is no longer there go: they would look alive. */
+  const keep = (parts, there) => {
+    parts.forEach((view, key) => { if (!there.has(key)) { view.part.remove(); parts.delete(key); } });
+  };
   const shown = (value, unit = '', step = 0) => (value === null || value === undefined ? '–' : plots.digits(value, step) + (unit ? ` ${unit}` : ''));
   const whole = (value) => (value === null || value === undefined ? '–' : String(Math.round(value)));
   const hertz = (value) => (value === null ? '' : `${value.toFixed(value < 100 ? 1 : 0)} Hz`);
@@ -66,7 +70,7 @@
     const e = node.estimate;
     if (e) {
       const known = e.parameters.filter((one) => one.well).length;
-      found.push(['deviation below 10 %', `${known} of ${e.parameters.length}`, 'parameters']);
+      found.push(['deviation below 10 %', `${known} of ${e.parameters.length}`, e.left_out ? `parameters; ${e.left_out} further ones have no room` : 'parameters']);
       found.push(['samples', String(e.samples), e.rejected ? `${e.rejected} rejected` : '']);
       found.push(['condition number', shown(e.condition), e.estimator]);
       found.push(['converged', e.converged ? 'yes' : 'not yet', '']);
@@ -367,15 +371,16 @@
     put(find('source'), sourceText(told.source));
     put(find('program'), told.program + (told.left_out ? `; ${told.left_out} messages had no room on this page` : ''));
     find('waiting').hidden = told.nodes.length + told.tracks.length > 0;
+    keep(nodes, new Set(told.nodes.map((node) => node.name)));
     for (const node of told.nodes) {
       if (!nodes.has(node.name)) { nodes.set(node.name, makeNode(node.name)); }
       fillNode(nodes.get(node.name), node);
     }
+    keep(views, maps());
     maps().forEach((group, frame) => {
       if (!views.has(frame)) { views.set(frame, makeMap(frame)); }
       fillMap(views.get(frame), group);
     });
-    views.forEach((view, frame) => { view.part.hidden = !maps().has(frame); });
     const others = find('others');
     others.hidden = !told.others.length;
     list(others.lastElementChild, told.others, statement, (line, one) => fillStatement(line, { level: one.lamp, text: `${one.name}: ${one.text}` }));
@@ -396,8 +401,17 @@
 
   const listen = () => {
     const events = new EventSource('/events');
-    events.onopen = () => { lost = false; trouble(); };
-    events.onerror = () => { lost = true; trouble(); };
+    events.onopen = () => {
+      lost = false;
+      // perhaps another program: it tells everything again
+      Object.keys(past).forEach((key) => delete past[key]);
+      trouble();
+    };
+    events.onerror = () => {
+      lost = true;
+      trouble();
+      if (events.readyState === EventSource.CLOSED) { setTimeout(listen, 2000); }
+    };
     events.onmessage = (event) => take(JSON.parse(event.data));
   };
 
