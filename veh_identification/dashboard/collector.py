@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from veh_identification.dashboard.history import History
-from veh_identification.dashboard.meters import StreamMeter
+from veh_identification.dashboard.meters import NewestStamp, StreamMeter
 from veh_identification.dashboard.readings import (
     FACTS,
     SENSORS,
@@ -79,6 +79,7 @@ class Collector:
         self.diagnoses: dict[str, Diagnosis] = {}  # by the bare name of the node
         self.others: dict[str, dict[str, Any]] = {}  # what is no node of ours
         self.meters: dict[str, StreamMeter] = {}
+        self._newest = NewestStamp()
         self._takers = {
             ESTIMATES: self._estimate,
             STATUS: self._status,
@@ -104,7 +105,7 @@ class Collector:
     def meter(self, topic: str, arrival_ns: int, header_stamp_ns: int) -> None:
         """A message of a sensor came; nothing else of it is looked at."""
         with self.lock:
-            self._meter(topic, arrival_ns, header_stamp_ns)
+            self._meter(topic, arrival_ns, header_stamp_ns, sensor=True)
 
     def metered_topics(self) -> set[str]:
         """Topics of sensors that some node names."""
@@ -145,10 +146,10 @@ class Collector:
             told.heard, told.last = self.now(), last
         return told
 
-    def _meter(self, topic: str, arrival_ns: int, header_stamp_ns: int) -> None:
-        meter = self._kept(self.meters, topic, StreamMeter)
+    def _meter(self, topic: str, arrival_ns: int, header_stamp_ns: int, *, sensor: bool) -> None:
+        meter = self._kept(self.meters, topic, lambda: StreamMeter(self._newest))
         if meter is not None:
-            meter.add(arrival_ns, header_stamp_ns)
+            meter.add(arrival_ns, header_stamp_ns, sensor)
 
     def _estimate(self, topic: str, message: Any, time_ns: int) -> None:
         last = estimate_of(message)
@@ -180,7 +181,7 @@ class Collector:
         if told is not None:
             place = {'x': last['x'], 'y': last['y']}
             last['time'] = told.history.add(when(message, time_ns), place)
-            self._meter(topic, time_ns, stamp_ns(message))
+            self._meter(topic, time_ns, stamp_ns(message), sensor=False)
 
     def _diagnostics(self, topic: str, message: Any, time_ns: int) -> None:
         at_ns = when(message, time_ns)

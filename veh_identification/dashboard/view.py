@@ -205,20 +205,19 @@ def _sensors(
 
 
 class _Lags:
-    """Arrival minus stamp; behind the quickest sensor where the clocks do not agree."""
+    """Arrival minus stamp; behind the newest sensor where the clocks do not agree."""
 
     def __init__(self, collector: Collector) -> None:
         self._meters = collector.meters
-        sensors = [one for topic, one in self._meters.items() if topic not in collector.tracks]
-        known = [one.lag for one in sensors if math.isfinite(one.lag)]
-        quickest = min(known, default=0.0)
-        self.relative = abs(quickest) > PLAUSIBLE_LAG
-        self._zero = quickest if self.relative else 0.0
+        known = [one.lag for one in self._meters.values() if math.isfinite(one.lag)]
+        self.relative = abs(min(known, default=0.0)) > PLAUSIBLE_LAG
 
     def of(self, topic: str) -> float:
         """Seconds, NaN where nothing is known."""
         meter = self._meters.get(topic)
-        return float('nan') if meter is None else meter.lag - self._zero
+        if meter is None:
+            return float('nan')
+        return meter.behind if self.relative else meter.lag
 
 
 def _sensor(

@@ -111,7 +111,7 @@
     put(name.lastElementChild, one.name);
     put(topic, one.topic); put(rate, hertz(one.rate) || '–');
     put(lag, one.lag === null ? '–' : (one.relative ? '+' : '') + short(one.lag));
-    lag.title = one.relative ? 'behind the quickest topic: the stamps are of another time' : 'from header stamp to arrival, median';
+    lag.title = one.relative ? 'behind the newest stamp of any sensor: the clock is another one' : 'from header stamp to arrival, median';
     put(accepted, whole(one.accepted)); put(rejected, whole(one.rejected)); put(late, whole(one.late));
     put(invalid, whole(one.invalid)); put(waiting, whole(one.waiting));
     put(aside, one.quarantined ? 'set aside' : one.quarantines ? `${one.quarantines} times` : 'no');
@@ -293,7 +293,7 @@
       ['95 % ellipse', e ? ellipseText(e) : 'no covariance', e ? 'half axes' : ''],
       ['heading', `${shown(degrees(track.yaw), '°', 1)}`, track.yaw_std === null ? '' : `± ${shown(degrees(track.yaw_std), '°', 0.1)} (1 sigma)`],
       ['speed', shown(track.speed, 'm/s', 0.1), ''],
-      ['lag', short(track.lag), track.relative ? 'behind the quickest topic' : 'from its stamp to its arrival'],
+      ['lag', short(track.lag), track.relative ? 'behind the newest sensor' : 'from its stamp to its arrival'],
     ], card, fillCard);
   };
   const ellipseText = ({ long, short: narrow }) => {
