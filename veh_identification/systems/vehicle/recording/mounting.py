@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from veh_identification.configuration.document import Document
 from veh_identification.findings import Finding
+from veh_identification.orientations import matrix_of_rpy
 from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.systems.car.description.files import packaged
 from veh_identification.systems.vehicle.configuration import Configuration
@@ -16,6 +19,8 @@ from veh_identification.types import Vector
 BASE = 'base_link'
 #: Further than this from base_link no sensor of a car sits [m].
 FARTHEST = 20.0
+#: Poses of configuration and /tf_static that differ by more contradict each other [m], [rad].
+APART, TURNED = 0.05, 0.05
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ def mounted(car: Configuration, frames: StaticFrames, frame_ids: Mapping[str, st
         frame = frame_ids.get(name, '')
         sources[name] = 'configuration'
         if name in given.own:
+            findings += _contradicted(name, getattr(sensors, name), frames, frame)
             continue
         if not frame or not frames.connected(BASE, frame):
             sources[name] = 'packaged configuration that this one builds on'
@@ -88,6 +94,25 @@ def mounted(car: Configuration, frames: StaticFrames, frame_ids: Mapping[str, st
         else:
             sensors = replace(sensors, gps=replace(sensors.gps, position=pose.translation))
     return Mounting(replace(car, sensors=sensors), tuple(findings), sources)
+
+
+def _contradicted(name: str, sensor: Any, frames: StaticFrames, frame: str) -> list[Finding]:
+    """The configuration wins over /tf_static, but not without a word."""
+    if not frame or not frames.connected(BASE, frame):
+        return []
+    pose = frames.lookup(BASE, frame)
+    away = math.dist(pose.translation, sensor.position)
+    turn = matrix_of_rpy(getattr(sensor, 'rpy', pose.rpy)).T @ matrix_of_rpy(pose.rpy)
+    angle = math.acos(min(1.0, max(-1.0, 0.5 * (float(turn.trace()) - 1.0))))
+    if away < APART and angle < TURNED:
+        return []
+    shown = [', '.join(f'{x:.3g}' for x in p) for p in (sensor.position, pose.translation)]
+    text = (
+        f'sensors.{name} sits at ({shown[0]}) m by the configuration, at ({shown[1]}) m by '
+        f'/tf_static ({frame}), turned by {math.degrees(angle):.0f} degrees against each other: '
+        'the configuration is used; put the wrong one right'
+    )
+    return [Finding('warn', 'poses_disagree', text, f'configuration, sensors.{name}')]
 
 
 def _unknown(name: str, frame: str, position: Vector) -> Finding:
