@@ -168,10 +168,11 @@ MISTAKES = {
     'wheel angles in degrees': Mistake(joints(lambda q: 57.2958 * q), ('unit',)),
     'wheels turn backwards': Mistake(joints(lambda q: -q), ('sign',)),
     'antenna on the wrong side': Mistake(
-        given(gnss__position=[1.2, 0.6, 1.2]), ('antenna_place', 'antenna_y_found')
+        given(gnss__position=[1.2, 0.6, 1.2]),
+        ('antenna_place', 'antenna_y_found', 'poses_disagree'),
     ),
     'antenna ahead given as behind': Mistake(
-        given(gnss__position=[-1.2, 0.0, 1.2]), ('antenna_place',)
+        given(gnss__position=[-1.2, 0.0, 1.2]), ('antenna_place', 'poses_disagree')
     ),
 }
 

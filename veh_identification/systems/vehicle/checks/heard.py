@@ -32,7 +32,7 @@ def heard_in(recording: Recording, car: Configuration) -> Heard:
     def sorted_by_time(stream: Stream) -> tuple[Array, Array]:
         taken = stream.stamps_ns - delays[stream.name] - recording.start_ns
         order = np.argsort(taken, kind='stable')
-        return 1e-9 * taken[order], stream.values[order]
+        return np.asarray(taken[order] * 1e-9, dtype=float), stream.values[order]
 
     return {stream.name: sorted_by_time(stream) for stream in recording.streams}
 

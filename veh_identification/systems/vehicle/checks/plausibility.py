@@ -191,7 +191,7 @@ def _relations(channels: Channels, car: Configuration, rack_per_angle: float) ->
 
 def _pairs(channels: Channels, rack_per_angle: float) -> list[Pair]:
     """Yaw rate against wheels and steering, which it follows by a tenth of a second."""
-    pairs = []
+    pairs: list[Pair] = []
     if 'imu' not in channels or 'wheels' not in channels:
         return pairs
     turn, speed = channels.of('imu', 2), channels.of('wheels', 0)

@@ -25,7 +25,7 @@ from veh_identification.checks.satellites import fitted
 from veh_identification.findings import Finding
 from veh_identification.systems.vehicle.checks.heard import Heard
 from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 #: Wheels are compared above this speed (m/s) in so many samples of the grid.
 ROLLING, FEWEST = 2.0, 100
@@ -87,7 +87,7 @@ def check_stuck_wheels(heard: Heard, story: Story) -> list[Finding]:
     return found
 
 
-def moving_at(story: Story, time: Array) -> Array:
+def moving_at(story: Story, time: Array) -> BoolArray:
     """Whether the car surely moves at some times, by the wheels or the satellites."""
     speed = story.channels.forward_speed()
     if speed is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +9,7 @@ from typing import Any
 
 from veh_identification.configuration.document import Document
 from veh_identification.findings import Finding
-from veh_identification.orientations import matrix_of_rpy
-from veh_identification.runtime.transforms import StaticFrames
+from veh_identification.runtime.transforms import StaticFrames, Transform, apart
 from veh_identification.systems.car.description.files import packaged
 from veh_identification.systems.vehicle.configuration import Configuration
 from veh_identification.types import Vector
@@ -19,8 +17,6 @@ from veh_identification.types import Vector
 BASE = 'base_link'
 #: Further than this from base_link no sensor of a car sits [m].
 FARTHEST = 20.0
-#: Poses of configuration and /tf_static that differ by more contradict each other [m], [rad].
-APART, TURNED = 0.05, 0.05
 
 
 @dataclass(frozen=True)
@@ -101,16 +97,13 @@ def _contradicted(name: str, sensor: Any, frames: StaticFrames, frame: str) -> l
     if not frame or not frames.connected(BASE, frame):
         return []
     pose = frames.lookup(BASE, frame)
-    away = math.dist(pose.translation, sensor.position)
-    turn = matrix_of_rpy(getattr(sensor, 'rpy', pose.rpy)).T @ matrix_of_rpy(pose.rpy)
-    angle = math.acos(min(1.0, max(-1.0, 0.5 * (float(turn.trace()) - 1.0))))
-    if away < APART and angle < TURNED:
+    given = Transform.from_rpy(sensor.position, getattr(sensor, 'rpy', pose.rpy))
+    told = apart(given, pose)
+    if not told:
         return []
-    shown = [', '.join(f'{x:.3g}' for x in p) for p in (sensor.position, pose.translation)]
     text = (
-        f'sensors.{name} sits at ({shown[0]}) m by the configuration, at ({shown[1]}) m by '
-        f'/tf_static ({frame}), turned by {math.degrees(angle):.0f} degrees against each other: '
-        'the configuration is used; put the wrong one right'
+        f'sensors.{name}: the configuration and /tf_static ({frame}) disagree, {told}: the '
+        'configuration is used; put the wrong one right'
     )
     return [Finding('warn', 'poses_disagree', text, f'configuration, sensors.{name}')]
 
