@@ -76,6 +76,19 @@ class Channels:
             found.append(rate)
         return found[0], found[1]
 
+    def as_path(self, speed: Array) -> Array:
+        """A speed as smooth as `path_velocity` makes it, so that the two may be compared."""
+        reach = round(PATH_WINDOW / STEP)
+        kernel = np.convolve(np.ones(reach + 1), np.ones(2 * reach + 1))
+        if len(speed) < len(kernel):
+            return np.full(len(speed), np.nan)
+        found = np.full(len(speed), np.nan)
+        half = len(kernel) // 2
+        found[half : half + len(speed) - len(kernel) + 1] = np.convolve(
+            speed, kernel / kernel.sum(), 'valid'
+        )
+        return found
+
     def over_ground(self) -> tuple[Array, Array] | None:
         """Velocity of the antenna to east and north; by the fixes where it is not measured."""
         if 'gnss_velocity' in self:

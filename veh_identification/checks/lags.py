@@ -20,6 +20,8 @@ LONGEST = 1.5
 ALIKE = 0.9
 #: A sensor must explain the lags this many times better than that all are right.
 CONVINCING = 2.0
+#: Deviations of a lag that are no chance.
+SIGMAS = 5.0
 Group = tuple[str, ...]
 
 
@@ -43,6 +45,12 @@ class Lag:
 
     pair: Pair
     seconds: float
+    sigma: float
+
+    @property
+    def tolerance(self) -> float:
+        """What physics and noise may make of it."""
+        return max(self.pair.tolerance, SIGMAS * self.sigma)
 
     def sign(self, sensors: Group) -> int:
         """How a delay of some sensors shows in it."""
@@ -50,7 +58,7 @@ class Lag:
 
     def off(self, sensors: Group, delay: float) -> float:
         """In tolerances, if some sensors are late by `delay`."""
-        return abs(self.seconds - self.sign(sensors) * delay) / self.pair.tolerance
+        return abs(self.seconds - self.sign(sensors) * delay) / self.tolerance
 
 
 def lag_of(pair: Pair, step: float = STEP) -> Lag | None:
@@ -64,8 +72,14 @@ def lag_of(pair: Pair, step: float = STEP) -> Lag | None:
     if alike[best] < ALIKE or best in (0, 2 * reach):
         return None
     before, at, after = alike[best - 1 : best + 2]
-    fine = 0.5 * (before - after) / min(before - 2.0 * at + after, -1e-12)
-    return Lag(pair, float((best - reach + np.clip(fine, -0.5, 0.5)) * step - pair.usual))
+    bent = min(before - 2.0 * at + after, -1e-12)
+    fine = 0.5 * (before - after) / bent
+    lag = float((best - reach + np.clip(fine, -0.5, 0.5)) * step - pair.usual)
+    # How sharp the peak is: a slow ramp looks the same at any shift.
+    quickness = float(np.sqrt(-bent)) / step
+    independent = max(float(good.sum()) * step * quickness, 1.0)
+    sigma = float(np.sqrt(max(1.0 - at**2, 0.0) / independent)) / quickness
+    return Lag(pair, lag, sigma)
 
 
 def _alike(a: Array, b: Array, shift: int) -> float:

@@ -292,7 +292,13 @@ def _path_relations(channels: Channels, present: list[str], tolerance: float) ->
     # Noise of fixes makes their path longer.
     loose = max(tolerance, PATH_TOLERANCE)
     return [
-        _same_speed(f'{name} against the path of the fixes', speed, path, {name: 1.0}, loose)
+        _same_speed(
+            f'{name} against the path of the fixes',
+            channels.as_path(speed),
+            path,
+            {name: 1.0},
+            loose,
+        )
         for name, speed in speeds.items()
     ]
 
@@ -305,20 +311,27 @@ def _pairs(channels: Channels, forces: list[Array]) -> list[Pair]:
     """
     pairs = []
     ground = channels.ground_speed() if 'gnss_velocity' in channels else None
-    path = np.hypot(*channels.path_velocity()) if 'gnss' in channels else None
     speed = channels.forward_speed()
     if speed is not None:
         name, forward = speed
         text = f'forward acceleration against the change of {name}'
         gain = slope(channels.grid, forward)
         pairs.append(Pair(text, 'imu', name, forces[0], gain, 0.0, 0.25, 0.4))
-        size, others = np.abs(forward), {'gnss_velocity': ground, 'gnss': path}
-        pairs += [
-            Pair(f'{name} against {other}', name, other, size, values, -0.05, 0.15, 1.0)
-            for other, values in others.items()
-            if values is not None and name != 'gnss_velocity'
-        ]
-    if ground is not None and path is not None:
-        text = 'satellite speed against the path of the fixes'
-        pairs.append(Pair(text, 'gnss_velocity', 'gnss', ground, path, 0.0, 0.12, 1.0))
+        if name != 'gnss_velocity':
+            pairs += _satellite_pairs(channels, name, np.abs(forward), -0.05)
+    if ground is not None:
+        pairs += _satellite_pairs(channels, 'gnss_velocity', ground, 0.0)
     return pairs
+
+
+def _satellite_pairs(channels: Channels, name: str, speed: Array, usual: float) -> list[Pair]:
+    """A speed against those of the receiver and of its fixes; `usual`: how far it lags."""
+    found = []
+    if name != 'gnss_velocity' and 'gnss_velocity' in channels:
+        ground, text = channels.ground_speed(), f'{name} against satellite speed'
+        found.append(Pair(text, name, 'gnss_velocity', speed, ground, usual, 0.15, 1.0))
+    if 'gnss' in channels:
+        path = np.hypot(*channels.path_velocity())
+        text = f'{name} against the path of the fixes'
+        found.append(Pair(text, name, 'gnss', channels.as_path(speed), path, usual, 0.15, 1.0))
+    return found
