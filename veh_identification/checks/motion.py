@@ -54,6 +54,8 @@ class Story:
     pairs: Sequence[Pair] = ()
     further: Sequence[Callable[[Story], list[Finding]]] = ()  # where units and signs are right
     speed_tolerance: float = 0.2  # of forward speeds, in logarithms
+    #: Delays (seconds) of sensors that the system itself finds and takes off.
+    learns: Mapping[str, float] = field(default_factory=dict)
 
     def imu(self) -> tuple[list[Array], list[Array]]:
         """Rates and specific forces along the axes of the vehicle."""
@@ -84,6 +86,7 @@ def check_motion(story: Story) -> list[Finding]:
     if any(one.level == 'bad' for one in found):
         return found
     pairs = [*_pairs(channels, forces), *story.pairs]
+    pairs = [replace(one, tolerance=_tolerance(story, one)) for one in pairs]
     late = check_lags(pairs, where, [('gnss', 'gnss_velocity')])
     if any(one.level == 'bad' for one in late):
         return late
@@ -94,6 +97,11 @@ def check_motion(story: Story) -> list[Finding]:
         entry = story.entries.get('antenna', '')
         found += check_antenna(channels, rates[2], story.antenna, entry)
     return found or late
+
+
+def _tolerance(story: Story, pair: Pair) -> float:
+    learns = story.learns
+    return max(pair.tolerance, learns.get(pair.first, 0.0), learns.get(pair.second, 0.0))
 
 
 def _speed_ranges(channels: Channels, where: Mapping[str, str]) -> list[Finding]:

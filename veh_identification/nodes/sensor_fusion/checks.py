@@ -6,16 +6,25 @@ from veh_identification.checks.channels import SPEEDS, Channels
 from veh_identification.checks.motion import Story, check_motion
 from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
+from veh_identification.fusion.inertial import FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY
 
 
 def check_channels(core: FusionCore) -> list[Finding]:
     """Everything that the channels say against each other."""
     journal = core.navigator.journal
-    found = {name: journal.of(name) for name in ('imu', 'gnss', 'gnss_velocity', *SPEEDS)}
+    state = core.navigator.filter.x  # one more than the errors: an attitude has four numbers
+    found_delays = {'gnss': state[FIX_DELAY + 1], 'gnss_velocity': state[VELOCITY_DELAY + 1]}
+    found_delays |= dict.fromkeys(SPEEDS, state[WHEEL_DELAY + 1])
+    tables = {}
+    for name in ('imu', 'gnss', 'gnss_velocity', *SPEEDS):
+        one = journal.of(name)
+        if one is not None:
+            # A delay that is found is taken off: only what is left speaks against a sensor.
+            tables[name] = one[0] - found_delays.get(name, 0.0), one[1]
     antenna = core.satellites.antenna
     imu = core.options.imu
     story = Story(
-        Channels({name: one for name, one in found.items() if one is not None}),
+        Channels(tables),
         {name: record.topic for name, record in core.records.items()},
         (float(antenna[0]), float(antenna[1])),
         {'antenna': 'gnss.position', 'imu': 'imu.orientation_rpy', 'imu_gravity': 'imu.gravity'},

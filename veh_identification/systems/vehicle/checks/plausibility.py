@@ -48,6 +48,8 @@ FULL_LOCK = 1.0
 STEERED = 0.03
 #: Rolling radii of the description differ no more from the true ones (in logarithms).
 RADIUS_TOLERANCE = 0.06
+#: Deviations of a delay that the observer finds without a word.
+LEARNS = 4.0
 
 
 def check_heard(
@@ -72,10 +74,17 @@ def check_heard(
         sources=_sources(car, topics),
         relations=_relations(channels, car, rack_per_angle),
         pairs=_pairs(channels, rack_per_angle),
+        learns=_learns(car),
         further=(lambda told: check_places(told, car),),
     )
     found = _stuck(heard, story) or _steering_range(channels, rack_per_angle, topics)
     return found or check_single_wheels(story) or check_motion(story)
+
+
+def _learns(car: Configuration) -> dict[str, float]:
+    """Delays that the observer finds itself: so many deviations of what is configured."""
+    velocity = LEARNS * car.sensors.gps.velocity_delay_deviation
+    return {'gnss_velocity': velocity, 'gnss': 0.5 * velocity}
 
 
 def _stuck(heard: Heard, story: Story) -> list[Finding]:
