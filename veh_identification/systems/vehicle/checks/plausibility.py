@@ -49,7 +49,7 @@ STEERED = 0.03
 #: Rolling radii of the description differ no more from the true ones (in logarithms).
 RADIUS_TOLERANCE = 0.06
 #: Deviations of a delay that the observer finds without a word.
-LEARNS = 4.0
+LEARNS = 5.0
 
 
 def check_heard(

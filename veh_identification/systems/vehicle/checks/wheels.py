@@ -35,6 +35,8 @@ TOLERANCE = 0.15
 BENDS = 0.02
 #: Half tracks off by more than this (in logarithms), and by so many deviations, are told.
 TRACK_TOLERANCE, TRACK_SIGMAS = 0.4, 5.0
+#: They are looked at below this speed (m/s), in bends of this size (rad/s).
+SLOW, TURNING = 9.0, 0.05
 #: Wheels pressed to the ground in bends are smaller: usual effect of v^2 w on the difference of
 #: right and left, and its deviation (s^2/m).
 PRESSED, PRESSED_DEVIATION = 0.003, 0.003
@@ -173,8 +175,14 @@ def _exchanges() -> Iterator[Hypothesis[_Wheels]]:
 
 
 def _check_track(data: _Wheels) -> list[Finding]:
-    """Right minus left is track times yaw rate, beside unequal and pressed wheels."""
-    s, w = data.speeds, data.turn
+    """Right minus left is track times yaw rate, beside unequal and pressed wheels.
+
+    Pressed wheels change it by as much again at 20 m/s: only slow bends tell the track.
+    """
+    slow = data.speeds.mean(axis=1) < SLOW
+    s, w = data.speeds[slow], data.turn[slow]
+    if len(w) < FEWEST or w.std() < TURNING:
+        return []
     v = s.mean(axis=1)
     difference = s[:, 1] + s[:, 3] - s[:, 0] - s[:, 2]
     width = float(data.y[0] - data.y[1] + data.y[2] - data.y[3])
