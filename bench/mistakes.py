@@ -193,10 +193,14 @@ def markdown(rows: Sequence[Row]) -> str:
     lines = [
         '# Ordinary mistakes',
         '',
-        'Made by `bench/mistakes.py` (`veh-id bench mistakes`); do not edit. Each mistake is made '
-        'in simulated recordings of machines that differ. Checks and mistakes come from the same '
-        'hands, so that the figures are no forecast for other mistakes or real machines.',
+        'Made by `veh-id bench mistakes --json ROWS --markdown docs/mistakes.md` (parts one after '
+        'the other with `--systems`, `--mistakes`, `--resume`); do not edit. Each mistake is made '
+        'in simulated recordings of machines that differ, and goes offline through checks and '
+        'estimation and live through the nodes under the replay engine. Checks and mistakes come '
+        'from the same hands, so that the figures are no forecast for other mistakes or real '
+        'machines.',
         '',
+        *_summary(rows),
     ]
     for system in dict.fromkeys(row['system'] for row in rows):
         own = [row for row in rows if row['system'] == system]
@@ -213,6 +217,23 @@ def markdown(rows: Sequence[Row]) -> str:
                       f'finding{what}.']  # fmt: skip
         lines.append('')
     return '\n'.join(lines).rstrip() + '\n'
+
+
+def _summary(rows: Sequence[Row]) -> list[str]:
+    """Counts by system and way."""
+    results = (NAMED, REFUSED, WITHIN, OTHER, SILENT)
+    head = ['system', 'way', 'mistakes', 'runs', *(WORDS[one] for one in results), 'clean, false']
+    lines = [f'| {" | ".join(head)} |', '|' + '---|' * len(head)]
+    for system in dict.fromkeys(row['system'] for row in rows):
+        for way in WAYS:
+            own = [row for row in rows if (row['system'], row['way']) == (system, way)]
+            made = [row for row in own if row['mistake']]
+            counts = Counter(row['result'] for row in own)
+            cells = [system, way, len({row['mistake'] for row in made}), len(made)]
+            cells += [counts[one] for one in results]
+            cells.append(f'{counts["clean"] + counts["false"]}, {counts["false"]}')
+            lines.append(f'| {" | ".join(map(str, cells))} |')
+    return [*lines, '']
 
 
 def _cell(rows: Sequence[Row]) -> str:
