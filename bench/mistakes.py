@@ -6,7 +6,10 @@ engine. The peer is the same without a mistake: what is found there and is bad i
 and mistakes come from the same hands and the same simulators, so that the figures are no forecast
 for other mistakes or real machines. One module per system: bench/mistaken.
 
-    python bench/mistakes.py --systems humanoid --workers 2 --json FILE --markdown docs/mistakes.md
+    veh-id bench mistakes --systems humanoid --json FILE --markdown docs/mistakes.md
+
+Every row is written to FILE at once; with --resume those that it holds are not made again, so that
+parts of the table can be made one after the other, and after an interruption.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mistaken import SYSTEMS
 from mistaken.common import NAMED, OTHER, REFUSED, SILENT, WITHIN, WORDS, judged
 
+from veh_identification.atomic import write_text
+
 PART = 'mistakes'
 #: Recordings in which mistakes are made, and how many of them go through the live node as well.
 RECORDINGS, LIVE = 3, 3
@@ -39,6 +44,14 @@ WAYS = ('offline', 'live')
 Row = dict[str, Any]
 
 
+Key = tuple[str, int, str, str]
+
+
+def key_of(row: Row) -> Key:
+    """What a row is about: system, recording, way, mistake."""
+    return row['system'], row['recording'], row['way'], row['mistake']
+
+
 @dataclass(frozen=True)
 class Job:
     """One recording of a system, with mistakes or clean alone."""
@@ -46,32 +59,56 @@ class Job:
     system: str
     recording: int
     with_mistakes: bool
-    live: bool  # mistakes also through the node; it hears of clean recordings in any case
+    ways: Sequence[str] = WAYS
+    live: bool = True  # mistakes also through the node; it hears of clean ones in any case
     only: Sequence[str] = ()  # parts of the names of mistakes
+    known: frozenset[Key] = frozenset()  # rows that need not be made
+
+    def missing(self, titles: Iterable[str]) -> list[tuple[str, str]]:
+        """Mistakes ('': none) and ways whose rows are wanted."""
+        wanted = [('', way) for way in self.ways]
+        if self.with_mistakes:
+            wanted += [
+                (title, way)
+                for title in titles
+                if not self.only or any(part in title for part in self.only)
+                for way in self.ways
+                if self.live or way != 'live'
+            ]
+        return [
+            (title, way)
+            for title, way in wanted
+            if (self.system, self.recording, way, title) not in self.known
+        ]
 
 
 def one_recording(job: Job) -> Iterator[Row]:
     """All mistakes in one recording of a system; clean alone without mistakes."""
     name, k = job.system, job.recording
     system = importlib.import_module(f'mistaken.{name}')
+    missing = job.missing(system.MISTAKES)
+    if not missing:
+        return
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         clean = system.clean(k, system.SECONDS, place)
         plain = {'offline': system.offline(clean, place)}
         if hasattr(clean, 'known'):
             clean = replace(clean, known=dict(plain['offline'].truth))
-        plain['live'] = system.live(clean, place)
-        for way, told in plain.items():
-            what = ', '.join(sorted(told.bad)) or told.refusal
-            yield _row(name, k, way, '', 'false' if what else 'clean', what)
-        for title, mistake in system.MISTAKES.items():
-            wanted = not job.only or any(part in title for part in job.only)
-            if not (job.with_mistakes and wanted):
+        if any(way == 'live' for _, way in missing):
+            plain['live'] = system.live(clean, place)
+        case, before = clean, ''
+        for title, way in missing:
+            if not title:
+                told = plain[way]
+                what = ', '.join(sorted(told.bad)) or told.refusal
+                yield _row(name, k, way, '', 'false' if what else 'clean', what)
                 continue
-            case = mistake.change(clean)
-            for way in WAYS if job.live else WAYS[:1]:
-                told = getattr(system, way)(case, place)
-                yield _row(name, k, way, title, *judged(mistake, told, plain[way]))
+            mistake = system.MISTAKES[title]
+            if title != before:
+                case, before = mistake.change(clean), title
+            told = getattr(system, way)(case, place)
+            yield _row(name, k, way, title, *judged(mistake, told, plain[way]))
 
 
 def _all_of(job: Job) -> list[Row]:
@@ -96,11 +133,14 @@ def collect(
     recordings: int = RECORDINGS,
     live: int = LIVE,
     clean: int = FURTHER,
+    first: int = 0,
     only: Sequence[str] = (),
+    ways: Sequence[str] = WAYS,
+    known: frozenset[Key] = frozenset(),
 ) -> Iterator[Row]:
     """The rows of all systems: mistakes in `recordings`, through the node in `live` of them."""
     jobs = [
-        Job(name, k, k < recordings, k < live, only)
+        Job(name, first + k, k < recordings, ways, k < live, only, known)
         for name in systems
         for k in range(recordings + clean)
     ]
@@ -153,10 +193,14 @@ def markdown(rows: Sequence[Row]) -> str:
     lines = [
         '# Ordinary mistakes',
         '',
-        'Made by `bench/mistakes.py` (`veh-id bench mistakes`); do not edit. Each mistake is made '
-        'in simulated recordings of machines that differ. Checks and mistakes come from the same '
-        'hands, so that the figures are no forecast for other mistakes or real machines.',
+        'Made by `veh-id bench mistakes --json ROWS --markdown docs/mistakes.md` (parts one after '
+        'the other with `--systems`, `--mistakes`, `--resume`); do not edit. Each mistake is made '
+        'in simulated recordings of machines that differ, and goes offline through checks and '
+        'estimation and live through the nodes under the replay engine. Checks and mistakes come '
+        'from the same hands, so that the figures are no forecast for other mistakes or real '
+        'machines.',
         '',
+        *_summary(rows),
     ]
     for system in dict.fromkeys(row['system'] for row in rows):
         own = [row for row in rows if row['system'] == system]
@@ -175,6 +219,23 @@ def markdown(rows: Sequence[Row]) -> str:
     return '\n'.join(lines).rstrip() + '\n'
 
 
+def _summary(rows: Sequence[Row]) -> list[str]:
+    """Counts by system and way."""
+    results = (NAMED, REFUSED, WITHIN, OTHER, SILENT)
+    head = ['system', 'way', 'mistakes', 'runs', *(WORDS[one] for one in results), 'clean, false']
+    lines = [f'| {" | ".join(head)} |', '|' + '---|' * len(head)]
+    for system in dict.fromkeys(row['system'] for row in rows):
+        for way in WAYS:
+            own = [row for row in rows if (row['system'], row['way']) == (system, way)]
+            made = [row for row in own if row['mistake']]
+            counts = Counter(row['result'] for row in own)
+            cells = [system, way, len({row['mistake'] for row in made}), len(made)]
+            cells += [counts[one] for one in results]
+            cells.append(f'{counts["clean"] + counts["false"]}, {counts["false"]}')
+            lines.append(f'| {" | ".join(map(str, cells))} |')
+    return [*lines, '']
+
+
 def _cell(rows: Sequence[Row]) -> str:
     counts = Counter(row['result'] for row in rows)
     words = [
@@ -191,40 +252,72 @@ def measure(quick: bool) -> list[Row]:
     return figures([*collect(SYSTEMS, os.cpu_count() or 1, **(QUICK if quick else {}))])
 
 
-def main() -> None:
-    """On its own: some systems, more workers, JSON and the page of the documents."""
-    parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
-    parser.add_argument('--systems', nargs='+', default=list(SYSTEMS), choices=SYSTEMS)
-    parser.add_argument('--only', nargs='*', default=[], help='parts of the names of mistakes')
-    parser.add_argument('--quick', action='store_true', help='one recording, one more clean')
-    parser.add_argument('--recordings', type=int, default=RECORDINGS, help='with mistakes')
-    parser.add_argument('--live', type=int, default=LIVE, help='of them, through the node as well')
-    parser.add_argument('--clean', type=int, default=FURTHER, help='further clean recordings')
-    parser.add_argument('--workers', type=int, default=1)
-    parser.add_argument('--json', type=Path, help='rows are added to those of other systems in it')
-    parser.add_argument('--markdown', type=Path)
-    options = parser.parse_args()
+def options_parser() -> argparse.ArgumentParser:
+    """Options of the script, also behind `veh-id bench mistakes`."""
+    parser = argparse.ArgumentParser(
+        prog='veh-id bench mistakes', description=(__doc__ or '').partition('\n')[0]
+    )
+    add = parser.add_argument
+    add('--systems', nargs='+', default=list(SYSTEMS), choices=SYSTEMS)
+    add('--mistakes', '--only', nargs='*', default=[], help='parts of their names')
+    add('--ways', nargs='+', default=list(WAYS), choices=WAYS)
+    add('--quick', action='store_true', help='one recording, one more clean')
+    add('--first', type=int, default=0, help='number of the first recording')
+    add('--recordings', type=int, default=RECORDINGS, help='with mistakes')
+    add('--live', type=int, default=LIVE, help='of them, through the node as well')
+    add('--clean', type=int, default=FURTHER, help='further clean recordings')
+    add('--workers', type=int, default=1)
+    add('--json', type=Path, help='rows are added to those that it holds')
+    add('--resume', action='store_true', help='rows that the file holds are not made again')
+    add('--table', action='store_true', help='make nothing: the table of the rows in the file')
+    add('--markdown', type=Path, help='the page of the documents')
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """On its own: some systems, some mistakes, more workers, JSON and the page."""
+    options = options_parser().parse_args(arguments)
+    rows: dict[Key, Row] = {}
+    if options.json is not None and options.json.is_file():
+        rows = {key_of(row): row for row in json.loads(options.json.read_text('utf-8'))}
+    if not options.table:
+        _make(options, rows)
+    found = sorted(rows.values(), key=_order)
+    if options.markdown is not None:
+        options.markdown.write_text(markdown(found), 'utf-8')
+    for row in figures(found):
+        print(f'{row["case"]:70} {row["ours"]:6.1f} {row["unit"]} {row["wanted"]}')
+    for row in found:
+        if row['result'] in (OTHER, SILENT, REFUSED, 'false'):
+            print(*(str(value) for value in row.values()), sep=' | ')
+    return 0
+
+
+def _make(options: argparse.Namespace, rows: dict[Key, Row]) -> None:
+    """New rows, each kept at once: what is known survives an end before the end."""
     counts = (
         QUICK
         if options.quick
         else {key: getattr(options, key) for key in ('recordings', 'live', 'clean')}
     )
-    stored: list[Row] = []
-    if options.json is not None and options.json.is_file():
-        stored = json.loads(options.json.read_text('utf-8'))
-    rows = [row for row in stored if row['system'] not in options.systems]
-    for row in collect(options.systems, options.workers, only=options.only, **counts):
-        rows.append(row)
-        if options.json is not None:  # at once: what is known survives an end before the end
-            options.json.write_text(json.dumps(rows, indent=1) + '\n', 'utf-8')
-    if options.markdown is not None:
-        options.markdown.write_text(markdown(rows), 'utf-8')
-    for row in figures(rows):
-        print(f'{row["case"]:70} {row["ours"]:6.1f} {row["unit"]} {row["wanted"]}')
-    for row in rows:
-        if row['result'] in (OTHER, SILENT, REFUSED, 'false'):
-            print(*(str(row[key]) for key in row), sep=' | ')
+    made = collect(
+        options.systems,
+        options.workers,
+        only=options.mistakes,
+        ways=options.ways,
+        first=options.first,
+        known=frozenset(rows) if options.resume else frozenset(),
+        **counts,
+    )
+    for row in made:
+        rows[key_of(row)] = row
+        if options.json is not None:
+            write_text(options.json, json.dumps([*rows.values()], indent=1) + '\n')
+
+
+def _order(row: Row) -> tuple[int, int]:
+    return SYSTEMS.index(row['system']), row['recording']
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

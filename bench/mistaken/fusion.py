@@ -6,7 +6,7 @@ the same hands. Offline is the node under the replay engine, as live is: both wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -168,15 +168,16 @@ MISTAKES = {
     'wheel angles in degrees': Mistake(joints(lambda q: 57.2958 * q), ('unit',)),
     'wheels turn backwards': Mistake(joints(lambda q: -q), ('sign',)),
     'antenna on the wrong side': Mistake(
-        given(gnss__position=[1.2, 0.6, 1.2]), ('antenna_place', 'antenna_y_found')
+        given(gnss__position=[1.2, 0.6, 1.2]),
+        ('antenna_place', 'antenna_y_found', 'poses_disagree'),
     ),
     'antenna ahead given as behind': Mistake(
-        given(gnss__position=[-1.2, 0.0, 1.2]), ('antenna_place',)
+        given(gnss__position=[-1.2, 0.0, 1.2]), ('antenna_place', 'poses_disagree')
     ),
 }
 
 
-class _Collected:
+class Collected:
     """Takes messages as a bag writer does, changed by a case."""
 
     def __init__(self, edits: Mapping[str, Edit]) -> None:
@@ -184,39 +185,46 @@ class _Collected:
         self._edits = edits
 
     def write_message(self, topic: str, message: Any, time_ns: int) -> None:
+        """Keep a message."""
         edit = self._edits.get(topic)
         if edit is not None:
             edit(message)
         self.items.append(Item(time_ns, f'/{topic.lstrip("/")}', message))
 
 
-class _Odometry:
-    """Keeps the corrected odometry that the node publishes."""
+class OdometrySink:
+    """Keeps the odometry that a node publishes on a topic."""
 
-    def __init__(self) -> None:
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
         self.messages: list[Any] = []
 
     def write(self, topic: str, typename: str, payload: bytes, time_ns: int, *, qos: Any) -> None:
-        if topic == '/odometry/fused':
+        """Keep a message of the topic."""
+        if topic == self._topic:
             self.messages.append(messages.deserialize(payload, typename))
 
+    def rows(self) -> Iterator[tuple[float, ...]]:
+        """Time, x, y, yaw and their variances."""
+        for one in self.messages:
+            stamp, p, q = one.header.stamp, one.pose.pose.position, one.pose.pose.orientation
+            t = stamp.sec - EPOCH_NS // 10**9 + (stamp.nanosec - EPOCH_NS % 10**9) * 1e-9
+            variance = np.reshape(one.pose.covariance, (6, 6)).diagonal()[[0, 1, 5]]
+            yield (t, p.x, p.y, rpy_of_quaternion((q.x, q.y, q.z, q.w))[2], *variance)
 
-def _deviations(case: Case, odometry: list[Any]) -> dict[str, float]:
+
+def pose_deviations(driven: RoadDrive, rows: Iterable[tuple[float, ...]]) -> dict[str, float]:
     """Errors of x, y and yaw over their deviations, now and then."""
-    truth, found_z = case.drive.truth(), {}
-    for one in odometry:
-        stamp = one.header.stamp
-        t = stamp.sec - EPOCH_NS // 10**9 + (stamp.nanosec - EPOCH_NS % 10**9) * 1e-9
-        if t < SETTLED or abs(t / EVERY - round(t / EVERY)) > 0.02:
+    truth, found_z, last = driven.truth(), {}, -np.inf
+    for t, x, y, yaw, *variances in rows:
+        if t < SETTLED or t < last + EVERY:
             continue
-        p, q = one.pose.pose.position, one.pose.pose.orientation
-        variance = np.reshape(one.pose.covariance, (6, 6)).diagonal()
-        yaw = rpy_of_quaternion((q.x, q.y, q.z, q.w))[2]
-        for name, value, k in (('x', p.x, 0), ('y', p.y, 1), ('yaw', yaw, 5)):
+        last = t
+        for name, value, variance in zip(('x', 'y', 'yaw'), (x, y, yaw), variances, strict=True):
             error = value - float(np.interp(t, truth['time'], truth[name]))
             if name == 'yaw':
                 error = float(np.angle(np.exp(1j * error)))
-            found_z[f'{name} at {t:.1f} s'] = error / float(np.sqrt(variance[k]))
+            found_z[f'{name} at {t:.1f} s'] = error / float(np.sqrt(max(variance, 1e-18)))
     return found_z
 
 
@@ -231,9 +239,9 @@ offline = live
 
 
 def _run(case: Case) -> Told:
-    collected = _Collected(case.edits)
+    collected = Collected(case.edits)
     case.drive.write(collected, truth=False)  # type: ignore[arg-type]
-    sink = _Odometry()
+    sink = OdometrySink('/odometry/fused')
     engine = ReplayEngine(collected.items[0].time_ns, sink=sink, log_level='fatal')
     try:
         node = SensorFusion(
@@ -246,4 +254,4 @@ def _run(case: Case) -> Told:
         engine.run(collected.items)
     except VehIdError as error:
         return Told(refusal=str(error))
-    return Told(found(node.report.findings), '', _deviations(case, sink.messages))
+    return Told(found(node.report.findings), '', pose_deviations(case.drive, sink.rows()))

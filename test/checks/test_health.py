@@ -16,6 +16,13 @@ def test_a_sensor_that_holds_its_value_is_stuck():
     assert check_stuck(TIME, SIGNAL, 'imu/data') == []
 
 
+def test_a_filter_does_not_hide_that_a_sensor_holds_its_value():
+    held = np.where((TIME > 10.0) & (TIME < 15.0), SIGNAL[1000], SIGNAL)
+    smooth = np.convolve(held, np.hanning(21) / np.hanning(21).sum(), 'same')
+    smooth[1100:1400] += 1e-15 * rng.standard_normal(300)
+    assert [one.code for one in check_stuck(TIME, smooth, 'knee')] == ['stuck']
+
+
 def test_a_machine_at_rest_is_not_stuck():
     still = np.where((TIME > 10.0) & (TIME < 15.0), 0.0, SIGNAL)
     moving = ~((TIME > 10.0) & (TIME < 15.0))

@@ -62,3 +62,16 @@ def test_parameters_win_over_static_transforms() -> None:
     assert table.resolve('zero').translation == (0.0, 0.0, 0.0)
     assert table.resolve('lost') is None
     assert 'no static transform from nowhere' in table.notes['lost']
+
+
+def test_parameters_win_over_transforms_but_not_without_a_word() -> None:
+    frames = StaticFrames()
+    frames.set('base_link', 'gps_link', Transform((1.2, 0.0, 1.2), (0.0, 0.0, 1.0, 0.0)))
+    mounts = MountTable(frames)
+    mounts.set_frame_id('gnss', 'gps_link')
+    for place, told in (([1.2, 0.0, 1.2], False), ([-1.2, 0.0, 1.2], True)):
+        mounts.add('gnss', 'auto', 'base_link', place, [0.0, 0.0, 0.0])
+        found = mounts.resolve('gnss')
+        assert found is not None and list(found.translation) == place
+        assert bool(mounts.contradictions) == told
+    assert '(-1.2, 0, 1.2) m against (1.2, 0, 1.2) m' in mounts.contradictions['gnss']

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,23 +17,11 @@ from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.replay.engine import ReplayEngine
 from veh_identification.simulation.humanoid.motion import HumanoidMotion, Sampled, world_wrench
 
+sys.path.insert(0, str(Path(__file__).parents[2] / 'bench'))
+
+from mistaken.common import Item
+
 STATE = 'veh_identification/msg/FusedState'
-
-
-@dataclass
-class Item:
-    """One message of the source."""
-
-    time_ns: int
-    topic: str
-    message: Any
-    typename: str = ''
-
-    def __post_init__(self) -> None:
-        self.typename = self.typename or self.message.__msgtype__
-
-    def decode(self) -> Any:
-        return self.message
 
 
 @dataclass

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from humanoid_cases import CAD, record
 
+from veh_identification.runtime.messages import new
 from veh_identification.signals import TimeSeries, rotation_matrix
 from veh_identification.systems.driver import configured
 from veh_identification.systems.humanoid.live.checking import StatesCheck
@@ -128,6 +129,32 @@ def states_of(recording, robot):
     wrench = at_base(raw.world[use], rotation_matrix(pose[:, 3:]), pose[:, :3] - raw.centre)
     rows[:, states.own_plates : states.own_plates + 6] = wrench
     return np.rint(raw.stamps[use] * 1e9).astype(np.int64), rows, states
+
+
+def test_a_pose_that_is_not_known_and_not_needed_refuses_nothing() -> None:
+    """With sensors on the feet alone nobody asks where in the world the robot is."""
+    states = ContactStates(['knee'], ['l_foot'], [])
+    nan = float('nan')
+    state = new(
+        'veh_identification/msg/FusedState',
+        twist_valid=True,
+        acceleration_valid=True,
+        orientation_valid=True,
+        pose={'position': (nan, nan, nan), 'orientation': (0.0, 0.0, 0.0, 1.0)},
+        joint_names=['knee'],
+        joint_valid=[True],
+        joint_positions=[0.1],
+        joint_velocities=[0.2],
+        joint_accelerations=[0.3],
+        wrench_names=['l_foot'],
+        wrench_valid=[True],
+        wrenches=[{'force': (1.0, 2.0, 3.0), 'torque': (4.0, 5.0, 6.0)}],
+    )
+    row = states.parse(state)
+    assert not isinstance(row, str) and np.isfinite(row).all()
+    assert row[BASE : BASE + 3].tolist() == [0.1, 0.2, 0.3]
+    state.wrenches[0].force.z = nan
+    assert states.parse(state) == 'values that are no numbers'
 
 
 @pytest.mark.parametrize('case', ['clean', 'kN', 'turned plate', 'stuck throughout'])

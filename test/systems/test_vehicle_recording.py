@@ -68,6 +68,7 @@ def test_messages_without_covariance_use_the_configured_noise(circle, tmp_path):
     [
         ('geometry: {wheel_radius: 0.0}', 'geometry.wheel_radius: expected a positive length'),
         ('geometry: {wheelbase: -2.0}', 'geometry.wheelbase: expected a positive length'),
+        ('geometry: {wheelbase: 2700.0}', 'geometry.wheelbase: .* in mm'),
         ('chassis: {centre: [5.0, 0.0, 0.2]}', 'wheel .* carries no load'),
         ('sensors: {gps: {position: [0.5, 0.0]}}', 'position: expected 3 lengths'),
         ('datum: [10.0, 100.0, 0.0]', 'km from the datum'),

@@ -17,6 +17,8 @@ STUCK_TIMES = 20.0
 SATURATED_SHARE = 0.005
 #: Share of the samples that are no numbers.
 MISSING_SHARE = 0.01
+#: Changes below this share of the largest value are rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,8 @@ def longest_rest(time: Array, value: Array) -> Rest | None:
     t, v = time[good], value[good]
     if len(t) < 3:
         return None
-    moved = np.flatnonzero(np.diff(v) != 0.0)
+    # What a filter or a turn of axes makes of a constant is one up to rounding.
+    moved = np.flatnonzero(np.abs(np.diff(v)) > ROUNDING * np.abs(v).max())
     edges = np.concatenate([[0], moved + 1, [len(v)]])
     begin, end = t[edges[:-1]], t[edges[1:] - 1]
     lasted = end - begin

@@ -40,7 +40,9 @@ class Quantity:
 
 DEGREES = float(np.degrees(1.0))
 GRAVITY = 9.80665
-SPEED = Quantity('speed', 'm/s', 100.0, {'km/h': 3.6, 'mph': 2.2369, 'mm/s': 1000.0})
+SPEED = Quantity(
+    'speed', 'm/s', 100.0, {'km/h': 3.6, 'mph': 2.2369, 'knots': 1.9438, 'mm/s': 1000.0}
+)
 ACCELERATION = Quantity('acceleration', 'm/s^2', 80.0, {'g': 1.0 / GRAVITY, 'mm/s^2': 1000.0})
 ANGULAR_VELOCITY = Quantity('angular velocity', 'rad/s', 20.0, {'deg/s': DEGREES})
 ANGLE = Quantity('angle', 'rad', 2.0 * np.pi, {'degrees': DEGREES})

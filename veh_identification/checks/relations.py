@@ -43,7 +43,7 @@ class Source:
 
     where: str
     suspects: tuple[Suspect, ...] = ()
-    scale: bool = True  # whether any other factor is worth a word
+    scale: bool = False  # whether it may be wrong by any other factor (a radius, a calibration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,10 @@ class Relation:
     predicted: Array
     #: Power of each source in slope = measured / predicted: +1 measured, -1 predicted ...
     exponents: Mapping[str, float]
-    least: float = 0.0  # standard deviation that one of the sides needs to say anything
+    least: float = 0.0  # deviation (or mean) that one of the sides needs to say anything
     tolerance: float = TOLERANCE  # of the logarithm of the slope
     constant: bool = False  # the means are compared, not what varies
+    sizes: frozenset[str] = frozenset()  # sources whose sign does not show
 
     def told(self) -> Told | None:
         """Slope and correlation; None where nothing moves enough."""
@@ -75,9 +76,15 @@ class Relation:
         return Told(self, float(np.copysign(sizes[0] / sizes[1], correlation)), correlation)
 
     def _told_by_means(self) -> Told | None:
-        measured = self.measured[np.isfinite(self.measured)]
-        predicted = self.predicted[np.isfinite(self.predicted)]
+        measured, predicted = self.measured, self.predicted
+        if len(measured) == len(predicted) > 1:  # at the same times
+            good = np.isfinite(measured) & np.isfinite(predicted)
+            measured, predicted = measured[good], predicted[good]
+        measured = measured[np.isfinite(measured)]
+        predicted = predicted[np.isfinite(predicted)]
         if not len(measured) or not len(predicted) or predicted.mean() == 0.0:
+            return None
+        if max(abs(measured.mean()), abs(predicted.mean())) < self.least:
             return None
         return Told(self, float(measured.mean() / predicted.mean()), 1.0)
 
@@ -118,8 +125,7 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
     plain = _mismatch(clear, '', 1.0)
     if not clear or plain < 1.0:
         return Judgement((), told)
-    tried = sorted(_hypotheses(clear, sources), key=lambda one: one.mismatch)
-    best = tried[0] if tried else None
+    best = _best(clear, sources)
     wrong = [one for one in clear if _off(one, '', 1.0) > 1.0]
     shown = '; '.join(
         f'{one.relation.text} has the slope {one.slope:.3g} instead of 1' for one in wrong
@@ -146,10 +152,20 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
     )
 
 
+def _best(told: Sequence[Told], sources: Mapping[str, Source]) -> _Hypothesis | None:
+    """The mistake that explains most; a factor of any size only where no usual one does."""
+    for tried in (_hypotheses(told, sources), _scales(told, sources)):
+        best = min(tried, key=lambda one: one.mismatch, default=None)
+        if best is not None and best.mismatch < 1.0:
+            return best
+    return None
+
+
 def _off(one: Told, source: str, factor: float) -> float:
     """Mismatch of one slope, in tolerances, if a source is recorded `factor` times too large."""
     power = one.relation.exponents.get(source, 0.0)
-    expected = float(abs(factor) ** power * (np.sign(factor) if power else 1.0))
+    signed = bool(power) and source not in one.relation.sizes
+    expected = float(abs(factor) ** power * (np.sign(factor) if signed else 1.0))
     if one.slope * expected <= 0.0:
         return WRONG_SIGN
     return float(abs(np.log(one.slope / expected)) / one.relation.tolerance)
@@ -167,3 +183,19 @@ def _hypotheses(told: Sequence[Told], sources: Mapping[str, Source]) -> Iterator
             continue
         for suspect in source.suspects:
             yield _Hypothesis(name, suspect, _mismatch(told, name, suspect.factor))
+
+
+def _scales(told: Sequence[Told], sources: Mapping[str, Source]) -> Iterator[_Hypothesis]:
+    """Any factor of a source that may have one: the one that the slopes tell."""
+    for name, source in sources.items():
+        powers = [one.relation.exponents.get(name, 0.0) for one in told]
+        factors = [
+            abs(one.slope) ** (1.0 / power)
+            for one, power in zip(told, powers, strict=True)
+            if power
+        ]
+        if not (source.scale and factors):
+            continue
+        left, factor = min((_mismatch(told, name, factor), factor) for factor in factors)
+        text = f'its values seem to be {factor:.3g} times what they should be'
+        yield _Hypothesis(name, Suspect(factor, text, 'scale'), left)

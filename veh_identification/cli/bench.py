@@ -23,13 +23,17 @@ def add_parser(verbs: Any) -> None:
         'bench',
         help='benchmarks beside their peers, as a table and JSON',
         description='Runs the benchmarks of bench/; each measures the plain approach or another '
-        'library in the same run, so that the ratio means something on any machine.',
+        'library in the same run, so that the ratio means something on any machine. Further '
+        'options go to the script of the one part that is named: `veh-id bench mistakes --help` '
+        'lists these of a script that has any.',
+        add_help=False,
     )
+    parser.add_argument('-h', '--help', action='store_true', help='this help, or that of a part')
     parser.add_argument('parts', metavar='PART', nargs='*', help='only these parts (see --list)')
     parser.add_argument('--list', action='store_true', help='list the parts and stop')
     parser.add_argument('--quick', action='store_true', help='smaller cases, for a first look')
     parser.add_argument('--json', metavar='FILE', help='write the figures here as well')
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, leaf=parser, handed_on=[])
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,18 @@ class Part:
 
     def measure(self, quick: bool) -> list[dict[str, Any]]:
         """Load the module and run it."""
+        rows: list[dict[str, Any]] = self.module().measure(quick)
+        return rows
+
+    def module(self) -> Any:
+        """The script as a module."""
         name = f'veh_identification_bench_{self.path.stem}'
         spec = importlib.util.spec_from_file_location(name, self.path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-        rows: list[dict[str, Any]] = module.measure(quick)
-        return rows
+        return module
 
 
 def find_parts() -> dict[str, Part]:
@@ -69,6 +77,9 @@ def find_parts() -> dict[str, Part]:
 def run(options: argparse.Namespace) -> int:
     """Run and print."""
     parts = find_parts()
+    if options.help and not options.parts:
+        options.leaf.print_help()
+        return 0
     if options.list:
         for part in parts.values():
             print(f'{part.name:16} {part.summary}')
@@ -76,6 +87,8 @@ def run(options: argparse.Namespace) -> int:
     unknown = [name for name in options.parts if name not in parts]
     if unknown:
         raise UsageError(f'there is no part {unknown[0]!r}; there are: {", ".join(parts)}')
+    if options.handed_on or options.help:
+        return _own_options(options, parts)
     results: dict[str, list[dict[str, Any]]] = {}
     for name, part in parts.items():
         if options.parts and name not in options.parts:
@@ -91,6 +104,23 @@ def run(options: argparse.Namespace) -> int:
         }
         Path(options.json).write_text(json.dumps(document, indent=2) + '\n', 'utf-8')
     return 0
+
+
+def _own_options(options: argparse.Namespace, parts: dict[str, Part]) -> int:
+    """The script of one part with options of its own."""
+    words = list(options.handed_on)
+    script = parts[options.parts[0]].module() if len(options.parts) == 1 else None
+    if not hasattr(script, 'options_parser'):
+        if words:
+            options.leaf.refuse([word for word in words if word.startswith('-')] or words)
+        options.leaf.print_help()
+        return 0
+    words += ['--help'] if options.help else []
+    words += ['--quick'] if options.quick else []
+    words += ['--json', options.json] if options.json else []
+    assert script is not None
+    status: int = script.main(words)
+    return status
 
 
 def table(results: dict[str, list[dict[str, Any]]]) -> str:

@@ -51,6 +51,9 @@ def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace
     """All arguments; bags may stand before, between and behind options."""
     options, rest = parser.parse_known_args(arguments)
     leaf: Parser = getattr(options, 'leaf', parser)
+    if rest and hasattr(options, 'handed_on'):
+        options.handed_on = rest  # a script that the verb runs knows them
+        return options
     bags = [word for word in rest if not word.startswith('-')]
     strange = [word for word in rest if word.startswith('-')]
     if strange:

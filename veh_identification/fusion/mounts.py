@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veh_identification.runtime.transforms import StaticFrames, Transform, clean
+from veh_identification.runtime.transforms import StaticFrames, Transform, apart, clean
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class MountTable:
         self._rules: dict[str, MountRule] = {}
         self._frame_ids: dict[str, str] = {}
         self.notes: dict[str, str] = {}
+        self.contradictions: dict[str, str] = {}  # by sensor: parameters against /tf_static
 
     def add(
         self, name: str, source: str, target: str, position: list[float], rpy: list[float]
@@ -41,7 +42,14 @@ class MountTable:
         frame = self._frame_ids.get(name, '')
         given = rule.given != Transform()
         self.notes.pop(name, None)
+        self.contradictions.pop(name, None)
         if rule.source == 'parameters' or (rule.source == 'auto' and given):
+            if given and frame and self.frames.connected(rule.target, frame):
+                tree = self.frames.lookup(rule.target, frame)
+                told = apart(rule.given, tree, turns=name != 'gnss')
+                if told:
+                    text = f'{name}: the parameters and /tf_static ({frame}) disagree, {told}'
+                    self.contradictions[name] = f'{text}: the parameters are used'
             return rule.given
         if frame and self.frames.connected(rule.target, frame):
             return self.frames.lookup(rule.target, frame)

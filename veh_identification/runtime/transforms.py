@@ -6,6 +6,7 @@ a sentence and remembered, so that whoever needs that frame can say why it is no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,25 @@ class Transform:
         moved = rotate(self.rotation, point)
         t = self.translation
         return (moved[0] + t[0], moved[1] + t[1], moved[2] + t[2])
+
+
+#: Poses of one sensor that differ by more contradict each other [m], [rad].
+APART, TURNED = 0.05, 0.05
+
+
+def apart(one: Transform, other: Transform, turns: bool = True) -> str:
+    """How far two poses of the same thing differ, in words; empty where they agree.
+
+    Without `turns` the orientation is of no matter (antennas).
+    """
+    away = math.dist(one.translation, other.translation)
+    between = abs(multiply(conjugate(one.rotation), other.rotation)[3])
+    angle = 2.0 * math.acos(min(1.0, between)) if turns else 0.0
+    if away < APART and angle < TURNED:
+        return ''
+    shown = ['(' + ', '.join(f'{x:.3g}' for x in p.translation) + ')' for p in (one, other)]
+    turned = f', turned by {math.degrees(angle):.0f} degrees' if angle >= TURNED else ''
+    return f'{shown[0]} m against {shown[1]} m{turned}'
 
 
 def clean(frame: str) -> str:

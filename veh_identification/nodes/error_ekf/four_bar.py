@@ -86,6 +86,10 @@ class LinkageFace:
             else:
                 self._refuse('crank', 'NaN, infinite or without a position')
 
+    def checks(self) -> list[Finding]:
+        """A crank has no one else to be compared with."""
+        return []
+
     def advertise(self) -> None:
         """Make the publisher."""
         self._joints = self._node.create_publisher(

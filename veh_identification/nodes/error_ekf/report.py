@@ -5,7 +5,8 @@ missing (the force is estimated instead), more than 5 % of a sensor's last sampl
 or rejected, a sensor that is set aside, was taken back or was given in to in the last ten
 seconds, a correction that the model could not follow, a heading or place that is not known yet, a
 restart in the last ten seconds, a queue that fills up, a node at work nearly all the time. ERROR:
-nothing received for two seconds, IMU or fixes set aside.
+nothing received for two seconds, IMU or fixes set aside, sensors that contradict each other or
+the description of the car (unit, sign, axis, place, delay).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from veh_identification.observation.streaming.arrivals import StreamRecord
 BAD_SHARE = 0.05
 MEMORY = 10  # reports in which a restart, or a sensor that is back, is told
 PERIOD = 1.0  # of the reports [s]
+CHECK_EVERY = 5  # reports between comparisons of the sensors
+STANDS = 60  # reports
 
 
 @dataclass
@@ -100,6 +103,8 @@ class ErrorEkfReport(Report):
         self._silent = self._received = 0
         self._told: list[tuple[int, Finding]] = []
         self._reports = 0
+        self._channels: list[Finding] = []  # what sensors say of each other
+        self._compared = 0  # report at which they last said something
 
     def tell(self, event: Finding) -> None:
         """Something happened that diagnostics should show for a while."""
@@ -211,10 +216,21 @@ class ErrorEkfReport(Report):
             self._judge_running()
         self.say(*(event for since, event in self._told if self._reports - since < MEMORY))
         self.say(*self.notes)
+        if self._reports % CHECK_EVERY == 0:
+            self._compare_sensors()
+        self.say(*self._channels)
         for line in self.lines:
             # inputs that are missing are in the notes
             if line.received or line.name not in self.face.system.inputs:
                 self.say_sensor(line)
+
+    def _compare_sensors(self) -> None:
+        """A cause stands until a whole minute has passed in which it did not show again."""
+        found = self.face.checks()
+        if found:
+            self._channels, self._compared = found, self._reports
+        elif self._reports - self._compared > STANDS:
+            self._channels = []
 
     def _judge_running(self) -> None:
         for stream in self.face.essential:

@@ -17,6 +17,8 @@ from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import STATIC_TF, SYSTEM_DEFAULT, QoS
+from veh_identification.systems.vehicle.checks.heard import LastMinute
+from veh_identification.systems.vehicle.checks.plausibility import check_heard
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
@@ -24,6 +26,7 @@ from veh_identification.systems.vehicle.observer.estimate import joints, odometr
 from veh_identification.systems.vehicle.observer.online import VehicleSession, VehicleSystem
 from veh_identification.systems.vehicle.observer.warm_up import warm_up
 from veh_identification.systems.vehicle.recording.bag_tables import STEERING
+from veh_identification.systems.vehicle.recording.mounting import mounted
 from veh_identification.systems.vehicle.recording.reader import (
     NOT_MEASURED,
     rack_travel,
@@ -96,6 +99,7 @@ class CarFace:
         self.essential = ('imu', 'gps')
         self._write = result_bag.OdometryWriter(options.world_frame, options.base_frame)
         self._steering_rank = len(STEERING)
+        self._last_minute = LastMinute()
         self._layouts: dict[tuple[str, ...], Any] = {}
 
     def warm_up(self) -> None:
@@ -119,7 +123,13 @@ class CarFace:
         qos: QoS,
     ) -> None:
         """Listen to the sensors."""
-        self._push, self._refuse = push, refuse
+
+        def noted(key: str, stamp_ns: int, values: tuple[float, ...]) -> None:
+            taken = stamp_ns - self.delays_ns[key.partition(':')[0]]
+            self._last_minute.take(key, taken, values)
+            push(key, stamp_ns, values)
+
+        self._push, self._refuse = noted, refuse
         topics, create = self.options.topics, self._node.create_subscription
         for topic, (kind, fields), receive in (
             (topics.imu, IMU, self._on_imu),
@@ -240,6 +250,19 @@ class CarFace:
     def _on_static(self, msg: Any) -> None:
         for problem in self.system.frames.take(msg):
             self._say(Finding('warn', 'transform_ignored', problem, '/tf_static'))
+
+    def checks(self) -> list[Finding]:
+        """What the sensors say of each other, by the last minute."""
+        system, t = self.system, self.options.topics
+        topics = {
+            'imu': t.imu,
+            'gnss': t.fix,
+            'gnss_velocity': t.velocity,
+            'wheels': t.joints,
+            'steering': f'{t.joints} steering',
+        }
+        car = mounted(system.car, system.frames, system.frame_ids).car
+        return check_heard(self._last_minute.heard(), car, self.rack_per_angle, topics)
 
     # Output -------------------------------------------------------------------------------------
 

@@ -228,6 +228,8 @@ class FusionReport(Report):
             text = f'the fusion was restarted: {core.navigator.restart_reason}'
             self._find('warn', 'restarted', text)
         self._calibration()
+        for name, text in core.mounts.contradictions.items():
+            self.say(Finding('warn', 'poses_disagree', text, name))
         if self._reports % CHECK_EVERY == 0:
             self._channel_findings = check_channels(core)
         self._reports += 1

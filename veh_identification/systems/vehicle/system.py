@@ -22,6 +22,8 @@ from veh_identification.systems.base import System, Task
 from veh_identification.systems.observing.checks import unusable_messages
 from veh_identification.systems.observing.options import ObserveOptions
 from veh_identification.systems.options import option
+from veh_identification.systems.vehicle.checks.heard import heard_in
+from veh_identification.systems.vehicle.checks.plausibility import check_heard
 from veh_identification.systems.vehicle.configuration import Configuration
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
@@ -94,14 +96,16 @@ class FourWheelVehicle(System[Configuration, Recording]):
         return read(bag, config, Vehicle(config).rack_per_angle(), progress)
 
     def checks(self, recording: Recording, config: Configuration) -> list[Finding]:
-        """What cannot be used, what is missing, and where the sensors sit."""
+        """What cannot be used, what is missing, where sensors sit, what they say of each other."""
         mounting = mounted(config, recording.frames, recording.frame_ids)
+        heard = heard_in(recording, config)
         return [
             *completed(config),
             *recording.findings,
             *unusable_messages(recording.unusable),
             *mounting.findings,
             *missing(recording, config),
+            *check_heard(heard, mounting.car, Vehicle(config).rack_per_angle()),
         ]
 
     def live(self, config: Configuration) -> VehicleSystem:

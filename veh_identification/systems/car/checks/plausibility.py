@@ -20,7 +20,6 @@ from veh_identification.checks.ranges import (
     ANGULAR_VELOCITY,
     FORCE,
     GRAVITY,
-    LENGTH,
     SPEED,
     TRAVEL,
     Quantity,
@@ -29,6 +28,7 @@ from veh_identification.checks.ranges import (
 from veh_identification.checks.relations import Relation, Source, Suspect, Told, judge
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
+from veh_identification.systems.car.checks.geometry import check_geometry
 from veh_identification.systems.car.configuration import CarConfiguration, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -179,7 +179,7 @@ def _ranges(recording: CarRecording, configuration: CarConfiguration) -> list[Fi
         FORCE,
         6e4,
     )
-    return [*found, *_geometry(configuration)]
+    return [*found, *check_geometry(configuration)]
 
 
 def _varying(series: TimeSeries) -> Array:
@@ -198,17 +198,6 @@ def _together(values: Mapping[str, Array], quantity: Quantity, largest: float) -
         return found
     places = ', '.join(one.where for one in found)
     return [replace(found[0], where=places, text=f'{found[0].text} (so are {places})')]
-
-
-def _geometry(configuration: CarConfiguration) -> list[Finding]:
-    geometry, found = configuration.geometry, []
-    for name, value, largest in (
-        ('wheelbase', geometry.wheelbase, 7.0),
-        ('half_track', max(geometry.half_track), 1.6),
-        ('wheel_radius', geometry.wheel_radius, 0.8),
-    ):
-        found += check_range(np.array([value]), LENGTH, f'geometry.{name}', largest)
-    return found
 
 
 def check_specific_force(shown: Channels, configuration: CarConfiguration) -> list[Finding]:

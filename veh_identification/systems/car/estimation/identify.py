@@ -49,6 +49,9 @@ __all__ = [
     'select',
     'validate_prepared',
 ]
+#: What is taken off for noise in the regressor goes with the square of that noise, which is known
+#: to some 15 %: this share of it stays unsure.
+BIAS_SHARE = 0.3
 
 
 def select(gathered: Gathered) -> tuple[Selection, list[Removal]]:
@@ -102,7 +105,8 @@ def fit_gathered(
     )
     gathered.details['offset_scale'] = scale
     settings = gathered.settings_spread / gathered.information.seconds
-    return replace(fit, covariance=fit.covariance + constant + settings), correction
+    unsure = BIAS_SHARE**2 * np.outer(correction, correction)
+    return replace(fit, covariance=fit.covariance + constant + settings + unsure), correction
 
 
 def identify_recordings(

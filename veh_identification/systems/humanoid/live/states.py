@@ -68,6 +68,8 @@ class ContactStates:
             return 'the pose of the base is not known'
         row = np.zeros(self.width)
         self._fill_base(msg, row)
+        if not msg.pose_valid:
+            row[12:15] = 0.0  # of no use without plates: what it holds is no reason to refuse
         count = len(self.joints)
         for k, values in enumerate(
             (msg.joint_positions, msg.joint_velocities, msg.joint_accelerations)

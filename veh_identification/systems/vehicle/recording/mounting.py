@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from veh_identification.configuration.document import Document
 from veh_identification.findings import Finding
-from veh_identification.runtime.transforms import StaticFrames
+from veh_identification.runtime.transforms import StaticFrames, Transform, apart
 from veh_identification.systems.car.description.files import packaged
 from veh_identification.systems.vehicle.configuration import Configuration
 from veh_identification.types import Vector
@@ -66,6 +67,7 @@ def mounted(car: Configuration, frames: StaticFrames, frame_ids: Mapping[str, st
         frame = frame_ids.get(name, '')
         sources[name] = 'configuration'
         if name in given.own:
+            findings += _contradicted(name, getattr(sensors, name), frames, frame)
             continue
         if not frame or not frames.connected(BASE, frame):
             sources[name] = 'packaged configuration that this one builds on'
@@ -88,6 +90,22 @@ def mounted(car: Configuration, frames: StaticFrames, frame_ids: Mapping[str, st
         else:
             sensors = replace(sensors, gps=replace(sensors.gps, position=pose.translation))
     return Mounting(replace(car, sensors=sensors), tuple(findings), sources)
+
+
+def _contradicted(name: str, sensor: Any, frames: StaticFrames, frame: str) -> list[Finding]:
+    """The configuration wins over /tf_static, but not without a word."""
+    if not frame or not frames.connected(BASE, frame):
+        return []
+    pose = frames.lookup(BASE, frame)
+    given = Transform.from_rpy(sensor.position, getattr(sensor, 'rpy', pose.rpy))
+    told = apart(given, pose)
+    if not told:
+        return []
+    text = (
+        f'sensors.{name}: the configuration and /tf_static ({frame}) disagree, {told}: the '
+        'configuration is used; put the wrong one right'
+    )
+    return [Finding('warn', 'poses_disagree', text, f'configuration, sensors.{name}')]
 
 
 def _unknown(name: str, frame: str, position: Vector) -> Finding:

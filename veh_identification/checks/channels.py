@@ -1,0 +1,114 @@
+"""Channels of a vehicle on one grid, whatever their rates: what relations are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from veh_identification.checks.grid import averaged, slope
+from veh_identification.types import Array
+
+#: Step of the common grid and the mean taken around each of its times (seconds).
+STEP, WINDOW = 0.1, 0.5
+#: Satellites tell a path that is smooth over this long (seconds).
+PATH_WINDOW = 1.0
+#: Course and curvature mean nothing below this speed (m/s).
+ROLLING = 1.0
+#: Names of channels with a forward speed (m/s) in their first column.
+SPEEDS = ('speed', 'odometry', 'wheels')
+Tables = Mapping[str, tuple[Array, Array]]
+
+
+class Channels:
+    """Times and rows of values by name, as means on one grid; nan where a sensor is silent.
+
+    Names: `imu` (rates and specific forces in axes of the vehicle), `gnss` (east, north),
+    `gnss_velocity` (likewise), those of SPEEDS, and whatever a system has besides.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = {name: one for name, one in tables.items() if len(one[0]) > 1}
+        begin = min((times[0] for times, _ in self.tables.values()), default=0.0)
+        end = max((times[-1] for times, _ in self.tables.values()), default=0.0)
+        self.grid = np.arange(begin, end, STEP)
+        self.span = float(end - begin)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.tables
+
+    def width(self, name: str) -> int:
+        """How many columns a channel has."""
+        return int(self.tables[name][1].shape[1])
+
+    def of(self, name: str, column: int, window: float = WINDOW) -> Array:
+        """One channel as means around the times of the grid."""
+        times, values = self.tables[name]
+        # A slow sensor needs a longer window to hold a sample at all.
+        usual = float(np.median(np.diff(times)))
+        return averaged(times, values[:, column], self.grid, max(window, 2.0 * usual))
+
+    def rate_of(self, name: str, column: int) -> Array:
+        """Derivative of a channel."""
+        return slope(self.grid, self.of(name, column))
+
+    def forward_speed(self) -> tuple[str, Array] | None:
+        """The first forward speed there is; satellites tell its size only."""
+        for name in SPEEDS:
+            if name in self:
+                return name, self.of(name, 0)
+        if 'gnss_velocity' in self:
+            return 'gnss_velocity', self.ground_speed()
+        return None
+
+    def ground_speed(self) -> Array:
+        """Size of the satellites' velocity."""
+        return np.hypot(self.of('gnss_velocity', 0), self.of('gnss_velocity', 1))
+
+    def path_velocity(self) -> tuple[Array, Array]:
+        """East and north velocity by the fixes, over seconds: fixes are noisy."""
+        reach = round(PATH_WINDOW / STEP)
+        found = []
+        for axis in (0, 1):
+            place = self.of('gnss', axis, PATH_WINDOW)
+            rate = np.full(len(place), np.nan)
+            rate[reach:-reach] = (place[2 * reach :] - place[: -2 * reach]) / (2 * reach * STEP)
+            found.append(rate)
+        return found[0], found[1]
+
+    def as_path(self, speed: Array) -> Array:
+        """A speed as smooth as `path_velocity` makes it, so that the two may be compared."""
+        reach = round(PATH_WINDOW / STEP)
+        kernel = np.convolve(np.ones(reach + 1), np.ones(2 * reach + 1))
+        if len(speed) < len(kernel):
+            return np.full(len(speed), np.nan)
+        found = np.full(len(speed), np.nan)
+        half = len(kernel) // 2
+        found[half : half + len(speed) - len(kernel) + 1] = np.convolve(
+            speed, kernel / kernel.sum(), 'valid'
+        )
+        return found
+
+    def over_ground(self) -> tuple[Array, Array] | None:
+        """Velocity of the antenna to east and north; by the fixes where it is not measured."""
+        if 'gnss_velocity' in self:
+            return self.of('gnss_velocity', 0), self.of('gnss_velocity', 1)
+        return self.path_velocity() if 'gnss' in self else None
+
+    def course_rate(self) -> Array | None:
+        """Turn rate of the course over ground; nan where the vehicle is slow."""
+        if 'gnss_velocity' not in self:
+            return None
+        east, north = self.of('gnss_velocity', 0), self.of('gnss_velocity', 1)
+        speed2 = east**2 + north**2
+        with np.errstate(invalid='ignore', divide='ignore'):
+            rate = (east * slope(self.grid, north) - north * slope(self.grid, east)) / speed2
+        return np.where(speed2 > ROLLING**2, rate, np.nan)
+
+
+def correlation(a: Array, b: Array) -> float:
+    """Of two channels where both are known; 0 where they say too little."""
+    good = np.isfinite(a) & np.isfinite(b)
+    if good.sum() < 50 or a[good].std() <= 0.0 or b[good].std() <= 0.0:
+        return 0.0
+    return float(np.corrcoef(a[good], b[good])[0, 1])

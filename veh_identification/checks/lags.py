@@ -1,0 +1,128 @@
+"""Which sensor is late? Channels that tell the same are shifted against each other.
+
+A lag between two channels says that one of them is late, several lags say which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veh_identification.checks.channels import STEP
+from veh_identification.findings import Finding
+from veh_identification.types import Array
+
+#: The longest lag that is looked for (seconds).
+LONGEST = 1.5
+#: Channels that follow each other less (in correlation) tell nothing about time.
+ALIKE = 0.9
+#: A sensor must explain the lags this many times better than that all are right.
+CONVINCING = 2.0
+#: Deviations of a lag that are no chance.
+SIGMAS = 5.0
+Group = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two channels of one quantity, at the same times."""
+
+    text: str  # 'yaw rate against the wheels'
+    first: str  # sensor
+    second: str
+    a: Array
+    b: Array
+    usual: float = 0.0  # lag of the first behind the second where both are right (seconds)
+    tolerance: float = 0.1  # and how far from it physics may bring it
+    least: float = 0.0  # standard deviation that the channels need
+
+
+@dataclass(frozen=True, eq=False)
+class Lag:
+    """How far the first channel of a pair is behind the second, beyond what is usual."""
+
+    pair: Pair
+    seconds: float
+    sigma: float
+
+    @property
+    def tolerance(self) -> float:
+        """What physics and noise may make of it."""
+        return max(self.pair.tolerance, SIGMAS * self.sigma)
+
+    def sign(self, sensors: Group) -> int:
+        """How a delay of some sensors shows in it."""
+        return (self.pair.first in sensors) - (self.pair.second in sensors)
+
+    def off(self, sensors: Group, delay: float) -> float:
+        """In tolerances, if some sensors are late by `delay`."""
+        return abs(self.seconds - self.sign(sensors) * delay) / self.tolerance
+
+
+def lag_of(pair: Pair, step: float = STEP) -> Lag | None:
+    """The shift at which the channels are most alike; None where they tell none."""
+    good = np.isfinite(pair.a) & np.isfinite(pair.b)
+    if good.sum() < 100 or min(pair.a[good].std(), pair.b[good].std()) < pair.least:
+        return None
+    reach = round(LONGEST / step)
+    alike = np.array([_alike(pair.a, pair.b, k) for k in range(-reach, reach + 1)])
+    best = int(np.argmax(alike))
+    if alike[best] < ALIKE or best in (0, 2 * reach):
+        return None
+    before, at, after = alike[best - 1 : best + 2]
+    bent = min(before - 2.0 * at + after, -1e-12)
+    fine = 0.5 * (before - after) / bent
+    lag = float((best - reach + np.clip(fine, -0.5, 0.5)) * step - pair.usual)
+    # How sharp the peak is: a slow ramp looks the same at any shift.
+    quickness = float(np.sqrt(-bent)) / step
+    independent = max(float(good.sum()) * step * quickness, 1.0)
+    sigma = float(np.sqrt(max(1.0 - at**2, 0.0) / independent)) / quickness
+    return Lag(pair, lag, sigma)
+
+
+def _alike(a: Array, b: Array, shift: int) -> float:
+    """Correlation of a with b `shift` samples before."""
+    x, y = (a[shift:], b[: len(b) - shift]) if shift >= 0 else (a[:shift], b[-shift:])
+    good = np.isfinite(x) & np.isfinite(y)
+    if good.sum() < 100:
+        return 0.0
+    x, y = x[good] - x[good].mean(), y[good] - y[good].mean()
+    size = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / size if size > 0.0 else 0.0
+
+
+def check_lags(
+    pairs: Sequence[Pair], where: Mapping[str, str], groups: Sequence[Group] = ()
+) -> list[Finding]:
+    """The one sensor that is late; `where`: topics by sensor, `groups`: sensors of one clock."""
+    lags = [one for one in (lag_of(pair) for pair in pairs) if one is not None]
+    plain = _worst(lags, (), 0.0)
+    if plain < 1.0:
+        return []
+    shown = '; '.join(
+        f'{one.pair.text}: {one.seconds:+.2f} s' for one in lags if one.off((), 0.0) > 1.0
+    )
+    tried = []
+    for sensors in (*((name,) for name in where), *groups):
+        told = [one.sign(sensors) * one.seconds for one in lags if one.sign(sensors)]
+        if told:
+            delay = float(np.median(told))
+            # Stamps are late as a rule: one that is early must explain clearly more.
+            tried.append((_worst(lags, sensors, delay) + 0.3 * (delay < 0.0), sensors, delay))
+    left, sensors, delay = min(tried, default=(np.inf, (), 0.0))
+    if left >= 1.0 or plain / max(left, 0.1) < CONVINCING:
+        text = f'channels that tell the same are apart in time ({shown}); no single sensor is late'
+        return [Finding('warn', 'sensors_disagree', text)]
+    place = ' and '.join(where[name] for name in sensors)
+    word = 'later' if delay > 0.0 else 'earlier'
+    text = (
+        f'{place}: its values come {abs(delay):.2f} s {word} than their stamps say '
+        f'({shown}): correct its stamps or give its delay'
+    )
+    return [Finding('bad', 'late', text, place, plain / max(left, 0.1))]
+
+
+def _worst(lags: Sequence[Lag], sensors: Group, delay: float) -> float:
+    return max((one.off(sensors, delay) for one in lags), default=0.0)

@@ -1,0 +1,345 @@
+"""Do the sensors of a vehicle tell the same story? Units, signs and axes, by who else tells it.
+
+The same relations for the sensor fusion and the observer, offline and live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from veh_identification.checks.channels import SPEEDS, Channels, correlation
+from veh_identification.checks.grid import slope
+from veh_identification.checks.lags import Pair, check_lags
+from veh_identification.checks.ranges import (
+    ACCELERATION,
+    ANGULAR_VELOCITY,
+    SPEED,
+    check_range,
+)
+from veh_identification.checks.relations import Relation, Source, Suspect, judge
+from veh_identification.checks.satellites import check_antenna, check_velocity
+from veh_identification.findings import Finding
+from veh_identification.types import Array
+
+#: The least span that says anything (seconds).
+SHORTEST = 8.0
+#: An axis that follows this much better (in correlation) than the right one is the wrong one.
+CLEARLY = 0.25
+#: Mean specific force along z that a vehicle on its wheels has at least, over gravity.
+UPRIGHT = 0.8
+#: Tolerance of slopes (in logarithms) while delays are not known yet.
+COARSE = 0.2
+#: Mean speed (m/s) that tells a scale, and the tolerance of paths of fixes (in logarithms).
+LEAST_SPEED, PATH_TOLERANCE = 2.0, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """Channels, what the description says of them, and what a system adds."""
+
+    channels: Channels
+    where: Mapping[str, str]  # topics by channel
+    antenna: tuple[float, float] | None = None  # x and y as described
+    entries: Mapping[str, str] = field(
+        default_factory=dict
+    )  # `antenna`, `imu`: of the description
+    gravity: float = 9.80665
+    gravity_present: bool = True  # as described; else removed, or found by the system
+    vertical: bool = True  # whether the vertical axis is measured
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    relations: Sequence[Relation] = ()
+    pairs: Sequence[Pair] = ()
+    further: Sequence[Callable[[Story], list[Finding]]] = ()  # where units and signs are right
+    speed_tolerance: float = 0.2  # of forward speeds, in logarithms
+    #: Delays (seconds) of sensors that the system itself finds and takes off.
+    learns: Mapping[str, float] = field(default_factory=dict)
+
+    def imu(self) -> tuple[list[Array], list[Array]]:
+        """Rates and specific forces along the axes of the vehicle."""
+        of = self.channels.of
+        return [of('imu', axis) for axis in range(3)], [of('imu', 3 + axis) for axis in range(3)]
+
+
+def check_motion(story: Story) -> list[Finding]:
+    """Everything that the channels say against each other; the first cause found stands alone."""
+    channels, where = story.channels, story.where
+    if channels.span < SHORTEST:
+        return []
+    found = _speed_ranges(channels, where)
+    found += check_velocity(channels, where.get('gnss_velocity', ''), where.get('gnss', ''))
+    if 'imu' not in channels:
+        return found
+    rates, forces = story.imu()
+    found += _ranges(rates, forces, where['imu'])
+    found += check_gravity(story, forces)
+    found = found or check_axes(story, rates, forces)
+    if found:
+        return found
+    sources = {**_sources(channels, where), **story.sources}
+    relations = [*_relations(story, rates, forces), *story.relations]
+    # What is late makes scales and places look wrong, a wrong unit does not make it late.
+    coarse = [replace(one, tolerance=max(one.tolerance, COARSE)) for one in relations]
+    found += judge(coarse, sources).findings
+    if any(one.level == 'bad' for one in found):
+        return found
+    pairs = [*_pairs(channels, forces), *story.pairs]
+    pairs = [replace(one, tolerance=_tolerance(story, one)) for one in pairs]
+    late = check_lags(pairs, where, [('gnss', 'gnss_velocity')])
+    if any(one.level == 'bad' for one in late):
+        return late
+    found = found or list(judge(relations, sources).findings)
+    for further in story.further:
+        found = found or further(story)
+    if not found and story.antenna is not None:
+        entry = story.entries.get('antenna', '')
+        found += check_antenna(channels, rates[2], story.antenna, entry)
+    return found or late
+
+
+def _tolerance(story: Story, pair: Pair) -> float:
+    learns = story.learns
+    return max(pair.tolerance, learns.get(pair.first, 0.0), learns.get(pair.second, 0.0))
+
+
+def _speed_ranges(channels: Channels, where: Mapping[str, str]) -> list[Finding]:
+    found: list[Finding] = []
+    for name in (*SPEEDS, 'gnss_velocity'):
+        if name in channels:
+            found += check_range(channels.of(name, 0), SPEED, where[name])
+    return found
+
+
+def _ranges(rates: list[Array], forces: list[Array], where: str) -> list[Finding]:
+    found: list[Finding] = []
+    for axis, values in zip('xyz', rates, strict=True):
+        found += check_range(values, ANGULAR_VELOCITY, f'{where} angular_velocity.{axis}')
+    for axis, values in zip('xyz', forces, strict=True):
+        found += check_range(values, ACCELERATION, f'{where} linear_acceleration.{axis}')
+    return found[:1]
+
+
+def check_gravity(story: Story, forces: list[Array]) -> list[Finding]:
+    """The mean specific force is one g, or nothing where gravity was removed."""
+    if not all(np.isfinite(values).any() for values in forces):
+        return []
+    mean = np.array([np.nanmean(values) for values in forces])
+    size, gravity = float(np.linalg.norm(mean)), story.gravity
+    where = f'{story.where["imu"]} linear_acceleration'
+    if abs(size - gravity) < 0.1 * gravity:
+        return [] if not story.vertical else _upright(story, mean, where)
+    if abs(size - 1.0) < 0.1 and story.vertical and _in_g(story, mean, forces):
+        text = (
+            f'{where}: its mean is {size:.3f}, one g: the acceleration seems to be in g, it must '
+            'be in m/s^2'
+        )
+        return [Finding('bad', 'unit', text, where)]
+    if size < 0.15 * gravity:
+        if not story.gravity_present:
+            return []
+        text = (
+            f'{where}: its mean is {size:.2f} m/s^2: gravity seems to have been removed '
+            f'({story.entries.get("imu_gravity", "")} says that it is present)'
+        )
+        return [Finding('bad', 'gravity_removed', text.replace('( says', '(the program'), where)]
+    text = f'{where}: its mean is {size:.2f} m/s^2 instead of {gravity:.2f}: wrong unit or scale'
+    return [Finding('bad', 'unit', text, where)]
+
+
+def _in_g(story: Story, mean: Array, forces: list[Array]) -> bool:
+    """Whether a mean of one is gravity in g: acceleration and change of speed tell."""
+    speed = story.channels.forward_speed()
+    if speed is not None:
+        gain = slope(story.channels.grid, speed[1])
+        told = Relation('', forces[0], gain, {}, 0.2).told()
+        if told is not None and told.clear:
+            return abs(told.slope) < 0.4
+    return bool(abs(mean).max() > 0.85)
+
+
+def _upright(story: Story, mean: Array, where: str) -> list[Finding]:
+    if mean[2] > UPRIGHT * story.gravity:
+        return []
+    shown = ', '.join(f'{x:.2f}' for x in mean)
+    text = (
+        f'{where}: at rest it does not show +9.81 m/s^2 along z of base_link but [{shown}]: '
+        f'the inertial unit is mounted upside down or turned ({story.entries.get("imu", "")} or '
+        '/tf_static)'
+    )
+    return [Finding('bad', 'imu_turned', text, where)]
+
+
+def check_axes(story: Story, rates: list[Array], forces: list[Array]) -> list[Finding]:
+    """The axis that follows the turns is z, and the one that follows speed times turn is y."""
+    channels, where = story.channels, story.where['imu']
+    course = channels.course_rate()
+    turns = [] if course is None else [course]
+    if 'odometry' in channels and channels.width('odometry') > 3:
+        turns.append(channels.of('odometry', 3))
+    for turn in turns:
+        if not np.nanstd(turn) > 0.03:
+            continue
+        told = [abs(correlation(rate, turn)) for rate in rates]
+        best = int(np.argmax(told))
+        if best != 2 and told[best] > 0.85 and told[2] < told[best] - CLEARLY:
+            what = f'{where} angular_velocity'
+            return [_axis(story, what, 'turns of the path', 'xyz'[best], 'z')]
+    speed = channels.forward_speed()
+    if speed is None:
+        return []
+    lateral = speed[1] * rates[2]
+    told = [abs(correlation(force, lateral)) for force in forces]
+    best = int(np.argmax(told))
+    if (
+        np.nanstd(lateral) > 0.5
+        and best != 1
+        and told[best] > 0.85
+        and told[1] < told[best] - CLEARLY
+    ):
+        what = f'{where} linear_acceleration'
+        return [_axis(story, what, 'speed times yaw rate', 'xyz'[best], 'y')]
+    return []
+
+
+def _axis(story: Story, where: str, what: str, found: str, wanted: str) -> Finding:
+    text = (
+        f'{where}: its {found} follows the {what}, not its {wanted}: axes are exchanged, or the '
+        f'IMU is mounted turned ({story.entries.get("imu", "")} or /tf_static)'
+    )
+    return Finding('bad', 'axis', text, where)
+
+
+def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:
+    imu = where['imu']
+    sources = {
+        'gyro': Source(f'{imu} angular_velocity', ANGULAR_VELOCITY.suspects()),
+        'accel': Source(
+            f'{imu} linear_acceleration',
+            (
+                *ACCELERATION.units(),
+                Suspect(
+                    -1.0,
+                    'x and y have the wrong sign: is the inertial unit mounted turned by half a '
+                    'turn?',
+                    'sign',
+                ),
+            ),
+        ),
+    }
+    for name in (*SPEEDS, 'gnss_velocity'):
+        if name in channels:
+            sources[name] = Source(where[name], SPEED.suspects(), scale=True)
+    return sources
+
+
+def _relations(story: Story, rates: list[Array], forces: list[Array]) -> list[Relation]:
+    channels, tolerance = story.channels, story.speed_tolerance
+    relations = []
+    present = [name for name in SPEEDS if name in channels]
+    speed = channels.forward_speed()
+    if speed is not None:
+        name, forward = speed
+        text = f'lateral acceleration against {name} times yaw rate'
+        powers = {'accel': 1.0, name: -1.0, 'gyro': -1.0}
+        relations.append(Relation(text, forces[1], forward * rates[2], powers, 0.5, 0.5))
+        gain = slope(channels.grid, forward)
+        text = f'forward acceleration against the change of {name}'
+        powers = {'accel': 1.0, name: -1.0}
+        relations.append(Relation(text, forces[0], gain, powers, 0.5, 0.5))
+    course = channels.course_rate()
+    if course is not None:
+        ground = channels.ground_speed()
+        text = 'lateral acceleration against satellite speed times yaw rate'
+        powers = {'accel': 1.0, 'gnss_velocity': -1.0, 'gyro': -1.0}
+        size = frozenset({'gnss_velocity'})
+        lateral = ground * rates[2]
+        relations.append(Relation(text, forces[1], lateral, powers, 0.5, 0.5, sizes=size))
+        relations += [
+            _same_speed(
+                f'{name} against satellite speed',
+                channels.of(name, 0),
+                ground,
+                {name: 1.0, 'gnss_velocity': -1.0},
+                tolerance,
+            )
+            for name in present
+        ]
+        text, powers = 'yaw rate against the course over ground', {'gyro': 1.0}
+        relations.append(Relation(text, rates[2], course, powers, 0.05, 0.4))
+    for i, a in enumerate(present):
+        for b in present[i + 1 :]:
+            text, powers = f'{a} against {b}', {a: 1.0, b: -1.0}
+            pair = channels.of(a, 0), channels.of(b, 0)
+            relations.append(Relation(text, *pair, powers, 0.5, 0.2))
+    if 'odometry' in channels and channels.width('odometry') > 3:
+        text, powers = 'yaw rate against that of the odometry', {'gyro': 1.0}
+        turn = channels.of('odometry', 3)
+        relations.append(Relation(text, rates[2], turn, powers, 0.05, 0.5))
+    if 'gnss' in channels:
+        relations += _path_relations(channels, present, tolerance)
+    return relations
+
+
+def _same_speed(
+    text: str, one: Array, other: Array, powers: Mapping[str, float], tolerance: float
+) -> Relation:
+    """Ways gone at the same times. Satellites do not tell backwards."""
+    sizes = np.abs(one), np.abs(other)
+    names = frozenset(powers)
+    return Relation(text, *sizes, powers, LEAST_SPEED, tolerance, constant=True, sizes=names)
+
+
+def _path_relations(channels: Channels, present: list[str], tolerance: float) -> list[Relation]:
+    """Speeds against that of the fixes, over seconds."""
+    path = np.hypot(*channels.path_velocity())
+    speeds = {name: channels.of(name, 0) for name in present}
+    if 'gnss_velocity' in channels:
+        speeds['gnss_velocity'] = channels.ground_speed()
+    # Noise of fixes makes their path longer.
+    loose = max(tolerance, PATH_TOLERANCE)
+    return [
+        _same_speed(
+            f'{name} against the path of the fixes',
+            channels.as_path(speed),
+            path,
+            {name: 1.0},
+            loose,
+        )
+        for name, speed in speeds.items()
+    ]
+
+
+def _pairs(channels: Channels, forces: list[Array]) -> list[Pair]:
+    """Speeds and accelerations that change together; tolerances are what physics brings.
+
+    Drive slip makes wheels lead by a tenth of a second. (Slip angles move the course by more: it
+    tells nothing about time.)
+    """
+    pairs = []
+    ground = channels.ground_speed() if 'gnss_velocity' in channels else None
+    speed = channels.forward_speed()
+    if speed is not None:
+        name, forward = speed
+        text = f'forward acceleration against the change of {name}'
+        gain = slope(channels.grid, forward)
+        pairs.append(Pair(text, 'imu', name, forces[0], gain, 0.0, 0.25, 0.4))
+        if name != 'gnss_velocity':
+            pairs += _satellite_pairs(channels, name, np.abs(forward), -0.05)
+    if ground is not None:
+        pairs += _satellite_pairs(channels, 'gnss_velocity', ground, 0.0)
+    return pairs
+
+
+def _satellite_pairs(channels: Channels, name: str, speed: Array, usual: float) -> list[Pair]:
+    """A speed against those of the receiver and of its fixes; `usual`: how far it lags."""
+    found = []
+    if name != 'gnss_velocity' and 'gnss_velocity' in channels:
+        ground, text = channels.ground_speed(), f'{name} against satellite speed'
+        found.append(Pair(text, name, 'gnss_velocity', speed, ground, usual, 0.15, 1.0))
+    if 'gnss' in channels:
+        path = np.hypot(*channels.path_velocity())
+        text = f'{name} against the path of the fixes'
+        found.append(Pair(text, name, 'gnss', channels.as_path(speed), path, usual, 0.15, 1.0))
+    return found

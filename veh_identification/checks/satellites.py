@@ -1,0 +1,152 @@
+"""What the satellite receiver says of itself, and where its antenna is by how it swings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from veh_identification.checks.channels import STEP, WINDOW, Channels
+from veh_identification.checks.explanation import (
+    Hypothesis,
+    best_explanation,
+    explanation_findings,
+)
+from veh_identification.findings import Finding
+from veh_identification.types import Array
+
+#: Directions of fixes and velocities are compared above this speed (m/s), in so many samples.
+DIRECTED, FEWEST = 4.0, 60
+#: Mean gap of two directions (as unit vectors) that noise and lags may bring.
+ALIKE = 0.4
+#: The swing of the antenna shows above this speed (m/s), in so many samples of the grid; how far
+#: off (m) it must be to be told: to the side more, as unequal wheels in bends look alike.
+SWINGING, MANY, AWAY = 2.0, 150, {'x': 0.25, 'y': 0.5}
+#: Usual slip angles (rad a m/s^2) and delays (s).
+SLIP, DELAY = 0.008, 0.03
+
+
+@dataclass(frozen=True, eq=False)
+class _Directions:
+    """Velocity by the receiver and by its fixes, as complex numbers (east + i north)."""
+
+    velocity: Array
+    path: Array
+
+    def misfit(self) -> float:
+        """Mean gap of the directions, whatever the sizes."""
+        a, b = self.velocity / np.abs(self.velocity), self.path / np.abs(self.path)
+        return float(np.sqrt(np.mean(np.abs(a - b) ** 2)))
+
+
+def check_velocity(channels: Channels, topic: str, fixes: str) -> list[Finding]:
+    """Do velocities point where the fixes go?"""
+    if 'gnss' not in channels or 'gnss_velocity' not in channels:
+        return []
+    east, north = channels.path_velocity()
+    path = east + 1j * north
+    velocity = channels.of('gnss_velocity', 0) + 1j * channels.of('gnss_velocity', 1)
+    with np.errstate(invalid='ignore'):
+        good = np.isfinite(path + velocity) & (np.abs(path) > DIRECTED) & (np.abs(velocity) > 0.0)
+    if good.sum() < FEWEST:
+        return []
+    data = _Directions(velocity[good], path[good])
+    if data.misfit() < ALIKE:
+        return []
+    found = best_explanation(data, _hypotheses(data), _Directions.misfit)
+    return explanation_findings(
+        found,
+        label=topic,
+        better=f'velocities and the path of {fixes} agree',
+        misfit_text=f'its direction is not that of the path of {fixes}',
+        good=ALIKE,
+    )
+
+
+def _hypotheses(data: _Directions) -> Iterator[Hypothesis[_Directions]]:
+    def changed(code: str, text: str, velocity: Array) -> Hypothesis[_Directions]:
+        return Hypothesis(code, text, lambda one: _Directions(velocity, one.path))
+
+    v = data.velocity
+    yield changed('axis', 'east and north seem to be exchanged', v.imag + 1j * v.real)
+    yield changed('sign', 'twist.linear.x seems to be to the west', -v.conjugate())
+    yield changed('sign', 'twist.linear.y seems to be to the south', v.conjugate())
+    yield changed('sign', 'both signs seem to be wrong', -v)
+    yield changed(
+        'axis', 'x seems to be north and y west (or another quarter turn)', _turned(v, data.path)
+    )
+    if np.median(np.abs(np.angle(v))) < 0.1 and np.quantile(np.abs(np.angle(v)), 0.9) < 0.4:
+        yield changed(
+            'axis',
+            'x seems to be forward and y to the left (axes of the vehicle): it must be east and '
+            'north',
+            np.abs(v) * data.path,
+        )
+
+
+def _turned(velocity: Array, path: Array) -> Array:
+    """Velocities turned by the constant angle that brings them nearest to the path."""
+    mean = np.mean(path * velocity.conjugate() / np.abs(path * velocity))
+    return velocity * mean / max(abs(mean), 1e-12)
+
+
+def check_antenna(
+    channels: Channels, turn: Array, given: tuple[float, float], entry: str
+) -> list[Finding]:
+    """Where the antenna is by how it swings in turns; `given`: x and y of the description.
+
+    Its course is heading + turn rate x / speed - slip angle (turn rate times speed times the
+    compliance of the axle) + turn rate times the delay of the gyroscope against it (both hardly
+    told apart: within what is usual); its speed is that of the wheels - turn rate y.
+    """
+    ground = channels.over_ground()
+    if ground is None:
+        return []
+    east, north = ground
+    speed = np.hypot(east, north)
+    with np.errstate(invalid='ignore'):
+        good = np.isfinite(turn + speed) & (speed > SWINGING)
+    if good.sum() < MANY or not np.std(turn[good]) > 0.015:
+        return []
+    w, v, t = turn[good], speed[good], channels.grid[good]
+    heading = np.cumsum(np.where(np.isfinite(turn), turn, 0.0))[good] * STEP
+    apart = np.unwrap(np.arctan2(north[good], east[good]) - heading)
+    found: list[Finding] = []
+    columns = [w / v, w * v, w, np.ones_like(w), t - t[0]]
+    value, sigma = fitted(columns, apart, (np.inf, SLIP, DELAY, np.inf, np.inf))
+    if np.ptp(apart) < np.pi:  # else backwards, or no heading at all
+        found += _swing('x', value, sigma, given[0], entry)
+    rolling = channels.forward_speed()
+    if rolling is not None and rolling[0] != 'gnss_velocity':
+        forward = rolling[1][good]
+        known = np.isfinite(forward)
+        if known.sum() >= MANY:
+            columns = [-w[known], v[known], np.ones(known.sum())]
+            difference = (v - np.abs(forward))[known]
+            value, sigma = fitted(columns, difference, (np.inf, np.inf, np.inf))
+            found += _swing('y', value, sigma, given[1], entry)
+    return found
+
+
+def fitted(columns: list[Array], wanted: Array, priors: tuple[float, ...]) -> tuple[float, float]:
+    """The first coefficient by least squares, and its standard deviation; `priors`: deviations of
+    the coefficients from zero. Neighbours on the grid share their window.
+    """
+    A = np.column_stack(columns)
+    values, *_ = np.linalg.lstsq(A, wanted, rcond=None)
+    variance = max(float(np.var(wanted - A @ values)), 1e-12) * WINDOW / STEP
+    information = A.T @ A / variance + np.diag(1.0 / np.square(priors))
+    covariance = np.linalg.pinv(information)
+    value = float((covariance @ (A.T @ wanted / variance))[0])
+    return value, float(np.sqrt(max(covariance[0, 0], 0.0)))
+
+
+def _swing(axis: str, value: float, sigma: float, given: float, entry: str) -> list[Finding]:
+    if not abs(value - given) > max(AWAY[axis], 6.0 * sigma):
+        return []
+    text = (
+        f'the antenna swings as if its {axis} were {value:.2f} +- {sigma:.2f} m, not {given:.2f} '
+        f'm: sign or place ({entry} or /tf_static)'
+    )
+    return [Finding('bad', 'antenna_place', text, entry, abs(value - given))]

@@ -1,0 +1,110 @@
+"""What the sensors of a car said: samples by stream, of a recording or of the last minute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from veh_identification.checks.channels import Tables
+from veh_identification.checks.grid import averaged, slope
+from veh_identification.fusion.geodesy import Datum, LocalFrame
+from veh_identification.fusion.journal import Journal
+from veh_identification.orientations import matrix_of_rpy
+from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.recording.recording import Recording, Stream
+from veh_identification.systems.vehicle.recording.samples import STREAMS, delays_ns
+from veh_identification.types import Array
+
+#: Speeds of wheels are differences of their angles over this long (seconds).
+BETWEEN = 0.1
+#: Stamps that are further apart belong to another time (nanoseconds).
+JUMP_NS = 5 * 10**9
+
+#: Times (seconds) and rows of values by stream, as `recording.samples.STREAMS` names them.
+Heard = Mapping[str, tuple[Array, Array]]
+
+
+def heard_in(recording: Recording, car: Configuration) -> Heard:
+    """All samples of a recording, at the times at which they were taken."""
+    delays = delays_ns(car)
+
+    def sorted_by_time(stream: Stream) -> tuple[Array, Array]:
+        taken = stream.stamps_ns - delays[stream.name] - recording.start_ns
+        order = np.argsort(taken, kind='stable')
+        return np.asarray(taken[order] * 1e-9, dtype=float), stream.values[order]
+
+    return {stream.name: sorted_by_time(stream) for stream in recording.streams}
+
+
+class LastMinute:
+    """Samples as they come, the last minute of each stream."""
+
+    def __init__(self) -> None:
+        self._journal = Journal()
+        self._keys: dict[str, set[str]] = {name: set() for name in STREAMS}
+        self._origin_ns = self._newest_ns = 0
+
+    def take(self, key: str, time_ns: int, values: tuple[float, ...]) -> None:
+        """Note a sample that was taken at a time."""
+        if abs(time_ns - self._newest_ns) > JUMP_NS:  # also the first sample: another clock
+            self._journal.reset()
+            self._origin_ns = self._newest_ns = time_ns
+        self._newest_ns = max(time_ns, self._newest_ns)
+        self._keys[key.partition(':')[0]].add(key)
+        self._journal.note(key, (time_ns - self._origin_ns) * 1e-9, values)
+
+    def heard(self) -> Heard:
+        """By stream; messages that name some wheels only are put together."""
+        found: dict[str, tuple[Array, Array]] = {}
+        for stream, keys in self._keys.items():
+            tables = [one for one in map(self._journal.of, sorted(keys)) if one is not None]
+            if not tables:
+                continue
+            time = np.concatenate([one[0] for one in tables])
+            values = np.concatenate([one[1] for one in tables])
+            order = np.argsort(time, kind='stable')
+            found[stream] = time[order], values[order]
+        return found
+
+
+def tables_of(heard: Heard, car: Configuration) -> Tables:
+    """Channels as the checks name them: vehicle axes, metres, speeds of the wheels."""
+    tables = {}
+    if 'imu' in heard:
+        time, values = heard['imu']
+        turn = matrix_of_rpy(car.sensors.imu.rpy)
+        both = np.hstack([values[:, :3] @ turn.T, values[:, 3:] @ turn.T])
+        tables['imu'] = time, both
+    if 'gps' in heard:
+        time, values = heard['gps']
+        frame = LocalFrame(Datum(*values[0, :3]))
+        tables['gnss'] = time, np.array([frame.from_geodetic(*row[:3]) for row in values])
+    if 'gps_velocity' in heard:
+        tables['gnss_velocity'] = heard['gps_velocity']
+    rolling = _rolling(heard, car)
+    if rolling is not None:
+        time, speeds = rolling
+        known = np.isfinite(speeds).any(axis=0)
+        if known.any():
+            tables['wheel_speeds'] = rolling
+            tables['wheels'] = time, np.median(speeds[:, known], axis=1)[:, None]
+    if 'rack' in heard:
+        tables['rack'] = heard['rack']
+    return tables
+
+
+def _rolling(heard: Heard, car: Configuration) -> tuple[Array, Array] | None:
+    """Speeds (m/s) at the rims of the four wheels, as they are said or by their angles."""
+    name = 'wheel_rate' if 'wheel_rate' in heard else 'wheel_angle'
+    if name not in heard or len(heard[name][0]) < 2:
+        return None
+    time, values = heard[name]
+    grid = np.arange(time[0], time[-1], 0.5 * BETWEEN)
+    if len(grid) < 3:
+        return None
+    usual = float(np.median(np.diff(np.unique(time))))
+    columns = [averaged(time, column, grid, max(BETWEEN, 2.0 * usual)) for column in values.T]
+    if name == 'wheel_angle':
+        columns = [slope(grid, column) for column in columns]
+    return grid, car.geometry.wheel_radius * np.column_stack(columns)

@@ -1,0 +1,221 @@
+"""Everything that the sensors of the observed car say against each other and its description.
+
+One function for recordings and for what a node heard in the last minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from veh_identification.checks.channels import Channels
+from veh_identification.checks.health import (
+    STUCK_SECONDS,
+    STUCK_TIMES,
+    check_saturated,
+    check_stuck,
+    longest_rest,
+)
+from veh_identification.checks.lags import Pair
+from veh_identification.checks.motion import Story, check_motion
+from veh_identification.checks.ranges import ANGLE, DEGREES, check_range
+from veh_identification.checks.relations import Relation, Source, Suspect
+from veh_identification.findings import Finding
+from veh_identification.systems.car.checks.geometry import check_geometry
+from veh_identification.systems.vehicle.checks.heard import Heard, tables_of
+from veh_identification.systems.vehicle.checks.wheels import (
+    check_places,
+    check_single_wheels,
+    check_stuck_wheels,
+    moving_at,
+)
+from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.types import Array
+
+TOPICS = {
+    'imu': 'imu/data',
+    'gnss': 'gps/fix',
+    'gnss_velocity': 'gps/vel',
+    'wheels': 'joint_states',
+    'steering': 'joint_states steering',
+}
+#: Yaw rate of a usual car over that of wheels that do not slip.
+UNDERSTEER = 0.8
+#: Road wheels turn no further (rad).
+FULL_LOCK = 1.0
+#: Change of the yaw rate (standard deviation, rad/s) that needs steering.
+STEERED = 0.03
+#: Rolling radii of the description differ no more from the true ones (in logarithms).
+RADIUS_TOLERANCE = 0.06
+#: Deviations of a delay that the observer finds without a word.
+LEARNS = 5.0
+
+
+def check_heard(
+    heard: Heard,
+    car: Configuration,
+    rack_per_angle: float,
+    topics: Mapping[str, str] = TOPICS,
+) -> list[Finding]:
+    """Findings, the first cause alone; `car` has the poses of its sensors already."""
+    found = check_geometry(car)
+    if found:
+        return found
+    channels = Channels(tables_of(heard, car))
+    x, y, _ = car.sensors.gps.position
+    story = Story(
+        channels,
+        topics,
+        (x, y),
+        {'antenna': 'sensors.gps.position', 'imu': 'sensors.imu.rpy'},
+        car.gravity,
+        speed_tolerance=RADIUS_TOLERANCE,
+        sources=_sources(car, topics),
+        relations=_relations(channels, car, rack_per_angle),
+        pairs=_pairs(channels, rack_per_angle),
+        learns=_learns(car),
+        further=(lambda told: check_places(told, car),),
+    )
+    found = _stuck(heard, story) or _steering_range(channels, rack_per_angle, topics)
+    return found or check_single_wheels(story) or check_motion(story)
+
+
+def _learns(car: Configuration) -> dict[str, float]:
+    """Delays that the observer finds itself: so many deviations of what is configured."""
+    velocity = LEARNS * car.sensors.gps.velocity_delay_deviation
+    return {'gnss_velocity': velocity, 'gnss': 0.5 * velocity}
+
+
+def _stuck(heard: Heard, story: Story) -> list[Finding]:
+    """Channels that stand still or run into their limits while the car moves."""
+    found = check_stuck_wheels(heard, story)
+    for stream, name, columns in (
+        ('imu', 'imu', ('angular_velocity.z', 2, 'linear_acceleration.y', 4)),
+        ('gps', 'gnss', ('latitude', 0)),
+        ('gps_velocity', 'gnss_velocity', ('twist.linear.x', 0)),
+    ):
+        if stream not in heard:
+            continue
+        time, values = heard[stream]
+        moving = moving_at(story, time)
+        for field, column in zip(columns[::2], columns[1::2], strict=True):
+            where = f'{story.where[name]} {field}'
+            found += check_stuck(time, values[:, column], where, moving=moving)
+            if stream == 'imu':
+                found += check_saturated(values[:, column], where)
+    return found[:1] or _stuck_steering(heard, story)
+
+
+def _stuck_steering(heard: Heard, story: Story) -> list[Finding]:
+    """Steering rests on straights: it is stuck where the yaw rate changes meanwhile."""
+    if 'rack' not in heard or 'imu' not in story.channels:
+        return []
+    time, values = heard['rack']
+    rest = longest_rest(time, values[:, 0])
+    if rest is None or rest.seconds < max(STUCK_SECONDS, STUCK_TIMES * rest.usual):
+        return []
+    grid = story.channels.grid
+    inside = (grid > rest.begin) & (grid < rest.end)
+    if not np.nanstd(story.channels.of('imu', 2)[inside]) > STEERED:
+        return []
+    where = story.where['steering']
+    text = (
+        f'{where} does not change at all from {rest.begin:.2f} s to {rest.end:.2f} s while the '
+        'car turns: the sensor is stuck or repeats its last value'
+    )
+    return [Finding('bad', 'stuck', text, where)]
+
+
+def _sources(car: Configuration, topics: Mapping[str, str]) -> dict[str, Source]:
+    """What may be wrong with wheels and steering."""
+    ratio = car.sensors.rack.steering_ratio
+    wheels = (
+        Suspect(DEGREES, 'the angles seem to be in degrees, they must be in rad'),
+        Suspect(1.0 / (2.0 * np.pi), 'the angles seem to be in turns, they must be in rad'),
+        Suspect(60.0 / (2.0 * np.pi), 'the speeds seem to be in turns a minute, not rad/s'),
+        Suspect(1000.0, 'geometry.wheel_radius seems to be in mm'),
+        Suspect(2.0, 'geometry.wheel_radius seems to be the diameter'),
+        Suspect(-1.0, 'the wheels have the wrong sign (forward is positive)', 'sign'),
+    )
+    steering = [*ANGLE.suspects(), Suspect(1000.0, 'the rack travel seems to be in mm')]
+    if abs(ratio) > 1.5:
+        text = 'the steering wheel angle seems to be that of the road wheels: no ratio is needed'
+        steering.append(Suspect(1.0 / abs(ratio), text, 'scale'))
+    return {
+        'wheels': Source(
+            f'{topics["wheels"]} wheel_* (or geometry.wheel_radius)', wheels, scale=True
+        ),
+        'steering': Source(topics['steering'], tuple(steering), scale=True),
+        'wheelbase': Source(
+            'geometry.wheelbase', (Suspect(0.5, 'it seems to be half of it', 'geometry'),)
+        ),
+    }
+
+
+def _steering_angle(channels: Channels, rack_per_angle: float) -> Array:
+    """Of the road wheels."""
+    return channels.of('rack', 0) / rack_per_angle
+
+
+def _steering_range(
+    channels: Channels, rack_per_angle: float, topics: Mapping[str, str]
+) -> list[Finding]:
+    if 'rack' not in channels:
+        return []
+    angle = _steering_angle(channels, rack_per_angle)
+    return check_range(angle, ANGLE, f'{topics["steering"]} (of the road wheels)', FULL_LOCK)
+
+
+def _expected_turn(
+    channels: Channels, car: Configuration, rack_per_angle: float, speed: Array
+) -> Array | None:
+    """Yaw rate of a usual car with this steering and speed."""
+    if 'rack' not in channels:
+        return None
+    angle = _steering_angle(channels, rack_per_angle)
+    angle = angle - np.nanmedian(angle)
+    turn = speed * np.tan(np.clip(angle, -1.2, 1.2)) / car.geometry.wheelbase
+    return np.asarray(UNDERSTEER * turn)
+
+
+def _relations(channels: Channels, car: Configuration, rack_per_angle: float) -> list[Relation]:
+    if 'imu' not in channels:
+        return []
+    speed = channels.forward_speed()
+    powers = {'gyro': 1.0, 'steering': -1.0, 'wheelbase': 1.0}
+    if 'gnss_velocity' in channels:  # needs no radius
+        forward, powers['gnss_velocity'] = channels.ground_speed(), -1.0
+    elif speed is not None:
+        forward, powers[speed[0]] = speed[1], -1.0
+    else:
+        return []
+    expected = _expected_turn(channels, car, rack_per_angle, forward)
+    if expected is None:
+        return []
+    text = 'yaw rate against the steering'
+    size = frozenset({'gnss_velocity'})
+    return [Relation(text, channels.of('imu', 2), expected, powers, 0.02, 0.6, sizes=size)]
+
+
+def _pairs(channels: Channels, rack_per_angle: float) -> list[Pair]:
+    """Yaw rate against wheels and steering, which it follows by a tenth of a second."""
+    pairs: list[Pair] = []
+    if 'imu' not in channels or 'wheels' not in channels:
+        return pairs
+    turn, speed = channels.of('imu', 2), channels.of('wheels', 0)
+    if 'wheel_speeds' in channels:
+        s = np.column_stack([channels.of('wheel_speeds', k) for k in range(4)])
+        difference = s[:, 1] + s[:, 3] - s[:, 0] - s[:, 2]
+        good = np.isfinite(difference + turn + speed)
+        if good.sum() > 100:
+            columns = np.column_stack([turn, speed])[good]
+            fit, *_ = np.linalg.lstsq(columns, difference[good], rcond=None)
+            text = 'yaw rate against right and left wheels'
+            told = difference - fit[1] * speed  # wheels of unequal radii
+            pairs.append(Pair(text, 'imu', 'wheels', turn, told, 0.0, 0.1, 0.02))
+    if 'rack' in channels:
+        steered = speed * _steering_angle(channels, rack_per_angle)
+        text = 'yaw rate against the steering'
+        pairs.append(Pair(text, 'imu', 'wheels', turn, steered, 0.1, 0.15, 0.02))
+    return pairs

@@ -1,0 +1,203 @@
+"""Does each wheel roll where its name says, as fast as the car makes it?
+
+A wheel's rim goes with the car at its place: the outer wheels of a bend are faster, those in
+front too. Four speeds and the yaw rate tell which signal belongs to which corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+import numpy as np
+
+from veh_identification.checks.explanation import (
+    Hypothesis,
+    best_explanation,
+    explanation_findings,
+)
+from veh_identification.checks.grid import slope
+from veh_identification.checks.health import check_stuck
+from veh_identification.checks.motion import Story
+from veh_identification.checks.ranges import ANGLE
+from veh_identification.checks.satellites import fitted
+from veh_identification.findings import Finding
+from veh_identification.systems.vehicle.checks.heard import Heard
+from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
+from veh_identification.types import Array, BoolArray
+
+#: Wheels are compared above this speed (m/s) in so many samples of the grid.
+ROLLING, FEWEST = 2.0, 100
+#: A wheel whose speed is off by more than this (in logarithms) is not one of this car.
+TOLERANCE = 0.15
+#: Bends (standard deviation of the yaw rate, rad/s) that tell left from right.
+BENDS = 0.02
+#: Half tracks off by more than this (in logarithms), and by so many deviations, are told.
+TRACK_TOLERANCE, TRACK_SIGMAS = 0.4, 5.0
+#: They are looked at below this speed (m/s), in bends of this size (rad/s).
+SLOW, TURNING = 9.0, 0.05
+#: Wheels pressed to the ground in bends are smaller: usual effect of v^2 w on the difference of
+#: right and left, and its deviation (s^2/m).
+PRESSED, PRESSED_DEVIATION = 0.003, 0.003
+PRESSED_BY = (0.0, 0.0015, 0.003, 0.0045)
+
+
+@dataclass(frozen=True, eq=False)
+class _Wheels:
+    """Speeds of the rims by name, and what moves them."""
+
+    speeds: Array  # (N, 4) forward
+    turn: Array  # (N,) yaw rate
+    gain: Array  # (N,) change of speed
+    x: Array  # (4,) places of the corners
+    y: Array
+
+    def misfit(self) -> float:
+        """What the wheels differ from those of a car at these places (rms, m/s).
+
+        Radii are free, and so is what drive and brakes make of each wheel. Wheels that are
+        pressed to the ground in bends are smaller: by how much is tried.
+        """
+        return min(self._misfit(pressed) for pressed in PRESSED_BY)
+
+    def _misfit(self, pressed: float) -> float:
+        mean, w = self.speeds.mean(axis=1), self.turn
+        # The mean of all wheels is that of the rear axle and the front one, which goes further.
+        rear = mean - (self.x.max() * w) ** 2 / (4.0 * mean)
+        left = []
+        for k in range(4):
+            along = rear - self.y[k] * w - np.sign(self.y[k]) * pressed * rear**2 * w
+            expected = np.hypot(along, self.x[k] * w)
+            A = np.column_stack([expected, rear * self.gain])
+            fit, *_ = np.linalg.lstsq(A, self.speeds[:, k], rcond=None)
+            left.append(self.speeds[:, k] - A @ fit)
+        return float(np.sqrt(np.mean(np.square(left))))
+
+
+def check_stuck_wheels(heard: Heard, story: Story) -> list[Finding]:
+    """A wheel that stands still while the car moves."""
+    name = next((one for one in ('wheel_angle', 'wheel_rate') if one in heard), None)
+    if name is None:
+        return []
+    time, values = heard[name]
+    moving = moving_at(story, time)
+    found: list[Finding] = []
+    for k, corner in enumerate(CORNERS):
+        where = f'{story.where["wheels"]} wheel_{corner}'
+        found += check_stuck(time, values[:, k], where, moving=moving)
+    return found
+
+
+def moving_at(story: Story, time: Array) -> BoolArray:
+    """Whether the car surely moves at some times, by the wheels or the satellites."""
+    speed = story.channels.forward_speed()
+    if speed is None:
+        return np.zeros(len(time), dtype=bool)
+    fast = np.nan_to_num(np.abs(speed[1])) > ROLLING
+    return np.asarray(np.interp(time, story.channels.grid, fast.astype(float)) > 0.99)
+
+
+def check_single_wheels(story: Story) -> list[Finding]:
+    """Wheels whose speed is not that of the others: sign, unit, scale."""
+    channels = story.channels
+    if 'wheel_speeds' not in channels:
+        return []
+    speeds = np.column_stack([channels.of('wheel_speeds', k) for k in range(4)])
+    known = np.flatnonzero(np.isfinite(speeds).any(axis=0))
+    if len(known) < 3:
+        return []
+    with np.errstate(invalid='ignore'):
+        usual = np.median(np.abs(speeds[:, known]), axis=1)
+        good = np.isfinite(speeds[:, known]).all(axis=1) & (usual > ROLLING)
+    if good.sum() < FEWEST:
+        return []
+    forward = np.sign(np.median(speeds[good][:, known]))
+    scales = {
+        int(k): float(forward * (speeds[good, k] @ usual[good]) / (usual[good] @ usual[good]))
+        for k in known
+    }
+    strange = {k: one for k, one in scales.items() if one <= 0.0 or abs(np.log(one)) > TOLERANCE}
+    return [_strange(story, CORNERS[k], one) for k, one in strange.items()][:1]
+
+
+def _strange(story: Story, corner: str, scale: float) -> Finding:
+    where = f'{story.where["wheels"]} wheel_{corner}'
+    if scale < 0.0 and abs(np.log(-scale)) < TOLERANCE:
+        text = f'{where} turns against the other wheels: it has the wrong sign'
+        return Finding('bad', 'sign', text, where)
+    unit = next(
+        (name for name, one in ANGLE.others.items() if abs(np.log(abs(scale) / one)) < 0.3), ''
+    )
+    hint = f': it seems to be in {unit}' if unit else ': scale, ticks or radius of this wheel'
+    text = f'{where} is {scale:.3g} times as fast as the other wheels{hint}'
+    return Finding('bad', 'unit' if unit else 'scale', text, where)
+
+
+def check_places(story: Story, car: Configuration) -> list[Finding]:
+    """Which signal belongs to which corner, and whether the tracks are those described."""
+    channels = story.channels
+    if 'wheel_speeds' not in channels:
+        return []
+    speeds = np.column_stack([channels.of('wheel_speeds', k) for k in range(4)])
+    turn = channels.of('imu', 2)
+    mean = speeds.mean(axis=1)
+    gain = slope(channels.grid, mean)
+    with np.errstate(invalid='ignore'):
+        good = np.isfinite(mean + turn + gain) & (mean > ROLLING)
+    if good.sum() < FEWEST or turn[good].std() < BENDS:
+        return []
+    x, y = np.array(car.geometry.wheel_x), np.array(car.geometry.wheel_y)
+    data = _Wheels(speeds[good], turn[good], gain[good], x, y)
+    where = f'{story.where["wheels"]} wheel_*'
+    found = best_explanation(data, _exchanges(), _Wheels.misfit)
+    told = explanation_findings(
+        found, label=where, better='their speeds fit the bends', misfit_text='', good=np.inf
+    )
+    return told or _check_track(data)
+
+
+def _exchanges() -> Iterator[Hypothesis[_Wheels]]:
+    """All ways to exchange wheels, those of fewest wheels first."""
+    orders = sorted(
+        permutations(range(4)), key=lambda order: sum(k != j for k, j in enumerate(order))
+    )
+    for order in orders[1:]:
+        moved = [f'wheel_{CORNERS[k]}' for k, j in enumerate(order) if k != j]
+        origin = [f'wheel_{CORNERS[j]}' for k, j in enumerate(order) if k != j]
+        text = f'{", ".join(moved)} seem to be {", ".join(origin)}: they are exchanged'
+
+        def change(data: _Wheels, order: tuple[int, ...] = order) -> _Wheels:
+            places = list(order)
+            return replace(data, x=data.x[places], y=data.y[places])
+
+        yield Hypothesis('wheels_exchanged', text, change)
+
+
+def _check_track(data: _Wheels) -> list[Finding]:
+    """Right minus left is track times yaw rate, beside unequal and pressed wheels.
+
+    Pressed wheels change it by as much again at 20 m/s: only slow bends tell the track.
+    """
+    slow = data.speeds.mean(axis=1) < SLOW
+    s, w = data.speeds[slow], data.turn[slow]
+    if len(w) < FEWEST or w.std() < TURNING:
+        return []
+    v = s.mean(axis=1)
+    difference = s[:, 1] + s[:, 3] - s[:, 0] - s[:, 2]
+    width = float(data.y[0] - data.y[1] + data.y[2] - data.y[3])
+    columns = [width * w, v**2 * w, v, np.ones_like(v)]
+    scale, sigma = fitted(
+        columns,
+        difference - 2.0 * PRESSED * v**2 * w,
+        (np.inf, 2.0 * PRESSED_DEVIATION, np.inf, np.inf),
+    )
+    if not scale > 0.0 or abs(np.log(scale)) < max(TRACK_TOLERANCE, TRACK_SIGMAS * sigma / scale):
+        return []
+    mean = width / 4.0
+    text = (
+        f'geometry.half_track is {mean:.2f} m in the mean, but right and left wheels differ in '
+        f'bends as if it were {scale * mean:.2f} +- {sigma * mean:.2f} m: is it the full track, '
+        'or half of it twice?'
+    )
+    return [Finding('bad', 'geometry', text, 'geometry.half_track', max(scale, 1.0 / scale))]
