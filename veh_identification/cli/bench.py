@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib.util
+import inspect
 import json
 import platform
 import re
@@ -15,6 +16,9 @@ from typing import Any
 
 from veh_identification._version import __version__
 from veh_identification.errors import UsageError
+
+#: Options that go to a part whose `measure` has them.
+LIMITS = ('drives', 'duration', 'cases', 'minutes', 'resume')
 
 
 def add_parser(verbs: Any) -> None:
@@ -29,6 +33,18 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument('--list', action='store_true', help='list the parts and stop')
     parser.add_argument('--quick', action='store_true', help='smaller cases, for a first look')
     parser.add_argument('--json', metavar='FILE', help='write the figures here as well')
+    limits = parser.add_argument_group('limits of parts that drive (others refuse them)')
+    limits.add_argument('--drives', metavar='N', type=int, help='so many drives, seeds from 0 on')
+    limits.add_argument('--duration', metavar='S', type=float, help='length of each drive [s]')
+    limits.add_argument(
+        '--cases', metavar='TEXT', help='only cases whose names hold one of these, by commas'
+    )
+    limits.add_argument(
+        '--minutes', metavar='M', type=float, help='start nothing new after so long'
+    )
+    limits.add_argument(
+        '--resume', metavar='FILE', help='keep every drive here, and do not repeat what is in it'
+    )
     parser.set_defaults(run=run)
 
 
@@ -40,15 +56,19 @@ class Part:
     summary: str
     path: Path
 
-    def measure(self, quick: bool) -> list[dict[str, Any]]:
-        """Load the module and run it."""
+    def measure(self, quick: bool, limits: dict[str, Any]) -> list[dict[str, Any]]:
+        """Load the module and run it; `limits` that it does not know are refused."""
         name = f'veh_identification_bench_{self.path.stem}'
         spec = importlib.util.spec_from_file_location(name, self.path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-        rows: list[dict[str, Any]] = module.measure(quick)
+        known = inspect.signature(module.measure).parameters
+        for limit in limits:
+            if limit not in known and 'limits' not in known:
+                raise UsageError(f'part {self.name!r} does not take --{limit}')
+        rows: list[dict[str, Any]] = module.measure(quick, **limits)
         return rows
 
 
@@ -57,7 +77,8 @@ def find_parts() -> dict[str, Part]:
     from veh_identification.runtime.share import share_directory
 
     parts = {}
-    for path in sorted((share_directory() / 'bench').glob('*.py')):
+    folder = share_directory() / 'bench'
+    for path in sorted([*folder.glob('*.py'), *folder.glob('*/*.py')]):
         text = path.read_text('utf-8')
         named = re.search(r"^PART = '([\w-]+)'$", text, re.MULTILINE)
         if named:
@@ -76,12 +97,16 @@ def run(options: argparse.Namespace) -> int:
     unknown = [name for name in options.parts if name not in parts]
     if unknown:
         raise UsageError(f'there is no part {unknown[0]!r}; there are: {", ".join(parts)}')
+    given = {name: getattr(options, name) for name in LIMITS}
+    limits = {name: value for name, value in given.items() if value is not None}
+    if limits and not options.parts:
+        raise UsageError(f'--{next(iter(limits))} needs the name of a part')
     results: dict[str, list[dict[str, Any]]] = {}
     for name, part in parts.items():
         if options.parts and name not in options.parts:
             continue
         print(f'{name}: measuring ...', file=sys.stderr, flush=True)
-        results[name] = part.measure(options.quick)
+        results[name] = part.measure(options.quick, limits)
     print(table(results))
     if options.json:
         document = {
