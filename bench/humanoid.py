@@ -26,7 +26,7 @@ NOISE = np.array([0.7, 0.7, 0.7, 0.05, 0.05, 0.05])
 
 def _data(samples: int) -> tuple[Any, Any, Any, np.ndarray]:
     """Model, motion, Pinocchio's states, noisy wrenches."""
-    from identify_regressor import make_motion
+    from identify.regressor import make_motion
 
     from veh_identification.multibody.dynamics import inverse_dynamics
     from veh_identification.multibody.urdf import load_urdf

@@ -13,8 +13,8 @@ from veh_identification.simulation.road_car.drive import RoadDrive, drive
 
 sys.path.insert(0, str(share_directory() / 'bench'))
 
-from observe_plain import plain_filter
-from observe_score import STATES, Estimate, score
+from observe.plain import plain_filter
+from observe.score import STATES, Estimate, score
 
 SIGMA = np.array([0.02, 0.03, 0.05, 0.04, 0.03, 0.02, 0.003, 0.004, 0.005])
 

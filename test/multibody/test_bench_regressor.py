@@ -3,7 +3,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-BENCH = Path(__file__).parents[2] / 'bench' / 'identify_regressor.py'
+BENCH = Path(__file__).parents[2] / 'bench' / 'identify' / 'regressor.py'
 
 
 def test_both_sides_of_the_benchmark_compute_the_same() -> None:

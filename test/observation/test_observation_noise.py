@@ -12,6 +12,9 @@ from veh_identification.observation.sequential import (
     LEAST,
     learn_noise,
     noise_factor,
+    predict_covariance,
+    predict_sparse,
+    sparse_transition,
     update_group,
     wrap_angle,
 )
@@ -154,3 +157,18 @@ def test_noise_is_learnt_downwards_and_never_beyond_what_is_stated(spread):
 
 def test_noise_that_lasts_tells_less():
     assert learnt(0.1, 1e-3, correlation=0.5) == pytest.approx(0.3, rel=0.25)
+
+
+def test_the_covariance_of_an_integrator_without_full_products():
+    rng = np.random.default_rng(5)
+    F = np.eye(9)
+    F[:6, :6] = integrator_transition(0.02, 2, 3)
+    F[6:, 6:] = np.diag([1.0, 0.9, 1.0])
+    A, B = rng.standard_normal((2, 9, 9))
+    P, W = A @ A.T, B @ B.T
+    sparse = sparse_transition(F)
+    assert sparse is not None and sparse.value.size == 6
+    found = predict_sparse(sparse, P, W)
+    assert np.allclose(found, predict_covariance(F, P, W), rtol=1e-13, atol=1e-13)
+    assert np.array_equal(found, found.T)
+    assert sparse_transition(F.T) is None

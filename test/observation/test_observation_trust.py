@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from veh_identification.observation.trust import Trust
+from veh_identification.observation.trust import HOT, Trust, judge_quietly, medians
 
 
 def followed(values, predictions, deviation: float = 0.1) -> Trust:
@@ -46,3 +46,35 @@ def test_whoever_sets_a_sensor_aside_is_heard_and_it_comes_back():
     for k in range(50, 400):
         trust.judge(0.01 * k, 0.02 * k, 0.0, [0.0])
     assert not trust.health.aside and trust.episodes[-1].until < 4.0
+
+
+@pytest.mark.parametrize('components', [1, 3])
+def test_the_kernel_judges_as_the_object_does_or_leaves_it_to_it(components):
+    rng = np.random.default_rng(components)
+    plain, helped = Trust.of('gyroscope', True, 3.0), Trust.of('gyroscope', True, 3.0)
+    hot, usual = np.zeros(HOT), medians()
+    helped.write(hot)
+    options = helped.health.options
+    quiet = 0
+    for k in range(3000):
+        time = 0.01 * k
+        noise = 4.0 if 800 < k < 1000 else 1.0
+        whitened = noise * rng.standard_normal(components) + (6.0 if 1500 < k < 1700 else 0.0)
+        value = round(float(rng.standard_normal()), 0 if k > 2000 else 3)
+        if k > 2500:
+            value = 7.0
+        gap = 0.1 * float(whitened[0])
+        plain.judge(time, value, gap, whitened.tolist())
+        limits = options.tolerated, options.longest_step, options.largest_scatter
+        if not helped.health.aside and judge_quietly(
+            hot, time, value, gap, whitened, usual, *limits
+        ):
+            quiet += 1
+        else:
+            helped.read(hot)
+            helped.judge(time, value, gap, whitened.tolist())
+            helped.write(hot)
+    helped.read(hot)
+    assert 1000 < quiet < 2900 and plain.episodes
+    plain.health.weighted = helped.health.weighted = 0  # the filter counts these itself
+    assert repr(helped) == repr(plain)  # NaN is not equal to itself

@@ -1,4 +1,4 @@
-"""Small forms of the cases of bench/observe_cases.py."""
+"""Small forms of the cases of bench/observe/cases.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from veh_identification.simulation.vehicle.drive import circle, simulate_truth, 
 from veh_identification.systems.vehicle.loading import load
 
 sys.path.insert(0, str(Path(__file__).parents[2] / 'bench'))
-import observe_cases as cases
+from observe import cases
 
 SECONDS = 4.0
 

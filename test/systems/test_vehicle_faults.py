@@ -77,3 +77,25 @@ def test_a_heading_that_is_wrong_is_found_out_on_the_way(tmp_path):
     assert filter_.bearings.confirmed
     assert np.hypot(gaps['x'], gaps['y'])[-200:].max() < 0.5
     assert np.abs(np.angle(np.exp(1j * gaps['yaw'])))[-200:].max() < np.radians(2.0)
+
+
+@pytest.mark.slow
+def test_tilts_survive_braking_bends_and_crests(tmp_path):
+    """What dives, sways and heaves must not be taken for a bias of the accelerometer."""
+    truth_of = drive(41, duration=25.0)
+    with BagWriter(tmp_path / 'bag') as writer:
+        truth_of.write(writer, truth=False)
+    car = load(CONFIG)
+    recording = read(tmp_path / 'bag', car, Vehicle(car).rack_per_angle())
+    system = VehicleSystem(car, say=lambda finding: None)
+    run = observe_recording(system, recording, OnlineOptions(settle=10.0)).run
+    truth = truth_of.truth()
+    pitch, roll = (np.interp(run.time, truth['time'], truth[name]) for name in ('pitch', 'roll'))
+    late = run.time > 12.0  # the first bend, after the first braking
+    for place, variance, true in (
+        (5, run.tilting[:, 2], -np.sin(pitch)),
+        (8, run.tilting[:, 3], np.cos(pitch) * np.sin(roll)),
+    ):
+        gap = (run.frame[:, 0, place] - true)[late]
+        assert np.sqrt(np.mean(gap**2)) < 0.006
+        assert np.mean(gap**2 / variance[late]) < 2.0

@@ -22,6 +22,27 @@ def car() -> Configuration:
     return load()
 
 
+def test_a_step_ends_as_near_to_its_solution_as_the_tolerance_says(car, monkeypatch):
+    quick, exact = Vehicle(car), Vehicle(car)
+    for one in (quick, exact):
+        one.place(np.zeros(3), 0.3, 8.0)
+    worst = np.zeros(3)
+    for k in range(200):
+        inputs = Inputs(
+            (0.0, 0.0, 80.0, 80.0), 0.0, 0.01 * np.sin(0.05 * k), 0.25 * np.cos(0.05 * k)
+        )
+        assert quick.step(0.002, inputs) <= 6
+        monkeypatch.setattr('veh_identification.systems.vehicle.model.vehicle.TOLERANCE', 1e-13)
+        exact.step(0.002, inputs)
+        monkeypatch.undo()
+        a, b = quick.model, exact.model
+        gaps = [np.abs(a.q - b.q).max(), np.abs(a.qd - b.qd).max(), np.abs(a.qdd - b.qdd).max()]
+        worst = np.maximum(worst, gaps)
+        quick.restore(exact.state())
+    # of one step: positions, and what the trapezoidal rule (2 / dt) makes of them in the rates
+    assert np.all(worst < [5e-8, 5e-5, 5e-2]), worst
+
+
 @pytest.fixture
 def vehicle(car) -> Vehicle:
     return Vehicle(car)

@@ -44,9 +44,9 @@ class Part:
     summary: str
     path: Path
 
-    def measure(self, quick: bool) -> list[dict[str, Any]]:
-        """Load the module and run it."""
-        rows: list[dict[str, Any]] = self.module().measure(quick)
+    def measure(self, quick: bool, limits: dict[str, Any]) -> list[dict[str, Any]]:
+        """Load the module and run it with options of its own."""
+        rows: list[dict[str, Any]] = self.module().measure(quick, **limits)
         return rows
 
     def module(self) -> Any:
@@ -65,7 +65,8 @@ def find_parts() -> dict[str, Part]:
     from veh_identification.runtime.share import share_directory
 
     parts = {}
-    for path in sorted((share_directory() / 'bench').glob('*.py')):
+    folder = share_directory() / 'bench'
+    for path in sorted([*folder.glob('*.py'), *folder.glob('*/*.py')]):
         text = path.read_text('utf-8')
         named = re.search(r"^PART = '([\w-]+)'$", text, re.MULTILINE)
         if named:
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     parts = find_parts()
     if options.help and not options.parts:
         options.leaf.print_help()
-        return 0
+        options.leaf.exit()
     if options.list:
         for part in parts.values():
             print(f'{part.name:16} {part.summary}')
@@ -87,14 +88,22 @@ def run(options: argparse.Namespace) -> int:
     unknown = [name for name in options.parts if name not in parts]
     if unknown:
         raise UsageError(f'there is no part {unknown[0]!r}; there are: {", ".join(parts)}')
+    limits: dict[str, Any] = {}
     if options.handed_on or options.help:
-        return _own_options(options, parts)
+        script = parts[options.parts[0]].module() if len(options.parts) == 1 else None
+        if not hasattr(script, 'options_parser'):
+            return _without_options(options)
+        assert script is not None
+        if hasattr(script, 'main'):  # it has a table of its own
+            return int(script.main(_words(options)))
+        given = vars(script.options_parser().parse_args(_words(options, shared=False)))
+        limits = {name: value for name, value in given.items() if value is not None}
     results: dict[str, list[dict[str, Any]]] = {}
     for name, part in parts.items():
         if options.parts and name not in options.parts:
             continue
         print(f'{name}: measuring ...', file=sys.stderr, flush=True)
-        results[name] = part.measure(options.quick)
+        results[name] = part.measure(options.quick, limits)
     print(table(results))
     if options.json:
         document = {
@@ -106,21 +115,22 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _own_options(options: argparse.Namespace, parts: dict[str, Part]) -> int:
-    """The script of one part with options of its own."""
+def _without_options(options: argparse.Namespace) -> int:
+    """Help of the verb, or what is wrong with options that no part takes."""
     words = list(options.handed_on)
-    script = parts[options.parts[0]].module() if len(options.parts) == 1 else None
-    if not hasattr(script, 'options_parser'):
-        if words:
-            options.leaf.refuse([word for word in words if word.startswith('-')] or words)
-        options.leaf.print_help()
-        return 0
-    words += ['--help'] if options.help else []
-    words += ['--quick'] if options.quick else []
-    words += ['--json', options.json] if options.json else []
-    assert script is not None
-    status: int = script.main(words)
-    return status
+    if words:
+        options.leaf.refuse([word for word in words if word.startswith('-')] or words)
+    options.leaf.print_help()
+    return 0
+
+
+def _words(options: argparse.Namespace, *, shared: bool = True) -> list[str]:
+    """What goes to the script of a part; `shared`: also the options that the verb itself has."""
+    words = [*options.handed_on, *(['--help'] if options.help else [])]
+    if shared:
+        words += ['--quick'] if options.quick else []
+        words += ['--json', options.json] if options.json else []
+    return words
 
 
 def table(results: dict[str, list[dict[str, Any]]]) -> str:

@@ -41,7 +41,8 @@ class HealthOptions:
 
 
 @lru_cache(maxsize=32)
-def _quantile(probability: float, degrees: int) -> float:
+def usual_square(probability: float, degrees: int) -> float:
+    """Mean square of so many normal numbers that is not exceeded with this probability."""
     return float(chi2.ppf(probability, degrees)) / degrees if probability < 1.0 else math.inf
 
 
@@ -116,13 +117,13 @@ class SensorHealth:
         """
         degrees = len(whitened)
         mean = sum([value * value for value in whitened]) / degrees
-        gate = _quantile(self.options.gate, degrees)
+        gate = usual_square(self.options.gate, degrees)
         return 1.0 if not mean > gate else gate / min(mean, 1e300)
 
     def _weight(self, mean: float, degrees: int) -> float:
         if self.aside:
             return 0.0
-        gate = _quantile(self.options.gate, degrees)
+        gate = usual_square(self.options.gate, degrees)
         if mean > gate * self.options.hard**2:
             return 0.0
         # Huber's weight: beyond the gate the pull of a sample grows no more.
@@ -134,12 +135,18 @@ class SensorHealth:
         move it.
         """
         last, self._last = self._last, tuple(whitened)
-        if len(last) != len(whitened):
+        degrees = len(last)
+        if degrees != len(whitened):
             return
-        square = sum([(a - b) ** 2 for a, b in zip(whitened, last, strict=True)])
-        usual = 2.0 * len(last) * _quantile(0.5, len(last)) * self.scatter**2
-        factor = 1.0 + LEARNING if square > usual else 1.0 / (1.0 + LEARNING)
-        self.scatter = min(max(self.scatter * factor, 1.0), self.options.largest_scatter)
+        if degrees == 1:
+            square = (whitened[0] - last[0]) ** 2
+        else:
+            square = sum([(a - b) ** 2 for a, b in zip(whitened, last, strict=True)])
+        usual = 2.0 * degrees * usual_square(0.5, degrees) * self.scatter**2
+        if square > usual:
+            self.scatter = min(self.scatter * (1.0 + LEARNING), self.options.largest_scatter)
+        elif self.scatter > 1.0:
+            self.scatter = max(self.scatter * (1.0 / (1.0 + LEARNING)), 1.0)
 
     def set_aside(self, time: float, reason: str) -> None:
         """Use nothing of it until it has agreed for a while (for reasons of the caller, too)."""

@@ -18,7 +18,7 @@ from veh_identification.observation.protocols import (
     is_pseudo,
     reading_views,
 )
-from veh_identification.observation.trust import Trust
+from veh_identification.observation.trust import HOT, MOST_COMPONENTS, Trust
 from veh_identification.types import Array
 
 
@@ -57,6 +57,15 @@ class Stack:
     scatter: Array  # per sensor: its noise over what is stated; infinity: set aside
     groups: NDArray[np.int64]  # per sensor: first row, rows, wrap, learns its noise
     noise: Array  # (rows, 4) what is known of it, see `sequential.noise_factor`
+    judged: NDArray[np.bool_]  # per sensor: `trust.judge_groups` may do it
+    hot: Array  # per sensor: what changes at every measurement, see `trust.judge_quietly`
+
+
+def trusting(stack: Stack, channel: Channel, trust: Trust) -> None:
+    """Have a sensor judged."""
+    channel.trust = trust
+    stack.judged[channel.number] = channel.size <= MOST_COMPONENTS
+    trust.write(stack.hot[channel.number])
 
 
 def refusal(measurement: Measurement, channels: dict[str, Channel]) -> EstimationError:
@@ -90,6 +99,8 @@ def connect(
         np.ones(len(sensors)),
         np.zeros((len(sensors), 4), dtype=np.int64),
         np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+        np.zeros(len(sensors), dtype=bool),
+        np.zeros((len(sensors), HOT)),
     )
     channels: dict[str, Channel] = {}
     first = orders * coordinates

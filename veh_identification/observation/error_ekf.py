@@ -11,8 +11,9 @@ import numpy as np
 
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
+from veh_identification.fusion.health import HealthOptions
 from veh_identification.observation.adaptive import AdaptiveNoise
-from veh_identification.observation.channels import Channel, connect, refusal
+from veh_identification.observation.channels import Channel, connect, refusal, trusting
 from veh_identification.observation.noise import integrator_noise
 from veh_identification.observation.parameters import ParameterProcess
 from veh_identification.observation.protocols import (
@@ -22,10 +23,25 @@ from veh_identification.observation.protocols import (
     Model,
     Sensor,
 )
-from veh_identification.observation.sequential import predict_covariance, update_groups
+from veh_identification.observation.sequential import (
+    SparseTransition,
+    predict_covariance,
+    predict_sparse,
+    sparse_transition,
+    update_groups,
+)
 from veh_identification.observation.settings import ErrorEKFSettings
-from veh_identification.observation.trust import Trust, gates, trust_findings
+from veh_identification.observation.trust import (
+    Trust,
+    gates,
+    judge_groups,
+    medians,
+    trust_findings,
+)
 from veh_identification.types import Array
+
+#: Of `HealthOptions`, what a measurement must keep to that gives no cause for doubt.
+QUIET = (HealthOptions.tolerated, HealthOptions.longest_step, HealthOptions.largest_scatter)
 
 
 @dataclass(frozen=True)
@@ -41,6 +57,7 @@ class Snapshot:
     counts: dict[str, tuple[Counts, float | None, Trust | None]]
     failed_corrections: int
     noise: Array
+    hot: Array
     more: Any = None  # of a filter that adds to this one
 
 
@@ -82,8 +99,9 @@ class ErrorEKF:
         self.adaptive = (
             None if settings.adaptive is None else AdaptiveNoise(settings.adaptive, driven)
         )
-        self._gates = gates(settings.gate_probability)
+        self._gates, self._medians = gates(settings.gate_probability), medians()
         self._plant: tuple[float, Array, Array] | None = None
+        self._sparse: tuple[Array, SparseTransition | None] = (np.zeros(0), None)
         self.failed_corrections = 0
         self._stack, self._channels = connect(sensors, n, self.orders, self.size)
         if settings.gate_probability is not None:
@@ -91,7 +109,7 @@ class ErrorEKF:
                 if not channel.pseudo:
                     absolute = bool(getattr(channel.sensor, 'absolute', False))
                     patience = getattr(channel.sensor, 'patience', settings.patience)
-                    channel.trust = Trust.of(name, absolute, patience)
+                    trusting(self._stack, channel, Trust.of(name, absolute, patience))
 
     @property
     def counts(self) -> dict[str, Counts]:
@@ -113,6 +131,8 @@ class ErrorEKF:
 
     def findings(self, since: float = -math.inf) -> list[Finding]:
         """What there is to say about the sensors from a time of the filter on."""
+        for channel in self._channels.values():
+            self._look_up(channel)
         return trust_findings(self._channels, self.failed_corrections, self.essential, since)
 
     def output(self) -> tuple[Array, Array, list[Sensor]]:
@@ -175,7 +195,14 @@ class ErrorEKF:
         """Run the model and the covariance (57); the predicted error is zero."""
         self.model.predict(dt, inputs)
         F, W = self.transition(dt)
-        self.P = predict_covariance(F, self.P, W)
+        if self._sparse[0] is not F:
+            self._sparse = F, sparse_transition(F)
+        sparse = self._sparse[1]
+        self.P = (
+            predict_covariance(F, self.P, W)
+            if sparse is None
+            else predict_sparse(sparse, self.P, W)
+        )
         self._process.decay(dt, self.parameters)
         self.time += dt
 
@@ -225,8 +252,8 @@ class ErrorEKF:
 
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
         """Gate and sequential scalar updates of one message of each of some sensors."""
-        stack, outcome = self._stack, np.empty((len(pairs), 3))
-        numbers = [channel.number for channel, _ in pairs]
+        stack, outcome = self._stack, np.empty((len(pairs), 4))
+        numbers = np.array([channel.number for channel, _ in pairs])
         for channel, measurement in pairs:
             sensor, rows = channel.sensor, channel.rows
             if channel.aged is not None:
@@ -248,8 +275,9 @@ class ErrorEKF:
             stack.measured,
             stack.variance,
             stack.available,
-            stack.groups[numbers],
-            stack.scatter[numbers],
+            numbers,
+            stack.groups,
+            stack.scatter,
             self._gates,
             stack.noise,
             stack.innovation,
@@ -257,16 +285,28 @@ class ErrorEKF:
             stack.whitened,
             outcome,
         )
+        judge_groups(
+            numbers,
+            stack.groups,
+            np.array([message.time for _, message in pairs]),
+            stack.measured,
+            stack.innovation,
+            stack.whitened,
+            stack.judged,
+            stack.hot,
+            stack.scatter,
+            self._medians,
+            QUIET,
+            outcome,
+        )
         results = []
         innovation, total = stack.innovation.copy(), stack.total.copy()
-        whitened = stack.whitened.tolist()
-        for (channel, message), (nis, degrees, weight) in zip(
+        for (channel, message), (nis, degrees, weight, quiet) in zip(
             pairs, outcome.tolist(), strict=True
         ):
             self._count(channel, message, degrees, weight)
-            if degrees and channel.trust is not None:
-                first = channel.rows.start
-                self._judge(channel, message.time, whitened[first : first + int(degrees)])
+            if degrees and not quiet and channel.trust is not None:
+                self._judge(channel, message.time, int(degrees))
             if degrees:
                 results.append(
                     Innovation(
@@ -310,24 +350,38 @@ class ErrorEKF:
             )
         channel.last_time = message.time
 
-    def _judge(self, channel: Channel, time: float, whitened: list[float]) -> None:
+    def _look_up(self, channel: Channel) -> Trust | None:
+        """Judgement of a sensor as the kernel left it; whoever changes it calls `_write_down`."""
+        if channel.trust is not None and self._stack.judged[channel.number]:
+            channel.trust.read(self._stack.hot[channel.number])
+        return channel.trust
+
+    def _write_down(self, channel: Channel) -> None:
+        """Let the kernel go on from the judgement of a sensor."""
+        trust, stack = channel.trust, self._stack
+        assert trust is not None
+        trust.write(stack.hot[channel.number])
+        stack.scatter[channel.number] = trust.scatter
+
+    def _judge(self, channel: Channel, time: float, degrees: int) -> None:
         """Judge a sensor by its last innovation, and the estimate by a sensor that stays away."""
-        trust, counts = channel.trust, channel.counts
+        trust, counts, stack = self._look_up(channel), channel.counts, self._stack
         assert trust is not None
         row = channel.rows.start
         trust.judge(
             time,
-            float(self._stack.measured[row]),
-            float(self._stack.innovation[row]),
-            whitened,
+            float(stack.measured[row]),
+            float(stack.innovation[row]),
+            stack.whitened[row : row + degrees].tolist(),
         )
+        self._write_down(channel)
         if trust.health.aside:
             counts.set_aside = trust.health.quarantines
             if trust.right_after_all and self._give_in(channel):
                 counts.believed += 1
                 trust.believe(time)
         counts.taken_back = trust.health.recoveries
-        self._stack.scatter[channel.number] = trust.scatter
+        self._write_down(channel)
 
     def _give_in(self, channel: Channel) -> bool:
         """Make the coordinates that a sensor measures unknown; False: the estimate stands."""
@@ -386,6 +440,7 @@ class ErrorEKF:
             },
             self.failed_corrections,
             self._stack.noise.copy(),
+            self._stack.hot.copy(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -394,14 +449,15 @@ class ErrorEKF:
         self.P, self.time = snapshot.P.copy(), snapshot.time
         self.parameters = snapshot.parameters.copy()
         self.failed_corrections = snapshot.failed_corrections
-        self._stack.noise[:] = snapshot.noise
+        self._stack.noise[:], self._stack.hot[:] = snapshot.noise, snapshot.hot
         for name, (counts, last_time, trust) in snapshot.counts.items():
             channel = self._channels[name]
             channel.counts = replace(counts, late=channel.counts.late)
             channel.last_time = last_time
             if trust is not None:
                 channel.trust = trust.copied()
-                self._stack.scatter[channel.number] = trust.scatter
+                self._look_up(channel)
+                self._stack.scatter[channel.number] = channel.trust.scatter
         if self.adaptive is not None and snapshot.density is not None:
             self.adaptive.restore(snapshot.density)
             self.adaptive.factors = {k: v.copy() for k, v in snapshot.factors.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -48,7 +49,9 @@ class Model(Protocol):
     def body(self, name: str, order: int) -> BodyView:
         """Motion of a body and, up to the derivative `order`, its Jacobians."""
 
-    def coordinate(self, index: int, order: int) -> tuple[Array, Array, Array, Array]:
+    def coordinate(
+        self, index: int, order: int
+    ) -> tuple[Sequence[float] | Array, Array, Array, Array]:
         """[q, q', q''] of one coordinate and its rows of R, R', R''."""
 
     def snapshot(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -22,6 +24,70 @@ def predict_covariance(F: Array, P: Array, W: Array) -> Array:
     return 0.5 * (result + result.T)
 
 
+class SparseTransition(NamedTuple):
+    """An upper triangular transition: its diagonal, and by rows what stands beside it."""
+
+    diagonal: Array
+    pointer: NDArray[np.int64]
+    column: NDArray[np.int64]
+    value: Array
+
+
+def sparse_transition(F: Array) -> SparseTransition | None:
+    """The integrator (54) has one or two entries beside the diagonal; None for a full matrix."""
+    beside = F - np.diag(np.diag(F))
+    row, column = np.nonzero(beside)
+    if np.any(column < row) or row.size > 2 * F.shape[0]:
+        return None
+    pointer = np.searchsorted(row, np.arange(F.shape[0] + 1))
+    return SparseTransition(np.diag(F).copy(), pointer, column, beside[row, column])
+
+
+@njit(cache=True, nogil=True)
+def predict_sparse(F: SparseTransition, P: Array, W: Array) -> Array:
+    """`predict_covariance` in O(n^2)."""
+    diagonal, pointer, column, value = F
+    n = P.shape[0]
+    result = P.copy()
+    for i in range(n):  # a row needs only those below it, which are still as they were
+        if diagonal[i] != 1.0:
+            for k in range(n):
+                result[i, k] *= diagonal[i]
+        for p in range(pointer[i], pointer[i + 1]):
+            v, j = value[p], column[p]
+            for k in range(n):
+                result[i, k] += v * result[j, k]
+    for k in range(n):
+        row = result[k]
+        for i in range(n):
+            total = diagonal[i] * row[i]
+            for p in range(pointer[i], pointer[i + 1]):
+                total += value[p] * row[column[p]]
+            row[i] = total
+    for i in range(n):
+        for k in range(i + 1):
+            total = 0.5 * (result[i, k] + W[i, k] + (result[k, i] + W[k, i]))
+            result[i, k] = result[k, i] = total
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _spread(P: Array, row: Array, PH: Array) -> float:
+    """P h into `PH` for a row h that is mostly zero; returns h P h^T. P is symmetric."""
+    n = row.size
+    for a in range(n):
+        PH[a] = 0.0
+    for j in range(n):
+        h = row[j]
+        if h != 0.0:
+            for a in range(n):
+                PH[a] += h * P[j, a]
+    total = 0.0
+    for a in range(n):
+        total += row[a] * PH[a]
+    return total
+
+
 @njit(cache=True, nogil=True)
 def _normalised_square(
     P: Array,
@@ -30,6 +96,7 @@ def _normalised_square(
     variance: Array,
     rows: NDArray[np.int64],
     y: Array,
+    PH: Array,
 ) -> float:
     """nu^T (H P H^T + N)^-1 nu over the given rows, by a small Cholesky factor.
 
@@ -38,10 +105,12 @@ def _normalised_square(
     m = rows.size
     S = np.empty((m, m))
     for i in range(m):
-        PH = P @ H[rows[i]]
-        for j in range(i + 1):
-            S[i, j] = np.dot(H[rows[j]], PH)
-        S[i, i] += variance[rows[i]]
+        S[i, i] = _spread(P, H[rows[i]], PH) + variance[rows[i]]
+        for j in range(i):
+            total = 0.0
+            for a in range(PH.size):
+                total += H[rows[j], a] * PH[a]
+            S[i, j] = total
     total = 0.0
     for i in range(m):
         value = innovation[rows[i]]
@@ -114,28 +183,30 @@ def update_group(
             count += 1
     if count == 0:
         return 0.0, 0, 0.0
+    PH = np.empty(x.size)
     if count == 1:
         i = rows[0]
-        whitened[0] = innovation[i] / np.sqrt(np.dot(H[i], P @ H[i]) + variance[i])
+        whitened[0] = innovation[i] / np.sqrt(_spread(P, H[i], PH) + variance[i])
         nis = whitened[0] ** 2
     else:
-        nis = _normalised_square(P, H, innovation, variance, rows[:count], whitened)
+        nis = _normalised_square(P, H, innovation, variance, rows[:count], whitened, PH)
     weight = 0.0 if np.isinf(scatter) else robust_weight(nis, count, gates, scatter)
     base = x.copy()
     for r in range(count):
         i = rows[r]
-        PH = P @ H[i]
-        S = np.dot(H[i], PH) + variance[i]
+        # a single row has its P h already
+        S = (_spread(P, H[i], PH) if count > 1 else np.dot(H[i], PH)) + variance[i]
         total_variance[i] = S
         if weight == 0.0:
             continue
         S += variance[i] * (1.0 / weight - 1.0)  # exactly zero for a full weight
         nu = innovation[i] - (np.dot(H[i], x) - np.dot(H[i], base))
         innovation[i] = nu  # whitened within the group: what this scalar update really saw
+        share = 1.0 / S
         for a in range(x.size):
-            x[a] += PH[a] * nu / S
+            x[a] += PH[a] * nu * share
             for b in range(x.size):
-                P[a, b] -= PH[a] * PH[b] / S
+                P[a, b] -= PH[a] * PH[b] * share  # in this order it stays symmetric
     return nis, count, weight
 
 
@@ -185,6 +256,7 @@ def update_groups(
     measured: Array,
     variance: Array,
     available: NDArray[np.bool_],
+    numbers: NDArray[np.int64],
     groups: NDArray[np.int64],
     scatter: Array,
     gates: Array,
@@ -196,14 +268,16 @@ def update_groups(
 ) -> None:
     """`update_group` for several sensors in turn; all arrays are stacked over the sensors.
 
-    `groups` (k, 4): first row, number of rows, wrap, whether its noise is learnt (`learn_noise`);
-    `scatter` (k,): infinity for a sensor that is set aside; `noise` (rows, 4). `result` (k, 3):
-    NIS, components, weight.
+    `numbers` (k): which sensors. Of all sensors, `groups` (4): first row, number of rows, wrap,
+    whether its noise is learnt (`learn_noise`); `scatter`: infinity for one that is set aside;
+    `noise` (rows, 4). `result` (k, 3 or more): NIS, components, weight.
     """
-    for g in range(groups.shape[0]):
-        a, b = groups[g, 0], groups[g, 0] + groups[g, 1]
+    for g in range(numbers.size):
+        sensor = numbers[g]
+        a, b = groups[sensor, 0], groups[sensor, 0] + groups[sensor, 1]
+        learns = groups[sensor, 3] == 1
         stated = variance[a:b].copy()
-        if groups[g, 3] == 1:
+        if learns:
             for i in range(a, b):
                 variance[i] *= noise_factor(noise[i])
         result[g, 0], result[g, 1], result[g, 2] = update_group(
@@ -214,14 +288,14 @@ def update_groups(
             measured[a:b],
             variance[a:b],
             available[a:b],
-            groups[g, 2] == 1,
+            groups[sensor, 2] == 1,
             gates,
-            scatter[g],
+            scatter[sensor],
             innovation[a:b],
             total_variance[a:b],
             whitened[a:b],
         )
-        if groups[g, 3] == 1 and result[g, 2] >= 1.0:  # what stands out tells of something else
+        if learns and result[g, 2] >= 1.0:  # what stands out tells of something else
             for i in range(a, b):
                 spread = total_variance[i] - variance[i]
                 if np.isfinite(innovation[i]) and spread >= 0.0:

@@ -16,10 +16,18 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from veh_identification.findings import Finding
-from veh_identification.fusion.health import HealthOptions, SensorHealth
+from veh_identification.fusion.health import (
+    CHANCE,
+    LEARNING,
+    HealthOptions,
+    SensorHealth,
+    usual_square,
+)
 from veh_identification.types import Array
 
 #: Beyond this quantile a measurement weighs less.
@@ -46,6 +54,115 @@ def gates(probability: float | None) -> Array:
         limits[0, 1:] = chi2.ppf(min(SOFT, probability), degrees)
         limits[1, 1:] = chi2.ppf(probability, degrees)
     return limits
+
+
+#: What changes at an ordinary measurement, as a row of numbers: see `judge_quietly`.
+EXCESS, SCATTER, TIME, RUN, VALUE, SINCE, REPEATED, PREDICTED, TICK, LAST = range(10)
+MOST_COMPONENTS = 3
+HOT = LAST + MOST_COMPONENTS
+
+
+def medians() -> Array:
+    """Of a chi-square over its degrees of freedom, by these."""
+    return np.array(
+        [0.0, *(usual_square(0.5, degrees) for degrees in range(1, MOST_COMPONENTS + 1))]
+    )
+
+
+@njit(cache=True, nogil=True)
+def judge_quietly(
+    hot: Array,
+    time: float,
+    value: float,
+    gap: float,
+    whitened: Array,
+    medians: Array,
+    tolerated: float,
+    longest_step: float,
+    largest_scatter: float,
+) -> bool:
+    """`Trust.judge` for a measurement of a trusted sensor that gives no cause for doubt.
+
+    False, and nothing is changed, when there is any: then `Trust.judge` has to look. A NaN among
+    the last components says that there were none or another number of them.
+    """
+    degrees = whitened.size
+    if degrees > MOST_COMPONENTS or (value == hot[VALUE] and hot[REPEATED] >= STUCK_COUNT - 2):
+        return False
+    square, change = 0.0, 0.0
+    for i in range(degrees):
+        square += whitened[i] ** 2
+        change += (whitened[i] - hot[LAST + i]) ** 2
+    for i in range(degrees, MOST_COMPONENTS):
+        if hot[LAST + i] == hot[LAST + i]:
+            return False
+    if change != change:
+        return False
+    scatter = hot[SCATTER]
+    if change > 2.0 * degrees * medians[degrees] * scatter**2:
+        scatter = scatter * (1.0 + LEARNING)
+    elif scatter > 1.0:
+        scatter = max(scatter * (1.0 / (1.0 + LEARNING)), 1.0)
+    noise = scatter if scatter > CHANCE else 1.0
+    mean = square / (degrees * noise * noise)
+    if mean > tolerated or scatter >= largest_scatter:
+        return False
+    step = min(max(time - hot[TIME], 0.0), longest_step)
+    hot[EXCESS] = max(hot[EXCESS] + step * (mean / tolerated - 1.0), 0.0)
+    hot[SCATTER], hot[TIME], hot[RUN] = scatter, time, 0.0
+    for i in range(degrees):
+        hot[LAST + i] = whitened[i]
+    if value == hot[VALUE]:
+        hot[REPEATED] += 1.0
+        return True
+    moved = abs(value - hot[VALUE])
+    if moved < hot[TICK] or hot[TICK] == 0.0:
+        hot[TICK] = moved if moved == moved else 0.0
+    hot[VALUE], hot[SINCE], hot[REPEATED] = value, time, 0.0
+    hot[PREDICTED] = value - gap
+    return True
+
+
+@njit(cache=True, nogil=True)
+def judge_groups(
+    numbers: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    times: Array,
+    measured: Array,
+    innovation: Array,
+    whitened: Array,
+    judged: NDArray[np.bool_],
+    hot: Array,
+    scatter: Array,
+    medians: Array,
+    options: tuple[float, float, float],
+    result: Array,
+) -> None:
+    """`judge_quietly` for sensors (by their numbers) whose innovations `update_groups` left.
+
+    Others than `judged` are left out, and so are those that are set aside (whose `scatter` is
+    infinite). `result` (k, 4): its last column says who is done.
+    """
+    for g in range(numbers.size):
+        number = numbers[g]
+        first, degrees = groups[number, 0], int(result[g, 1])
+        result[g, 3] = 0.0
+        if degrees == 0 or not judged[number] or np.isinf(scatter[number]):
+            continue
+        if judge_quietly(
+            hot[number],
+            times[g],
+            measured[first],
+            innovation[first],
+            whitened[first : first + degrees],
+            medians,
+            options[0],
+            options[1],
+            options[2],
+        ):
+            found = hot[number, SCATTER]
+            scatter[number] = found if found > CHANCE else 1.0
+            result[g, 3] = 1.0
 
 
 class Episode(NamedTuple):
@@ -82,6 +199,34 @@ class Trust:
     def scatter(self) -> float:
         """What the kernel takes: infinity while the sensor is set aside."""
         return math.inf if self.health.aside else self.health.noise
+
+    def write(self, hot: Array) -> None:
+        """Put into a row what `judge_quietly` goes on with."""
+        health = self.health
+        hot[:LAST] = (
+            health.excess,
+            health.scatter,
+            health._time,
+            health._run,
+            self._value,
+            self._since,
+            self._repeated,
+            self._predicted,
+            self._tick,
+        )
+        hot[LAST:] = math.nan
+        known = len(health._last)
+        if known <= MOST_COMPONENTS:
+            hot[LAST : LAST + known] = health._last
+
+    def read(self, hot: Array) -> None:
+        """Take over what `judge_quietly` has left in a row."""
+        health = self.health
+        excess, scatter, time, run, value, since, repeated, predicted, tick, *last = hot.tolist()
+        health.excess, health.scatter, health._time, health._run = excess, scatter, time, int(run)
+        self._value, self._since, self._repeated = value, since, int(repeated)
+        self._predicted, self._tick = predicted, tick
+        health._last = tuple(one for one in last if one == one)
 
     def judge(self, time: float, value: float, gap: float, whitened: list[float]) -> None:
         """Take a measurement and its innovation (first components), and that one whitened."""

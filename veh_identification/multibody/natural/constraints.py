@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from veh_identification.multibody.natural import packing as pk
-from veh_identification.multibody.natural.packing import integers_of, reals_of
+from veh_identification.multibody.natural.packing import indices_of, integers_of, reals_of
 from veh_identification.multibody.natural.records import ANGLE, DISTANCE, DOT, LINEAR
 from veh_identification.types import Array, IntArray
 
@@ -25,8 +25,8 @@ WIDTH = pk.COLUMNS_PER_CONSTRAINT
 def evaluate_forms(memory: Memory, x: Array, with_constant: bool, section: int) -> None:
     """Values A x (+ a) of all forms into one scratch section."""
     integers, reals, table, scratch, places, _ = memory
-    pointer = integers_of(integers, pk.FORM_POINTER)
-    column = integers_of(integers, pk.FORM_COLUMN)
+    pointer = indices_of(integers, pk.FORM_POINTER)
+    column = indices_of(integers, pk.FORM_COLUMN)
     value = reals_of(reals, table, pk.FORM_VALUE)
     constant = reals_of(reals, table, pk.FORM_CONSTANT)
     out = reals_of(scratch, places, section)
@@ -149,8 +149,8 @@ def jacobian(memory: Memory, q: Array) -> None:
 def jacobian_times(memory: Memory, w: Array, out: Array) -> None:
     """Phi_q w for every row, from JACOBIAN."""
     integers, _, _, scratch, places, _ = memory
-    pointer = integers_of(integers, pk.JACOBIAN_POINTER)
-    column = integers_of(integers, pk.JACOBIAN_COLUMN)
+    pointer = indices_of(integers, pk.JACOBIAN_POINTER)
+    column = indices_of(integers, pk.JACOBIAN_COLUMN)
     J = reals_of(scratch, places, pk.JACOBIAN)
     for row in range(out.size):
         total = 0.0
@@ -163,8 +163,8 @@ def jacobian_times(memory: Memory, w: Array, out: Array) -> None:
 def add_transposed(memory: Memory, rows: Array, factor: float, out: Array) -> None:
     """out += factor Phi_q^T rows."""
     integers, _, _, scratch, places, _ = memory
-    pointer = integers_of(integers, pk.JACOBIAN_POINTER)
-    column = integers_of(integers, pk.JACOBIAN_COLUMN)
+    pointer = indices_of(integers, pk.JACOBIAN_POINTER)
+    column = indices_of(integers, pk.JACOBIAN_COLUMN)
     J = reals_of(scratch, places, pk.JACOBIAN)
     for row in range(rows.size):
         weight = factor * rows[row]
@@ -203,18 +203,20 @@ def add_transposed_block(memory: Memory, rows: Array, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def add_normal(memory: Memory, weight: float) -> None:
-    """MATRIX += weight Phi_q^T Phi_q."""
+def add_normal(memory: Memory, weight: float, shared: bool) -> None:
+    """MATRIX += Phi_q^T w Phi_q, w being `weight`, or that share of it which each row has."""
     integers, _, _, scratch, places, _ = memory
     pointer = integers_of(integers, pk.JACOBIAN_POINTER)
-    slot = integers_of(integers, pk.NORMAL_SLOT)
+    slot = indices_of(integers, pk.NORMAL_SLOT)
     J = reals_of(scratch, places, pk.JACOBIAN)
     A = reals_of(scratch, places, pk.MATRIX)
+    share = reals_of(scratch, places, pk.ROW_SHARE)
     cursor = 0
     for row in range(pointer.size - 1):
         start = pointer[row]
+        of_row = weight * share[row] if shared else weight
         for i in range(start, pointer[row + 1]):
-            value = weight * J[i]
+            value = of_row * J[i]
             for j in range(start, i + 1):
                 A[slot[cursor]] += value * J[j]
                 cursor += 1

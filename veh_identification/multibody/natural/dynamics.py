@@ -28,6 +28,7 @@ from veh_identification.types import Array, IntArray
 Memory = tuple[Any, ...]
 DYNAMIC_PIVOT = 1e-14
 PROJECTION_PASSES = 8
+PROJECTED = 1e-11  # change that a further pass would make, over the size of what is projected
 
 
 @njit(cache=True, nogil=True)
@@ -67,6 +68,7 @@ def newton_iteration(
     right = reals_of(scratch, places, pk.RIGHT)
     step = reals_of(scratch, places, pk.INCREMENT)
     rows = reals_of(scratch, places, pk.ROWS)
+    share = reals_of(scratch, places, pk.ROW_SHARE)
     rate_hat = reals_of(scratch, places, pk.FIRST_HAT)
     second_hat = reals_of(scratch, places, pk.SECOND_HAT)
     evaluate(memory, drive, q)
@@ -75,12 +77,12 @@ def newton_iteration(
     scale = 0.25 * dt * dt
     if renew:
         assemble_dynamic_part(memory, 0.5 * dt, scale, tangents, loads, load_body)
-        add_normal(memory, scale * penalty)
+        add_normal(memory, scale * penalty, True)
         bad = factorise(memory, DYNAMIC_PIVOT, 0.0)
         if bad >= 0:
             return -1.0 - bad
     for row in range(phi.size):
-        rows[row] = multipliers[row] + penalty * phi[row]
+        rows[row] = multipliers[row] + penalty * share[row] * phi[row]
     mass_times(memory, qdd, right)
     for i in range(q.size):
         right[i] = force[i] - right[i]
@@ -92,7 +94,7 @@ def newton_iteration(
     # of the constraints to the multipliers would only have to be taken out again.
     jacobian_times(memory, step, rows)
     for row in range(phi.size):
-        multipliers[row] += penalty * (phi[row] + rows[row])
+        multipliers[row] += penalty * share[row] * (phi[row] + rows[row])
     largest, total = 0.0, 0.0
     for i in range(q.size):
         q[i] += step[i]
@@ -110,7 +112,8 @@ def _project(memory: Memory, x: Array, target: Array, weight: float) -> None:
     Minimises (x - x*)^T D (x - x*), D = M + dt/2 C + dt^2/4 K, by the same augmented iteration as
     the positions. The factor belongs to the last Newton iterate, so the full residual is formed
     anew in every pass: a single pass with a slightly old factor would push energy into the
-    motion, since the penalty multiplies the difference of the Jacobians.
+    motion, since the penalty multiplies the difference of the Jacobians. It ends when the next
+    pass would change nothing, judged by how much less the last one did than the one before.
     """
     _, _, _, scratch, places, _ = memory
     rows = reals_of(scratch, places, pk.ROWS)
@@ -119,14 +122,16 @@ def _project(memory: Memory, x: Array, target: Array, weight: float) -> None:
     right = reals_of(scratch, places, pk.RIGHT)
     step = reals_of(scratch, places, pk.INCREMENT)
     gap = reals_of(scratch, places, pk.KEEP)
+    share = reals_of(scratch, places, pk.ROW_SHARE)
     gap[:] = 0.0
     sigma[:] = 0.0
     right[:] = 0.0
+    previous = 0.0
     for _ in range(PROJECTION_PASSES):
         jacobian_times(memory, x, rows)
         for row in range(rows.size):
             rows[row] = target[row] - rows[row]
-            change[row] = weight * rows[row] - sigma[row]
+            change[row] = weight * share[row] * rows[row] - sigma[row]
         add_transposed(memory, change, 1.0, right)
         solve(memory, right, step)
         jacobian_times(memory, step, change)
@@ -136,10 +141,12 @@ def _project(memory: Memory, x: Array, target: Array, weight: float) -> None:
             gap[i] -= step[i]
             size = max(size, abs(x[i]))
             largest = max(largest, abs(step[i]))
-        if largest <= 1e-13 * (1.0 + size):
+        limit = PROJECTED * (1.0 + size)
+        if largest <= limit or largest * largest <= limit * previous:
             break
+        previous = largest
         for row in range(rows.size):
-            sigma[row] -= weight * (rows[row] - change[row])
+            sigma[row] -= weight * share[row] * (rows[row] - change[row])
         dynamic_part_times(memory, gap, right)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from veh_identification.multibody.natural import packing as pk
-from veh_identification.multibody.natural.packing import integers_of, reals_of
+from veh_identification.multibody.natural.packing import indices_of, integers_of, reals_of
 from veh_identification.types import Array, IntArray
 
 Memory = tuple[Any, ...]
@@ -191,9 +191,9 @@ def dynamic_part_times(memory: Memory, x: Array, out: Array) -> None:
     """out = D x with the matrix D = M + dt/2 C + dt^2/4 K of the last `assemble_dynamic_part`."""
     integers, _, _, scratch, places, _ = memory
     A = reals_of(scratch, places, pk.DYNAMIC_PART)
-    pointer = integers_of(integers, pk.MATRIX_POINTER)
-    column = integers_of(integers, pk.MATRIX_COLUMN)
-    permutation = integers_of(integers, pk.PERMUTATION)
+    pointer = indices_of(integers, pk.MATRIX_POINTER)
+    column = indices_of(integers, pk.MATRIX_COLUMN)
+    permutation = indices_of(integers, pk.PERMUTATION)
     out[:] = 0.0
     for k in range(permutation.size):
         i = permutation[k]
@@ -208,8 +208,8 @@ def dynamic_part_times(memory: Memory, x: Array, out: Array) -> None:
 def mass_times(memory: Memory, x: Array, out: Array) -> None:
     """out = M x."""
     integers, reals, table, _, _, _ = memory
-    pointer = integers_of(integers, pk.MASS_POINTER)
-    column = integers_of(integers, pk.MASS_COLUMN)
+    pointer = indices_of(integers, pk.MASS_POINTER)
+    column = indices_of(integers, pk.MASS_COLUMN)
     value = reals_of(reals, table, pk.MASS_VALUE)
     for i in range(x.size):
         total = 0.0

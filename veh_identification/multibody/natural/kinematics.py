@@ -77,7 +77,7 @@ def factorise_kinematics(memory: Memory) -> int:
     integers, _, _, scratch, places, _ = memory
     A = reals_of(scratch, places, pk.MATRIX)
     A[:] = 0.0
-    add_normal(memory, 1.0)
+    add_normal(memory, 1.0, False)
     diagonal = integers_of(integers, pk.DIAGONAL_SLOT)
     independent = integers_of(integers, pk.INDEPENDENT)
     for i in range(independent.size):

@@ -79,6 +79,7 @@ class NaturalModel(Inspection):
         self._before = tuple(a.copy() for a in self._moving)
         # Kinematic factor in the scratch memory: none, of a nearby pose, or of this very pose.
         self._factor = ''
+        self._scratch(pk.ROW_SHARE)[:] = 1.0
         self._check_description()
 
     def _check_description(self) -> None:
@@ -120,6 +121,7 @@ class NaturalModel(Inspection):
         if status <= -2:
             self._fail(status, ModelError)
         check_implied(self.description, self.q)
+        self._share_penalty()
         self._factor = ''
         self.set_rates(rates)
         self.update_acceleration()
@@ -279,6 +281,20 @@ class NaturalModel(Inspection):
         if self.solver.penalty is not None:
             return self.solver.penalty
         return PENALTY_RATIO * self._mass_scale * 4.0 / (dt * dt)
+
+    def _share_penalty(self) -> None:
+        """Give each constraint the penalty of the mass that it moves.
+
+        One number for all, large enough for the heaviest body, would be millions of times what a
+        light one needs: between two poses the curvature of its constraints times that number
+        would be more than its inertia, and a factor would be good for one pose only.
+        """
+        if self.solver.penalty is not None:
+            return
+        mass = np.diag(self.mass)
+        squares = self.jacobian()[:, mass > 0.0] ** 2 / mass[mass > 0.0]
+        inverse = np.maximum(squares.sum(axis=1), 1.0 / self._mass_scale)
+        self._scratch(pk.ROW_SHARE)[:] = 1.0 / (inverse * self._mass_scale)
 
     def step(self, dt: float) -> int:
         """Advance by dt (equations 39-42); returns the Newton iterations.

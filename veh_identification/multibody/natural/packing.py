@@ -93,8 +93,9 @@ from veh_identification.types import Array, IntArray
     KEEP,
     SIGMA,
     DYNAMIC_PART,
+    ROW_SHARE,
     SCRATCH_SECTIONS,
-) = range(20)
+) = range(21)
 COLUMNS_PER_CONSTRAINT = 5
 LOAD_SIZE = 27  # force 3, local point 3, moment 3, stiffness 3x3, damping 3x3
 
@@ -338,7 +339,7 @@ def pack(description: Description, independent: list[int]) -> Packed:
     forms3, entries = 3 * len(description.forms), layout.pattern.matrix_column.size
     sizes = dict.fromkeys(range(SCRATCH_SECTIONS), size)
     sizes.update(dict.fromkeys((POSITION, RATE, ACCELERATION, DIRECTION), forms3))
-    sizes.update(dict.fromkeys((RESIDUAL, ROWS, ROWS_2, SIGMA), rows))
+    sizes.update(dict.fromkeys((RESIDUAL, ROWS, ROWS_2, SIGMA, ROW_SHARE), rows))
     sizes.update(
         {
             JACOBIAN: sum(len(row) for row in layout.rows),

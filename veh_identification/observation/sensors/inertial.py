@@ -20,10 +20,15 @@ from veh_identification.types import Array
 Receive = Callable[[Array, Array | None], tuple[Array, Array | None]]
 
 
-def turned_by(name: str, mounting: Array, size: int) -> Receive:
-    """A `receive` that turns messages of three axes from the sensor's axes to the body's."""
+def turned_by(name: str, mounting: Array, size: int) -> Receive | None:
+    """A `receive` that turns messages of three axes from the sensor's axes to the body's.
+
+    None where they are the same.
+    """
     if size != 3:
         raise ParameterError(f'sensor {name!r}: only all three axes can be turned to body axes')
+    if np.array_equal(mounting, np.eye(3)):
+        return None
 
     def receive(value: Array, variance: Array | None) -> tuple[Array, Array | None]:
         return mounting @ value, None if variance is None else mounting**2 @ variance
@@ -63,6 +68,7 @@ class Gyroscope:
             self._mounting = np.eye(3)
         self._variance = variances(name, deviation, self.size)
         self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
+        self._unit = np.eye(self.size)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -78,7 +84,7 @@ class Gyroscope:
         )
         if self.parameters:
             reading.value += parameters
-            reading.parameters[:] = np.eye(self.size)
+            reading.parameters[:] = self._unit
         reading.variance[:] = self._variance
 
 
@@ -120,6 +126,7 @@ class Accelerometer:
         self._gravity = np.concatenate([np.asarray(gravity, dtype=float), np.zeros(3)])[:3]
         self._variance = variances(name, deviation, self.size)
         self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
+        self._unit = np.eye(self.size)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
@@ -139,5 +146,5 @@ class Accelerometer:
         )
         if self.parameters:
             reading.value += parameters
-            reading.parameters[:] = np.eye(self.size)
+            reading.parameters[:] = self._unit
         reading.variance[:] = self._variance

@@ -54,6 +54,7 @@ def lift(frame: Array, ground: Array) -> None:
         frame[1, 3 * i + 2] += xd * v - yd * u
 
 
+@njit(cache=True, nogil=True)
 def carry(ground: Array, turn: float, dt: float) -> None:
     """Move the ground on for a step in which the car turned: its slope stays in the world."""
     first, second = ground[0, 1], ground[0, 2]

@@ -28,7 +28,10 @@ Memory = tuple[Any, ...]
 AXIS, FORWARD, SPOKE_1, SPOKE_2, ANGLE = range(5)
 # After a change above this the factor is renewed: the penalty, scaled by the whole car, times the
 # constraints' curvature along the old factor would throw the light spokes away (factor Delta^3).
-RENEW = 1e-5
+RENEW = 1e-4
+# Newton ends when its next change would be below this part of the tolerance; a change so many
+# times larger than the tolerance tells nothing of the next one.
+NEXT, NEAR = 0.01, 100.0
 
 
 @njit(cache=True, nogil=True)
@@ -66,7 +69,7 @@ def predict_spokes(
 
 
 @njit(cache=True, nogil=True)
-def advance(
+def _advance(
     memory: Memory,
     drive: Array,
     q: Array,
@@ -148,8 +151,82 @@ def advance(
             return int(change)
         if not np.isfinite(change):
             return 0
-        if change <= tolerance + rounding(q):
+        # the next change would be less than this one by as much as this is less than the last
+        close = (
+            iteration > 0
+            and change <= NEAR * tolerance
+            and change * change <= NEXT * tolerance * previous
+        )
+        if close or change <= tolerance + rounding(q):
             finish_step(memory, drive, q, qd, qdd, dt, penalty)
             return iteration + 1
         renew, previous = change > RENEW or change > 0.1 * previous, change
     return 0
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    multipliers: Array,
+    spokes: IntArray,
+    bodies: IntArray,
+    spins: IntArray,
+    strokes: IntArray,
+    tyres: Array,
+    suspension: Array,
+    scalars: Array,
+    road: Array,
+    inputs: Array,
+    tread: Array,
+    trial: Array,
+    force: Array,
+    force_error: Array,
+    tangents: Array,
+    loads: Array,
+    load_body: IntArray,
+    report: Array,
+    dt: float,
+    penalty: float,
+    tolerance: float,
+    maximum: int,
+) -> int:
+    """Newton iterations of a step that was made; else 0 or less, and the car is as it was."""
+    before = q.copy(), qd.copy(), qdd.copy(), multipliers.copy()
+    count = _advance(
+        memory,
+        drive,
+        q,
+        qd,
+        qdd,
+        multipliers,
+        spokes,
+        bodies,
+        spins,
+        strokes,
+        tyres,
+        suspension,
+        scalars,
+        road,
+        inputs,
+        tread,
+        trial,
+        force,
+        force_error,
+        tangents,
+        loads,
+        load_body,
+        report,
+        dt,
+        penalty,
+        tolerance,
+        maximum,
+    )
+    if count > 0 and np.isfinite(np.sum(qdd)):
+        tread[:] = trial
+        return count
+    q[:], qd[:], qdd[:], multipliers[:] = before[0], before[1], before[2], before[3]
+    return min(count, 0)

@@ -196,7 +196,6 @@ class Vehicle:
         self.apply(inputs)
         self._dt = dt
         model, loads = self.model, self.model.loads
-        before = model.q.copy(), model.qd.copy(), model.qdd.copy(), model.multipliers.copy()
         count = advance(
             model.memory,
             model.drive,
@@ -227,11 +226,9 @@ class Vehicle:
             ITERATIONS,
         )
         model._factor = ''  # the scratch memory now holds the factor of the dynamics
-        if count <= 0 or not math.isfinite(model.qdd.sum()):
-            model.q[:], model.qd[:], model.qdd[:], model.multipliers[:] = before
+        if count <= 0:
             raise EstimationError(f'a time step of {dt:.4g} s of the car does not converge')
-        self.tread[:] = self._trial
-        return count
+        return int(count)
 
     def place(
         self,

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numba import njit
 
 from veh_identification.errors import EstimationError, ModelError
 from veh_identification.multibody.natural import NaturalBuilder, NaturalModel
-from veh_identification.multibody.natural.views import body_derivatives
+from veh_identification.multibody.natural.r_matrix import fresh_r_matrices
+from veh_identification.multibody.natural.views import body_derivatives, body_values
 from veh_identification.observation import BodyView
 from veh_identification.observation.noise import integrator_transition
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.model.ground import CARRIED, carry, lift, tilt_derivatives
 from veh_identification.systems.vehicle.model.rigid import correct
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle, VehicleState
-from veh_identification.types import Array
+from veh_identification.types import Array, IntArray
 
 #: Observed coordinates (79): position, attitude and wheel angles; strokes follow the model.
 OBSERVED = ('x', 'y', 'z', 'yaw', 'e1z', 'e2z', *(f'theta_{c}' for c in CORNERS))
@@ -46,6 +50,39 @@ def _chassis_model() -> NaturalModel:
     return model
 
 
+@njit(cache=True, nogil=True)
+def chassis_view(
+    chassis: tuple[Any, ...],
+    drive: Array,
+    part: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    pose: IntArray,
+    order: int,
+    R: Array,
+    Rd: Array,
+    Rdd: Array,
+    carried: bool,
+    ground: Array,
+    values: Array,
+    derivatives: Array,
+) -> int:
+    """Frame of the chassis and its derivatives up to `order`; not negative: it is singular."""
+    size = part.shape[1]
+    part[0], part[1], part[2] = q[:size], qd[:size], qdd[:size]
+    bad = fresh_r_matrices(chassis, drive, part[0], part[1], part[2], pose, order, R, Rd, Rdd)
+    if bad >= 0:
+        return bad
+    body_values(chassis, 0, part[0], part[1], part[2], values)
+    if carried:
+        lift(values, ground)
+    body_derivatives(chassis, 0, order, R, Rd, Rdd, derivatives)
+    if carried:
+        tilt_derivatives(values, order, derivatives)
+    return bad
+
+
 @dataclass(frozen=True)
 class ObservedState:
     """A copy of everything that changes with time."""
@@ -72,6 +109,7 @@ class ObservedVehicle:
         self._independent = np.array(self._chassis.independent, dtype=np.int64)
         self._part, self._errors = np.empty((3, CHASSIS)), np.empty((3, self.size))
         self._pose = np.arange(POSE)
+        self._R = np.zeros((3, CHASSIS, POSE))
         self._order = -1
         self._carried = vehicle.car.road.unknown
         self.repeated_steps = 0
@@ -101,12 +139,12 @@ class ObservedVehicle:
         yaw = model.q[CHASSIS - 1]
         self._step(dt, inputs)
         self._order = -1
-        turn = model.q[CHASSIS - 1] - yaw
+        turn = float(model.q[CHASSIS - 1] - yaw)
         if self._carried:
-            self.turned = float(turn)
+            self.turned = turn
             carry(self.vehicle.ground, self.turned, dt)
-        x, y = model.force_error[:2]
-        co, si = np.cos(turn), np.sin(turn)
+        x, y = model.force_error[:2].tolist()
+        co, si = math.cos(turn), math.sin(turn)
         model.force_error[0], model.force_error[1] = co * x - si * y, si * x + co * y
 
     def _step(self, dt: float, inputs: Inputs | None) -> None:
@@ -210,14 +248,30 @@ class ObservedVehicle:
         """Frame of the chassis and its derivatives up to `order`."""
         if order <= self._order:
             return
-        self._load_chassis()
-        R, Rd, Rdd = self._chassis.r_matrices(self._pose, order)
-        self._chassis.body_view(0, self._view.values)
-        if self._carried:
-            lift(self._view.values, self.vehicle.ground)
-        body_derivatives(self._chassis.memory, 0, order, R, Rd, Rdd, self._view.derivatives)
-        if self._carried:
-            tilt_derivatives(self._view.values, order, self._view.derivatives)
+        model, chassis, view = self.vehicle.model, self._chassis, self._view
+        chassis._factor = ''
+        if (
+            chassis_view(
+                chassis.memory,
+                chassis.drive,
+                self._part,
+                model.q,
+                model.qd,
+                model.qdd,
+                self._pose,
+                order,
+                self._R[0],
+                self._R[1],
+                self._R[2],
+                self._carried,
+                self.vehicle.ground,
+                view.values,
+                view.derivatives,
+            )
+            >= 0
+        ):
+            self._load_chassis()
+            chassis.r_matrices(self._pose, order)  # says why
         self._order = order
 
     def body(self, name: str, order: int) -> BodyView:
@@ -227,10 +281,10 @@ class ObservedVehicle:
         self.prepare(max(order, 0))
         return self._view
 
-    def coordinate(self, index: int, order: int) -> tuple[Array, Array, Array, Array]:
+    def coordinate(self, index: int, order: int) -> tuple[Sequence[float], Array, Array, Array]:
         """[q, q', q''] of a wheel angle and its rows of R, R', R''."""
         model = self.vehicle.model
-        values = np.array([model.q[index], model.qd[index], model.qdd[index]])
+        values = model.q[index], model.qd[index], model.qdd[index]
         return values, self._unit[self._column[index]], self._none, self._none
 
     def snapshot(self) -> ObservedState:

@@ -16,7 +16,10 @@ RATE = 50.0
 HEIGHT, PITCH, ROLL = 2, 4, 5  # places in the error state
 LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
 SOFTNESS = (-0.7, 1.5)  # of rear tyres against the configuration, at the most
-RAKE = 0.01  # pitch and roll of a body by a load that the description does not know [rad]
+RAKE, LEAN = 0.01, 0.005  # pitch and roll by a load that the description does not know [rad]
+#: Pitch and roll under acceleration that the model does not know [rad s^2/m]: forces that nobody
+#: measured act on it at wheel height and not on the road, and its springs are not known well.
+DIVE, SWAY = 0.004, 0.002
 CRAB = (0.0015, 20.0)  # deviation [rad] and time [s] of the angle by which a car crabs along
 SLIDING = 0.1  # sideways over forward speed of an axle whose wheels spin or lock
 SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
@@ -56,8 +59,10 @@ class RoadContact:
 class GroundContact:
     """What is known of an unknown road: a car climbs as its slope says, and no slope is steep.
 
-    The body stands on the road as its load lets it: the two angles that the model does not know
-    (`RAKE`) turn with the car and are error states.
+    The body stands on the road as its load and its springs let it: two angles that the model does
+    not know (`RAKE`, `LEAN`), and how far it dives and sways (`DIVE`, `SWAY`) beyond the model
+    when it brakes and turns, are error states that turn with the car. Without the latter, braking
+    looks like a slope that the car does not climb, and a bias has to explain it.
 
     Errors of both last: of bumps for some tenths of a second, of slopes for as long as a hill. At
     `RATE` the variances are those of white noise that tells as much in a second.
@@ -71,7 +76,9 @@ class GroundContact:
     delay = 0.0
     parameters: tuple[Parameter, ...] = (
         Parameter('rake', 0.0, RAKE, bounds=(-10.0 * RAKE, 10.0 * RAKE)),
-        Parameter('lean', 0.0, RAKE, bounds=(-10.0 * RAKE, 10.0 * RAKE)),
+        Parameter('lean', 0.0, LEAN, bounds=(-10.0 * LEAN, 10.0 * LEAN)),
+        Parameter('dive', 0.0, DIVE, bounds=(-5.0 * DIVE, 5.0 * DIVE)),
+        Parameter('sway', 0.0, SWAY, bounds=(-5.0 * SWAY, 5.0 * SWAY)),
     )
 
     def __init__(
@@ -85,14 +92,18 @@ class GroundContact:
         frame = model.body('chassis', 0).values
         ground = model.vehicle.ground  # type: ignore[attr-defined]
         forward = float(frame[0, 3:5] @ frame[1, 0:2])
-        slope = ground[0, 1] - float(parameters[0])
+        along = float(frame[0, 3:5] @ frame[2, 0:2])
+        across = float(frame[0, 6:8] @ frame[2, 0:2])
+        rake, lean, dive, sway = parameters.tolist()
+        slope = ground[0, 1] - rake - dive * along
         reading.value[0] = ground[1, 0] - forward * slope
-        reading.value[1], reading.value[2] = slope, ground[0, 2] - float(parameters[1])
+        reading.value[1], reading.value[2] = slope, ground[0, 2] - lean - sway * across
         reading.z[:] = 0.0
         reading.zd[:] = 0.0
         reading.parameters[:] = 0.0
-        reading.parameters[0, 0] = forward
+        reading.parameters[0, 0], reading.parameters[0, 2] = forward, forward * along
         reading.parameters[1, 0] = reading.parameters[2, 1] = -1.0
+        reading.parameters[1, 2], reading.parameters[2, 3] = -along, -across
         reading.zd[0, HEIGHT], reading.z[0, PITCH] = 1.0, -forward
         reading.z[1, PITCH] = reading.z[2, ROLL] = 1.0
         reading.variance[:] = self._variance

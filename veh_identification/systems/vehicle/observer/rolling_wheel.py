@@ -5,13 +5,63 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from numba import njit
+
 from veh_identification.errors import ParameterError
 from veh_identification.observation import Model, Parameter, Reading
 from veh_identification.observation.sensors.base import variances, weights
+from veh_identification.observation.sensors.kernels import point, point_row
 from veh_identification.types import Array
 
 LARGEST_ERROR = 0.15  # of a wheel radius, over the radius
 LARGEST_SLIP = 0.1
+
+
+@njit(cache=True, nogil=True)
+def rolling_rows(
+    f: Array,
+    D: Array,
+    w: Array,
+    q: Array,
+    forward: int,
+    parameters: Array,
+    give: tuple[float, float],
+    age: float,
+    value: Array,
+    z: Array,
+    zd: Array,
+    zdd: Array,
+    own: Array,
+) -> None:
+    """Speed of the hub along the wheel over its radius, and its derivatives."""
+    pull = f[0, 3] * f[2, 0] + f[0, 4] * f[2, 1] + f[0, 5] * f[2, 2]
+    slip = parameters[1] + (give[0] if pull > 0.0 else give[1]) * pull
+    slip = min(max(slip, -LARGEST_SLIP), LARGEST_SLIP)
+    radius = parameters[0] / (1.0 + slip)
+    speed = 0.0
+    z[0, :] = 0.0
+    zd[0, :] = 0.0
+    for axis in range(3):
+        velocity = point(f[1], w, axis)
+        if age != 0.0:
+            velocity -= age * point(f[2], w, axis)
+        along = q[forward + axis]
+        speed += along * velocity
+        point_row(D[1], w, axis, along / radius, z[0])
+        point_row(D[0], w, axis, along / radius, zd[0])
+        # the wheel turns with the chassis: its direction in chassis axes is an input
+        for i in range(3):
+            e = 3 * i + 3
+            local = (
+                f[0, e] * q[forward] + f[0, e + 1] * q[forward + 1] + f[0, e + 2] * q[forward + 2]
+            )
+            for j in range(z.shape[1]):
+                z[0, j] += velocity * local * D[0, e + axis, j] / radius
+    value[0] = speed / radius
+    for j in range(z.shape[1]):
+        zdd[0, j] = -age * zd[0, j]
+    own[0, 0] = -value[0] / parameters[0]
+    own[0, 1] = value[0] / (1.0 + slip)
 
 
 class RollingWheel:
@@ -75,26 +125,19 @@ class RollingWheel:
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body('chassis', 1)
-        f, D, w = view.values, view.derivatives, self._w
-        pull = float(f[0, 3:6] @ f[2, 0:3])
-        slip = float(parameters[1]) + self._give[0 if pull > 0.0 else 1] * pull
-        slip = min(max(slip, -LARGEST_SLIP), LARGEST_SLIP)
-        radius = float(parameters[0]) / (1.0 + slip)
-        wheel = model.vehicle.model.q[self._forward : self._forward + 3]  # type: ignore[attr-defined]
-        # the wheel turns with the chassis: its direction in chassis axes is an input
-        local = f[0, 3:12].reshape(3, 3) @ wheel
-        age = self._age
-        velocity = w @ f[1].reshape(4, 3)
-        if age != 0.0:
-            velocity -= age * (w @ f[2].reshape(4, 3))
-        rate = w @ D[1].reshape(4, -1)
-        place = w @ D[0].reshape(4, -1)
-        n = D.shape[2]
-        turned = (local @ D[0, 3:12].reshape(3, -1)).reshape(3, n)
-        reading.value[0] = float(wheel @ velocity) / radius
-        reading.z[0] = (wheel @ rate.reshape(3, n) + velocity @ turned) / radius
-        reading.zd[0] = wheel @ place.reshape(3, n) / radius
-        reading.zdd[0] = -age * reading.zd[0]
-        reading.parameters[0, 0] = -reading.value[0] / float(parameters[0])
-        reading.parameters[0, 1] = reading.value[0] / (1.0 + slip)
+        rolling_rows(
+            view.values,
+            view.derivatives,
+            self._w,
+            model.vehicle.model.q,  # type: ignore[attr-defined]
+            self._forward,
+            parameters,
+            self._give,
+            self._age,
+            reading.value,
+            reading.z,
+            reading.zd,
+            reading.zdd,
+            reading.parameters,
+        )
         reading.variance[0] = self._variance

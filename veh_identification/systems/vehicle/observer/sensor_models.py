@@ -35,7 +35,10 @@ UNKNOWN_TYRE = 0.3  # of the slip of rear tyres, over what the configuration say
 FEWEST = 20  # samples that tell a noise
 FIX_DELAY = 0.5  # unknown delay of fixes over that of velocities, whose filters are longer
 SHAKEN = (0.15, 1.0, 0.6)  # share of a shaking body along, across and up
-LEAST_BIAS = (0.01, 0.1)  # of any IMU [rad/s, m/s^2]
+#: Vertical acceleration by crests and hollows of a road that nobody knows: deviation [m/s^2], time
+#: [s]. Under braking and in bends its error would be taken for a tilt.
+HEAVE = (0.2, 1.5)
+LEAST_BIAS = (0.01, 0.05)  # of any IMU, with what 4 mrad of mounting add [rad/s, m/s^2]
 LEAST_DELAY = 0.03  # by which a fix may be late [s]
 UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
 ARM = 0.02  # by which an antenna may be elsewhere than described [m]
@@ -127,6 +130,13 @@ def measured_noise(series: Series, configured: float) -> Array:
     return result
 
 
+def _rate(series: Series) -> float:
+    """Samples a second."""
+    if len(series) < 2:
+        return 0.0
+    return 1.0 / max(float(np.median(np.diff(series.time))), 1e-4)
+
+
 def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
     imu, road = car.sensors.imu, car.road
     rates = measured_noise(recording.gyro, imu.gyroscope)
@@ -134,6 +144,10 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
     # what an unknown road does to the body is noise to a model on a plane
     shake = road.shake if road.unknown else 0.0
     forces = np.hypot(imu.accelerometer, np.array(SHAKEN) * shake)
+    if road.unknown:
+        # white noise that tells as much in a second as an error that lasts
+        lasting = np.sqrt(2.0 * HEAVE[0] ** 2 * HEAVE[1] * _rate(recording.gyro))
+        forces[2] = np.hypot(forces[2], lasting)
     found = (
         Gyroscope(
             'gyroscope',

@@ -228,11 +228,12 @@ class VehicleErrorEKF(ErrorEKF):
             return
         for name in axle:
             channel = self.channels[name]
-            if channel.trust is not None and not channel.trust.health.aside:
+            trust = self._look_up(channel)
+            if trust is not None and not trust.health.aside:
                 text = 'both wheels of its axle turn otherwise than the car moves'
-                channel.trust.set_aside(self.time, text)
-                channel.counts.set_aside = channel.trust.health.quarantines
-                self._stack.scatter[channel.number] = channel.trust.scatter
+                trust.set_aside(self.time, text)
+                channel.counts.set_aside = trust.health.quarantines
+                self._write_down(channel)
 
     def _without(self, measurements: list[Measurement], name: str) -> list[Measurement]:
         """Measurements of other sensors; those of this one are counted as not usable now."""
@@ -268,9 +269,10 @@ class VehicleErrorEKF(ErrorEKF):
         self.bearings.anchor = None
         self.vehicle.model.force_error[:] = 0.0
         for channel in self.channels.values():
-            if channel.trust is not None:
-                channel.trust.believe(self.time)
-                self._stack.scatter[channel.number] = 1.0
+            trust = self._look_up(channel)
+            if trust is not None:
+                trust.believe(self.time)
+                self._write_down(channel)
 
     def _confirm(self, measurements: list[Measurement]) -> None:
         """Compare a heading that was given with the first course over ground."""

@@ -5,18 +5,22 @@ The recordings that the estimators read hold no truth: what they say, they say o
 
 from __future__ import annotations
 
+import json
+import math
 import shutil
 import tempfile
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from observe_plain import plain_filter
-from observe_score import Score, of_odometry, score
 
+from observe.plain import plain_filter
+from observe.score import Score, of_odometry, score
+from veh_identification._version import __version__
 from veh_identification.api import observe, replay_graph
-from veh_identification.errors import VehIdError
+from veh_identification.errors import UsageError, VehIdError
 from veh_identification.fusion.geodesy import LocalFrame
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.messages import byte_value
@@ -283,14 +287,89 @@ def finite(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def road_rows(quick: bool) -> list[dict[str, Any]]:
-    """Every case on ten drives, or on one."""
-    seeds = range(1 if quick else DRIVES)
-    nominal = [judge(NOMINAL, seed) for seed in seeds]
-    rows = [summary(NOMINAL, nominal, nominal)]
-    print(details(rows), flush=True)
-    for case in CASES:
-        rows.append(summary(case, [judge(case, seed) for seed in seeds], nominal))
-        print(details(rows[-1:]).partition('\n')[2], flush=True)
+@dataclass(frozen=True)
+class Limits:
+    """How much is driven; `resume` names a file that keeps every drive (one JSON a line)."""
+
+    drives: int = DRIVES
+    duration: float = DURATION
+    cases: str = ''
+    minutes: float = math.inf
+    resume: str = ''
+
+    def chosen(self) -> list[Case]:
+        """Cases whose names hold one of the texts; all without any."""
+        texts = [text.strip() for text in self.cases.split(',') if text.strip()]
+        found = [c for c in CASES if not texts or any(text in c.name for text in texts)]
+        if texts and not found and not any(text in NOMINAL.name for text in texts):
+            names = ', '.join(case.name for case in CASES)
+            raise UsageError(f'no case holds {self.cases!r}; there are: {names}')
+        return found
+
+
+class Kept:
+    """Drives that were judged already, in memory and in a file."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits, self._found = limits, {}
+        self._end = time.monotonic() + 60.0 * limits.minutes
+        self._path = Path(limits.resume) if limits.resume else None
+        if self._path is not None and self._path.exists():
+            for line in self._path.read_text('utf-8').splitlines():
+                entry = json.loads(line)
+                self._found[tuple(entry['key'])] = {
+                    name: _judged(one) for name, one in entry['judged'].items()
+                }
+
+    def judge(self, case: Case, seed: int) -> dict[str, Judged] | None:
+        """All methods on one drive; None when the time is over."""
+        key = (__version__, case.name, seed, self._limits.duration)
+        if key not in self._found:
+            if time.monotonic() > self._end:
+                return None
+            self._found[key] = found = judge(case, seed, self._limits.duration)
+            if self._path is not None:
+                judged = {name: _plain(one) for name, one in found.items()}
+                with self._path.open('a', encoding='utf-8') as file:
+                    file.write(json.dumps({'key': key, 'judged': judged}) + '\n')
+        return self._found[key]
+
+
+def _plain(judged: Judged) -> dict[str, Any]:
+    """As JSON keeps it."""
+    return asdict(judged) | {'said': sorted(judged.said)}
+
+
+def _judged(kept: dict[str, Any]) -> Judged:
+    """Back from JSON."""
+    figures = kept['score']
+    return Judged(
+        None if figures is None else Score(**figures),
+        frozenset(kept['said']),
+        kept['failure'],
+        kept['rejected'],
+    )
+
+
+def road_rows(limits: Limits) -> list[dict[str, Any]]:
+    """A row a case over the drives that the time allows."""
+    kept, rows = Kept(limits), []
+    nominal: dict[int, dict[str, Judged]] = {}
+    for case in (NOMINAL, *limits.chosen()):
+        found = {}
+        for seed in range(limits.drives):
+            judged = kept.judge(case, seed)
+            if judged is not None:
+                found[seed] = judged
+        if case is NOMINAL:
+            nominal = found
+        seeds = [seed for seed in found if seed in nominal]
+        if not seeds:
+            print(f'{case.name}: not driven, the time is over', flush=True)
+            continue
+        row = summary(case, [found[s] for s in seeds], [nominal[s] for s in seeds])
+        text = details([row])
+        print(text.partition('\n')[2] if rows else text, flush=True)
+        rows.append(row)
     print(robot_localization_missing(), flush=True)
     return [finite(row) for row in rows]

@@ -33,10 +33,10 @@ from veh_identification.systems.parallel.recording.mean_period import (
     average_record,
 )
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from parallel_chance import exact_sigma
-from parallel_peers import coefficient_likelihood, pinocchio_seconds
+from parallel.chance import exact_sigma
+from parallel.peers import coefficient_likelihood, pinocchio_seconds
 
 PART = 'parallel'
 CONFIGURATION = load_configuration()

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from apart import peak_memory_mb, run_apart
 
@@ -30,8 +30,7 @@ NOISE = np.array([0.7, 0.7, 0.7, 0.05, 0.05, 0.05])
 
 def make_data(samples: int, folder: Path) -> None:
     """Write motion, Pinocchio's states and noisy wrenches as plain arrays."""
-    from identify_regressor import URDF, make_motion
-
+    from identify.regressor import URDF, make_motion
     from veh_identification.multibody.dynamics import inverse_dynamics
     from veh_identification.multibody.urdf import load_urdf
 
@@ -53,8 +52,7 @@ def _load(folder: Path, name: str) -> np.ndarray:
 
 def ours(samples: int, folder: Path) -> dict[str, float]:
     """Streamed: regressor blocks, weighted least squares, honest sigmas."""
-    from identify_regressor import URDF
-
+    from identify.regressor import URDF
     from veh_identification.identification import FactoryBlocks, identify
     from veh_identification.multibody.base_parameters import structural_base_parameters
     from veh_identification.multibody.motion import Motion
@@ -102,8 +100,8 @@ def ours(samples: int, folder: Path) -> dict[str, float]:
 def plain(samples: int, folder: Path) -> dict[str, float]:
     """As one would in an afternoon: Pinocchio in a loop, one stacked matrix, lstsq, sigmas."""
     import pinocchio as pin
-    from identify_regressor import URDF
 
+    from identify.regressor import URDF
     from veh_identification.multibody.urdf import load_urdf
 
     model = load_urdf(URDF)
@@ -193,7 +191,7 @@ def compare(
 
 def measure(quick: bool) -> list[dict[str, Any]]:
     """Regressor alone, the whole identification short and long, and the memory of both."""
-    from identify_regressor import cold_compile_seconds, run
+    from identify.regressor import cold_compile_seconds, run
 
     regressor = run(2_000 if quick else 10_000)
     rows: list[dict[str, Any]] = [

@@ -1,6 +1,6 @@
 """Base-link regressor of the two-leg humanoid: our kernel beside Pinocchio in a Python loop.
 
-    python bench/identify_regressor.py [samples]
+    python bench/identify/regressor.py [samples]
 
 Both sides get the same motion and give the 6 x 130 block of every sample. `compile_seconds` is
 the first call of this process (near zero when Numba's cache is warm); `cold_compile_seconds`
@@ -26,7 +26,7 @@ from veh_identification.multibody.motion import Motion, floating_base_motion
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.urdf import load_urdf
 
-URDF = Path(__file__).parents[1] / 'config' / 'models' / 'humanoid_two_legs.urdf'
+URDF = Path(__file__).parents[2] / 'config' / 'models' / 'humanoid_two_legs.urdf'
 # Where our ten parameters stand in Pinocchio's order (m, mc, xx, xy, yy, xz, yz, zz).
 PINOCCHIO_ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
 
@@ -135,11 +135,11 @@ def cold_compile_seconds() -> float:
     """First call with an empty Numba cache, in a process of its own."""
     with tempfile.TemporaryDirectory() as cache:
         code = (
-            'import sys; sys.path.insert(0, sys.argv[1]); import identify_regressor as bench; '
-            'print(bench.run(8)["compile_seconds"])'
+            'import sys; sys.path.insert(0, sys.argv[1]); from identify.regressor import run; '
+            'print(run(8)["compile_seconds"])'
         )
         result = subprocess.run(
-            [sys.executable, '-c', code, str(Path(__file__).parent)],
+            [sys.executable, '-c', code, str(Path(__file__).parents[1])],
             env={**os.environ, 'NUMBA_CACHE_DIR': cache},
             text=True,
             capture_output=True,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from observe_score import Estimate, about_z
 
+from observe.score import Estimate, about_z
 from veh_identification.simulation.road_car.drive import RoadDrive
 
 Array = NDArray[np.float64]

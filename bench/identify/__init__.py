@@ -1,0 +1,1 @@
+"""Regressors and estimators beside Pinocchio and numpy; `veh-id bench identify`."""

@@ -1,0 +1,1 @@
+"""The hexapod beside the usual ways; `veh-id bench parallel`."""
