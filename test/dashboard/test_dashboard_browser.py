@@ -220,6 +220,24 @@ def test_memory_does_not_grow_with_the_messages(
         assert browser.get_log('browser') == []
 
 
+def test_numbers_have_the_digits_that_their_deviation_deserves(
+    browser: Any, collector: Collector
+) -> None:
+    shown = {
+        (1534.5762, 1.7375): '1534.6',
+        (0.0057912, 0.0030): '0.0058',
+        (-477.21, 1.1): '-477.2',
+        (1e-15, 0.1): '0.00',
+        (2.6e-7, 1.3e-8): '2.60e-7',
+        (123456789.0, 0.0): '1.235e+8',
+        (0.0, 1.0): '0',
+    }
+    with page(browser, collector):
+        for (value, step), text in shown.items():
+            found = browser.execute_script(f'return plots.digits({value}, {step})')
+            assert found == text, (value, step)
+
+
 def test_a_program_that_is_gone_is_said_and_another_followed(
     browser: Any, talker: Any, collector: Collector, clock: Any
 ) -> None:

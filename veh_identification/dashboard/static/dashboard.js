@@ -248,20 +248,22 @@
   // The way ---------------------------------------------------------------------------------------
 
   const COLOURS = ['predicted', 'error', 'a-priori', 'measured', 'muted'];
-  /* Poses of one frame belong on one map; those with an uncertainty come first. */
+  const OURS = /(^|\/)odometry\/(observed|fused|continuous)$/;
+  /* Poses of one frame belong on one map; those of our nodes, and with an uncertainty, come first. */
+  const rank = (track) => 2 * (track.ellipse === null) + !OURS.test(track.topic);
   const maps = () => {
     const frames = new Map();
     for (const track of state.tracks) {
       frames.set(track.frame, [...(frames.get(track.frame) || []), track]);
     }
-    frames.forEach((group) => group.sort((a, b) => (b.ellipse !== null) - (a.ellipse !== null)));
+    frames.forEach((group) => group.sort((a, b) => rank(a) - rank(b)));
     return frames;
   };
   const views = new Map();
   const makeMap = (frame) => {
     const part = make('section', 'map');
     const pair = make('div', 'pair');
-    const canvases = ['the whole way', 'around the vehicle: the ellipse holds it with 95 %'].map((text) => {
+    const canvases = ['the whole way', 'around the vehicle: ellipse of 95 % by its own covariance'].map((text) => {
       const figure = make('figure');
       const canvas = make('canvas');
       canvas.setAttribute('role', 'img');

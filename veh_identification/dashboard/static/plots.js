@@ -10,6 +10,7 @@ const plots = (() => {
     if (value === 0) { return '0'; }
     const size = Math.floor(Math.log10(Math.abs(value)));
     const fine = step > 0 ? Math.floor(Math.log10(step)) - 1 : size - 3;
+    if (step > 0 && size < fine) { return (0).toFixed(Math.min(8, Math.max(0, -fine))); }
     if (size >= 7 || size < -4) { return value.toExponential(Math.min(6, Math.max(1, size - fine))); }
     return value.toFixed(Math.min(8, Math.max(0, -fine)));
   };
