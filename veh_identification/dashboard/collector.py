@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from veh_identification.dashboard.history import History
 from veh_identification.dashboard.meters import NewestStamp, StreamMeter
 from veh_identification.dashboard.readings import (
-    FACTS,
     SENSORS,
     cut,
     diagnosis_of,
@@ -225,7 +224,7 @@ class Collector:
         before: dict[str, Any] | None,
         at_ns: int,
     ) -> None:
-        if len(diagnosis.sensors) >= FACTS:
+        if len(diagnosis.sensors) >= SENSORS:
             self.left_out += 1
             return
         one['time'] = at_ns
