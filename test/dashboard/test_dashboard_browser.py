@@ -199,7 +199,6 @@ def test_estimates_are_followed_at_two_hertz_or_faster(
         assert browser.get_log('browser') == []
 
 
-@pytest.mark.slow
 def test_memory_does_not_grow_with_the_messages(
     browser: Any, talker: Any, collector: Collector
 ) -> None:

@@ -118,7 +118,6 @@ def test_readme_runs_live_without_ros(tmp_path: Path) -> None:
         router.stop()
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(SECONDS)
 @pytest.mark.skipif(importlib.util.find_spec('zenoh') is None, reason='zenoh is not installed')
 def test_dashboards_serve_until_they_are_stopped(tmp_path: Path) -> None:
