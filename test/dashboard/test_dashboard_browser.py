@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from veh_identification.dashboard import Collector, DashboardServer
+from veh_identification.dashboard.collector import ESTIMATES
 from veh_identification.dashboard.history import History
 from veh_identification.dashboard.sources import SourceState
 
@@ -235,6 +236,23 @@ def test_numbers_have_the_digits_that_their_deviation_deserves(
         for (value, step), text in shown.items():
             found = browser.execute_script(f'return plots.digits({value}, {step})')
             assert found == text, (value, step)
+
+
+def test_what_is_not_excited_can_be_hidden(
+    browser: Any, talker: Any, collector: Collector
+) -> None:
+    message = talker.estimate(0.0, {'known': (5.0, 0.1), 'unseen': (1.0, 9.0)})
+    message.parameters[1].excited = False
+    collector.take('/car/parameters', ESTIMATES, message, 0)
+    names = (
+        "return [...document.querySelectorAll('.parameter')].filter((one) => one.clientWidth > 0)"
+        ".map((one) => one.querySelector('.top').innerText.split('\\n').join(' '))"
+    )
+    with page(browser, collector):
+        assert browser.execute_script(names) == ['known 1 %', 'unseen not excited']
+        browser.execute_script("document.querySelector('.choice input').click()")
+        assert browser.execute_script(names) == ['known 1 %']
+        assert browser.get_log('browser') == []
 
 
 def test_a_program_that_is_gone_is_said_and_another_followed(

@@ -21,7 +21,7 @@ class FoxgloveServer:
 
     def __init__(self, host: str = '127.0.0.1', port: int = 8765) -> None:
         if foxglove is None:
-            raise UsageError("--foxglove needs the Foxglove SDK: pip install 'foxglove-sdk>=0.16'")
+            raise UsageError("--foxglove needs the Foxglove SDK: pip install 'foxglove-sdk>=0.30'")
         self._context = foxglove.Context()
         self._channels: dict[tuple[str, str], Any] = {}
         try:
