@@ -92,9 +92,14 @@ def _turned(velocity: Array, path: Array) -> Array:
 
 
 def check_antenna(
-    channels: Channels, turn: Array, given: tuple[float, float], entry: str
+    channels: Channels,
+    turn: Array,
+    given: tuple[float, float],
+    entry: str,
+    delay: float = DELAY,
 ) -> list[Finding]:
-    """Where the antenna is by how it swings in turns; `given`: x and y of the description.
+    """Where the antenna is by how it swings in turns; `given`: x and y of the description,
+    `delay`: how late its velocity may be (seconds).
 
     Its course is heading + turn rate x / speed - slip angle (turn rate times speed times the
     compliance of the axle) + turn rate times the delay of the gyroscope against it (both hardly
@@ -114,7 +119,7 @@ def check_antenna(
     apart = np.unwrap(np.arctan2(north[good], east[good]) - heading)
     found: list[Finding] = []
     columns = [w / v, w * v, w, np.ones_like(w), t - t[0]]
-    value, sigma = fitted(columns, apart, (np.inf, SLIP, DELAY, np.inf, np.inf))
+    value, sigma = fitted(columns, apart, (np.inf, SLIP, delay, np.inf, np.inf))
     if np.ptp(apart) < np.pi:  # else backwards, or no heading at all
         found += _swing('x', value, sigma, given[0], entry)
     rolling = channels.forward_speed()
