@@ -18,7 +18,7 @@ from veh_identification.types import Array
 
 #: Directions of fixes and velocities are compared above this speed (m/s), in so many samples.
 DIRECTED, FEWEST = 4.0, 60
-#: Mean gap of two directions (as unit vectors) that noise and lags may bring.
+#: Usual gap of two directions (as unit vectors) that noise and lags may bring.
 ALIKE = 0.4
 #: The swing of the antenna shows above this speed (m/s), in so many samples of the grid; how far
 #: off (m) it must be to be told: to the side more, as unequal wheels in bends look alike.
@@ -35,9 +35,9 @@ class _Directions:
     path: Array
 
     def misfit(self) -> float:
-        """Mean gap of the directions, whatever the sizes."""
+        """Usual gap of the directions, whatever the sizes: fixes may jump now and then."""
         a, b = self.velocity / np.abs(self.velocity), self.path / np.abs(self.path)
-        return float(np.sqrt(np.mean(np.abs(a - b) ** 2)))
+        return float(np.median(np.abs(a - b)))
 
 
 def check_velocity(channels: Channels, topic: str, fixes: str) -> list[Finding]:
