@@ -258,7 +258,8 @@ MISTAKES = {
         described(sensors__gps__position=[1.2, 0.6, 1.2]), ('poses_disagree', 'antenna_place')
     ),
     'antenna at the origin, no transform': Mistake(
-        described(transforms=False, sensors__gps__position=[0.0, 0.0, 0.0]), ('antenna_place',)
+        described(transforms=False, sensors__gps__position=[0.0, 0.0, 0.0]),
+        ('antenna_place', 'mounting_unknown'),
     ),
     'antenna ahead given as behind, no transform': Mistake(
         described(transforms=False, sensors__gps__position=[-1.2, 0.0, 1.2]), ('antenna_place',)

@@ -45,8 +45,11 @@ class Channels:
         """One channel as means around the times of the grid."""
         times, values = self.tables[name]
         # A slow sensor needs a longer window to hold a sample at all.
-        usual = float(np.median(np.diff(times)))
+        usual = self._period(name)
         return averaged(times, values[:, column], self.grid, max(window, 2.0 * usual))
+
+    def _period(self, name: str) -> float:
+        return float(np.median(np.diff(self.tables[name][0])))
 
     def rate_of(self, name: str, column: int) -> Array:
         """Derivative of a channel."""
@@ -90,10 +93,16 @@ class Channels:
         return found
 
     def over_ground(self) -> tuple[Array, Array] | None:
-        """Velocity of the antenna to east and north; by the fixes where it is not measured."""
+        """Velocity of the antenna to east and north; by the fixes where it is not measured.
+
+        None where it comes too slowly to be compared with what turns within a second.
+        """
         if 'gnss_velocity' in self:
-            return self.of('gnss_velocity', 0), self.of('gnss_velocity', 1)
-        return self.path_velocity() if 'gnss' in self else None
+            quick = self._period('gnss_velocity') < 0.5 * WINDOW
+            return (self.of('gnss_velocity', 0), self.of('gnss_velocity', 1)) if quick else None
+        if 'gnss' not in self or self._period('gnss') > 0.5 * WINDOW:
+            return None
+        return self.rate_of('gnss', 0), self.rate_of('gnss', 1)
 
     def course_rate(self) -> Array | None:
         """Turn rate of the course over ground; nan where the vehicle is slow."""

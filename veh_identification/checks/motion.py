@@ -20,7 +20,7 @@ from veh_identification.checks.ranges import (
     check_range,
 )
 from veh_identification.checks.relations import Relation, Source, Suspect, judge
-from veh_identification.checks.satellites import check_antenna, check_velocity
+from veh_identification.checks.satellites import DELAY, check_antenna, check_velocity
 from veh_identification.findings import Finding
 from veh_identification.types import Array
 
@@ -95,7 +95,8 @@ def check_motion(story: Story) -> list[Finding]:
         found = found or further(story)
     if not found and story.antenna is not None:
         entry = story.entries.get('antenna', '')
-        found += check_antenna(channels, rates[2], story.antenna, entry)
+        delay = max(DELAY, 0.5 * story.learns.get('gnss_velocity', 0.0))
+        found += check_antenna(channels, rates[2], story.antenna, entry, delay)
     return found or late
 
 

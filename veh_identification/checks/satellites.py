@@ -18,7 +18,7 @@ from veh_identification.types import Array
 
 #: Directions of fixes and velocities are compared above this speed (m/s), in so many samples.
 DIRECTED, FEWEST = 4.0, 60
-#: Mean gap of two directions (as unit vectors) that noise and lags may bring.
+#: Usual gap of two directions (as unit vectors) that noise and lags may bring.
 ALIKE = 0.4
 #: The swing of the antenna shows above this speed (m/s), in so many samples of the grid; how far
 #: off (m) it must be to be told: to the side more, as unequal wheels in bends look alike.
@@ -35,9 +35,9 @@ class _Directions:
     path: Array
 
     def misfit(self) -> float:
-        """Mean gap of the directions, whatever the sizes."""
+        """Usual gap of the directions, whatever the sizes: fixes may jump now and then."""
         a, b = self.velocity / np.abs(self.velocity), self.path / np.abs(self.path)
-        return float(np.sqrt(np.mean(np.abs(a - b) ** 2)))
+        return float(np.median(np.abs(a - b)))
 
 
 def check_velocity(channels: Channels, topic: str, fixes: str) -> list[Finding]:
@@ -92,9 +92,14 @@ def _turned(velocity: Array, path: Array) -> Array:
 
 
 def check_antenna(
-    channels: Channels, turn: Array, given: tuple[float, float], entry: str
+    channels: Channels,
+    turn: Array,
+    given: tuple[float, float],
+    entry: str,
+    delay: float = DELAY,
 ) -> list[Finding]:
-    """Where the antenna is by how it swings in turns; `given`: x and y of the description.
+    """Where the antenna is by how it swings in turns; `given`: x and y of the description,
+    `delay`: how late its velocity may be (seconds).
 
     Its course is heading + turn rate x / speed - slip angle (turn rate times speed times the
     compliance of the axle) + turn rate times the delay of the gyroscope against it (both hardly
@@ -114,7 +119,7 @@ def check_antenna(
     apart = np.unwrap(np.arctan2(north[good], east[good]) - heading)
     found: list[Finding] = []
     columns = [w / v, w * v, w, np.ones_like(w), t - t[0]]
-    value, sigma = fitted(columns, apart, (np.inf, SLIP, DELAY, np.inf, np.inf))
+    value, sigma = fitted(columns, apart, (np.inf, SLIP, delay, np.inf, np.inf))
     if np.ptp(apart) < np.pi:  # else backwards, or no heading at all
         found += _swing('x', value, sigma, given[0], entry)
     rolling = channels.forward_speed()

@@ -37,6 +37,9 @@ BENDS = 0.02
 TRACK_TOLERANCE, TRACK_SIGMAS = 0.4, 5.0
 #: They are looked at below this speed (m/s), in bends of this size (rad/s).
 SLOW, TURNING = 9.0, 0.05
+#: Slip of driven wheels (over speed, a m/s^2) and how many deviations of it tell which axle is
+#: driven, where the car speeds up by more than this (m/s^2).
+LEAST_SLIP, DRIVEN_SIGMAS, SPEEDING_UP = 0.002, 8.0, 0.3
 #: Wheels pressed to the ground in bends are smaller: usual effect of v^2 w on the difference of
 #: right and left, and its deviation (s^2/m).
 PRESSED, PRESSED_DEVIATION = 0.003, 0.003
@@ -154,7 +157,9 @@ def check_places(story: Story, car: Configuration) -> list[Finding]:
     told = explanation_findings(
         found, label=where, better='their speeds fit the bends', misfit_text='', good=np.inf
     )
-    return told or _check_track(data)
+    if any(one.level == 'bad' for one in told):
+        return told
+    return _check_driven(data, car.sensors.wheels.driven, where) or told or _check_track(data)
 
 
 def _exchanges() -> Iterator[Hypothesis[_Wheels]]:
@@ -172,6 +177,29 @@ def _exchanges() -> Iterator[Hypothesis[_Wheels]]:
             return replace(data, x=data.x[places], y=data.y[places])
 
         yield Hypothesis('wheels_exchanged', text, change)
+
+
+def _check_driven(data: _Wheels, driven: str, where: str) -> list[Finding]:
+    """The wheels of the driven axle slip: they are faster when the car speeds up."""
+    ahead = {'front': 1.0, 'rear': -1.0}.get(driven, 0.0)
+    fast = data.gain > SPEEDING_UP
+    if not ahead or fast.sum() < FEWEST // 2:
+        return []
+    s, w, gain = data.speeds[fast], data.turn[fast], data.gain[fast]
+    v = s.mean(axis=1)
+    front = 0.5 * (s[:, 0] + s[:, 1] - s[:, 2] - s[:, 3])
+    further = (data.x.max() * w) ** 2 / (2.0 * v)  # front wheels go further in bends
+    columns = [v * gain, further, v, np.ones_like(v)]
+    slip, sigma = fitted(columns, ahead * front, (np.inf, np.inf, np.inf, np.inf))
+    if slip > -max(LEAST_SLIP, DRIVEN_SIGMAS * sigma):
+        return []
+    other = 'front' if driven == 'rear' else 'rear'
+    text = (
+        f'{where}: the {other} wheels are the faster ones when the car speeds up, though '
+        f'sensors.wheels.driven is {driven}: front and rear wheels are exchanged, or the other '
+        'axle is driven'
+    )
+    return [Finding('bad', 'wheels_exchanged', text, where, -slip / sigma)]
 
 
 def _check_track(data: _Wheels) -> list[Finding]:

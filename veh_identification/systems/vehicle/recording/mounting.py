@@ -68,6 +68,8 @@ def mounted(car: Configuration, frames: StaticFrames, frame_ids: Mapping[str, st
         sources[name] = 'configuration'
         if name in given.own:
             findings += _contradicted(name, getattr(sensors, name), frames, frame)
+            if name == 'gps' and not any(sensors.gps.position):
+                findings.append(_in_the_axle())
             continue
         if not frame or not frames.connected(BASE, frame):
             sources[name] = 'packaged configuration that this one builds on'
@@ -106,6 +108,14 @@ def _contradicted(name: str, sensor: Any, frames: StaticFrames, frame: str) -> l
         'configuration is used; put the wrong one right'
     )
     return [Finding('warn', 'poses_disagree', text, f'configuration, sensors.{name}')]
+
+
+def _in_the_axle() -> Finding:
+    text = (
+        'gps: the configuration puts the antenna at the origin of base_link, the middle of the '
+        'rear axle, where nobody mounts one: measure its place'
+    )
+    return Finding('warn', 'mounting_unknown', text, 'configuration, sensors.gps.position')
 
 
 def _unknown(name: str, frame: str, position: Vector) -> Finding:
