@@ -27,6 +27,7 @@ from veh_identification.observation.streaming.arrivals import StreamRecord
 
 BAD_SHARE = 0.05
 MEMORY = 10  # reports in which a restart, or a sensor that is back, is told
+MOST_TOLD = 100  # events that are kept to be told
 PERIOD = 1.0  # of the reports [s]
 CHECK_EVERY = 5  # reports between comparisons of the sensors
 STANDS = 60  # reports
@@ -108,6 +109,7 @@ class ErrorEkfReport(Report):
 
     def tell(self, event: Finding) -> None:
         """Something happened that diagnostics should show for a while."""
+        self._told = [one for one in self._told if self._reports - one[0] < MEMORY][-MOST_TOLD:]
         self._told.append((self._reports, event))
 
     def update(self, now_ns: int, enabled: bool, loaded: Sequence[Finding] = ()) -> None:

@@ -12,6 +12,7 @@ from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
+from veh_identification.nodes.joint_order import JointOrder
 from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
@@ -100,7 +101,7 @@ class CarFace:
         self._write = result_bag.OdometryWriter(options.world_frame, options.base_frame)
         self._steering_rank = len(STEERING)
         self._last_minute = LastMinute()
-        self._layouts: dict[tuple[str, ...], Any] = {}
+        self._order = JointOrder(WHEELS, STEERING)
 
     def warm_up(self) -> None:
         """Compile everything and build every message once, on a car that stands."""
@@ -208,12 +209,10 @@ class CarFace:
         if not stamp_ns:
             return
         names, position, velocity, effort = tuple(fields[2]), *fields[3:]
-        places = self._layouts.get(names)
+        places = self._order.places(names)
         if places is None:
-            places = self._layouts[names] = tuple(
-                tuple(names.index(j) if j in names else -1 for j in group)
-                for group in (WHEELS, STEERING)
-            )
+            self._refuse('wheel_angle', 'a joint is named twice')
+            return
         wheels, steering = places
         used = False
         for stream, field in (

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.fusion.sensor_options import GnssOptions, ImuOptions
+from veh_identification.nodes.joint_order import remember
 from veh_identification.orientations import is_unit
 
 Parsed = tuple[float, ...] | str
@@ -272,5 +273,6 @@ class JointParser:
                 return 'a joint is named twice'
             chosen = [i for i, x in enumerate(names) if not self._wanted or x in self._wanted]
             chosen.sort(key=lambda i: names[i])
-            layout = self._layouts[shape] = JointLayout(names, chosen, positions > 0, has_velocity)
+            layout = JointLayout(names, chosen, positions > 0, has_velocity)
+            remember(self._layouts, shape, layout)
         return layout if layout.names else 'no wanted joint'
