@@ -334,3 +334,61 @@ def test_more_topics_than_anybody_has(tmp_path: Path, monkeypatch: pytest.Monkey
     path = write_sample(tmp_path / 'bag', count=8)
     monkeypatch.setattr(reader_module, 'MOST_TOPICS', 2)
     assert 'has 3 topics, at most 2' in sentence(path)
+
+
+# Definitions ------------------------------------------------------------------------------------
+
+LINE = '=' * 80
+
+
+def holding(path: Path, typename: str, text: str, encoding: str = 'ros2msg') -> Path:
+    """A recording of one message whose type is defined by `text`."""
+    texts = [mcap.pack_string(one) for one in (typename, encoding, text)]
+    records = [
+        mcap.pack_record(mcap.HEADER, mcap.pack_string('ros2'), mcap.pack_string('x')),
+        mcap.pack_record(mcap.SCHEMA, mcap.U16.pack(1), *texts),
+        mcap.pack_record(
+            mcap.CHANNEL,
+            struct.pack('<HH', 1, 1),
+            mcap.pack_string('/a') + mcap.pack_string('cdr') + mcap.pack_bytes(b''),
+        ),
+        mcap.pack_record(mcap.MESSAGE, mcap.MESSAGE_HEAD.pack(1, 0, 5, 5), bytes(64)),
+        mcap.pack_record(mcap.DATA_END, mcap.U32.pack(0)),
+    ]
+    path.write_bytes(mcap.MAGIC + b''.join(records))
+    return path
+
+
+def doubling(levels: int) -> str:
+    """Types that hold the next one twice: 2^levels numbers."""
+    parts = [f'{LINE}\nMSG: x/B{k}\nx/B{k + 1} a\nx/B{k + 1} b' for k in range(levels)]
+    return '\n'.join(['x/B0 a', *parts, f'{LINE}\nMSG: x/B{levels}\nint32 a'])
+
+
+@pytest.mark.parametrize(
+    ('typename', 'text', 'words'),
+    [
+        ('x/msg/A', 'x/A a', 'contains itself'),
+        ('x/msg/A', f'x/B a\n{LINE}\nMSG: x/B\nx/A a', 'contains itself'),
+        ('x/msg/A', f'x/B[] a\n{LINE}\nMSG: x/B\nx/A[] a', 'contains itself'),
+        ('x/msg/A', doubling(30), 'more than 100000 fields'),
+        ('x/msg/A', f'x/B[99999] a\n{LINE}\nMSG: x/B\nint8 a\nint8 b', 'more than'),
+        ('x/msg/A', 'int32 ' + 'a' * 500, 'is not a name'),
+        ('x/msg/' + 'A' * 500, 'int32 a', 'is not a name'),
+        ('x/msg/A:pass;open("PLACE","w")#', 'int32 a', ''),
+        ('x/msg/A(open("PLACE","w")and(object))', 'int32 a', ''),
+        ('x/msg/A:\n    pass\nopen("PLACE","w")\nclass B', 'int32 a', ''),
+        ('x/msg/A', 'int32 a=open("PLACE","w")', ''),
+        ('', '', ''),
+    ],
+)
+def test_definitions_that_would_run_or_never_end(
+    tmp_path: Path, typename: str, text: str, words: str
+) -> None:
+    place = tmp_path / 'made'
+    hidden = str(place).replace('/', '\\x2f')
+    path = holding(
+        tmp_path / 'a.mcap', typename.replace('PLACE', hidden), text.replace('PLACE', hidden)
+    )
+    assert words in sentence(path)
+    assert not place.exists()
