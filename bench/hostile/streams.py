@@ -274,7 +274,7 @@ def complaints(plan: Plan, sink: Sink, nodes: list[Any], fault_end_ns: int) -> l
     spoken = dict.fromkeys(plan.outputs, 0)
     for topic, typename, payload, time_ns in sink.rows:
         message = messages.deserialize(payload, typename)
-        odd |= {f'{topic} {name} is {value}' for name, value in _not_finite(message)}
+        odd |= {f'{topic} {name} is {value}' for name, value in _not_finite(message, typename)}
         if topic == '/diagnostics':
             found += _uncounted(message)
         if topic in spoken and time_ns > fault_end_ns + RECOVERY * SECOND:
@@ -285,16 +285,30 @@ def complaints(plan: Plan, sink: Sink, nodes: list[Any], fault_end_ns: int) -> l
     return found
 
 
-def _not_finite(message: Any) -> Iterator[tuple[str, Any]]:
-    for _, name, value in _leaves(message):
-        if name in MAY_BE_NAN:
-            continue
-        if isinstance(value, float) and not math.isfinite(value):
-            yield name, value
+#: Arrays whose entries are NaN where a flag says so.
+FLAGGED = {
+    'joint_positions': 'joint_valid',
+    'joint_velocities': 'joint_valid',
+    'joint_accelerations': 'joint_valid',
+    'channel_values': 'channel_valid',
+}
+
+
+def _not_finite(message: Any, typename: str) -> Iterator[tuple[str, Any]]:
+    """Numbers that are none; NaN may stand where the message's definition says so."""
+    for owner, name, value in _leaves(message):
+        if isinstance(value, float):
+            odd = np.array([value])
         elif isinstance(value, np.ndarray) and value.dtype.kind == 'f':
-            odd = value[~np.isfinite(value)]
-            if len(odd):
-                yield name, odd[0]
+            odd = value
+        else:
+            continue
+        allowed = np.full(len(odd), name in MAY_BE_NAN)
+        if typename.endswith('/FusedState') and name in FLAGGED:
+            allowed = ~np.asarray(getattr(owner, FLAGGED[name]), bool)
+        odd = odd[np.isinf(odd) | (np.isnan(odd) & ~allowed)]
+        if len(odd):
+            yield name, odd[0]
 
 
 KNOWN = ('accepted', 'rejected', 'late', 'duplicate', 'invalid', 'waiting')

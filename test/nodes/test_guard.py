@@ -9,6 +9,7 @@ from fusion_harness import SECOND, START, Sink, imu, prepare
 
 from veh_identification.errors import BagError, EstimationError
 from veh_identification.findings import Finding
+from veh_identification.nodes.checkpoint import CheckpointOptions
 from veh_identification.nodes.guard import MOST_PUT_BACK
 from veh_identification.nodes.identification.base import IdentificationNode
 from veh_identification.nodes.joint_order import MOST_LAYOUTS, JointOrder
@@ -76,7 +77,8 @@ class SummingNode(IdentificationNode):
     model: Summing
 
     def __init__(self, node: Any) -> None:
-        super().__init__(node, Summing(), input_words='imu', file='')
+        options = CheckpointOptions()
+        super().__init__(node, Summing(), options, options, input_words='imu', file='')
 
     def subscribe(self) -> None:
         def take(fields: tuple[Any, ...]) -> None:

@@ -184,7 +184,9 @@ class ErrorEkfReport(Report):
                 waiting += self.observer.stepper.pending()[name]
         else:
             rejected = record.unused
-            used = record.received - record.late - record.duplicate - waiting - rejected
+            # Those whose stamps fit to nothing were received, the refused ones were not.
+            stray = record.invalid - self.observer.arrivals.record(stream).invalid
+            used = record.received - record.late - record.duplicate - waiting - rejected - stray
         return SensorLine(
             name,
             topic,

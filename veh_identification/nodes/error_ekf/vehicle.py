@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.errors import EstimationError, ParameterError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
@@ -290,6 +290,9 @@ class CarFace:
         if not fast and not slow:
             return
         found = odometry(session.observed, session.filter.P)
+        numbers = (*found.position, *found.orientation, *found.linear, *found.angular)
+        if not math.isfinite(sum(numbers) + float(found.pose_covariance.sum())):
+            raise EstimationError('the observed state is no number any more')
         if fast:
             self._odometry.publish(self._write(found, stamp_ns))
         if slow:

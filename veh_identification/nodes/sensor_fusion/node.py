@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from veh_identification.errors import ParameterError
+import numpy as np
+
+from veh_identification.errors import EstimationError, ParameterError
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
@@ -227,6 +229,9 @@ class SensorFusion:
         estimate, or changes how samples are understood, calls this first.
         """
         for state in self.core.poll():
+            if not np.isfinite(state.base.row).all():
+                # Contained by the guard: counted, said, and the fusion starts over.
+                raise EstimationError('the fused state is no number any more')
             self._state_publisher.publish(self._fill_message(state))
             if state.base.pose_valid and self._odometry_publisher is not None:
                 self._odometry_publisher.publish(self._fill_odometry(state))
