@@ -177,7 +177,11 @@ class ErrorEkfReport(Report):
     ) -> SensorLine:
         """Counts of a sensor of the filter, or of what drives the model."""
         waiting = self.observer.waiting()[stream]
+        absent = 0
         if measured:
+            absent = self.observer.handed[stream] - self.observer.offered[stream, name]
+            if stream == 'gps' and hasattr(self.face.system, 'refused'):
+                absent -= self.face.system.refused.invalid  # counted there
             used, rejected = self.totals.counts(name)
             rejected += record.unused + self.observer.forgotten[name]
             if self.observer.stepper is not None:
@@ -196,10 +200,10 @@ class ErrorEkfReport(Report):
             rejected=rejected,
             late=record.late,
             duplicate=record.duplicate,
-            invalid=record.invalid,
+            invalid=record.invalid + absent,
             waiting=waiting,
             clock_jumps=record.clock_jumps,
-            reasons=record.reasons,
+            reasons={**record.reasons, **({'not in the message': absent} if absent else {})},
             further={'belated, used': record.belated},
             innovations=self.totals.statistics(name),
         )
