@@ -19,7 +19,7 @@ from rosbags.rosbag1 import Writer as Ros1Writer
 from rosbags.typesys import Stores, get_typestore
 
 from veh_identification.errors import BagError
-from veh_identification.runtime.bags import BagReader, sqlite_source
+from veh_identification.runtime.bags import BagReader, read_columns, sqlite_source
 from veh_identification.runtime.bags import reader as reader_module
 from veh_identification.runtime.bags.mcap import format as mcap
 from veh_identification.runtime.bags.unpacking import UnpackError, unpack, zstd
@@ -392,3 +392,11 @@ def test_definitions_that_would_run_or_never_end(
     )
     assert words in sentence(path)
     assert not place.exists()
+
+
+def test_a_header_that_is_none(tmp_path: Path) -> None:
+    """Found by bench/fuzz.py: a byte of the definition turned `stamp` into something else."""
+    text = f'std_msgs/Header header\nint32 a\n{LINE}\nMSG: std_msgs/Header\n'
+    path = holding(tmp_path / 'a.mcap', 'x/msg/A', text + 'int32 stbmp\nstring frame_id')
+    with pytest.raises(BagError, match='is not that of ROS'):
+        read_columns(path, {'a': None})
