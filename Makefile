@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow test-times lint unit bench docs clean help
+.PHONY: demo test test-slow test-times lint unit bench fuzz docs clean help
 
 help:
 	@echo 'make demo   simulate, run the nodes and estimators, print results next to the truth'
@@ -12,6 +12,7 @@ help:
 	@echo 'make test-slow   the tests that take seconds each (test/slow.txt), for releases'
 	@echo 'make test-times  run the tests and list those that are slow'
 	@echo 'make bench  benchmarks beside their peers'
+	@echo 'make fuzz   damaged files and spoilt messages: SEED=N SECONDS=S PARTS="--part streams"'
 	@echo 'make docs   what is made from declarations: docs/parameters.md, types of the API'
 	@echo 'make clean  remove the virtual environment and caches'
 
@@ -53,6 +54,12 @@ test-times: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/veh-id bench
+
+# Every case comes from the seed; the default one is the time.
+SECONDS ?= 600
+fuzz: $(STAMP)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/fuzz.py --seconds $(SECONDS) \
+	  $(if $(SEED),--seed $(SEED)) $(PARTS)
 
 # Whole or not at all: an error must not leave an empty document behind.
 docs: $(STAMP)

@@ -23,6 +23,7 @@ from fusion_harness import (
 )
 
 from veh_identification.errors import ParameterError
+from veh_identification.nodes.sensor_fusion import input as inputs
 
 ONLY_IMU = {'joints.topic': '', 'rate': 50.0}
 MS = 1_000_000
@@ -343,3 +344,16 @@ def test_single_axis_imu_levels_by_the_road() -> None:
 def test_datum_that_is_no_place_on_earth(datum: list[float], message: str) -> None:
     with pytest.raises(ParameterError, match=f'gnss.datum.*{message}'):
         run({'gnss.topic': 'gps/fix', 'gnss.fixed_datum': True, 'gnss.datum': datum}, [])
+
+
+@pytest.mark.parametrize('value', [1e13, -1e308, 1e308])
+def test_values_whose_squares_overflow_are_refused(value: float) -> None:
+    """Found by bench/fuzz.py: they became infinite forces in fused/state."""
+    header = (0, 0, 'frame')
+    assert inputs.WRENCH.parse((*header, 1.0, value, 0.0, 0.0, 0.0, 0.0)) == inputs.BEYOND
+    assert inputs.PRESSURE.parse((*header, value)) == inputs.BEYOND
+    assert inputs.RANGE.parse((*header, value, 0.0, 0.0)) == inputs.BEYOND
+    layout = inputs.JointParser([], use_velocity=False).layout(['a', 'b'], 2, 0)
+    assert isinstance(layout, inputs.JointLayout)
+    assert layout.values((0.0, value), ()) == inputs.BEYOND
+    assert layout.values((0.0, 1e11), ()) == (0.0, 1e11)

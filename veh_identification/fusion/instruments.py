@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -114,6 +115,8 @@ class Instruments:
             moved = None
             if values is not None and pose is not None:
                 moved = wrench_in_base(values, self._options[name].attached, pose, base_pose)
+            if moved is not None and not math.isfinite(sum(moved[0]) + sum(moved[1])):
+                moved = None
             wrenches.append(moved or NO_WRENCH)
             valid.append(moved is not None)
         channels = np.full(len(self.channels), np.nan)

@@ -102,6 +102,12 @@ def apart(one: Transform, other: Transform, turns: bool = True) -> str:
     return f'{shown[0]} m against {shown[1]} m{turned}'
 
 
+#: Senders choose frames and their names: what is kept of them is bounded.
+MOST_FRAMES = 1000
+MOST_LETTERS = 200
+MOST_REFUSED = 100
+
+
 def clean(frame: str) -> str:
     """Frame names match with or without tf1's leading slash."""
     return frame.strip('/')
@@ -160,6 +166,10 @@ class StaticFrames:
             raise FrameError(
                 f'{name} has the translation {transform.translation}, which is no place'
             )
+        if max(len(parent), len(child)) > MOST_LETTERS:
+            raise FrameError('a static transform has a frame name longer than anybody reads')
+        if child not in self._edges and len(self._edges) >= MOST_FRAMES:
+            raise FrameError(f'{name} is one more than the {MOST_FRAMES} frames that are kept')
         chain = self._chain(parent)
         if child in chain:
             raise FrameError(f'{name} would close a cycle: {" -> ".join(chain)}')
@@ -180,8 +190,11 @@ class StaticFrames:
             except FrameError as error:
                 sentence = f'{source}: {error}; it is ignored'
                 # /tf_static may be repeated for ever: once is enough.
-                if self.refused.get(clean(child)) != sentence:
-                    self.refused[clean(child)] = sentence
+                known = clean(child)[:MOST_LETTERS]
+                if self.refused.get(known) != sentence:
+                    if len(self.refused) >= MOST_REFUSED:
+                        continue  # said often enough; the names are the sender's choice
+                    self.refused[known] = sentence
                     wrong.append(sentence)
         return wrong
 

@@ -98,6 +98,7 @@ class CarIdentification(IdentificationNode):
             seconds=options.chunk,
             reconstruction=options.reconstruction,
         )
+        self._unusable = 0
         # Before subscribing: messages that come while kernels are compiled would be lost.
         seconds = warm_up(options.dof, options.bias_correction)
         node.get_logger().debug(f'compiled in {seconds:.1f} s, subscribing now')
@@ -136,8 +137,14 @@ class CarIdentification(IdentificationNode):
     def _on_joints(self, fields: tuple[Any, ...]) -> None:
         sec, nanosec, names, positions = fields
         stamp = sec * NANOSECONDS + nanosec
-        for name, value in chunks.joint_values(names, positions).items():
+        values = chunks.joint_values(names, positions)
+        self._unusable += not values
+        for name, value in values.items():
             self._take(name, stamp, (value,))
+
+    def facts(self) -> dict[str, Any]:
+        """Also the joint messages of which nothing could be used."""
+        return {**super().facts(), 'joint messages without use': self._unusable}
 
     def _on_static_transforms(self, msg: Any) -> None:
         for text in self.model.chunks.frames.take(msg):

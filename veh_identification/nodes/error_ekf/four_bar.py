@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.errors import EstimationError, ParameterError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions
@@ -98,5 +98,7 @@ class LinkageFace:
 
     def publish(self, session: FourBarSession, stamp_ns: int, step: int) -> None:
         """The estimate after a step: points 1 and 2 and the crank."""
+        if not math.isfinite(float(session.model.q.sum() + session.model.qd.sum())):
+            raise EstimationError('the observed state is no number any more')
         if step % self.options.odometry_every == 0:
             self._joints.publish(joints_message(stamp_ns, session.model.q, session.model.qd))

@@ -11,7 +11,7 @@ and sensor parameters, so that a parked car starts knowing them).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from veh_identification.errors import EstimationError, ParameterError, VehIdError
 from veh_identification.findings import Finding
@@ -22,6 +22,7 @@ from veh_identification.nodes.error_ekf.report import ErrorEkfReport
 from veh_identification.nodes.error_ekf.saved_state import known_state, restore_known
 from veh_identification.nodes.error_ekf.vehicle import CarFace
 from veh_identification.nodes.findings import load_of, log_finding
+from veh_identification.nodes.guard import GuardedNode
 from veh_identification.nodes.services import create_services
 from veh_identification.observation import Innovation
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
@@ -41,7 +42,8 @@ class ErrorEkf:
     """Hands samples to the online observer and publishes what it makes of them."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self._guard = GuardedNode(node, self._put_back)
+        node = self._node = cast(Node, self._guard)
         options, checkpoint = declare_live(node, ErrorEkfOptions)
         self.options = options
         self.enabled = True
@@ -56,7 +58,7 @@ class ErrorEkf:
         )
         self.observer = OnlineObserver(self.face.system, online, self._made)
         self.report = ErrorEkfReport(self.face, self.observer)
-        self._steps = self._told = 0
+        self._steps = 0
         self._running = False
         self.face.advertise()
         create = node.create_publisher
@@ -105,16 +107,22 @@ class ErrorEkf:
         self._running = self.observer.session is not None
         self._tell_events()
 
+    def _put_back(self) -> str:
+        """After a failure: the observer starts anew with what comes, as after a jump in time."""
+        self.observer.reset('a callback failed: the observer starts anew')
+        self._tell_events()
+        return 'the observer starts anew'
+
     def _refuse(self, stream: str, reason: str) -> None:
         if self.enabled:
             self.observer.arrivals.record(stream).refuse(reason)
 
     def _tell_events(self) -> None:
         events = self.observer.events
-        while self._told < len(events):
-            log_finding(self._node.get_logger(), events[self._told])
-            self.report.tell(events[self._told])
-            self._told += 1
+        for event in events:
+            log_finding(self._node.get_logger(), event)
+            self.report.tell(event)
+        events.clear()  # stamps that jump to and fro make new ones for ever
 
     def _made(self, session: Session, end_ns: int, innovations: list[Innovation]) -> None:
         self.report.totals.watch(session)
@@ -126,9 +134,10 @@ class ErrorEkf:
         now_ns = self._node.get_clock().now().nanoseconds
         load, loaded = load_of(self._node)
         self.report.load = {**load, **self.checkpoint.facts()}
-        self.report.update(now_ns, self.enabled, loaded)
+        self.report.update(now_ns, self.enabled, [*loaded, *self._guard.findings()])
         self._diagnostics.publish(self.report.diagnostics(now_ns, self._node.get_name()))
         self._status.publish(self.report.status(now_ns, self.options.world_frame))
+        self._guard.reported()
 
     def finish(self) -> None:
         """The input is over: keep what is known."""

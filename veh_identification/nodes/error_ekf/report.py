@@ -27,6 +27,7 @@ from veh_identification.observation.streaming.arrivals import StreamRecord
 
 BAD_SHARE = 0.05
 MEMORY = 10  # reports in which a restart, or a sensor that is back, is told
+MOST_TOLD = 100  # events that are kept to be told
 PERIOD = 1.0  # of the reports [s]
 CHECK_EVERY = 5  # reports between comparisons of the sensors
 STANDS = 60  # reports
@@ -108,6 +109,7 @@ class ErrorEkfReport(Report):
 
     def tell(self, event: Finding) -> None:
         """Something happened that diagnostics should show for a while."""
+        self._told = [one for one in self._told if self._reports - one[0] < MEMORY][-MOST_TOLD:]
         self._told.append((self._reports, event))
 
     def update(self, now_ns: int, enabled: bool, loaded: Sequence[Finding] = ()) -> None:
@@ -175,14 +177,20 @@ class ErrorEkfReport(Report):
     ) -> SensorLine:
         """Counts of a sensor of the filter, or of what drives the model."""
         waiting = self.observer.waiting()[stream]
+        absent = 0
         if measured:
+            absent = self.observer.handed[stream] - self.observer.offered[stream, name]
+            if stream == 'gps' and hasattr(self.face.system, 'refused'):
+                absent -= self.face.system.refused.invalid  # counted there
             used, rejected = self.totals.counts(name)
             rejected += record.unused + self.observer.forgotten[name]
             if self.observer.stepper is not None:
                 waiting += self.observer.stepper.pending()[name]
         else:
             rejected = record.unused
-            used = record.received - record.late - record.duplicate - waiting - rejected
+            # Those whose stamps fit to nothing were received, the refused ones were not.
+            stray = record.invalid - self.observer.arrivals.record(stream).invalid
+            used = record.received - record.late - record.duplicate - waiting - rejected - stray
         return SensorLine(
             name,
             topic,
@@ -192,10 +200,10 @@ class ErrorEkfReport(Report):
             rejected=rejected,
             late=record.late,
             duplicate=record.duplicate,
-            invalid=record.invalid,
+            invalid=record.invalid + absent,
             waiting=waiting,
             clock_jumps=record.clock_jumps,
-            reasons=record.reasons,
+            reasons={**record.reasons, **({'not in the message': absent} if absent else {})},
             further={'belated, used': record.belated},
             innovations=self.totals.statistics(name),
         )

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import ParameterError, VehIdError
+from veh_identification.errors import EstimationError, ParameterError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
+from veh_identification.nodes.joint_order import JointOrder
 from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
@@ -38,6 +39,9 @@ from veh_identification.systems.vehicle.results import observed_topics as result
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
 NAN = math.nan
 NO_WHEEL = (NAN, NAN, NAN, NAN)
+#: Beyond what any car can do; squares of much more would overflow in the filter.
+FASTEST_TURN, LARGEST_FORCE, FASTEST = 1e3, 1e5, 1e4  # rad/s, m/s^2, m/s
+LARGEST_PRESSURE, LARGEST_TORQUE, LARGEST = 1e8, 1e5, 1e9  # Pa, N m, rad or rad/s
 Fields = tuple[Any, ...]
 #: Types of the messages and what is read of them behind the stamp.
 FRAME = 'header.frame_id'
@@ -100,7 +104,7 @@ class CarFace:
         self._write = result_bag.OdometryWriter(options.world_frame, options.base_frame)
         self._steering_rank = len(STEERING)
         self._last_minute = LastMinute()
-        self._layouts: dict[tuple[str, ...], Any] = {}
+        self._order = JointOrder(WHEELS, STEERING)
 
     def warm_up(self) -> None:
         """Compile everything and build every message once, on a car that stands."""
@@ -157,12 +161,12 @@ class CarFace:
             return
         self.system.frame_ids.setdefault('imu', fields[2])
         rates, force = fields[3:6], fields[6:9]
-        if not math.isfinite(sum(rates)) or fields[9] == NOT_MEASURED:
+        if not _possible(rates, FASTEST_TURN) or fields[9] == NOT_MEASURED:
             rates = (NAN, NAN, NAN)
-        if not math.isfinite(sum(force)) or fields[10] == NOT_MEASURED:
+        if not _possible(force, LARGEST_FORCE) or fields[10] == NOT_MEASURED:
             force = (NAN, NAN, NAN)
         if rates[0] != rates[0] and force[0] != force[0]:
-            self._refuse('imu', 'NaN, infinite or not measured')
+            self._refuse('imu', 'NaN, infinite, beyond what can be or not measured')
             return
         self._push('imu', stamp_ns, rates + force)
 
@@ -185,18 +189,18 @@ class CarFace:
         if not stamp_ns:
             return
         velocity = fields[2:4]
-        if math.isfinite(sum(velocity)):
+        if _possible(velocity, FASTEST):
             self._push('gps_velocity', stamp_ns, velocity)
         else:
-            self._refuse('gps_velocity', 'NaN or infinite')
+            self._refuse('gps_velocity', 'NaN, infinite or beyond what can be')
 
     def _on_pressure(self, fields: Fields) -> None:
         stamp_ns = self._stamp(fields, 'pressure')
         if not stamp_ns:
             return
         value = fields[2]
-        if not math.isfinite(value):
-            self._refuse('pressure', 'NaN or infinite')
+        if not _possible((value,), LARGEST_PRESSURE):
+            self._refuse('pressure', 'NaN, infinite or beyond what can be')
             return
         if value < 0.0:
             self._refuse('pressure', 'negative, taken as zero')
@@ -208,24 +212,22 @@ class CarFace:
         if not stamp_ns:
             return
         names, position, velocity, effort = tuple(fields[2]), *fields[3:]
-        places = self._layouts.get(names)
+        places = self._order.places(names)
         if places is None:
-            places = self._layouts[names] = tuple(
-                tuple(names.index(j) if j in names else -1 for j in group)
-                for group in (WHEELS, STEERING)
-            )
+            self._refuse('wheel_angle', 'a joint is named twice')
+            return
         wheels, steering = places
         used = False
-        for stream, field in (
-            ('wheel_angle', position),
-            ('wheel_rate', velocity),
-            ('torque', effort),
+        for stream, field, most in (
+            ('wheel_angle', position, LARGEST),
+            ('wheel_rate', velocity, LARGEST),
+            ('torque', effort, LARGEST_TORQUE),
         ):
-            values = _pick(field, wheels, len(names))
+            values = _pick(field, wheels, len(names), most)
             if values is not NO_WHEEL:
                 used = True
                 self._push(part_key(stream, values), stamp_ns, values)
-        angles = _pick(position, steering, len(names))
+        angles = _pick(position, steering, len(names), LARGEST)
         if angles is not NO_WHEEL:
             used = self._steer(stamp_ns, angles) or used
         if not used:
@@ -291,6 +293,9 @@ class CarFace:
         if not fast and not slow:
             return
         found = odometry(session.observed, session.filter.P)
+        numbers = (*found.position, *found.orientation, *found.linear, *found.angular)
+        if not math.isfinite(sum(numbers) + float(found.pose_covariance.sum())):
+            raise EstimationError('the observed state is no number any more')
         if fast:
             self._odometry.publish(self._write(found, stamp_ns))
         if slow:
@@ -306,13 +311,21 @@ class CarFace:
             )
 
 
-def _pick(values: tuple[float, ...], places: tuple[int, ...], count: int) -> tuple[float, ...]:
+def _possible(values: tuple[float, ...], most: float) -> bool:
+    """Whether all are numbers of at most this size."""
+    return math.isfinite(sum(values)) and max(values) <= most and min(values) >= -most
+
+
+def _pick(
+    values: tuple[float, ...], places: tuple[int, ...], count: int, most: float
+) -> tuple[float, ...]:
     """Values at some places of a message's array, NaN where it has none."""
     if len(values) != count:
         return NO_WHEEL
     if max(places) < 0:
         return NO_WHEEL
-    found = tuple([values[i] if i >= 0 and math.isfinite(values[i]) else NAN for i in places])
+    # NaN compares false: what is none is missing.
+    found = tuple([values[i] if i >= 0 and abs(values[i]) < most else NAN for i in places])
     for value in found:
         if value == value:
             return found

@@ -12,12 +12,14 @@ A finding is logged when it appears and when it is gone.
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
-from veh_identification.errors import ParameterError
+from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.findings import Finding, Verdict, verdict_of
 from veh_identification.nodes.checkpoint import Checkpoint, CheckpointOptions, identity_of
 from veh_identification.nodes.findings import FindingLog, load_of, verdict_facts, verdict_status
+from veh_identification.nodes.guard import GuardedNode
 from veh_identification.nodes.services import create_services
 from veh_identification.results.messages import (
     ERROR,
@@ -55,7 +57,11 @@ class IdentificationNode:
         reconstruction: bool = True,
     ) -> None:
         """`input_words`: what is missing when nothing comes, such as `state on fused/state`."""
-        self._node, self.model = node, model
+        self._guard = GuardedNode(node, self._put_back)
+        node = self._node = cast(Node, self._guard)
+        self.model = model
+        self._good: SavedState | None = None  # the estimate at the last report
+        self._good_samples = -1
         self._input_words, self._show_sides = input_words, reconstruction
         self._file, self._file_parameter = file, file_parameter
         self.enabled = True
@@ -101,6 +107,9 @@ class IdentificationNode:
 
     def finish(self) -> None:
         """The recording is over: use and publish what still waits."""
+        self._guard.contained(self._finish, 'end of the recording')
+
+    def _finish(self) -> None:
         if self.enabled and self.model.finish():
             self.publish_sides()
             self.publish_estimate(self._now_ns())
@@ -122,10 +131,32 @@ class IdentificationNode:
             if self.model.tick(self._silent):
                 self.publish_estimate(self._now_ns())
         self._report()
+        self._keep()
+
+    def _keep(self) -> None:
+        """Keep the estimate, to which a sample that makes it fail will lead back."""
+        if self.model.samples == self._good_samples:
+            return
+        try:
+            self._good = SavedState.of(self.model.state())
+            self._good_samples = self.model.samples
+        except VehIdError:  # nothing to keep yet
+            self._good = None
+
+    def _put_back(self) -> str:
+        """After a failure: what was known at the last report, without what waits."""
+        self.model.take_sides()
+        if self._good is not None:
+            with suppress(Exception):  # what it holds may be what cannot be used
+                self.model.interrupt()
+                self.model.restore(self._good)
+                return f'the estimate is that of {self._good_samples} samples again'
+        self.model.reset()
+        return 'the estimate starts anew'
 
     def verdict(self) -> Verdict:
         """Can the estimate be used?"""
-        return verdict_of(self.model.findings(), yes=self.model.ready)
+        return verdict_of([*self.model.findings(), *self._guard.findings()], yes=self.model.ready)
 
     def publish_estimate(self, stamp_ns: int) -> None:
         """`~/parameters`."""
@@ -194,6 +225,7 @@ class IdentificationNode:
         ]
         whole = diagnostic_status(name, level, text, facts)
         self._diagnostics.publish(diagnostics_message(self._now_ns(), [whole, *sensors]))
+        self._guard.reported()
 
     # Services -----------------------------------------------------------------------------------
 
@@ -204,6 +236,7 @@ class IdentificationNode:
 
     def _reset(self) -> str:
         self.checkpoint.forget()
+        self._good, self._good_samples = None, -1
         return self.model.reset()
 
     def _go_on(self, stored: SavedState) -> str:

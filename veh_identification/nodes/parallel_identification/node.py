@@ -25,6 +25,7 @@ import numpy as np
 from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.nodes.checkpoint import declare_live
 from veh_identification.nodes.identification.base import IdentificationNode
+from veh_identification.nodes.joint_order import JointOrder
 from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
@@ -88,7 +89,7 @@ class ParallelIdentification(IdentificationNode):
         self.options = options
         model = ParallelLive(*self._setup())
         model.warm_up()  # before subscribing: messages meanwhile would be lost
-        self._order: dict[tuple[str, ...], list[int] | None] = {}
+        self._order = JointOrder(LEGS)
         self.received = 0
         super().__init__(
             node,
@@ -143,16 +144,17 @@ class ParallelIdentification(IdentificationNode):
 
     def _values(self, names: tuple[str, ...], position: Array, effort: Array) -> Array | None:
         """Lengths and forces (12,), None where the message lacks a leg or holds no number."""
-        if names not in self._order:
-            missing = [leg for leg in LEGS if leg not in names]
-            if missing:
-                self._node.get_logger().warning(
-                    f'{self.options.topic}: a message lacks {", ".join(missing)}', once=True
-                )
-            self._order[names] = None if missing else [names.index(leg) for leg in LEGS]
-        order = self._order[names]
-        if order is None:
+        found = self._order.places(names)
+        if found is None or -1 in found[0]:
+            missing = ', '.join(one for one in LEGS if one not in names)
+            self._node.get_logger().warning(
+                f'{self.options.topic}: a message lacks {missing}'
+                if missing
+                else f'{self.options.topic}: a message names a joint twice',
+                throttle_duration_sec=60.0,
+            )
             return None
+        order = list(found[0])
         if len(position) != len(names) or len(effort) != len(names):
             return None
         values = np.concatenate([position[order], effort[order]])

@@ -28,6 +28,7 @@ import numpy as np
 from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.nodes.checkpoint import declare_live
 from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
+from veh_identification.nodes.joint_order import JointOrder
 from veh_identification.nodes.robot_identification.feedforward import TRAJECTORY, with_efforts
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import Node
@@ -83,7 +84,7 @@ class RobotIdentification(IdentificationNode):
         self.options = options
         model = self._setup()
         self._answered = self._refused = 0
-        self._order: dict[tuple[str, ...], list[int] | None] = {}
+        self._order = JointOrder(model.joints)
         super().__init__(
             node,
             model,
@@ -170,16 +171,18 @@ class RobotIdentification(IdentificationNode):
     def _sides_of(self, msg: Any) -> tuple[Array, Array] | None:
         """Positions and efforts in the model's order; None where a joint is lacking."""
         names = tuple(msg.name)
-        if names not in self._order:
-            missing = [name for name in self.model.joints if name not in names]
-            if missing:
-                self._node.get_logger().warning(
-                    f'{self.options.topic}: a message lacks {", ".join(missing)}', once=True
-                )
-            found = None if missing else [names.index(name) for name in self.model.joints]
-            self._order[names] = found
-        order = self._order[names]
+        found = self._order.places(names)
+        if found is None or -1 in found[0]:
+            missing = ', '.join(one for one in self.model.joints if one not in names)
+            self._node.get_logger().warning(
+                f'{self.options.topic}: a message lacks {missing}'
+                if missing
+                else f'{self.options.topic}: a message names a joint twice',
+                throttle_duration_sec=60.0,
+            )
+            return None
+        order = list(found[0])
         position, effort = np.asarray(msg.position, float), np.asarray(msg.effort, float)
-        if order is None or len(position) != len(names) or len(effort) != len(names):
+        if len(position) != len(names) or len(effort) != len(names):
             return None
         return position[order], effort[order]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.fusion.sensor_options import GnssOptions, ImuOptions
+from veh_identification.nodes.joint_order import remember
 from veh_identification.orientations import is_unit
 
 Parsed = tuple[float, ...] | str
@@ -23,6 +24,9 @@ Parser = Callable[[tuple[Any, ...]], Parsed]
 UNMEASURED = (0.0, 0.0, 0.0, 0.0, 0.0, 9.80665)
 TOO_FAST = 'speed beyond what can be'
 NOT_FINITE = 'NaN or infinite'
+BEYOND = 'value beyond what can be'
+#: No force, pressure or joint comes near; squares and derivatives of more would overflow.
+LARGEST = 1e12
 NOT_UNIT = 'quaternion is not of unit length'
 HEADER = ('header.stamp.sec', 'header.stamp.nanosec', 'header.frame_id')
 
@@ -173,8 +177,15 @@ def twist_input(message: str, max_speed: float, yaw_rate: bool = False) -> Input
 
 
 def _parse_numbers(values: tuple[Any, ...]) -> Parsed:
-    numbers = values[3:]
-    return numbers if math.isfinite(sum(numbers)) else NOT_FINITE
+    return _checked(values[3:])
+
+
+def _checked(numbers: tuple[float, ...]) -> Parsed:
+    if not math.isfinite(sum(numbers)):
+        return NOT_FINITE
+    if max(numbers) > LARGEST or min(numbers) < -LARGEST:
+        return BEYOND
+    return numbers
 
 
 def pose_input(max_distance: float) -> Input:
@@ -199,7 +210,7 @@ def _parse_range(values: tuple[Any, ...]) -> Parsed:
         return NOT_FINITE
     if most > least and not least <= value <= most:
         return 'outside the sensor range'
-    return (value,)
+    return (value,) if abs(value) <= LARGEST else BEYOND
 
 
 WRENCH = Input(
@@ -236,7 +247,7 @@ class JointLayout:
             values = positions if self._everything else self._choose(positions)
         if self.has_velocity:
             values += velocities if self._everything else self._choose(velocities)
-        return values if math.isfinite(sum(values)) else NOT_FINITE
+        return _checked(values)
 
 
 class JointParser:
@@ -272,5 +283,6 @@ class JointParser:
                 return 'a joint is named twice'
             chosen = [i for i, x in enumerate(names) if not self._wanted or x in self._wanted]
             chosen.sort(key=lambda i: names[i])
-            layout = self._layouts[shape] = JointLayout(names, chosen, positions > 0, has_velocity)
+            layout = JointLayout(names, chosen, positions > 0, has_velocity)
+            remember(self._layouts, shape, layout)
         return layout if layout.names else 'no wanted joint'

@@ -8,14 +8,17 @@ descriptors in `fusion.options`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from veh_identification.errors import ParameterError
+import numpy as np
+
+from veh_identification.errors import EstimationError, ParameterError
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.nodes.checkpoint import Checkpoint, CheckpointOptions, identity_of
 from veh_identification.nodes.findings import FindingLog, load_of
+from veh_identification.nodes.guard import GuardedNode
 from veh_identification.nodes.sensor_fusion import input as inputs
 from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
@@ -32,13 +35,18 @@ from veh_identification.runtime.parameters import declare, refuse_unknown
 from veh_identification.runtime.qos import SENSOR_DATA, STATIC_TF, SYSTEM_DEFAULT
 
 REPORT_PERIOD = 1.0
+#: Frame names of senders that are told; who changes his name for ever is told no more.
+MOST_TOLD = 50
+#: Lists of joints (one for each sender) that are followed.
+MOST_GROUPS = 32
 
 
 class SensorFusion:
     """Joins IMU, GNSS, odometry, speed sensor, encoders, motion capture and wrenches."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self._guard = GuardedNode(node, self._put_back)
+        node = self._node = cast(Node, self._guard)
         options = declare(node, FusionOptions)
         checkpoint = declare(node, CheckpointOptions, 'checkpoint')
         wrenches = {n: declare(node, WrenchOptions, n) for n in options.wrench_sensors if n}
@@ -173,7 +181,7 @@ class SensorFusion:
             self._publish_ready()
             self._frame_ids[name] = frame_id
             self.core.set_frame_id(name, frame_id)
-        elif (name, frame_id) not in self._frames_told:
+        elif (name, frame_id) not in self._frames_told and len(self._frames_told) < MOST_TOLD:
             self._frames_told.add((name, frame_id))
             self._node.get_logger().warning(
                 f'{name}: frame_id changed from {self._frame_ids[name]!r} to {frame_id!r}; '
@@ -201,6 +209,9 @@ class SensorFusion:
             return
         key = layout.key
         if key not in core.joints.groups:
+            if len(core.joints.groups) >= MOST_GROUPS:
+                record.refuse('more lists of joints than are followed')
+                return
             self._publish_ready()
             core.add_joint_group(key, layout.names, layout.has_position, layout.has_velocity)
         if core.push('joints', stamp_ns, values, key):
@@ -218,6 +229,9 @@ class SensorFusion:
         estimate, or changes how samples are understood, calls this first.
         """
         for state in self.core.poll():
+            if not np.isfinite(state.base.row).all():
+                # Contained by the guard: counted, said, and the fusion starts over.
+                raise EstimationError('the fused state is no number any more')
             self._state_publisher.publish(self._fill_message(state))
             if state.base.pose_valid and self._odometry_publisher is not None:
                 self._odometry_publisher.publish(self._fill_odometry(state))
@@ -233,11 +247,12 @@ class SensorFusion:
         now_ns = self._node.get_clock().now().nanoseconds
         load, loaded = load_of(self._node)
         self.report.load = {**load, **self.checkpoint.facts()}
-        self.report.update(now_ns, self.enabled, loaded)
+        self.report.update(now_ns, self.enabled, [*loaded, *self._guard.findings()])
         self._log.tell(self.report.findings)
         name = self._node.get_name()
         self._diagnostics_publisher.publish(self.report.diagnostics(now_ns, name))
         self._status_publisher.publish(self.report.status(now_ns, self.options.world_frame))
+        self._guard.reported()
 
     # Services -----------------------------------------------------------------------------------
 
@@ -249,6 +264,11 @@ class SensorFusion:
         self._publish_ready()
         self.checkpoint.arrived(self.core.last_stamp)
         return self.core.state()
+
+    def _put_back(self) -> str:
+        """After a failure, which may have left the filter half-way between two states."""
+        self._start_over()
+        return 'the fusion starts over; biases and datum are kept'
 
     def _reset(self) -> str:
         self._publish_ready()

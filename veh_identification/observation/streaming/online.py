@@ -97,6 +97,11 @@ class OnlineObserver:
         self.starts = 0
         self.events: list[Finding] = []  # what a user should know, in order
         self.forgotten: Counter[str] = Counter()  # measurements that a restart came before
+        # Samples of a stream that were used, and those that held something for a sensor: one IMU
+        # message may hold rates and no accelerations.
+        self.handed: Counter[str] = Counter()
+        self.offered: Counter[tuple[str, str]] = Counter()
+        self._offered_before: Counter[tuple[str, str]] = Counter()  # at the present start
         self._made = made
         self._waiting: list[Item] = []
         self._last_ns = self._next_ns = 0
@@ -161,15 +166,19 @@ class OnlineObserver:
 
     def _use(self, item: Item) -> None:
         assert self.session is not None and self.stepper is not None
-        if stream_of(item.key) in self.system.inputs:
+        stream = stream_of(item.key)
+        if stream in self.system.inputs:
             self.session.take_input(item)
             return
+        self.handed[stream] += 1
         for measurement in self.session.measurements(item):
             if not self.stepper.add(measurement, item.time_ns):
-                record = self.arrivals.record(stream_of(item.key))
+                record = self.arrivals.record(stream)
                 record.belated -= 1
                 record.late += 1
+                self.handed[stream] -= 1
                 break
+            self.offered[stream, measurement.sensor] += 1
 
     # -- start ----------------------------------------------------------------------------------
 
@@ -193,6 +202,7 @@ class OnlineObserver:
             memory,
         )
         self.starts += 1
+        self._offered_before = self.offered.copy()
         waiting, self._waiting = self._waiting, []
         for item in waiting:
             self._use(item)
@@ -204,11 +214,23 @@ class OnlineObserver:
         self.events.append(Finding('warn', code, reason))
         for item in self._waiting:
             self.arrivals.record(stream_of(item.key)).unused += 1
-        if self.stepper is not None:
-            self.forgotten += self.stepper.pending()
+        if self.session is not None:
+            self._forget(self.session)
         self.session = self.stepper = None
         self._waiting = []
         self._next_ns = 0
+
+    def _forget(self, session: Session) -> None:
+        """What was offered to a session and never counted by its filter is forgotten with it:
+        what waits for its step, and what belonged to the step that failed.
+        """
+        offered: Counter[str] = Counter()
+        for (_, sensor), count in (self.offered - self._offered_before).items():
+            offered[sensor] += count
+        for sensor, count in offered.items():
+            seen = session.filter.counts[sensor]
+            counted = seen.used + seen.rejected + seen.unavailable + seen.invalid
+            self.forgotten[sensor] += count - counted
 
     def reset(self, reason: str) -> None:
         """Forget what waits, and start anew."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from veh_identification.errors import BagError, MessageError
-from veh_identification.runtime.bags.definitions import Decoder
-from veh_identification.runtime.bags.paths import ALL, ColumnPath, expand_paths
+from veh_identification.runtime.bags.definitions import HEADER, Decoder
+from veh_identification.runtime.bags.paths import ALL, ColumnPath, FieldTypes, expand_paths
 from veh_identification.runtime.bags.reader import BagReader, Item
 from veh_identification.runtime.bags.records import Channel, RawMessage
 from veh_identification.runtime.cdr.layout import Layout, find_layout
@@ -150,7 +150,12 @@ class _Collector:
             self.wanted = expand_paths(self.paths, channel.typename, types)
         except MessageError as error:
             raise BagError(f'{channel.bag}, topic {channel.topic}: {error}') from error
-        self.has_header = types(channel.typename).get('header') == 'std_msgs/msg/Header'
+        self.has_header = types(channel.typename).get('header') == HEADER
+        if self.has_header and not _is_header(types):
+            raise BagError(
+                f'{channel.bag}, topic {channel.topic}: its definition of {HEADER} is not that of '
+                'ROS, which has stamp.sec, stamp.nanosec and frame_id.'
+            )
         self.decoder = decoder
         self.layouts = {}
 
@@ -288,3 +293,12 @@ class _Batch:
 
 def _join(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def _is_header(types: FieldTypes) -> bool:
+    """Whether the header that a recording defines is the one that everybody knows."""
+    fields = types(HEADER)
+    if 'stamp' not in fields or fields.get('frame_id') != 'string':
+        return False
+    stamp = fields['stamp']
+    return '/' in stamp and not stamp.endswith(']') and {'sec', 'nanosec'} <= set(types(stamp))

@@ -180,6 +180,6 @@ def _idl_types(typename: str, text: str) -> dict[str, Any]:
     try:
         for part in parts:
             types.update(get_types_from_idl(part))
-    except (TypesysError, ValueError, AssertionError, KeyError) as error:
+    except (TypesysError, ValueError, AssertionError, KeyError, RecursionError) as error:
         raise MessageError(f'The IDL definition of {typename} cannot be parsed.') from error
     return types

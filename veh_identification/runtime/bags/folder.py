@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from veh_identification.atomic import reason
-from veh_identification.configuration.faults import ConfigurationError
+from veh_identification.configuration.faults import ConfigurationError, shown
 from veh_identification.configuration.models import Model, entry, validate
 from veh_identification.configuration.quantities import Text, Whole
 from veh_identification.configuration.reading import read
 from veh_identification.errors import BagError
+from veh_identification.files import FileError, is_folder, open_plain, shortened
 from veh_identification.runtime.bags.mcap.format import MAGIC as MCAP_MAGIC
-from veh_identification.runtime.bags.mcap.format import zstd
 from veh_identification.runtime.bags.mcap.source import McapSource
 from veh_identification.runtime.bags.ros1_source import Ros1Source
 from veh_identification.runtime.bags.source import Item, Problems, Source
 from veh_identification.runtime.bags.sqlite_source import SqliteSource
+from veh_identification.runtime.bags.unpacking import UnpackError, unpack, unpack_file
 from veh_identification.runtime.bags.yaml_text import INFORMATION
 
 ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'
@@ -56,10 +58,17 @@ class Recording:
 
 def open_recording(path: Path, problems: Problems) -> Recording:
     """Open a rosbag2 folder, an .mcap or .db3 file, or a ROS 1 bag."""
-    if not path.exists():
-        raise BagError(f'{path} does not exist.')
-    if path.is_dir():
-        return _open_folder(path, problems)
+    try:
+        folder = is_folder(path)
+    except FileError as error:
+        raise BagError(str(error)) from None
+    try:
+        return _open_folder(path, problems) if folder else _open_one(path, problems)
+    except OSError as error:
+        raise BagError(f'{path} cannot be read: {reason(error)}.') from error
+
+
+def _open_one(path: Path, problems: Problems) -> Recording:
     temporary = None
     file = path
     try:
@@ -75,16 +84,20 @@ def open_recording(path: Path, problems: Problems) -> Recording:
 
 
 def _magic(path: Path) -> bytes:
+    return _head(path, path)[:4]
+
+
+def _head(path: Path, shown: Path) -> bytes:
     try:
-        with path.open('rb') as file:
-            return file.read(4)
-    except OSError as error:
-        raise BagError(f'{path} cannot be opened: {reason(error)}.') from error
+        with open_plain(path) as file:
+            return file.read(16)
+    except (FileError, OSError) as error:
+        why = error.why if isinstance(error, FileError) else f'cannot be read: {reason(error)}'
+        raise BagError(f'{shortened(shown)} {why}.') from None
 
 
 def _kind(path: Path, shown: Path) -> str:
-    with path.open('rb') as file:
-        head = file.read(16)
+    head = _head(path, shown)
     if not head:
         raise BagError(f'{shown} is empty.')
     if head.startswith(MCAP_MAGIC):
@@ -126,13 +139,15 @@ def read_metadata(file: Path) -> Metadata:
         metadata = validate(Metadata, document.below(INFORMATION))
     except ConfigurationError as error:
         raise BagError(f'{error.faults[0]}: the recording is damaged.') from error
+    if metadata.version < 1:
+        raise BagError(f'{file} has version {metadata.version}, which there never was.')
     if metadata.version > NEWEST_VERSION:
         raise BagError(f'{file} has version {metadata.version}, only versions up to 9 are known.')
     return metadata
 
 
 def _open_folder(path: Path, problems: Problems) -> Recording:
-    if not (path / 'metadata.yaml').exists():
+    if not (path / 'metadata.yaml').is_symlink() and not (path / 'metadata.yaml').exists():
         return _open_without_metadata(path, problems)
     metadata = read_metadata(path / 'metadata.yaml')
     mode = metadata.compression_mode.lower().replace('none', '')
@@ -151,6 +166,8 @@ def _open_folder(path: Path, problems: Problems) -> Recording:
             recording.temporary = TemporaryDirectory()
         for name in metadata.relative_file_paths:
             file = shown = _find_file(path, name)
+            if any(source.path == shown for source in recording.sources):
+                raise BagError(f'{path}: metadata.yaml names the file {shown.name} twice.')
             if recording.temporary is not None:
                 file = _decompress(file, Path(recording.temporary.name))
             _kind(file, shown)
@@ -164,7 +181,7 @@ def _open_folder(path: Path, problems: Problems) -> Recording:
 
 def _open_without_metadata(path: Path, problems: Problems) -> Recording:
     """Folder of a recorder that was cut off before it could write metadata.yaml."""
-    files = sorted([*path.glob('*.mcap'), *path.glob('*.db3')])
+    files = sorted(p for p in path.iterdir() if p.suffix in ('.mcap', '.db3') and p.is_file())
     if not files:
         raise BagError(f'{path} is not a recording: it holds no metadata.yaml.')
     problems.meet(
@@ -184,21 +201,31 @@ def _open_without_metadata(path: Path, problems: Problems) -> Recording:
 
 def _find_file(folder: Path, name: str) -> Path:
     """Storage file of a folder; early versions wrote paths with the folder's name before it."""
-    file = folder / Path(name).name
-    for candidate in (file, file.with_name(file.name + '.zstd')):
-        if candidate.exists():
-            return candidate
-    raise BagError(f'{folder}: metadata.yaml names the file {file.name}, which does not exist.')
+    plain = Path(name).name
+    # The name alone counts, so that no recording leads out of its own folder.
+    if plain in ('', '..') or not plain.isprintable():
+        raise BagError(f'{folder}: metadata.yaml names {shown(name)}, which is no file name.')
+    for candidate in (folder / plain, folder / f'{plain}.zstd'):
+        with suppress(FileError):
+            if not is_folder(candidate):
+                return candidate
+    raise BagError(
+        f'{folder}: metadata.yaml names the file {shortened(plain)}, which does not exist.'
+    )
 
 
 def _decompress(path: Path, folder: Path) -> Path:
     """Temporary decompressed copy of a file."""
     target = folder / path.name.removesuffix('.zstd')
     try:
-        with zstd.open(path, 'rb') as stream, target.open('wb') as file:
-            shutil.copyfileobj(stream, file, 2**20)
-    except (zstd.ZstdError, EOFError) as error:
+        # Never more than leaves the disk a tenth of its free space.
+        cap = shutil.disk_usage(folder).free * 9 // 10
+        with open_plain(path) as stream, target.open('wb') as file:
+            unpack_file('zstd', stream, file, cap)
+    except UnpackError as error:
         raise BagError(f'{path} is truncated or damaged: {error}.') from error
+    except FileError as error:
+        raise BagError(str(error)) from None
     except OSError as error:
         raise BagError(f'{path} cannot be decompressed: {reason(error)}.') from error
     return target
@@ -220,8 +247,8 @@ class _Decompressing:
     ) -> Iterator[Item]:
         for time_ns, key, data in self.source.items(ids, start_ns, stop_ns, problems):
             try:
-                content = zstd.decompress(data)
-            except (zstd.ZstdError, EOFError, MemoryError) as error:
+                content = unpack('zstd', data)
+            except UnpackError as error:
                 problems.meet(
                     f'{self.path}: a message at {time_ns} ns is damaged: {error}.', error
                 )

@@ -31,6 +31,8 @@ from veh_identification.runtime.bags.source import Problems, Selection, Source, 
 
 #: Messages in a block; progress is reported as often.
 BLOCK = 8192
+#: No robot has as many topics; each costs time for its definition.
+MOST_TOPICS = 5000
 
 
 class BagReader:
@@ -97,6 +99,11 @@ class BagReader:
         backend = messages.rosbags_backend()
         added: list[Channel] = []
         for source in recording.sources:
+            if len(source.connections) > MOST_TOPICS:
+                raise BagError(
+                    f'{source.path} has {len(source.connections)} topics, at most {MOST_TOPICS} '
+                    f'are read.'
+                )
             channels = {}
             for connection in source.connections:
                 key = (connection.typename, connection.definition, connection.serialization)
@@ -111,8 +118,9 @@ class BagReader:
             self._channels[id(source)] = channels
             added += channels.values()
         order = sorted({(channel.topic, channel.typename) for channel in added})
+        ranks = {key: rank for rank, key in enumerate(order)}
         for channel in added:
-            channel.rank = order.index((channel.topic, channel.typename))
+            channel.rank = ranks[(channel.topic, channel.typename)]
 
     @property
     def topics(self) -> dict[str, TopicInfo]:

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import os
+import struct
 from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rosbags.rosbag1 import Reader, ReaderError
+from rosbags.rosbag1.reader import Chunk, Header, RecordType, read_uint32
 
 from veh_identification.errors import BagError
 from veh_identification.runtime.bags.source import Connection, Definition, Item, Problems
+from veh_identification.runtime.bags.unpacking import UnpackError, unpack
 from veh_identification.runtime.qos import QoS
 
 # rosbags checks parts of the format with assertions and lets decompressors' errors through.
 DAMAGE: tuple[type[Exception], ...] = (
     *(ReaderError, AssertionError, ValueError, KeyError, IndexError, OSError, RuntimeError),
-    *(OverflowError, MemoryError, EOFError),
+    *(OverflowError, MemoryError, EOFError, UnpackError, struct.error),
 )
+
+
+class BoundedReader(Reader):
+    """rosbags' reader with chunks that unpack to the size that they state, and no more."""
+
+    def read_chunk(self) -> Chunk:
+        """Head of the chunk at the current position."""
+        assert self.bio
+        header = Header.read(self.bio, RecordType.CHUNK)
+        method, stated = header.get_string('compression'), header.get_uint32('size')
+        packed = read_uint32(self.bio)
+        place = self.bio.tell()
+        self.bio.seek(packed, os.SEEK_CUR)
+        if method == 'none':
+            return Chunk(packed, place, bytes)
+        if method not in ('bz2', 'lz4'):
+            raise ReaderError(f'chunk compression {method[:40]!r} is not known')
+        return Chunk(packed, place, partial(unpack, method, stated=stated))
 
 
 class Ros1Source:
@@ -28,7 +51,7 @@ class Ros1Source:
         """Open the bag and read its index."""
         self.path = shown or path
         try:
-            self.reader = Reader(path)
+            self.reader = BoundedReader(path)
             self.reader.open()
         except DAMAGE as error:
             raise BagError(

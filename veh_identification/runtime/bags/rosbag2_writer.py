@@ -18,9 +18,9 @@ from rosbags.rosbag2 import CompressionMode, StoragePlugin, Writer, WriterError
 from rosbags.rosbag2.metadata import dump_qos_v8
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 
-from veh_identification.runtime.bags.mcap.format import zstd
 from veh_identification.runtime.bags.mcap.writer import McapStorage
 from veh_identification.runtime.bags.qos_text import rosbags_qos
+from veh_identification.runtime.bags.unpacking import zstd
 from veh_identification.runtime.bags.yaml_text import INFORMATION, dump_yaml
 from veh_identification.runtime.qos import QoS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,11 +12,22 @@ from typing import Any
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, WriterError
 
-from veh_identification.atomic import partial_name, prepare_target, publish, reason, remove
+from veh_identification.atomic import (
+    PARTIAL,
+    held,
+    leftovers,
+    partial_name,
+    prepare_target,
+    publish,
+    reason,
+    remove,
+)
 from veh_identification.errors import BagError, MessageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags.catalog import full_topic
+from veh_identification.runtime.bags.mcap.writer import McapStorage
 from veh_identification.runtime.bags.rosbag2_writer import Rosbag2Writer
+from veh_identification.runtime.interface import NANOSECONDS
 from veh_identification.runtime.qos import STATIC_TF, QoS
 
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
@@ -27,6 +38,8 @@ COMPRESSIONS = {
     'message': CompressionMode.MESSAGE,
 }
 LARGEST_TIME = 2**63 - 1
+#: Ending of the temporary name of a live recording, which is never thrown away.
+RECORDING = 'recording'
 
 
 class BagWriter:
@@ -43,6 +56,7 @@ class BagWriter:
         compression: str = 'none',
         overwrite: bool = False,
         custom_data: Mapping[str, str] | None = None,
+        live: bool = False,
     ):
         """Prepare a recording.
 
@@ -52,6 +66,8 @@ class BagWriter:
             compression: `none`, `chunk` (inside an mcap file), `file` or `message` (of rosbag2).
             overwrite: Replace what stands there, but only once the new recording is complete.
             custom_data: Texts kept in metadata.yaml.
+            live: The messages come but once. They are on the disk after a second, and what a
+                killed recorder left is kept: `recovered` names it after the start.
         """
         self.path = Path(path)
         if storage not in STORAGES:
@@ -64,7 +80,10 @@ class BagWriter:
         self.compression = compression
         self.overwrite = overwrite
         self.custom_data = dict(custom_data or {})
+        self.live = live
+        self.recovered: list[Path] = []
         self.counts: dict[str, int] = {}
+        self._stack = ExitStack()
         self._connections: dict[str, Connection] = {}
         self._writer: Rosbag2Writer | None = None
         self._partial: Path | None = None
@@ -79,7 +98,14 @@ class BagWriter:
             error=BagError,
             replaceable=('metadata.yaml',),
         )
-        self._partial = partial_name(self.path)
+        self._partial = partial_name(self.path, RECORDING if self.live else PARTIAL)
+        try:
+            if self.live:
+                self.recovered = _recovered(self.path.parent)
+            self._partial.mkdir()
+            self._stack.enter_context(held(self._partial))
+        except OSError as error:
+            raise self._failed(error) from error
         # The storage file carries the folder's name, so the folder has its final name already
         # and stands inside one with the temporary name.
         writer = Rosbag2Writer(self._partial / self.path.name, STORAGES[self.storage])
@@ -89,8 +115,11 @@ class BagWriter:
         try:
             writer.open()
         except (OSError, sqlite3.Error, WriterError) as error:
+            self._stack.close()
             remove(self._partial)
             raise self._failed(error) from error
+        if self.live and isinstance(writer.storage, McapStorage):
+            writer.storage.longest_wait_ns = NANOSECONDS
         self._writer = writer
         return self
 
@@ -207,6 +236,7 @@ class BagWriter:
         finally:
             with suppress(Exception):
                 writer.abort()
+            self._stack.close()
             remove(self._partial)
 
     def _open_writer(self) -> Rosbag2Writer:
@@ -217,3 +247,21 @@ class BagWriter:
     def _failed(self, error: Exception) -> BagError:
         cause = reason(error) if isinstance(error, OSError) else str(error)
         return BagError(f'{self.path} cannot be written: {cause.rstrip(".")}.')
+
+
+def _recovered(folder: Path) -> list[Path]:
+    """Give what killed recorders left in a folder visible names: `NAME.cut_off`, `NAME.cut_off_2`.
+
+    Such a recording has no metadata.yaml; it is read when damaged parts are skipped.
+    """
+    found = []
+    for left in leftovers(folder, RECORDING):
+        for inner in left.iterdir():
+            number, place = 1, folder / f'{inner.name}.cut_off'
+            while place.exists():
+                number += 1
+                place = folder / f'{inner.name}.cut_off_{number}'
+            inner.rename(place)
+            found.append(place)
+        remove(left)
+    return found

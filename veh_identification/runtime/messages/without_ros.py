@@ -15,6 +15,7 @@ from veh_identification.errors import MessageError
 from veh_identification.runtime.cdr.diagnostics import DIAGNOSTICS, DiagnosticTemplates
 from veh_identification.runtime.cdr.templates import TypeTemplates
 from veh_identification.runtime.messages.builders import BuilderCache
+from veh_identification.runtime.messages.definition_limits import check_types
 from veh_identification.runtime.share import PACKAGE, share_directory
 
 # std_srvs is not part of rosbags' stores.
@@ -79,10 +80,11 @@ def parse_definitions(definitions: Mapping[str, str]) -> dict[str, Any]:
     for name, text in definitions.items():
         try:
             types.update(get_types_from_msg(text, name))
-        except (TypesysError, ValueError, AssertionError, KeyError) as error:
+        except (TypesysError, ValueError, AssertionError, KeyError, RecursionError) as error:
             reason = str(error).splitlines()[-1] if str(error) else type(error).__name__
+            shown = name if name.isprintable() and len(name) <= 100 else repr(name[:100])
             raise MessageError(
-                f'The definition of message type {name} cannot be parsed, near: {reason[:80]}.'
+                f'The definition of message type {shown} cannot be parsed, near: {reason[:80]}.'
             ) from error
     return types
 
@@ -114,6 +116,7 @@ class RosbagsBackend:
         )
         if missing:
             raise MessageError(f'Message type {missing[0]} is used but not defined.')
+        check_types(types, self.store.fielddefs)
         try:
             self.store.register(dict(types))
         except TypesysError as error:

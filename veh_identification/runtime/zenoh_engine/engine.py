@@ -83,6 +83,11 @@ class ZenohEngine:
                 '(or rmw_zenohd); still trying'
             )
 
+    @property
+    def logger(self) -> NodeLogger:
+        """For what concerns no node alone."""
+        return self._log
+
     def create_node(
         self,
         name: str,

@@ -100,7 +100,9 @@ def record(
         # Only recorders to a bag need the bag module.
         from veh_identification.runtime.bags.writer import BagWriter
 
-        with engine.executor.stopping_signals(), BagWriter(target) as writer:
+        with engine.executor.stopping_signals(), BagWriter(target, live=True) as writer:
+            for place in writer.recovered:
+                engine.logger.warning(f'a recorder was killed here: what it had is in {place}')
             for topic, type_name in topics.items():
                 writer.add_topic(topic, type_name, qos=_bag_qos(_recording_qos(engine, topic)))
             return record(

@@ -8,19 +8,14 @@ decoded messages a second where the package `mcap` hands out 95,000 to 114,000 u
 from __future__ import annotations
 
 import struct
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from lz4.frame import compress as lz4_compress
-from lz4.frame import decompress as lz4_decompress
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from veh_identification.runtime.bags.unpacking import UnpackError, unpack, zstd
 
 MAGIC = b'\x89MCAP0\r\n'
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK = 0x01, 0x02, 0x03, 0x04, 0x05, 0x06
@@ -36,11 +31,6 @@ FOOTER_BODY = struct.Struct('<QQI')  # summary start, summary offset start, summ
 FOOTER_SIZE = RECORD.size + FOOTER_BODY.size
 U16, U32, U64 = struct.Struct('<H'), struct.Struct('<I'), struct.Struct('<Q')
 
-DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    '': lambda content: content,
-    'lz4': lz4_decompress,
-    'zstd': zstd.decompress,
-}
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     '': lambda content: content,
     'lz4': lz4_compress,
@@ -169,13 +159,15 @@ def unpack_chunk(body: bytes) -> bytes:
     position += U64.size
     if position + length > len(body):
         raise FormatError('the compressed data exceed their chunk')
-    if compression not in DECOMPRESS:
-        raise FormatError(f'chunk compression {compression!r} is not known')
-    try:
-        content = DECOMPRESS[compression](body[position : position + length])
-    except (RuntimeError, ValueError, EOFError, MemoryError, zstd.ZstdError) as error:
-        raise FormatError(f'the {compression} data cannot be decompressed ({error})') from error
-    if len(content) != size:
+    if compression not in COMPRESS:
+        raise FormatError(f'chunk compression {compression[:40]!r} is not known')
+    content = body[position : position + length]
+    if compression:
+        try:
+            content = unpack(compression, content, size)
+        except UnpackError as error:
+            raise FormatError(str(error)) from error
+    elif len(content) != size:
         raise FormatError(f'the chunk holds {len(content)} bytes instead of {size}')
     if crc and zlib.crc32(content) != crc:
         raise FormatError('the checksum does not match')

@@ -28,6 +28,7 @@ class McapIndex:
     complaint: str = ''  # why the file is not whole
     checked: bool = False  # the summary's checksum was there and right
     damaged_chunks: int = 0
+    damage: str = ''  # of the first of them
 
     def add_definition(self, opcode: int, body: bytes) -> None:
         """Take a schema or channel record."""
@@ -160,7 +161,8 @@ def _scan_record(
         try:
             content = mcap.unpack_chunk(body)
             found = _scan_chunk(index, content)
-        except (mcap.FormatError, struct.error, UnicodeDecodeError):
+        except (mcap.FormatError, struct.error, UnicodeDecodeError) as error:
+            index.damage = index.damage or str(error)
             # Kept in the list, so that reading meets the damage and reports or counts it.
             found = mcap.chunk_times(body)
             index.damaged_chunks += 1

@@ -57,6 +57,12 @@ class McapSource:
                 f'{self.path} is truncated or damaged: {index.complaint}; {index.message_count} '
                 f'messages before that can be read when damaged parts are skipped.'
             )
+        if index.damaged_chunks and not index.channels:
+            # Without topics nobody would read the chunks and meet what is wrong with them.
+            problems.meet(
+                f'{self.path} is damaged: no topic is known, {index.damaged_chunks} chunks cannot '
+                f'be read ({index.damage}).'
+            )
         self.message_count = index.message_count
         self.start_ns, self.end_ns = index.start_ns, index.end_ns
         self.connections = [self._connection(channel) for channel in index.channels.values()]
@@ -108,6 +114,8 @@ class McapSource:
 
     def _content(self, chunk: mcap.ChunkEntry) -> bytes:
         """Records of a chunk, or of a run of messages outside chunks."""
+        if chunk.offset + chunk.length > self.size:
+            raise mcap.FormatError('the file ends within them')
         self.file.seek(chunk.offset)
         data = self.file.read(chunk.length)
         if len(data) < chunk.length:

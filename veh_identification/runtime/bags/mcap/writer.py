@@ -41,6 +41,8 @@ class McapStorage:
         self.counts: dict[int, int] = {}
         self.chunk_indexes: list[bytes] = []
         self.first_ns, self.last_ns = NEVER, 0
+        #: Log time after which a chunk is written though it is not full (live recordings).
+        self.longest_wait_ns = NEVER
         self._start_chunk()
 
     def _put(self, data: bytes) -> None:
@@ -112,6 +114,9 @@ class McapStorage:
             self.chunk_last_ns = timestamp
         if self.chunk_size > CHUNK_BYTES:
             self._close_chunk()
+        elif timestamp - self.chunk_first_ns >= self.longest_wait_ns:
+            self._close_chunk()
+            self.file.flush()
 
     def _close_chunk(self) -> None:
         """Write the pending chunk with its checksum, its message indexes, note its index."""

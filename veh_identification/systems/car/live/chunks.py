@@ -196,6 +196,6 @@ FIELDS = {
 
 def joint_values(names: Sequence[str], positions: Sequence[float]) -> Mapping[str, float]:
     """Positions of the car's joints, whichever the message names."""
-    if len(positions) != len(names):
+    if len(positions) != len(names) or len(set(names)) != len(names):
         return {}
     return {name: value for name, value in zip(names, positions, strict=True) if name in JOINTS}

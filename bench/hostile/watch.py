@@ -1,0 +1,104 @@
+"""One case at a time: a sentence, or done; never a traceback, a hang or memory without end."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from veh_identification.errors import VehIdError
+
+#: Of the processor: the machine may be full of other work. Of the clock: for what only waits.
+HANG_SECONDS, WAIT_SECONDS = 60, 900
+LONGEST_SENTENCE = 4000
+#: Times the normal memory that a case may take, beyond a floor for small ones.
+MOST_MEMORY, FLOOR_KB = 1.5, 200_000
+
+
+class Hang(BaseException):
+    """A case took too long; no handler for Exception may swallow it."""
+
+
+@dataclass
+class Tally:
+    """What became of the cases of a part."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    cases: int = 0
+    messages: int = 0
+    findings: list[str] = field(default_factory=list)
+    notes: dict[str, float] = field(default_factory=dict)
+    _normal_kb: int = 0
+
+    def find(self, what: str) -> None:
+        """Something that must not happen."""
+        self.outcomes['FOUND'] += 1
+        if len(self.findings) < 50:
+            self.findings.append(what)
+
+    def try_case(self, label: str, work: Callable[[], Any]) -> None:
+        """Run a case; anything but an error of ours is a finding."""
+        self.cases += 1
+        try:
+            with _limited():
+                work()
+            self.outcomes['taken'] += 1
+        except VehIdError as error:
+            text = str(error)
+            if not text.strip() or len(text) > LONGEST_SENTENCE or 'Traceback' in text:
+                self.find(f'{label}: no sentence: {text[:300]!r}')
+            else:
+                self.outcomes['refused'] += 1
+        except Hang:
+            self.find(f'{label}: hangs for {HANG_SECONDS} s\n{traceback.format_exc()[-1500:]}')
+        except Exception:
+            self.find(f'{label}:\n{traceback.format_exc()[-1800:]}')
+        self._look_at_memory(label)
+
+    def _look_at_memory(self, label: str) -> None:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if self.cases <= 5:
+            self._normal_kb = peak
+        elif peak > max(MOST_MEMORY * self._normal_kb, self._normal_kb + FLOOR_KB):
+            self.find(f'{label}: {peak // 1024} MB, {self._normal_kb // 1024} MB is normal')
+            self._normal_kb = peak
+        self.notes['peak memory [MB]'] = peak // 1024
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    def late(_number: int, _frame: FrameType | None) -> None:
+        raise Hang
+
+    before = [signal.signal(number, late) for number in (signal.SIGALRM, signal.SIGPROF)]
+    signal.alarm(WAIT_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGALRM, before[0])
+        signal.signal(signal.SIGPROF, before[1])
+
+
+@contextmanager
+def nothing_ignored(tally: Tally) -> Iterator[None]:
+    """`Exception ignored in ...` is a traceback too."""
+    before = sys.unraisablehook
+
+    def hook(found: Any) -> None:
+        tally.find(f'ignored in {found.object!r}: {found.exc_value!r}')
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
