@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from veh_identification.systems.car.estimation import bias
 from veh_identification.systems.car.estimation.calibration import (
     Calibration,
     applied_to,
+    as_calibrated,
     calibrated,
 )
 from veh_identification.systems.car.model import CarModel
@@ -41,6 +42,7 @@ from veh_identification.systems.car.processing.first_look import (
 )
 from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
 from veh_identification.systems.car.processing.spectral import SpectralInformation, gather
+from veh_identification.systems.car.recording.extra_joints import knows_axles, without_axles
 from veh_identification.systems.car.recording.reader import CarRecording, CarRecordingError
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import Array
@@ -64,6 +66,7 @@ class CarMethod:
     beyond_band: bool = True  # motion beyond the sensors' bands from the wheel forces
     check: bool = True  # look for swapped, turned and wrongly signed sensors
     calibrate: bool = True  # poses, delays and camber that the recording itself tells
+    calibrate_camber: bool = True  # no: the hubs of the 20-dof model stand upright
 
 
 @dataclass
@@ -106,9 +109,25 @@ def gather_recordings(
     return total
 
 
+def as_gathered(
+    recording: CarRecording,
+    configuration: CarConfiguration,
+    method: CarMethod,
+    calibrations: Sequence[Calibration],
+) -> tuple[CarRecording, CarConfiguration]:
+    """Another recording of the same car, as the model knows it and as it was calibrated."""
+    if method.dof == 20:
+        recording, configuration = without_axles(recording, configuration)
+    return as_calibrated(recording, configuration, calibrations)
+
+
 def _gather_one(
     recording: CarRecording, configuration: CarConfiguration, method: CarMethod, seed: int
 ) -> Gathered:
+    left_out = list[Finding]()
+    if method.dof == 20:
+        left_out = _left_out(recording, configuration)
+        recording, configuration = without_axles(recording, configuration)
     noise = bias.sensor_noise(recording, configuration)
     processing = replace(method.processing, travel_noise=bias.travel_noise(noise))
     short, looked = _looked(recording, configuration, processing)
@@ -122,7 +141,13 @@ def _gather_one(
     )
     calibration, told = None, list[Finding]()
     if method.calibrate and usable.all() and not any(one.level == 'bad' for one in signs):
-        calibration = calibrated(model, first, looked.poses['imu'][0], configuration.disturbances)
+        calibration = calibrated(
+            model,
+            first,
+            looked.poses['imu'][0],
+            configuration.disturbances,
+            method.calibrate_camber,
+        )
     if calibration is not None and calibration.applied.any():
         told = calibration_findings(calibration, *looked.poses['imu'], recording.label)
         recording, configuration = applied_to(recording, configuration, calibration)
@@ -159,7 +184,7 @@ def _gather_one(
         first,
         usable,
         prepared.has_speed,
-        [*lost, *prepared.findings, *_repairs(recording), *told],
+        [*left_out, *lost, *prepared.findings, *_repairs(recording), *told],
         static,
         _details(recording, prepared, model, noise, bands),
         signs,
@@ -171,6 +196,17 @@ def _gather_one(
         0.0 if calibration is None else information.seconds * calibration.covariance,
         configuration,
     )
+
+
+def _left_out(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
+    if not knows_axles(recording, configuration):
+        return []
+    text = (
+        'the 20-dof model was asked for: half track, wheelbase, camber and kingpin that are '
+        'measured or tabled are left out of the equations. Camber turns the wheel forces: a '
+        'model without it puts the mass off by a per cent or two'
+    )
+    return [Finding('warn', 'axle_joints_left_out', text, f'{recording.label}, --dof 20')]
 
 
 def _repairs(recording: CarRecording) -> list[Finding]:

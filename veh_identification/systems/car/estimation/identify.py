@@ -15,10 +15,10 @@ from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import static_loads, static_mass_finding
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.calibration import as_calibrated
 from veh_identification.systems.car.estimation.gathering import (
     CarMethod,
     Gathered,
+    as_gathered,
     gather_recordings,
 )
 from veh_identification.systems.car.estimation.identified import Identified, solved
@@ -127,7 +127,9 @@ def identify_recordings(
     if gathered.calibrations:
         result.extra['calibration'] = [one.as_dict() for one in gathered.calibrations]
     if validation is not None:
-        validation, configuration = as_calibrated(validation, configuration, gathered.calibrations)
+        validation, configuration = as_gathered(
+            validation, configuration, method, gathered.calibrations
+        )
         prepared = prepare(validation, configuration, method.processing)
         result.validation = validate_prepared(
             prepared, gathered, fit.value, configuration, selection

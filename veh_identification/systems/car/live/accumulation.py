@@ -117,10 +117,10 @@ class CarLive:
     def add(self, recording: CarRecording) -> str:
         """Take a chunk; the reason in words when it cannot be used."""
         options = self.options
-        if self.model is not None:
-            options = replace(options, dof=self.model.dof)
         self.found = []
         joints = _used_joints(recording)
+        if self.model is not None and not (self._joints is not None and joints - self._joints):
+            options = replace(options, dof=self.model.dof)
         if self._joints is not None and self._joints - joints:
             # A wheel wrench would not be turned by its steering, or a track taken as nominal.
             return f'sensors are missing: {" ".join(sorted(self._joints - joints))}'
