@@ -96,6 +96,12 @@ SCENARIOS = {
             'veh_identification.simulation.car.scenarios:write_braking',
         ),
         Scenario(
+            'car-exact',
+            'car on a prescribed motion that the 20-dof model fits exactly',
+            60.0,
+            'veh_identification.simulation.car.exact.bag:write_exact',
+        ),
+        Scenario(
             'humanoid-walk',
             'small humanoid walking on a force plate',
             10.0,

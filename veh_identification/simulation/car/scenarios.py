@@ -8,7 +8,6 @@ from typing import Any
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.share import share_directory
 from veh_identification.signals import TimeSeries
-from veh_identification.simulation.car.exact.bag import write_exact
 from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
 from veh_identification.simulation.car.messages import readings, static_transforms, truth_streams
 from veh_identification.simulation.car.run import (
@@ -92,9 +91,6 @@ def write_run(
     vehicle: Vehicle | None = None,
 ) -> dict[str, Any]:
     """Simulate a manoeuvre with all sensors into a bag; returns the truth."""
-    if noise == 0.0:
-        # A car that the 20-dof model fits perfectly, whatever the manoeuvre.
-        return write_exact(writer, duration, seed, noise, progress)
     car = configuration or default_configuration()
     record, streams, sensors = run_sensors(car, manoeuvre, duration, seed, noise, vehicle)
     truth, makers = truth_streams(record, duration)
