@@ -23,6 +23,11 @@ from veh_identification.systems.car.estimation.calibration import (
     as_calibrated,
     calibrated,
 )
+from veh_identification.systems.car.estimation.sticking import (
+    PRESLIDING,
+    chosen_presliding,
+    presliding_costs,
+)
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.origins import Origin, recording_origins
 from veh_identification.systems.car.parameters import NAMES
@@ -49,6 +54,8 @@ from veh_identification.types import Array
 
 #: Noise biases alike throughout a recording: this much of it shows by how much.
 BIAS_SECONDS = 120.0
+#: So much shows whether the suspensions stick.
+FRICTION_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ class CarMethod:
     check: bool = True  # look for swapped, turned and wrongly signed sensors
     calibrate: bool = True  # poses, delays and camber that the recording itself tells
     calibrate_camber: bool = True  # no: the hubs of the 20-dof model stand upright
+    presliding: float | None = None  # of suspensions that stick [m]; None: by evidence
 
 
 @dataclass
@@ -91,6 +99,8 @@ class Gathered:
     #: Covariance that settings of the sensors add, times seconds; zero where they are known.
     settings_spread: Array | float = 0.0
     configuration: CarConfiguration | None = None  # as calibrated, of the newest recording
+    #: The constant column of every recording's Gram matrices, and its samples.
+    constants: tuple[tuple[Array, int], ...] = ()
 
 
 def gather_recordings(
@@ -162,8 +172,11 @@ def _gather_one(
             cutoffs = limited(cutoffs, bands)
         extension = extension_of(look, cutoffs, recording, configuration, looked.rate)
         processing = replace(processing, extension=extension)
+    processing, sticks = _with_friction(
+        processing, short, configuration, model, cutoffs, method, usable
+    )
     prepared = looked
-    if short is not recording or processing.extension is not None:
+    if short is not recording or processing.extension is not None or processing.presliding:
         prepared = prepare(recording, configuration, processing)
     static = static_loads(prepared.pieces, configuration) if usable[:6].all() else None
     _require_motion(recording, prepared, static)
@@ -186,7 +199,7 @@ def _gather_one(
         prepared.has_speed,
         [*left_out, *lost, *prepared.findings, *_repairs(recording), *told],
         static,
-        _details(recording, prepared, model, noise, bands),
+        _details(recording, prepared, model, noise, bands) | {'friction': sticks},
         signs,
         (stretch_to_test,) if method.check else (),
         recording_origins(
@@ -195,7 +208,35 @@ def _gather_one(
         () if calibration is None else (calibration,),
         0.0 if calibration is None else information.seconds * calibration.covariance,
         configuration,
+        ((information.grams[:, :, model.constant_column].copy(), information.samples),),
     )
+
+
+def _with_friction(
+    processing: Processing,
+    short: CarRecording,
+    configuration: CarConfiguration,
+    model: CarModel,
+    cutoffs: Cutoffs,
+    method: CarMethod,
+    usable: NDArray[np.bool_],
+) -> tuple[Processing, dict[str, Any]]:
+    """The friction that the suspension equations ask for, and what was tried."""
+    if method.presliding is not None:
+        found = replace(processing, presliding=method.presliding)
+        return found, {'presliding': method.presliding}
+    if processing.paper_rule or not usable[6:].all():
+        return processing, {'presliding': 0.0}
+    short = stretch(short, FRICTION_SECONDS, 1.0)
+    plain = prepare(short, configuration, processing)
+    tried = {0.0: plain} | {
+        length: prepare(short, configuration, replace(processing, presliding=length), plain)
+        for length in PRESLIDING
+    }
+    costs = presliding_costs(model, tried, cutoffs)
+    length = chosen_presliding(costs) if costs else 0.0
+    saved = {f'{1e6 * one:g} um': costs[0.0] - cost for one, cost in costs.items() if one > 0.0}
+    return replace(processing, presliding=length), {'presliding': length, 'evidence': saved}
 
 
 def _left_out(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
@@ -326,6 +367,7 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
         a.calibrations + b.calibrations,
         a.settings_spread + b.settings_spread,
         b.configuration,
+        a.constants + b.constants,
     )
 
 

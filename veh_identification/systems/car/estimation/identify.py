@@ -98,7 +98,13 @@ def fit_gathered(
     fit = replace(fit, value=fit.value - correction)
     inverse = solve(problem, fit.weights, selection.parameters)[1]
     constant, scale = offset_covariance(
-        problem, fit, selection, configuration, inverse, gathered.model.constant_column
+        problem,
+        fit,
+        selection,
+        configuration,
+        inverse,
+        gathered.model.constant_column,
+        gathered.constants,
     )
     gathered.details['offset_scale'] = scale
     settings = gathered.settings_spread / gathered.information.seconds

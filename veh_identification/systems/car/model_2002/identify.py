@@ -206,7 +206,9 @@ def _constant_errors(
     """
     inverse = solve(problem, fit.weights, selection.parameters)[1]
     constant = problem.model.signal_count - len(EQUATIONS_2002) - 1
-    response = problem.constant_response(fit.weights, inverse, constant)
+    response = problem.constant_response(
+        fit.weights, inverse, problem.information.grams[:, :, constant]
+    )
     table = names_of_2006()
     named = {
         table[name][0]: table[name][1] * value
