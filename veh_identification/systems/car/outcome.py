@@ -29,6 +29,7 @@ from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.model import EQUATION_UNITS, EquationModel
 from veh_identification.systems.car.origins import configuration_origins
 from veh_identification.systems.car.parameters import DESCRIPTIONS
+from veh_identification.systems.car.processing.driveline import Modes
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import Array, IntArray
 
@@ -129,6 +130,7 @@ def car_outcome(
             model=presentation.model,
             lines=(
                 *([] if static is None else [static_mass_line(static)]),
+                *_driveline(result),
                 *(study.text.rstrip('\n') for study in studies),
             ),
             tables=tuple(study.table for study in studies if study.table is not None),
@@ -140,6 +142,11 @@ def car_outcome(
         files={DESCRIPTION: description.encode()},
         inputs=task.inputs,
     )
+
+
+def _driveline(result: IdentificationResult) -> list[str]:
+    found = result.input.get('driveline_hz')
+    return [Modes(found).text(result.input.get('stop_bands_hz', ()))] if found else []
 
 
 def _title(task: Task[CarConfiguration]) -> tuple[str, bool]:

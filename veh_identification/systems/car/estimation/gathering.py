@@ -37,6 +37,7 @@ from veh_identification.systems.car.processing.cutoffs import (
     fixed_cutoffs,
     widest,
 )
+from veh_identification.systems.car.processing.driveline import driveline_modes
 from veh_identification.systems.car.processing.first_look import (
     LOOK_SECONDS,
     Bands,
@@ -138,6 +139,9 @@ def _gather_one(
     if method.dof == 20:
         left_out = _left_out(recording, configuration)
         recording, configuration = without_axles(recording, configuration)
+    modes = driveline_modes(recording)
+    if not configuration.disturbances:  # else the description knows better
+        configuration = replace(configuration, disturbances=modes.bands)
     noise = bias.sensor_noise(recording, configuration)
     processing = replace(method.processing, travel_noise=bias.travel_noise(noise))
     short, looked = _looked(recording, configuration, processing)
@@ -199,7 +203,11 @@ def _gather_one(
         prepared.has_speed,
         [*left_out, *lost, *prepared.findings, *_repairs(recording), *told],
         static,
-        _details(recording, prepared, model, noise, bands) | {'friction': sticks},
+        {
+            **_details(recording, prepared, model, noise, bands),
+            'friction': sticks,
+            'driveline_hz': {name: list(lines) for name, lines in modes.sensors.items()},
+        },
         signs,
         (stretch_to_test,) if method.check else (),
         recording_origins(
