@@ -28,5 +28,7 @@ def test_the_description_of_a_car_goes_to_its_parameter(tmp_path: Path) -> None:
 def test_a_graph_without_a_machine_says_what_it_wants(tmp_path: Path) -> None:
     mine = tmp_path / 'my_car.yaml'
     mine.write_text('car:\n  geometry: {wheelbase: 2.6}\n')
-    with pytest.raises(UsageError, match='needs a ROS 2 parameter file.*description of a machine'):
+    with pytest.raises(
+        UsageError, match=r'needs a ROS 2 parameter file.*description of a machine'
+    ):
         graph_parameters(find_graph('sensor_fusion'), mine)

@@ -24,9 +24,8 @@ from veh_identification.systems.car.estimation.calibration import (
     calibrated,
 )
 from veh_identification.systems.car.estimation.sticking import (
-    PRESLIDING,
     chosen_presliding,
-    presliding_costs,
+    presliding_evidence,
 )
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.origins import Origin, recording_origins
@@ -237,14 +236,16 @@ def _with_friction(
         return processing, {'presliding': 0.0}
     short = stretch(short, FRICTION_SECONDS, 1.0)
     plain = prepare(short, configuration, processing)
-    tried = {0.0: plain} | {
-        length: prepare(short, configuration, replace(processing, presliding=length), plain)
-        for length in PRESLIDING
-    }
-    costs = presliding_costs(model, tried, cutoffs)
-    length = chosen_presliding(costs) if costs else 0.0
-    saved = {f'{1e6 * one:g} um': costs[0.0] - cost for one, cost in costs.items() if one > 0.0}
-    return replace(processing, presliding=length), {'presliding': length, 'evidence': saved}
+
+    def prepared(length: float) -> Prepared:
+        if length == 0.0:
+            return plain
+        return prepare(short, configuration, replace(processing, presliding=length), plain)
+
+    saved = presliding_evidence(model, cutoffs, prepared)
+    length = chosen_presliding(saved)
+    evidence = {f'{1e6 * one:g} um': value for one, value in saved.items()}
+    return replace(processing, presliding=length), {'presliding': length, 'evidence': evidence}
 
 
 def _left_out(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:

@@ -153,6 +153,7 @@ def identify_recordings(
         gathered.origins,
         gathered.calibrations,
         gathered.configuration,
+        (gathered.first,),
     )
 
 

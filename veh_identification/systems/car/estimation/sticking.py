@@ -7,7 +7,7 @@ four suspension equations fit with it; the plain sign stays unless the data cont
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -19,50 +19,56 @@ from veh_identification.systems.car.estimation.weighted import (
     solve,
     without_influence,
 )
-from veh_identification.systems.car.model import EQUATIONS, CarModel
+from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.processing.cutoffs import Cutoffs
 from veh_identification.systems.car.processing.signals import Prepared
 from veh_identification.systems.car.processing.spectral import gather
+from veh_identification.types import Array, BoolArray
 
-#: Strains of stuck surfaces that are tried [m]: from nearly none to that of rubber bushes.
+#: Strains of stuck surfaces that are tried [m], from nearly none to that of rubber bushes.
 PRESLIDING = (1e-5, 2e-5, 4e-5, 8e-5, 1.6e-4)
 #: Weighted residual squares that a presliding must save before the plain sign gives way.
 EVIDENCE = 12.0
 
 
-def chosen_presliding(costs: Mapping[float, float]) -> float:
-    """The presliding of the best fit, or none where the plain sign does about as well."""
-    best = min(costs, key=lambda one: costs[one])
-    return best if costs[0.0] - costs[best] > EVIDENCE else 0.0
-
-
-def presliding_costs(
-    model: CarModel, tried: Mapping[float, Prepared], cutoffs: Cutoffs
+def presliding_evidence(
+    model: CarModel, cutoffs: Cutoffs, prepared: Callable[[float], Prepared]
 ) -> dict[float, float]:
-    """Weighted residual squares of the suspension equations by presliding; 0 is the sign.
+    """Weighted residual squares that each presliding saves against the plain sign.
 
-    Empty where the recording cannot tell the parameters apart.
+    `prepared` gives the signals for a presliding, 0 for the plain sign. Tried from the smallest
+    on for as long as the equations fit better; empty where they cannot be solved.
     """
-    problems = {
-        length: CarProblem(model, gather(model, prepared.pieces, prepared.cutoff_hz))
-        for length, prepared in tried.items()
-    }
-    plain = problems[0.0]
+    plain = _problem(model, prepared(0.0))
     bands = cutoffs.bands(plain.information.frequency)
     bands[:6] = False
     suspension = np.zeros(len(model.names), dtype=bool)
     suspension[[one.parameter for one in model.entries if one.equation >= 6]] = True
     parameters = suspension & ~without_influence(plain, bands)
+    saved: dict[float, float] = {}
     try:
         weights = estimate(plain, Selection(bands, parameters)).weights
-        return {
-            length: _cost(problem, weights, parameters) for length, problem in problems.items()
-        }
+        start = _cost(plain, weights, parameters)
+        for length in PRESLIDING:
+            saved[length] = start - _cost(_problem(model, prepared(length)), weights, parameters)
+            if saved[length] < max(saved.values()):
+                break
     except EstimationError:
         return {}
+    return saved
 
 
-def _cost(problem: CarProblem, weights: np.ndarray, parameters: np.ndarray) -> float:
+def chosen_presliding(saved: Mapping[float, float]) -> float:
+    """The presliding of the best fit, or none where the plain sign does about as well."""
+    best = max(saved, key=lambda one: saved[one], default=0.0)
+    return best if saved.get(best, 0.0) > EVIDENCE else 0.0
+
+
+def _problem(model: CarModel, prepared: Prepared) -> CarProblem:
+    return CarProblem(model, gather(model, prepared.pieces, prepared.cutoff_hz))
+
+
+def _cost(problem: CarProblem, weights: Array, parameters: BoolArray) -> float:
     value = solve(problem, weights, parameters)[0]
     residual = np.einsum('bjj->bj', problem.power(value))
-    return float(np.sum(residual * np.einsum('bjj->bj', weights)[:, : len(EQUATIONS)]))
+    return float(np.sum(residual * np.einsum('bjj->bj', weights)))

@@ -98,7 +98,7 @@ def _lines(series: TimeSeries) -> list[tuple[float, float]]:
     rate = 1.0 / series.median_period
     if len(values) < FEWEST_SECONDS * rate or rate < 4.0 * RANGE_HZ[1]:
         return []
-    finite = np.isfinite(values).all(axis=1)
+    finite = np.asarray(np.isfinite(values).all(axis=1))
     try:
         spectrum = welch_spectrum(values, rate, valid=finite, window_seconds=WINDOW_SECONDS)
     except SignalError:
