@@ -81,27 +81,40 @@ def offset_covariance(
     `recordings`: the constant column of each one's Gram matrices, and its samples.
     """
     names = problem.model.names
-    information = problem.information
-    response = problem.constant_response(
-        fit.weights, inverse, information.grams[:, :, constant_column]
-    )
-    # What a recording's own error does beyond its share of the common one.
-    own = [
-        problem.constant_response(fit.weights, inverse, constant)
-        - samples / information.samples * response
-        for constant, samples in (recordings if len(recordings) > 1 else ())
-    ]
+    responses = constant_responses(problem, fit, inverse, constant_column, recordings)
     given = _given(configuration)
     cause = equation_offsets(fit.value, names, configuration, given or TYPICAL)
     scale = (
         1.0
         if given is not None
-        else _observed_scale(problem, fit, selection, cause, response, constant_column)
+        else _observed_scale(problem, fit, selection, cause, responses[0], constant_column)
     )
     spread = _height(fit.value, names, (given or TYPICAL)[3])
-    for one in (response, *own):
+    for one in responses:
         spread = spread + one @ cause @ one.T
     return scale**2 * spread, scale
+
+
+def constant_responses(
+    problem: CarProblem,
+    fit: Fit,
+    inverse: Array,
+    constant_column: int,
+    recordings: Sequence[tuple[Array, int]],
+) -> list[Array]:
+    """Responses of the parameters: to errors that all recordings share, then to each one's own.
+
+    A recording's own error counts beyond its share of the common one.
+    """
+    information = problem.information
+    common = problem.constant_response(
+        fit.weights, inverse, information.grams[:, :, constant_column]
+    )
+    return [common] + [
+        problem.constant_response(fit.weights, inverse, constant)
+        - samples / information.samples * common
+        for constant, samples in (recordings if len(recordings) > 1 else ())
+    ]
 
 
 def _height(value: Array, names: tuple[str, ...], travel: float) -> Array:
