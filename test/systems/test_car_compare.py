@@ -10,7 +10,9 @@ import pytest
 from car_cases import configuration, driven
 
 from veh_identification.identification.result import json_safe
+from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.recording.extra_joints import AXLE_JOINTS
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.studies.filters import FilterStudy, filter_study
 from veh_identification.systems.car.studies.models import (
@@ -30,19 +32,40 @@ def compared(drives: list[CarRecording]) -> ModelComparison:
     return compare_models(drives, configuration())
 
 
-def test_well_identified_parameters_agree(compared: ModelComparison) -> None:
+def test_without_its_axle_joints_the_model_is_another_one(compared: ModelComparison) -> None:
+    """The simulated hubs do camber: what leaves it out loses 1.6 % of the mass."""
     agree, of = compared.agreement()
     print(f'{agree} of {of} agree; not: {compared.disagreeing}')
-    assert of == len(WELL_IDENTIFIED_IN_TABLE_II) == 26
-    assert agree == of
-    # The axle kinematics are real in this car: the models are not one and the same.
-    assert np.abs(compared.value_38 - compared.value_20).max() > 0.0 and compared.note == ''
+    assert of == len(WELL_IDENTIFIED_IN_TABLE_II) == 26 and compared.note == ''
+    truth = driven(0)[1]
+    mass = NAMES.index('Mc')
+    assert abs(compared.value_38[mass] - truth['Mc']) < 2.0 * compared.std_38[mass]
+    assert compared.value_20[mass] == pytest.approx(1512.0, abs=2.0)
+    assert {'Mc', 'MXc', 'ZZc', 'karr', 'karf'} <= set(compared.disagreeing)
+    assert '20-dof model is not sufficient' in compared.finding().text
+    # What stands at the hubs alone does not care where the wheel forces point.
+    assert not {'M1', 'M2', 'h1', 'h4', 'fs2'} & set(compared.disagreeing)
     content = json.loads(json.dumps(json_safe(compared.as_dict())))
-    assert content['well_identified_in_table_2'] == {'agree': 26, 'of': 26}
+    assert content['well_identified_in_table_2'] == {'agree': agree, 'of': 26}
     assert [one['name'] for one in content['parameters']] == list(NAMES)
     text = compared.text()
-    assert '26 of the 26 that Table II calls well identified' in text
+    assert f'{agree} of the 26 that Table II calls well identified' in text
     assert text.count('*') == len(compared.disagreeing)
+
+
+def test_the_20_dof_model_is_shown_no_axle_joint(drives: list[CarRecording]) -> None:
+    """Recorded camber is left out, said, and nothing else changes with it."""
+    method = CarMethod(
+        dof=20, check=False, calibrate=False, bias_correction=False, beyond_band=False
+    )
+    with_sensors = identify_recordings(drives[:1], configuration(), method)
+    joints = {
+        name: one for name, one in drives[0].joints.items() if not name.startswith(AXLE_JOINTS)
+    }
+    bare = identify_recordings([replace(drives[0], joints=joints)], configuration(), method)
+    np.testing.assert_array_equal(with_sensors.result.value, bare.result.value)
+    assert 'axle_joints_left_out' in [one.code for one in with_sensors.findings]
+    assert 'axle_joints_left_out' not in [one.code for one in bare.findings]
 
 
 def test_a_difference_is_counted() -> None:
@@ -62,6 +85,10 @@ def test_without_axle_sensors_the_models_are_one(drives: list[CarRecording]) -> 
         if name.startswith(('suspension', 'steering'))
     }
     found = compare_models([replace(drives[0], joints=joints)], configuration())
+    assert 'estimated from the recordings' in found.note and found.note in found.text()
+    found = compare_models(
+        [replace(drives[0], joints=joints)], configuration(), CarMethod(calibrate=False)
+    )
     assert 'one and the same' in found.note and found.note in found.text()
     np.testing.assert_allclose(found.value_38, found.value_20, rtol=1e-6, atol=1e-6)
 

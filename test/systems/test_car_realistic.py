@@ -7,8 +7,10 @@ import pytest
 from car_cases import configuration, driven
 
 from veh_identification.identification import IdentificationResult
+from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
-from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.parameters import AERODYNAMIC, NAMES
+from veh_identification.systems.car.system import CarOptions
 
 BOUNDS = {
     'Mc': 0.5,
@@ -85,3 +87,17 @@ def test_coulomb_friction_and_dampers_need_the_motion_beyond_the_sensors(
         ours = np.sqrt(np.mean(np.square((result.value / truth - 1.0)[chosen])))
         before = np.sqrt(np.mean(np.square((blind.value / truth - 1.0)[chosen])))
         assert ours < factor * before, (kind, ours, before)
+
+
+def test_further_aerodynamics_are_honest_about_the_sensors_zeros() -> None:
+    """Each drive has zeros of its own: what two speeds tell of Cl and Cm is uncertain by those."""
+    runs = [driven(0), driven(1)]
+    names = (*NAMES, *AERODYNAMIC)
+    method = CarMethod(names=names, check=False, calibrate=False, bias_correction=False)
+    result = identify_recordings([one for one, _ in runs], configuration(), method).result
+    truth = dict(zip(AERODYNAMIC, Vehicle().air[1:], strict=True))
+    for name, true in truth.items():
+        place = result.index(name)
+        assert abs(result.value[place] - true) < 2.5 * result.std[place], name
+        assert 1e-3 < result.std[place] < 0.2, name
+    assert CarOptions(aerodynamics=('Cm',)).method().names == (*NAMES, 'Cm')

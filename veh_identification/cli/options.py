@@ -25,7 +25,10 @@ def _remapping(text: str) -> tuple[str, str]:
 def add_parameter_options(parser: argparse.ArgumentParser) -> None:
     """Configuration file, single parameters, remappings and namespace."""
     parser.add_argument(
-        '--config', metavar='YAML', help='ROS 2 parameter file, or the name of one in config/'
+        '--config',
+        metavar='YAML',
+        help='ROS 2 parameter file, or the name of one in config/; the graphs '
+        'car_identification and robot_identification also take the description of the machine',
     )
     parser.add_argument(
         '--parameter',

@@ -33,7 +33,8 @@ def add_parser(verbs: Any) -> None:
         action='append',
         default=[],
         metavar='NAME',
-        help='of a sensor, wheel or start, may be repeated (road-drive; a wrong name lists all)',
+        help='of a sensor, wheel or start (road-drive), of the suspensions (car-*), may be '
+        'repeated; a wrong name lists all',
     )
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing recording')

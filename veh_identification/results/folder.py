@@ -35,6 +35,7 @@ OURS = frozenset(
         'metrics.json',
         'identified.urdf',
         'identified.yaml',
+        'engineers_sheet.csv',
         'observed',
         BAG,
         REPORT,
@@ -50,6 +51,9 @@ class Writable(Protocol):
 
     @property
     def result(self) -> Any: ...  # noqa: D102
+
+    @property
+    def values(self) -> Mapping[str, Any]: ...  # noqa: D102
 
     @property
     def verdict(self) -> Verdict: ...  # noqa: D102
@@ -101,7 +105,10 @@ def write(outcome: Writable, out: Path, report: bool = True, ours: Iterable[str]
     with atomic_folder(out, overwrite=True, replaceable=tuple(known)) as partial:
         (partial / name).write_text(to_json(document), encoding='utf-8')
         if isinstance(outcome.result, IdentificationResult):
-            (partial / 'parameters.csv').write_text(to_csv(outcome.result), encoding='utf-8')
+            (partial / 'parameters.csv').write_text(
+                to_csv(outcome.result, {n: v.description for n, v in outcome.values.items()}),
+                encoding='utf-8',
+            )
             entries = covariance_entries(outcome.result.names, outcome.result.covariance)
             write_state(partial / 'covariance.npz', entries)
             write_result_bag(

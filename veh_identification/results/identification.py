@@ -76,6 +76,8 @@ def identification_outcome(
         'verdict': verdict.as_dict(),
         'provenance': provenance.as_dict(),
     }
+    for row in document['parameters']:
+        row['description'] = described(row['name'], glossary)
     return Outcome(
         'identify',
         result.system,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 
 from veh_identification.identification.result import IdentificationResult
 
@@ -19,12 +20,14 @@ _COLUMNS = (
 )
 
 
-def to_csv(result: IdentificationResult) -> str:
-    """One line per parameter, empty cells for what is unknown."""
+def to_csv(result: IdentificationResult, descriptions: Mapping[str, str] | None = None) -> str:
+    """One line per parameter, empty cells for what is unknown; last what each one is."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, extrasaction='ignore', lineterminator='\n')
+    columns = [*_COLUMNS, *([] if descriptions is None else ['description'])]
+    writer = csv.DictWriter(text, columns, extrasaction='ignore', lineterminator='\n')
     writer.writeheader()
     for row in result.as_dict()['parameters']:
+        row = {**row, 'description': (descriptions or {}).get(row['name'], '')}
         writer.writerow({key: '' if value is None else value for key, value in row.items()})
     return text.getvalue()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from veh_identification.configuration.reading import read
 from veh_identification.errors import UsageError
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.parameters import refuse_unknown
@@ -45,6 +46,7 @@ class Graph:
     nodes: tuple[NodeDescription, ...]
     default_config: str
     driver_kinds: tuple[str, ...] = ()
+    machine: str = ''  # parameter that names the description of the machine
 
 
 class Engine(Protocol):
@@ -113,12 +115,14 @@ GRAPHS = {
             (CAR_IDENTIFICATION,),
             'car_identification.yaml',
             ('imu', 'can'),
+            machine='car',
         ),
         Graph(
             'robot_identification',
             'parameters of an arm and its payload while it moves (offline: identify robot)',
             (ROBOT_IDENTIFICATION,),
             'robot_identification.yaml',
+            machine='robot',
         ),
         Graph(
             'error_ekf',
@@ -168,6 +172,28 @@ def find_config(name: str | Path) -> Path:
     )
 
 
+def graph_parameters(graph: Graph, config: str | Path | None) -> tuple[Path, dict[str, str]]:
+    """The parameter file of a graph, and the description of its machine where `config` is one.
+
+    `--config` is the machine's description in `identify` and `observe`: a graph whose nodes read
+    one takes it as well, beside its default parameter file.
+    """
+    path = find_config(config or graph.default_config)
+    entries = read(path).mapping
+    if not entries or any(
+        isinstance(one, Mapping) and 'ros__parameters' in one for one in entries.values()
+    ):
+        return path, {}
+    if graph.machine:
+        return find_config(graph.default_config), {graph.machine: str(path.resolve())}
+    raise UsageError(
+        f'configuration {path}: the graph {graph.name} needs a ROS 2 parameter file, with '
+        f'ros__parameters in it, such as {graph.default_config}; this looks like the description '
+        'of a machine, as `veh-id identify` and `observe` take it. `veh-id parameters '
+        f'{graph.nodes[-1].name}` lists the parameters of the node'
+    )
+
+
 def finish_graph(instances: Iterable[Any]) -> None:
     """Tell nodes that their input is over, so that they use what still waits."""
     for one in instances:
@@ -187,13 +213,14 @@ def create_graph(
 ) -> list[Any]:
     """Make all nodes of a graph on an engine; single `parameters` go to every node."""
     extra = tuple(remappings)
+    file, machine = graph_parameters(graph, config)
     instances = []
     for description in graph.nodes:
         node = engine.create_node(
             description.name,
             namespace,
-            parameter_files=[find_config(config or graph.default_config)],
-            parameters={**description.parameters, **(parameters or {})},
+            parameter_files=[file],
+            parameters={**description.parameters, **machine, **(parameters or {})},
             remappings=extra + description.remappings,
         )
         instances.append(description.create(node))

@@ -22,7 +22,7 @@ from launch_ros.actions import Node
 from veh_identification.configuration.models import load
 from veh_identification.errors import UsageError, VehIdError
 from veh_identification.runtime.drivers import Driver, Drivers
-from veh_identification.runtime.graph import Graph, find_config, find_graph
+from veh_identification.runtime.graph import Graph, find_graph, graph_parameters
 from veh_identification.runtime.share import share_directory
 
 PACKAGE = 'veh_identification'
@@ -63,7 +63,8 @@ def launch_description(graph_name: str) -> LaunchDescription:
         DeclareLaunchArgument(
             'config',
             default_value=graph.default_config,
-            description='parameter file, or the name of one in config/',
+            description='parameter file, or the name of one in config/'
+            + (f'; or the description of the {graph.machine}' if graph.machine else ''),
         ),
         DeclareLaunchArgument('namespace', default_value='', description='namespace of all nodes'),
         DeclareLaunchArgument('log_level', default_value='info', description='of the nodes'),
@@ -92,6 +93,7 @@ def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any
         return str(LaunchConfiguration(name).perform(context))
 
     bag, namespace = value('bag'), value('namespace')
+    file, machine = graph_parameters(graph, value('config'))
     nodes = [
         Node(
             package=PACKAGE,
@@ -100,8 +102,8 @@ def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any
             namespace=namespace,
             output='screen',
             parameters=[
-                str(find_config(value('config'))),
-                {**description.parameters, 'use_sim_time': bool(bag)},
+                str(file),
+                {**description.parameters, **machine, 'use_sim_time': bool(bag)},
             ],
             remappings=list(description.remappings),
             ros_arguments=['--log-level', value('log_level')],

@@ -82,18 +82,27 @@ SCENARIOS = {
             'sine steering at 90, 110, 130 or 160 km/h (by the seed)',
             60.0,
             'veh_identification.simulation.car.scenarios:write_sine_steer',
+            takes_faults=True,
         ),
         Scenario(
             'car-ramp-steer',
             'ramp to the left at 90 or to the right at 110 km/h (by the seed)',
             30.0,
             'veh_identification.simulation.car.scenarios:write_ramp_steer',
+            takes_faults=True,
         ),
         Scenario(
             'car-braking',
             'standstill, acceleration, straight braking, standstill',
             30.0,
             'veh_identification.simulation.car.scenarios:write_braking',
+            takes_faults=True,
+        ),
+        Scenario(
+            'car-exact',
+            'car on a prescribed motion that the 20-dof model fits exactly',
+            60.0,
+            'veh_identification.simulation.car.exact.bag:write_exact',
         ),
         Scenario(
             'humanoid-walk',

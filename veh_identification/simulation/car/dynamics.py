@@ -28,12 +28,14 @@ from veh_identification.simulation.car.axle import (
 from veh_identification.simulation.car.forces import (
     SLIP_RATE_X,
     SLIP_RATE_Y,
+    bristle_rate,
     cross,
     dot,
     road_wrench,
     suspension_force,
 )
 from veh_identification.simulation.car.state import (
+    BRISTLE,
     DEFLECTION_X,
     DEFLECTION_Y,
     OMEGA,
@@ -276,13 +278,13 @@ def accelerate(
         moment = dot(w.contact[i, 3:6], v[5]) + torque[i]
         w.spin_acceleration[i] = moment / car.wheel[1]
         other = y[TRAVEL + (i ^ 1)]
-        push = suspension_force(car, i, y[TRAVEL + i], y[TRAVEL_RATE + i], other)
+        push = suspension_force(car, i, y[TRAVEL + i], y[TRAVEL_RATE + i], other, y[BRISTLE + i])
         add_corner(car, i, y[SPIN_RATE + i], w.spin_acceleration[i], push, w)
     solve(w)
 
 
 @njit(cache=True, nogil=True)
-def state_rate(y: Array, w: Workspace, out: Array) -> None:
+def state_rate(car: CarArrays, y: Array, w: Workspace, out: Array) -> None:
     """Time derivative of the mechanical state after `accelerate`."""
     R, x, omega, v = w.rotation, w.unknown, y[OMEGA : OMEGA + 3], y[VELOCITY : VELOCITY + 3]
     cross(omega, v, w.scratch[0])
@@ -299,6 +301,7 @@ def state_rate(y: Array, w: Workspace, out: Array) -> None:
         out[TRAVEL + i], out[TRAVEL_RATE + i] = y[TRAVEL_RATE + i], x[6 + i]
         out[SPIN + i] = y[SPIN_RATE + i] - dot(w.vector[i, 9], w.vector[i, 5])
         out[SPIN_RATE + i] = w.spin_acceleration[i]
+        out[BRISTLE + i] = bristle_rate(car, y[TRAVEL_RATE + i], y[BRISTLE + i])
         out[DEFLECTION_X + i] = w.contact[i, SLIP_RATE_X]
         out[DEFLECTION_Y + i] = w.contact[i, SLIP_RATE_Y]
     out[STATION] = y[VELOCITY]

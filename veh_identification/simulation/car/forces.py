@@ -15,11 +15,40 @@ DEFLECTION, LOAD, SLIP_RATE_X, SLIP_RATE_Y, HEIGHT = range(6, 11)
 
 
 @njit(cache=True, nogil=True)
-def suspension_force(car: CarArrays, corner: int, q: float, qd: float, opposite: float) -> float:
+def slipping_strain(car: CarArrays, qd: float) -> float:
+    """Strain at which the surfaces of a suspension slip: more where they hardly move yet."""
+    presliding, breakaway, slow = car.stiction
+    return float(presliding * (1.0 + (breakaway - 1.0) * np.exp(-((qd / slow) ** 2))))
+
+
+@njit(cache=True, nogil=True)
+def bristle_rate(car: CarArrays, qd: float, strain: float) -> float:
+    """Stuck surfaces strain as the suspension moves; slipping ones do no more."""
+    if car.stiction[0] == 0.0:
+        return 0.0
+    slips = qd * strain > 0.0 and abs(strain) >= slipping_strain(car, qd)
+    return 0.0 if slips else qd
+
+
+@njit(cache=True, nogil=True)
+def dry_friction(car: CarArrays, corner: int, qd: float, strain: float) -> float:
+    """Friction of a suspension: a smoothed sign, or surfaces that stick and slip."""
+    coulomb = car.corners[corner, 2]
+    if car.stiction[0] == 0.0:
+        return float(coulomb * np.tanh(qd / car.friction_speed))
+    stiffness = coulomb / car.stiction[0]
+    most = slipping_strain(car, qd)
+    return float(stiffness * min(max(strain, -most), most))
+
+
+@njit(cache=True, nogil=True)
+def suspension_force(
+    car: CarArrays, corner: int, q: float, qd: float, opposite: float, strain: float
+) -> float:
     """What spring, damper, friction and anti-roll bar push down on the hub."""
     c = car.corners[corner]
     force = c[0] * q + c[3] + car.bars[corner] * (q - opposite)
-    force += c[2] * np.tanh(qd / car.friction_speed)
+    force += dry_friction(car, corner, qd, strain)
     if q > c[5]:
         force += c[7] * (q - c[5]) ** 3
     elif q < -c[6]:

@@ -13,8 +13,16 @@ from numba import njit
 
 from veh_identification.simulation.car.axle import BETA, GAMMA, VALUE, ZETA
 from veh_identification.simulation.car.dynamics import accelerate, state_rate
-from veh_identification.simulation.car.forces import DEFLECTION, HEIGHT, LOAD, cross, dot
+from veh_identification.simulation.car.forces import (
+    DEFLECTION,
+    HEIGHT,
+    LOAD,
+    cross,
+    dot,
+    slipping_strain,
+)
 from veh_identification.simulation.car.state import (
+    BRISTLE,
     DRIVE,
     HEADING,
     OMEGA,
@@ -24,6 +32,7 @@ from veh_identification.simulation.car.state import (
     STATES,
     STEER,
     STEER_RATE,
+    TRAVEL_RATE,
     VELOCITY,
     Workspace,
     make_workspace,
@@ -86,7 +95,7 @@ def derivative(
         if i < 2:
             torque[i] += 0.5 * (y[DRIVE] + command[TORQUE_SHAKE])
     accelerate(car, profile, start, y, steer, torque, w)
-    state_rate(y, w, out)
+    state_rate(car, y, w, out)
     out[STEER], out[STEER_RATE] = steer[1], steer[2]
     out[HEADING] = y[OMEGA + 2]
     out[SPEED_INTEGRAL] = 0.0
@@ -173,6 +182,10 @@ def integrate(
             y[k] += (
                 step / 6.0 * (rates[0, k] + 2.0 * rates[1, k] + 2.0 * rates[2, k] + rates[3, k])
             )
+        for i in range(4):
+            # Whatever slipped within the step is no longer strained beyond what holds.
+            most = slipping_strain(car, y[TRAVEL_RATE + i])
+            y[BRISTLE + i] = min(max(y[BRISTLE + i], -most), most)
         size = np.sqrt(np.sum(y[QUATERNION : QUATERNION + 4] ** 2))
         if not np.isfinite(size + y[VELOCITY]):
             return max(n - skip, 0)

@@ -26,6 +26,7 @@ from veh_identification.simulation.car.manoeuvres import (
 )
 from veh_identification.simulation.car.road import Road, rough_road
 from veh_identification.simulation.car.state import (
+    BRISTLE,
     DRIVE,
     OMEGA,
     POSITION,
@@ -121,6 +122,11 @@ class CarRecord:
     def travel_acceleration(self) -> Array:
         """Its second derivative."""
         return self.rows[:, UNKNOWN + 6 : UNKNOWN + 10]
+
+    @property
+    def strain(self) -> Array:
+        """Of the stuck or slipping surfaces of the suspensions (N, 4), see `Stiction`."""
+        return self.rows[:, BRISTLE : BRISTLE + 4]
 
     @property
     def wheel_angle(self) -> Array:

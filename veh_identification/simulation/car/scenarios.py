@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from veh_identification.errors import UsageError
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.share import share_directory
 from veh_identification.signals import TimeSeries
-from veh_identification.simulation.car.exact.bag import write_exact
 from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
 from veh_identification.simulation.car.messages import readings, static_transforms, truth_streams
 from veh_identification.simulation.car.run import (
@@ -19,7 +20,7 @@ from veh_identification.simulation.car.run import (
 from veh_identification.simulation.car.satellites import fix, satellite_streams, velocity
 from veh_identification.simulation.car.sensors import CarSensors, Stream, sensor_streams
 from veh_identification.simulation.car.truth import truth_of
-from veh_identification.simulation.car.vehicle import Vehicle
+from veh_identification.simulation.car.vehicle import Stiction, Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
 from veh_identification.systems.car.parameters import CORNERS
@@ -29,6 +30,8 @@ from veh_identification.types import Progress
 #: Speeds of the sine steering, by the seed [km/h].
 SINE_SPEEDS = (90.0, 110.0, 130.0, 160.0)
 SINE_FREQUENCIES = (0.45, 0.55, 0.40, 0.50)
+#: Friction of suspensions that stick [N]: that of the example car is too small to matter.
+STICKING_FRICTION = (32.0, 48.0, 25.0, 38.0)
 
 
 def sine_steer(seed: int) -> Manoeuvre:
@@ -56,24 +59,65 @@ def braking(seed: int) -> Manoeuvre:
 
 
 def write_sine_steer(
-    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+    writer: BagWriter,
+    duration: float,
+    seed: int,
+    noise: float,
+    progress: Progress,
+    faults: Sequence[str] = (),
 ) -> dict[str, Any]:
     """`car-sine-steer`."""
-    return write_run(writer, sine_steer(seed), duration, seed, noise, progress)
+    car = faulty_vehicle(faults)
+    return write_run(writer, sine_steer(seed), duration, seed, noise, progress, vehicle=car)
 
 
 def write_ramp_steer(
-    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+    writer: BagWriter,
+    duration: float,
+    seed: int,
+    noise: float,
+    progress: Progress,
+    faults: Sequence[str] = (),
 ) -> dict[str, Any]:
     """`car-ramp-steer`."""
-    return write_run(writer, ramp_steer(seed), duration, seed, noise, progress)
+    car = faulty_vehicle(faults)
+    return write_run(writer, ramp_steer(seed), duration, seed, noise, progress, vehicle=car)
 
 
 def write_braking(
-    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+    writer: BagWriter,
+    duration: float,
+    seed: int,
+    noise: float,
+    progress: Progress,
+    faults: Sequence[str] = (),
 ) -> dict[str, Any]:
     """`car-braking`."""
-    return write_run(writer, braking(seed), duration, seed, noise, progress)
+    car = faulty_vehicle(faults)
+    return write_run(writer, braking(seed), duration, seed, noise, progress, vehicle=car)
+
+
+#: What `--fault NAME` changes in the car.
+FAULTS: dict[str, dict[str, Any]] = {
+    'stiction': {'stiction': Stiction()},
+    'breakaway': {'stiction': Stiction(breakaway=1.3)},
+}
+
+
+def faulty_vehicle(faults: Sequence[str]) -> Vehicle:
+    """The example car with what is named: suspensions that stick, with more friction in them."""
+    vehicle = Vehicle()
+    for name in faults:
+        if name not in FAULTS:
+            raise UsageError(
+                f'the car has no fault {name!r}; there are: {", ".join(sorted(FAULTS))}'
+            )
+        fl, fr, rl, rr = (
+            replace(one, friction=friction)
+            for one, friction in zip(vehicle.corners, STICKING_FRICTION, strict=True)
+        )
+        vehicle = replace(vehicle, corners=(fl, fr, rl, rr), **FAULTS[name])
+    return vehicle
 
 
 def default_configuration() -> CarConfiguration:
@@ -92,9 +136,6 @@ def write_run(
     vehicle: Vehicle | None = None,
 ) -> dict[str, Any]:
     """Simulate a manoeuvre with all sensors into a bag; returns the truth."""
-    if noise == 0.0:
-        # A car that the 20-dof model fits perfectly, whatever the manoeuvre.
-        return write_exact(writer, duration, seed, noise, progress)
     car = configuration or default_configuration()
     record, streams, sensors = run_sensors(car, manoeuvre, duration, seed, noise, vehicle)
     truth, makers = truth_streams(record, duration)

@@ -15,7 +15,8 @@ TRAVEL, TRAVEL_RATE, SPIN, SPIN_RATE = 13, 17, 21, 25  # the spin rate is absolu
 DEFLECTION_X, DEFLECTION_Y = 29, 33  # of the tyres' contact, for the relaxation lengths
 STEER, STEER_RATE, STATION, HEADING = 37, 38, 39, 40
 SPEED_INTEGRAL, DRIVE = 41, 42
-STATES = 43
+BRISTLE = 43  # how far the stuck surfaces of the suspensions are strained, for `Stiction` [m]
+STATES = 47
 
 
 class Workspace(NamedTuple):

@@ -37,12 +37,13 @@ def truth_of(
         'parameters': vehicle.parameters(),
         'parameters_meaning': 'k, h, fs, off: the linear range of springs and dampers (up to the '
         'stops and knees under suspension); fs sign(qd) is smoothed as '
-        'fs tanh(qd / friction_speed)',
+        'fs tanh(qd / friction_speed); with stiction the surfaces stick up to fs instead',
         'further_aerodynamics': vehicle.further_air(),
         'beyond_linear_range': beyond_linear_range(record),
         'geometry': asdict(vehicle.geometry),
         'suspension': [asdict(corner) for corner in vehicle.corners],
         'friction_speed': vehicle.friction_speed,
+        'stiction': None if vehicle.stiction is None else asdict(vehicle.stiction),
         'linkage': vehicle.linkage,
         'axle_kinematics': {
             'terms': list(TERMS),

@@ -2,14 +2,15 @@
 
 The suspension force on a hub is k q + h qd + fs sign(qd) + off + k_ar (q - q_opposite) in the
 range of normal driving: springs are linear up to the bump stops, dampers up to their knees, and
-the sign is tanh(qd / friction_speed). The truth of k, h, fs and off is that of this linear range;
-beyond it the force departs from the model that is identified, on purpose.
+the sign is tanh(qd / friction_speed), or that of surfaces that stick (`Stiction`). The truth of k,
+h, fs and off is that of this linear range; beyond it the force departs from the model that is
+identified, on purpose.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -91,6 +92,19 @@ def _peugeot() -> tuple[Suspension, Suspension, Suspension, Suspension]:
 
 
 @dataclass(frozen=True)
+class Stiction:
+    """Surfaces that really stick: an elastoplastic bristle (Prandtl's element) at each corner.
+
+    Stuck surfaces carry any force up to fs, by a strain of micrometres; they slip at fs. With a
+    break-away force above fs the friction falls as soon as they move (Stribeck).
+    """
+
+    presliding: float = 2e-5  # strain at which the surfaces slip [m]
+    breakaway: float = 1.0  # static over sliding friction
+    stribeck_speed: float = 5e-3  # by which it has fallen [m/s]
+
+
+@dataclass(frozen=True)
 class Vehicle:
     """The whole car; corners in the order fl, fr, rl, rr."""
 
@@ -109,6 +123,7 @@ class Vehicle:
     wheel_turn_inertia: float = 0.62
     run_out: float = 0.25e-3  # radial, of every wheel [m]
     friction_speed: float = 2e-3  # of the regularised sign [m/s]
+    stiction: Stiction | None = None  # instead of the regularised sign
     #: Coefficients (4, 5, 6) of `car_axle`; made from the geometry when None.
     axles: tuple[tuple[tuple[float, ...], ...], ...] | None = None
     #: 0: every freedom of the axle is a joint of its own, as in the 38-dof model. 1: an ideal
@@ -244,6 +259,7 @@ class CarArrays(NamedTuple):
     wheel: Array  # mass, spin inertia, turn inertia, run-out
     tyre: Tyre
     friction_speed: float
+    stiction: Array  # (3,) of `Stiction`; no presliding: the regularised sign
     linkage: float
 
 
@@ -293,5 +309,6 @@ def pack(vehicle: Vehicle) -> CarArrays:
         ),
         vehicle.tyre,
         vehicle.friction_speed,
+        np.array((0.0, 1.0, 1.0) if vehicle.stiction is None else astuple(vehicle.stiction)),
         vehicle.linkage,
     )

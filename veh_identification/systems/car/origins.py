@@ -25,8 +25,8 @@ def recording_origins(
 ) -> tuple[Origin, ...]:
     """Sensor poses as one recording was read with them, and measured axle joints that count.
 
-    Half track and wheelbase vary with 38 dof only; camber and kingpin turn the wheel forces of
-    every model.
+    The 20-dof model of 2006 is not shown any of them; that of 2002 has its wheel forces turned
+    by camber and kingpin.
     """
     found: list[Origin] = []
     for name, (sensor, source) in poses.items():

@@ -28,14 +28,18 @@ from veh_identification.systems.car.description.identified import identified_des
 from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.model import EQUATION_UNITS, EquationModel
 from veh_identification.systems.car.origins import configuration_origins
-from veh_identification.systems.car.parameters import DESCRIPTIONS
+from veh_identification.systems.car.parameters import DESCRIPTIONS, unit
+from veh_identification.systems.car.processing.driveline import Modes
 from veh_identification.systems.car.recording.samples import CarSamples
+from veh_identification.systems.car.sheet.handling import handling
+from veh_identification.systems.car.sheet.sheet import engineers_sheet, known_car
 from veh_identification.types import Array, IntArray
 
 TOPIC = '/car_identification/reconstruction'
 RECONSTRUCTION_RATE = 50.0
 #: The description of the car with what was found, which every command takes as it is.
 DESCRIPTION = 'identified.yaml'
+SHEET = 'engineers_sheet.csv'
 
 
 @dataclass(frozen=True)
@@ -102,9 +106,13 @@ def car_outcome(
     bags = paths_of(task.recordings)
     validate = next(iter(paths_of([task.validation])), None)
     static = result.extra.get('static_mass')
-    description = identified_description(
-        task.config, presentation.as_2006(result), identified.configuration
-    )
+    named = presentation.as_2006(result)
+    config = identified.configuration or task.config
+    wheel = known_car(config)[0].wheel_mass or 0.0
+    sheet = engineers_sheet(named, config, handling(identified.driven, config, wheel))
+    if sheet is not None:
+        result.extra['engineers_sheet'] = sheet.as_dict()
+    description = identified_description(task.config, named, identified.configuration)
     origins = (*configuration_origins(task.config), *dict.fromkeys(identified.origins))
     return identification_outcome(
         result,
@@ -129,17 +137,40 @@ def car_outcome(
             model=presentation.model,
             lines=(
                 *([] if static is None else [static_mass_line(static)]),
+                *_driveline(result),
+                *([] if sheet is None else [sheet.text()]),
                 *(study.text.rstrip('\n') for study in studies),
             ),
-            tables=tuple(study.table for study in studies if study.table is not None),
+            tables=(
+                *([] if sheet is None else [sheet.table()]),
+                *(study.table for study in studies if study.table is not None),
+                _meanings(named),
+            ),
             cards=_cards(result, presentation.chassis),
             truth=presentation.truth(bags),
             band_hz=result.input['cutoff_hz'],
             seconds=float(result.input['seconds']),
         ),
-        files={DESCRIPTION: description.encode()},
+        files={
+            DESCRIPTION: description.encode(),
+            **({} if sheet is None else {SHEET: sheet.csv().encode()}),
+        },
         inputs=task.inputs,
     )
+
+
+def _meanings(result: IdentificationResult) -> ExtraTable:
+    return ExtraTable(
+        'What the parameters are',
+        '1 front left, 2 front right, 3 rear left, 4 rear right; inertia at the base_link origin.',
+        ('parameter', 'unit', 'meaning'),
+        tuple((name, unit(name), DESCRIPTIONS[name]) for name in result.names),
+    )
+
+
+def _driveline(result: IdentificationResult) -> list[str]:
+    found = result.input.get('driveline_hz')
+    return [Modes(found).text(result.input.get('stop_bands_hz', ()))] if found else []
 
 
 def _title(task: Task[CarConfiguration]) -> tuple[str, bool]:

@@ -13,8 +13,7 @@ from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task
 from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
-from veh_identification.systems.car.estimation.calibration import as_calibrated
-from veh_identification.systems.car.estimation.gathering import CarMethod
+from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
 from veh_identification.systems.car.estimation.identify import (
     check_recording,
     identify_recordings,
@@ -168,7 +167,9 @@ class Car(System[CarConfiguration, CarRecording]):
         method, config = options.method(), task.config
         recordings, validation = self._recordings(task)
         identified = identify_recordings(recordings, config, method, validation)
-        last = as_calibrated(validation or recordings.newest, config, identified.calibrations)
+        last = as_gathered(
+            validation or recordings.newest, config, method, identified.calibrations
+        )
         shown = prepare(*last, method.processing).pieces
         presentation = Presentation(
             f'{identified.result.input["dof"]}-dof model',

@@ -74,9 +74,9 @@ def _calibrate(
         entry.pop('quaternion', None)
         entry[name] = [_rounded(one) for one in value] if name != 'delay' else _rounded(value)
         remarks['sensors', 'imu', name] = 'calibrated by the recording'
-    if calibrated.axle_kinematics != description.axle_kinematics:
-        tables = data.setdefault('axle_kinematics', {})
-        tables['camber'] = plain(calibrated.axle_kinematics['camber'])
+    camber = calibrated.axle_kinematics.get('camber')
+    if camber and camber != description.axle_kinematics.get('camber'):
+        data.setdefault('axle_kinematics', {})['camber'] = plain(camber)
         remarks['axle_kinematics', 'camber'] = 'calibrated by the recording'
 
 

@@ -155,11 +155,15 @@ def calibrate(
     piece: CarSamples,
     imu: Sensor,
     stop_bands: tuple[tuple[float, float], ...] = (),
+    camber: bool = True,
 ) -> Calibration | None:
-    """Estimate the settings on one stretch of measured motion; None if it is too poor."""
+    """Estimate the settings on one stretch of measured motion; None if it is too poor.
+
+    `camber`: estimate that of the hubs as well, where nothing tells it.
+    """
     step = max(1, int(piece.rate / (SIGNAL_HZ + BELIEVED_HZ + 1.0)))
     piece = replace(piece[::step], rate=piece.rate / step)
-    every = settings(piece)
+    every = tuple(one for one in settings(piece) if camber or one not in CAMBER)
     try:
         first = _solve(model, piece, imu, every, stop_bands)
         std = np.sqrt(np.diag(first.covariance))
@@ -179,9 +183,10 @@ def calibrated(
     piece: CarSamples,
     imu: Sensor,
     stop_bands: tuple[tuple[float, float], ...] = (),
+    camber: bool = True,
 ) -> Calibration | None:
     """A calibration, unless a swapped or turned sensor explains the same data better."""
-    found = calibrate(model, piece, imu, stop_bands)
+    found = calibrate(model, piece, imu, stop_bands, camber)
     if found is None or not found.applied.any():
         return found
     short = short_stretch('', piece, imu)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,12 @@ from veh_identification.systems.car.estimation import bias
 from veh_identification.systems.car.estimation.calibration import (
     Calibration,
     applied_to,
+    as_calibrated,
     calibrated,
+)
+from veh_identification.systems.car.estimation.sticking import (
+    chosen_presliding,
+    presliding_evidence,
 )
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.origins import Origin, recording_origins
@@ -31,6 +36,7 @@ from veh_identification.systems.car.processing.cutoffs import (
     fixed_cutoffs,
     widest,
 )
+from veh_identification.systems.car.processing.driveline import driveline_modes
 from veh_identification.systems.car.processing.first_look import (
     LOOK_SECONDS,
     Bands,
@@ -41,12 +47,15 @@ from veh_identification.systems.car.processing.first_look import (
 )
 from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
 from veh_identification.systems.car.processing.spectral import SpectralInformation, gather
+from veh_identification.systems.car.recording.extra_joints import knows_axles, without_axles
 from veh_identification.systems.car.recording.reader import CarRecording, CarRecordingError
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import Array
 
 #: Noise biases alike throughout a recording: this much of it shows by how much.
 BIAS_SECONDS = 120.0
+#: So much shows whether the suspensions stick.
+FRICTION_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,8 @@ class CarMethod:
     beyond_band: bool = True  # motion beyond the sensors' bands from the wheel forces
     check: bool = True  # look for swapped, turned and wrongly signed sensors
     calibrate: bool = True  # poses, delays and camber that the recording itself tells
+    calibrate_camber: bool = True  # no: the hubs of the 20-dof model stand upright
+    presliding: float | None = None  # of suspensions that stick [m]; None: by evidence
 
 
 @dataclass
@@ -88,6 +99,8 @@ class Gathered:
     #: Covariance that settings of the sensors add, times seconds; zero where they are known.
     settings_spread: Array | float = 0.0
     configuration: CarConfiguration | None = None  # as calibrated, of the newest recording
+    #: The constant column of every recording's Gram matrices, and its samples.
+    constants: tuple[tuple[Array, int], ...] = ()
 
 
 def gather_recordings(
@@ -106,9 +119,28 @@ def gather_recordings(
     return total
 
 
+def as_gathered(
+    recording: CarRecording,
+    configuration: CarConfiguration,
+    method: CarMethod,
+    calibrations: Sequence[Calibration],
+) -> tuple[CarRecording, CarConfiguration]:
+    """Another recording of the same car, as the model knows it and as it was calibrated."""
+    if method.dof == 20:
+        recording, configuration = without_axles(recording, configuration)
+    return as_calibrated(recording, configuration, calibrations)
+
+
 def _gather_one(
     recording: CarRecording, configuration: CarConfiguration, method: CarMethod, seed: int
 ) -> Gathered:
+    left_out = list[Finding]()
+    if method.dof == 20:
+        left_out = _left_out(recording, configuration)
+        recording, configuration = without_axles(recording, configuration)
+    modes = driveline_modes(recording)
+    if not configuration.disturbances:  # else the description knows better
+        configuration = replace(configuration, disturbances=modes.bands)
     noise = bias.sensor_noise(recording, configuration)
     processing = replace(method.processing, travel_noise=bias.travel_noise(noise))
     short, looked = _looked(recording, configuration, processing)
@@ -122,7 +154,13 @@ def _gather_one(
     )
     calibration, told = None, list[Finding]()
     if method.calibrate and usable.all() and not any(one.level == 'bad' for one in signs):
-        calibration = calibrated(model, first, looked.poses['imu'][0], configuration.disturbances)
+        calibration = calibrated(
+            model,
+            first,
+            looked.poses['imu'][0],
+            configuration.disturbances,
+            method.calibrate_camber,
+        )
     if calibration is not None and calibration.applied.any():
         told = calibration_findings(calibration, *looked.poses['imu'], recording.label)
         recording, configuration = applied_to(recording, configuration, calibration)
@@ -137,8 +175,11 @@ def _gather_one(
             cutoffs = limited(cutoffs, bands)
         extension = extension_of(look, cutoffs, recording, configuration, looked.rate)
         processing = replace(processing, extension=extension)
+    processing, sticks = _with_friction(
+        processing, short, configuration, model, cutoffs, method, usable
+    )
     prepared = looked
-    if short is not recording or processing.extension is not None:
+    if short is not recording or processing.extension is not None or processing.presliding:
         prepared = prepare(recording, configuration, processing)
     static = static_loads(prepared.pieces, configuration) if usable[:6].all() else None
     _require_motion(recording, prepared, static)
@@ -159,9 +200,13 @@ def _gather_one(
         first,
         usable,
         prepared.has_speed,
-        [*lost, *prepared.findings, *_repairs(recording), *told],
+        [*left_out, *lost, *prepared.findings, *_repairs(recording), *told],
         static,
-        _details(recording, prepared, model, noise, bands),
+        {
+            **_details(recording, prepared, model, noise, bands),
+            'friction': sticks,
+            'driveline_hz': {name: list(lines) for name, lines in modes.sensors.items()},
+        },
         signs,
         (stretch_to_test,) if method.check else (),
         recording_origins(
@@ -170,7 +215,48 @@ def _gather_one(
         () if calibration is None else (calibration,),
         0.0 if calibration is None else information.seconds * calibration.covariance,
         configuration,
+        ((information.grams[:, :, model.constant_column].copy(), information.samples),),
     )
+
+
+def _with_friction(
+    processing: Processing,
+    short: CarRecording,
+    configuration: CarConfiguration,
+    model: CarModel,
+    cutoffs: Cutoffs,
+    method: CarMethod,
+    usable: NDArray[np.bool_],
+) -> tuple[Processing, dict[str, Any]]:
+    """The friction that the suspension equations ask for, and what was tried."""
+    if method.presliding is not None:
+        found = replace(processing, presliding=method.presliding)
+        return found, {'presliding': method.presliding}
+    if processing.paper_rule or not usable[6:].all():
+        return processing, {'presliding': 0.0}
+    short = stretch(short, FRICTION_SECONDS, 1.0)
+    plain = prepare(short, configuration, processing)
+
+    def prepared(length: float) -> Prepared:
+        if length == 0.0:
+            return plain
+        return prepare(short, configuration, replace(processing, presliding=length), plain)
+
+    saved = presliding_evidence(model, cutoffs, prepared)
+    length = chosen_presliding(saved)
+    evidence = {f'{1e6 * one:g} um': value for one, value in saved.items()}
+    return replace(processing, presliding=length), {'presliding': length, 'evidence': evidence}
+
+
+def _left_out(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
+    if not knows_axles(recording, configuration):
+        return []
+    text = (
+        'the 20-dof model was asked for: half track, wheelbase, camber and kingpin that are '
+        'measured or tabled are left out of the equations. Camber turns the wheel forces: a '
+        'model without it puts the mass off by a per cent or two'
+    )
+    return [Finding('warn', 'axle_joints_left_out', text, f'{recording.label}, --dof 20')]
 
 
 def _repairs(recording: CarRecording) -> list[Finding]:
@@ -290,6 +376,7 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
         a.calibrations + b.calibrations,
         a.settings_spread + b.settings_spread,
         b.configuration,
+        a.constants + b.constants,
     )
 
 

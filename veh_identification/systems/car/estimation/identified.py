@@ -14,6 +14,7 @@ from veh_identification.systems.car.estimation.calibration import Calibration
 from veh_identification.systems.car.estimation.weighted import Fit
 from veh_identification.systems.car.model import EquationModel
 from veh_identification.systems.car.origins import Origin
+from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import BoolArray
 
 
@@ -27,6 +28,7 @@ class Identified:
     origins: tuple[Origin, ...]  # poses that were used, of every recording
     calibrations: tuple[Calibration, ...] = ()  # what was applied to the recordings
     configuration: CarConfiguration | None = None  # with what was applied to the newest
+    driven: tuple[CarSamples, ...] = ()  # a lively stretch of measured motion
 
 
 def solved(

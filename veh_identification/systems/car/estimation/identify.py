@@ -15,10 +15,10 @@ from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import static_loads, static_mass_finding
 from veh_identification.systems.car.configuration import CarConfiguration
-from veh_identification.systems.car.estimation.calibration import as_calibrated
 from veh_identification.systems.car.estimation.gathering import (
     CarMethod,
     Gathered,
+    as_gathered,
     gather_recordings,
 )
 from veh_identification.systems.car.estimation.identified import Identified, solved
@@ -101,7 +101,13 @@ def fit_gathered(
     fit = replace(fit, value=fit.value - correction)
     inverse = solve(problem, fit.weights, selection.parameters)[1]
     constant, scale = offset_covariance(
-        problem, fit, selection, configuration, inverse, gathered.model.constant_column
+        problem,
+        fit,
+        selection,
+        configuration,
+        inverse,
+        gathered.model.constant_column,
+        gathered.constants,
     )
     gathered.details['offset_scale'] = scale
     settings = gathered.settings_spread / gathered.information.seconds
@@ -131,7 +137,9 @@ def identify_recordings(
     if gathered.calibrations:
         result.extra['calibration'] = [one.as_dict() for one in gathered.calibrations]
     if validation is not None:
-        validation, configuration = as_calibrated(validation, configuration, gathered.calibrations)
+        validation, configuration = as_gathered(
+            validation, configuration, method, gathered.calibrations
+        )
         prepared = prepare(validation, configuration, method.processing)
         result.validation = validate_prepared(
             prepared, gathered, fit.value, configuration, selection
@@ -149,6 +157,7 @@ def identify_recordings(
         gathered.origins,
         gathered.calibrations,
         gathered.configuration,
+        (gathered.first,),
     )
 
 

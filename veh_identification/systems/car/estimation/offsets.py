@@ -4,9 +4,15 @@ A wheel sensor that reads 4 N too much moves `off` and `Mc`, whatever the length
 Offsets come from the configuration (`offset` of a sensor, a standard deviation); where it has
 none, typical ones are scaled to what the constant parts of the equations show: lateral force and
 yaw moment have no parameter that could take up a constant error, the others only in part.
+
+What several recordings have in common is one error: no number of recordings makes it smaller. How
+they differ is another: instruments are set to zero anew before a drive. That is what separates an
+aerodynamic coefficient from a constant, so it is counted in full as well.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,6 +25,8 @@ from veh_identification.types import Array
 #: Accelerometer m/s^2, wheel force N, wheel moment N m, travel m.
 TYPICAL = (3e-3, 4.0, 1.5, 1e-4)
 LARGEST_SCALE = 5.0
+#: How well the typical offsets are known beforehand: as a deviation of the logarithm.
+SCALE_SPREAD = 0.7
 
 
 def equation_offsets(
@@ -44,7 +52,8 @@ def equation_offsets(
             turn[3 + axis] = moment
             columns.append(turn)
         spring = np.zeros(10)
-        spring[6 + j] = travel * p[f'k{j + 1}']
+        bar = p.get('karf' if j < 2 else 'karr', 0.0)
+        spring[6 + j], spring[6 + (j ^ 1)] = travel * (p[f'k{j + 1}'] + bar), -travel * bar
         columns.append(spring)
     first = np.array([p['MXc'], p['MYc'], p['MZc']])
     for axis in range(3):
@@ -65,18 +74,47 @@ def offset_covariance(
     configuration: CarConfiguration,
     inverse: Array,
     constant_column: int,
+    recordings: Sequence[tuple[Array, int]] = (),
 ) -> tuple[Array, float]:
-    """Covariance of the parameters by constant sensor errors, and the scale of typical ones."""
+    """Covariance of the parameters by constant sensor errors, and the scale of typical ones.
+
+    `recordings`: the constant column of each one's Gram matrices, and its samples.
+    """
     names = problem.model.names
-    response = problem.constant_response(fit.weights, inverse, constant_column)
+    responses = constant_responses(problem, fit, inverse, constant_column, recordings)
     given = _given(configuration)
-    if given is not None:
-        cause = equation_offsets(fit.value, names, configuration, given)
-        return response @ cause @ response.T + _height(fit.value, names, given[3]), 1.0
-    cause = equation_offsets(fit.value, names, configuration)
-    scale = _observed_scale(problem, fit, selection, cause, response, constant_column)
-    shared = response @ cause @ response.T + _height(fit.value, names, TYPICAL[3])
-    return scale**2 * shared, scale
+    cause = equation_offsets(fit.value, names, configuration, given or TYPICAL)
+    scale = (
+        1.0
+        if given is not None
+        else _observed_scale(problem, fit, selection, cause, responses[0], constant_column)
+    )
+    spread = _height(fit.value, names, (given or TYPICAL)[3])
+    for one in responses:
+        spread = spread + one @ cause @ one.T
+    return scale**2 * spread, scale
+
+
+def constant_responses(
+    problem: CarProblem,
+    fit: Fit,
+    inverse: Array,
+    constant_column: int,
+    recordings: Sequence[tuple[Array, int]],
+) -> list[Array]:
+    """Responses of the parameters: to errors that all recordings share, then to each one's own.
+
+    A recording's own error counts beyond its share of the common one.
+    """
+    information = problem.information
+    common = problem.constant_response(
+        fit.weights, inverse, information.grams[:, :, constant_column]
+    )
+    return [common] + [
+        problem.constant_response(fit.weights, inverse, constant)
+        - samples / information.samples * common
+        for constant, samples in (recordings if len(recordings) > 1 else ())
+    ]
 
 
 def _height(value: Array, names: tuple[str, ...], travel: float) -> Array:
@@ -127,9 +165,10 @@ def _observed_scale(
         total = noise + scale**2 * shown
         return float(np.linalg.slogdet(total)[1] + means @ np.linalg.solve(total, means))
 
-    scales = np.linspace(0.0, LARGEST_SCALE, 201)
-    costs = np.array([cost(one) for one in scales])
     # A few means are all there is to judge by: the mean square over what they leave possible,
-    # with typical offsets as likely to be too small as too large.
-    likely = np.exp(-0.5 * (costs - costs.min())) / (1.0 + scales**2)
+    # with typical offsets as likely to be too small as too large by any factor.
+    logarithm = np.linspace(-np.log(LARGEST_SCALE), np.log(LARGEST_SCALE), 201)
+    scales = np.exp(logarithm)
+    costs = np.array([cost(one) for one in scales]) + np.square(logarithm / SCALE_SPREAD)
+    likely = np.exp(-0.5 * (costs - costs.min()))
     return float(np.sqrt(likely @ scales**2 / likely.sum()))

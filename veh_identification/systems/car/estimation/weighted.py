@@ -101,13 +101,16 @@ class CarProblem:
                 right[rows] += block[:, -1]
         return left, right
 
-    def constant_response(self, weights: Array, inverse: Array, constant: int) -> Array:
-        """Change of the parameters (parameters, equations) per constant error of an equation."""
+    def constant_response(self, weights: Array, inverse: Array, constant: Array) -> Array:
+        """Change of the parameters (parameters, equations) per constant error of an equation.
+
+        `constant` (bands, signals) holds the products of all signals with the one that is one
+        throughout, over the recordings that have the error.
+        """
         result = np.zeros((self.parameters, len(EQUATIONS)))
         for j, rows in enumerate(self._unknowns):
             for k in range(len(EQUATIONS)):
-                seen = weights[:, j, k] @ self.information.grams[:, self._columns[j], constant]
-                result[rows, k] += seen
+                result[rows, k] += weights[:, j, k] @ constant[: len(weights), self._columns[j]]
         return inverse @ result
 
     def residual_means(self, X: Array, constant: int) -> Array:

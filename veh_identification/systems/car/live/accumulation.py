@@ -118,10 +118,10 @@ class CarLive:
     def add(self, recording: CarRecording) -> str:
         """Take a chunk; the reason in words when it cannot be used."""
         options = self.options
-        if self.model is not None:
-            options = replace(options, dof=self.model.dof)
         self.found = []
         joints = _used_joints(recording)
+        if self.model is not None and not (self._joints is not None and joints - self._joints):
+            options = self._decided(self.model.dof)
         if self._joints is not None and self._joints - joints:
             # A wheel wrench would not be turned by its steering, or a track taken as nominal.
             return f'sensors are missing: {" ".join(sorted(self._joints - joints))}'
@@ -154,6 +154,12 @@ class CarLive:
         self.latest = chunk.first
         self._take(chunk)
         return ''
+
+    def _decided(self, dof: int) -> CarMethod:
+        """The method with what the first chunk has shown."""
+        assert self.known is not None
+        friction = self.known.gathered.details.get('friction', {})
+        return replace(self.options, dof=dof, presliding=friction.get('presliding'))
 
     def _take(self, chunk: Gathered) -> None:
         self._absorb()

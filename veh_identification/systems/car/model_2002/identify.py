@@ -25,11 +25,15 @@ from veh_identification.systems.car.checks.static_mass import (
     static_loads,
     static_mass_finding,
 )
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarConfiguration, Geometry
 from veh_identification.systems.car.estimation import bias
 from veh_identification.systems.car.estimation.identified import Identified, solved
 from veh_identification.systems.car.estimation.identify import check_recording
-from veh_identification.systems.car.estimation.offsets import TYPICAL, equation_offsets
+from veh_identification.systems.car.estimation.offsets import (
+    TYPICAL,
+    constant_responses,
+    equation_offsets,
+)
 from veh_identification.systems.car.estimation.weighted import (
     CarProblem,
     Fit,
@@ -47,6 +51,11 @@ from veh_identification.systems.car.model_2002.lagrange import (
 from veh_identification.systems.car.origins import Origin, recording_origins
 from veh_identification.systems.car.parameters import CORNERS, unit
 from veh_identification.systems.car.processing.cutoffs import fixed_cutoffs
+from veh_identification.systems.car.processing.driveline import (
+    Modes,
+    driveline_modes,
+    merged,
+)
 from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
 from veh_identification.systems.car.processing.spectral import SpectralInformation, gather, sum_of
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -88,7 +97,7 @@ def names_of_2006() -> dict[str, tuple[str, float]]:
 class Method2002:
     """How the Lagrange model is identified."""
 
-    cutoff_hz: float = 8.0
+    cutoff_hz: float = 5.0  # above, the smoothed sign of the friction and the driveline rule
     anti_roll: bool = True  # the document has no anti-roll bars: its springs take their part
     camber: bool = True  # turn wheel wrenches by measured camber and kingpin angles
     top_hz: float = 25.0
@@ -104,6 +113,7 @@ class Gathered2002:
     label: str
     origins: tuple[Origin, ...]
     signs: list[Finding]  # what gravity and steering contradict
+    modes: Modes  # of the driveline
 
 
 def identify_car_2002(
@@ -124,7 +134,7 @@ def identify_car_2002(
     if not parts:
         raise EstimationError('no recording was given')
     total = sum_of([part.information for part in parts])
-    fit, selection = _fit(model, total, configuration, method)
+    fit, selection = _fit(model, total, parts, configuration, method)
     result = _result(model, fit, parts, total, configuration, method)
     result.impossible, found = _impossible(model.names, fit)
     findings += found
@@ -145,14 +155,16 @@ def identify_car_2002(
 def _fit(
     model: LagrangeCar,
     total: SpectralInformation,
+    parts: Sequence[Gathered2002],
     configuration: CarConfiguration,
     method: Method2002,
 ) -> tuple[Fit, Selection]:
     problem = CarProblem(model, total)
-    bands = fixed_cutoffs(method.cutoff_hz, method.cutoff_hz).bands(total.frequency)
+    stop = configuration.disturbances or merged([b for part in parts for b in part.modes.bands])
+    bands = fixed_cutoffs(method.cutoff_hz, method.cutoff_hz, stop).bands(total.frequency)
     selection = Selection(bands, np.ones(len(model.names), dtype=bool))
     fit = estimate(problem, selection)
-    constant = _constant_errors(problem, fit, selection, configuration)
+    constant = _constant_errors(problem, fit, selection, configuration, parts)
     return replace(fit, covariance=fit.covariance + constant), selection
 
 
@@ -197,16 +209,29 @@ def _impossible(names: Sequence[str], fit: Fit) -> tuple[list[str], list[Finding
 
 
 def _constant_errors(
-    problem: CarProblem, fit: Fit, selection: Selection, configuration: CarConfiguration
+    problem: CarProblem,
+    fit: Fit,
+    selection: Selection,
+    configuration: CarConfiguration,
+    parts: Sequence[Gathered2002],
 ) -> Array:
     """Covariance of the parameters by constant sensor errors, given or typical ones.
+
+    Every recording has errors of its own: a ramp to the left and one to the right lean to opposite
+    sides, and what the zeros of the travel sensors differ by looks like springs and bars.
 
     The equations are those of the chassis axes but for the attitude, which is small, and the yaw,
     over which an error of x and y only averages: taking it as constant is on the safe side.
     """
     inverse = solve(problem, fit.weights, selection.parameters)[1]
     constant = problem.model.signal_count - len(EQUATIONS_2002) - 1
-    response = problem.constant_response(fit.weights, inverse, constant)
+    responses = constant_responses(
+        problem,
+        fit,
+        inverse,
+        constant,
+        [(part.information.grams[:, :, constant], part.information.samples) for part in parts],
+    )
     table = names_of_2006()
     named = {
         table[name][0]: table[name][1] * value
@@ -219,7 +244,8 @@ def _constant_errors(
         sizes = (sensors.imu.offset[-1], force[0], force[-1], sensors.suspension.offset[0])
     cause = equation_offsets(np.array(list(named.values())), tuple(named), configuration, sizes)
     order = [0, 1, 2, 5, 4, 3, 6, 7, 8, 9]  # psi, phi, theta are yaw, pitch, roll
-    return np.asarray(response @ cause[np.ix_(order, order)] @ response.T)
+    turned = cause[np.ix_(order, order)]
+    return np.asarray(sum(one @ turned @ one.T for one in responses))
 
 
 def _gather(
@@ -237,6 +263,7 @@ def _gather(
             recording.label, prepared.poses, prepared.measured_extra, configuration, 20
         ),
         check_signs(max(prepared.pieces, key=len), recording.label),
+        driveline_modes(recording),
     )
 
 
@@ -258,7 +285,7 @@ def prepare_2002(
         )
     pieces = []
     for piece in prepared.pieces:
-        turned = steered_wrenches(piece) if method.camber else piece
+        turned = steered_wrenches(piece, configuration.geometry) if method.camber else piece
         try:
             pieces.append(with_attitude(turned, recording, configuration))
         except SignalError:
@@ -273,19 +300,29 @@ def prepare_2002(
     return prepared, tuple(pieces)
 
 
-def steered_wrenches(piece: CarSamples) -> CarSamples:
-    """Wheel wrenches in hub axes that only steering turns: camber and kingpin are taken out."""
+def steered_wrenches(piece: CarSamples, geometry: Geometry) -> CarSamples:
+    """Wheel wrenches as the model's hubs feel them: at their nominal places, only steered.
+
+    Camber, kingpin and the toe of the rear wheels are taken out, and what half track and wheelbase
+    vary by is made up for by a moment: the model has no such joints, but the height of the centre
+    of gravity follows from the roll moment.
+    """
     joints = piece.joints
-    level = np.zeros_like(joints['camber'].position)
-    turn = hub_rotation(level, joints['camber'].position, joints['kingpin'].position)
-    wrench = np.concatenate(
-        [
-            np.einsum('njab,njb->nja', turn, piece.wrench[:, :, :3]),
-            np.einsum('njab,njb->nja', turn, piece.wrench[:, :, 3:]),
-        ],
-        axis=2,
+    steering = joints['steering'].position
+    toe = np.where(np.array([False, False, True, True]), steering, 0.0)
+    turn = hub_rotation(toe, joints['camber'].position, joints['kingpin'].position)
+    force, moment = (
+        np.einsum('njab,njb->nja', turn, piece.wrench[:, :, part : part + 3]) for part in (0, 3)
     )
-    return replace(piece, wrench=wrench)
+    side = np.sign(geometry.wheel_y)
+    moved = np.zeros_like(force)
+    moved[:, :, 0] = joints['wheelbase'].position - np.array(geometry.wheel_x)
+    moved[:, :, 1] = side * joints['half_track'].position - np.array(geometry.wheel_y)
+    level = np.zeros_like(steering)
+    # From base_link into the axes of the steered hub, where the wrench is given.
+    steered = hub_rotation(np.where(toe == 0.0, steering, 0.0), level, level)
+    moment = moment + np.cross(np.einsum('njba,njb->nja', steered, moved), force)
+    return replace(piece, wrench=np.concatenate([force, moment], axis=2))
 
 
 def a_priori_2002(configuration: CarConfiguration, names: Iterable[str]) -> Array:

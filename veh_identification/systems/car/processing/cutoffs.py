@@ -12,6 +12,7 @@ from veh_identification.signals import NamedBand, choose_cutoff, welch_spectrum
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.processing.driveline import merged
 from veh_identification.systems.car.processing.signals import Prepared
 from veh_identification.systems.car.processing.spectral import BAND_HZ
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -123,6 +124,6 @@ def widest(several: Sequence[Cutoffs]) -> Cutoffs:
     }
     return Cutoffs(
         {name: one.hertz[name] for name, one in best.items()},
-        several[0].stop_bands,
+        merged([band for one in several for band in one.stop_bands]),
         {name: one.reasons[name] for name, one in best.items()},
     )

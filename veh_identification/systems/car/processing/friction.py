@@ -1,12 +1,19 @@
-"""Sign of the suspension velocity for the Coulomb friction columns."""
+"""Columns of the Coulomb friction: the sign of the suspension velocity, or surfaces that stick.
+
+Surfaces that stick strain by some micrometres before they slip; until then the friction is
+anywhere between -fs and fs, and after a reversal it keeps its old sign for a while. Prandtl's
+element says so with one length, the presliding: with none it is the plain sign.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from numba import njit
 from scipy import fft
 from scipy.integrate import trapezoid  # numpy names it so from 2.0 on
+from scipy.special import ndtri
 
 from veh_identification.signals import (
     ZeroPhaseFilter,
@@ -26,6 +33,8 @@ from veh_identification.types import Array
 
 Noise = tuple[float, float, float, float]
 SIGN_STEPS = 4
+#: Errors of the velocity, in deviations, over which a friction that sticks is averaged.
+ERRORS = ndtri((np.arange(9) + 0.5) / 9.0)
 #: The sign needs its argument undistorted: the filter ends well above where noise takes over.
 SIGN_MARGIN = 2.0
 #: Spectra need no more than this for a cut-off.
@@ -40,10 +49,11 @@ def friction_sign(
     geometry: Geometry,
     extension: Extension | None = None,
     beyond: HighBand | None = None,
+    presliding: float = 0.0,
 ) -> Array:
-    """sign(qd) as well as the noise of qd lets it be known, filtered like all other signals."""
+    """The friction over fs, as well as noise lets it be known, filtered like all signals."""
     padded = Padded(wide.rate, len(travel))
-    lines = sign_lines(travel, noise, wide, sensor_rate, geometry, extension, beyond)
+    lines = sign_lines(travel, noise, wide, sensor_rate, geometry, extension, beyond, presliding)
     gain = wide.response(padded.frequency)
     return np.stack([padded.backward(column * gain) for column in lines.T], axis=1)
 
@@ -56,8 +66,9 @@ def sign_lines(
     geometry: Geometry,
     extension: Extension | None = None,
     beyond: HighBand | None = None,
+    presliding: float = 0.0,
 ) -> Lines:
-    """Lines (lines of `Padded`, 4) of the sign of the suspension velocities.
+    """Lines (lines of `Padded`, 4) of the friction of the suspensions over fs.
 
     Its argument is the measured velocity, above the sensor's band the one that the wheel forces
     tell; without those it ends where the velocity's spectrum drowns in noise. The sign jumps
@@ -83,8 +94,37 @@ def sign_lines(
         if padded.length % 2 == 0:
             velocity[-1] = 0.0  # an odd derivative of the Nyquist line has no real counterpart
         fine = fft.irfft(velocity, SIGN_STEPS * padded.length) * SIGN_STEPS + slope
-        result[:, j] = fft.rfft(smoothed_sign(fine, sigma))[: len(velocity)] / SIGN_STEPS
+        friction = (
+            smoothed_sign(fine, sigma)
+            if presliding == 0.0
+            else sticking(
+                fine / (SIGN_STEPS * wide.rate), sigma / (SIGN_STEPS * wide.rate), presliding
+            )
+        )
+        result[:, j] = fft.rfft(friction)[: len(velocity)] / SIGN_STEPS
     return result
+
+
+def sticking(steps: Array, sigma: float, presliding: float) -> Array:
+    """Friction over fs of surfaces that move by `steps`, each known to `sigma`.
+
+    As `smoothed_sign` does for the plain sign: the mean over what the motion may have been.
+    """
+    return _elements(np.ascontiguousarray(steps), sigma * ERRORS, presliding)
+
+
+@njit(cache=True, nogil=True)
+def _elements(steps: Array, errors: Array, presliding: float) -> Array:  # pragma: no cover
+    result = np.zeros(len(steps))
+    for error in errors:
+        strain = 0.0
+        for n in range(len(steps)):
+            # Half of the step before the sample, half after it.
+            half = 0.5 * (steps[n] + error) / presliding
+            middle = min(max(strain + half, -1.0), 1.0)
+            result[n] += middle
+            strain = min(max(middle + half, -1.0), 1.0)
+    return result / len(errors)
 
 
 def _sigma(narrow: ZeroPhaseFilter, density: float) -> float:

@@ -62,6 +62,7 @@ class Processing:
     paper_cutoff_hz: float = 3.125
     travel_noise: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     extension: Extension | None = None  # motion beyond the sensors' bands from the wheel forces
+    presliding: float = 0.0  # strain of stuck surfaces before they slip [m], see `friction`
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,7 @@ def prepare(
             configuration.geometry,
             options.extension,
             told,
+            options.presliding,
         )
         kept = replace(piece, friction_sign=sign)[wide.transient : len(piece) - wide.transient]
         if same is not None:
@@ -294,6 +296,7 @@ def _told(
         geometry,
         options.extension,
         reconstruction.band(),
+        options.presliding,
     )
     return reconstruction.band(sign)
 

@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from veh_identification.findings import Finding
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
 
 #: What varies with the travel of a real axle; how the joints' names begin.
 AXLE_JOINTS = ('half_track', 'wheelbase', 'camber', 'kingpin')
 #: A half track or wheelbase below this mean is a variation about the nominal value.
 VARIATION_BELOW = 0.3
+
+
+def without_axles(
+    recording: CarRecording, configuration: CarConfiguration
+) -> tuple[CarRecording, CarConfiguration]:
+    """What the 20-dof model knows: wheels that travel, steer and spin, and nothing else."""
+    joints = {
+        name: series
+        for name, series in recording.joints.items()
+        if not name.startswith(AXLE_JOINTS)
+    }
+    tables = {
+        kind: table
+        for kind, table in configuration.axle_kinematics.items()
+        if kind not in AXLE_JOINTS
+    }
+    return replace(recording, joints=joints), replace(configuration, axle_kinematics=tables)
+
+
+def knows_axles(recording: CarRecording, configuration: CarConfiguration) -> bool:
+    """Do sensors or tables tell how the wheels move beside their travel?"""
+    return any(kind in AXLE_JOINTS for kind, _ in configuration.axle_tables) or any(
+        name.startswith(AXLE_JOINTS) for name in recording.joints
+    )
 
 
 def extra_joints(

@@ -145,7 +145,7 @@ def filter_study(
         if hertz <= 1.2 * top
     ]
     for first, second in pairs:
-        gathered.cutoffs = fixed_cutoffs(first, second, configuration.disturbances)
+        gathered.cutoffs = fixed_cutoffs(first, second, gathered.cutoffs.stop_bands)
         choices.append(f'{first:.3g}/{second:.3g}')
         fits.append(_fit(gathered, chosen, configuration))
     if paper_rule:

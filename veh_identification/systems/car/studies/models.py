@@ -12,8 +12,9 @@ from veh_identification.findings import Finding
 from veh_identification.reporting.content import ExtraTable, table
 from veh_identification.systems.car.configuration import CarConfiguration
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
+from veh_identification.systems.car.estimation.unknown_settings import CAMBER
 from veh_identification.systems.car.parameters import unit
-from veh_identification.systems.car.recording.extra_joints import AXLE_JOINTS
+from veh_identification.systems.car.recording.extra_joints import knows_axles
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
 
@@ -114,12 +115,19 @@ class ModelComparison:
     def finding(self) -> Finding:
         """How far the two models agree."""
         agree, of = self.agreement(self.names)
-        return Finding(
-            'note',
-            'model_comparison',
-            'The 38-dof and the 20-dof model agree within two standard deviations in '
-            f'{agree} of {of} parameters; where they do not, the axle kinematics matter.',
+        text = (
+            'The 38-dof model and the 20-dof model (no camber, kingpin, track or wheelbase '
+            f'joints) agree within two standard deviations in {agree} of {of} parameters'
         )
+        differ = [name for name in self.disagreeing if name in WELL_IDENTIFIED_IN_TABLE_II]
+        if differ:
+            worst = max(differ, key=lambda name: self.difference[self.names.index(name)])
+            k = self.names.index(worst)
+            text += (
+                f'; on this car the 20-dof model is not sufficient: {worst} comes out as '
+                f'{self.value_20[k]:.5g} instead of {self.value_38[k]:.5g} {unit(worst)}'
+            )
+        return Finding('note', 'model_comparison', f'{text}.')
 
     def table(self) -> ExtraTable | None:
         """For the report."""
@@ -177,16 +185,21 @@ def compare_models(
 ) -> ModelComparison:
     """Identify twice; `recordings` is gone through once for each model."""
     chosen = replace(method or CarMethod(), check=False)
-    wide = identify_recordings(recordings, configuration, replace(chosen, dof=38)).result
-    reduced = identify_recordings(recordings, configuration, replace(chosen, dof=20)).result
-    note = (
-        ''
-        if _knows_axles(recordings, configuration)
-        else (
+    full = identify_recordings(recordings, configuration, replace(chosen, dof=38))
+    upright = replace(chosen, dof=20, calibrate_camber=False)
+    reduced = identify_recordings(recordings, configuration, upright).result
+    wide = full.result
+    note = ''
+    if not knows_axles(next(iter(recordings)), configuration):
+        told = any(one.of(camber.name) for one in full.calibrations for camber in CAMBER)
+        note = (
             'neither the recordings nor the configuration tell how half track, wheelbase, camber '
-            'and kingpin vary: the two models are one and the same'
+            'and kingpin vary: '
+        ) + (
+            'the 38-dof column has the camber that was estimated from the recordings themselves'
+            if told
+            else 'the two models are one and the same'
         )
-    )
     return ModelComparison(
         tuple(wide.names),
         wide.value,
@@ -197,10 +210,3 @@ def compare_models(
         reduced.residual_rms_relative,
         note,
     )
-
-
-def _knows_axles(recordings: Iterable[CarRecording], configuration: CarConfiguration) -> bool:
-    if configuration.axle_tables:
-        return True
-    first = next(iter(recordings))
-    return any(name.startswith(AXLE_JOINTS) for name in first.joints)
