@@ -50,6 +50,8 @@ from veh_identification.types import Array
 SMALLEST_LOAD = 0.2
 # The second look at the support: at least this share of the weight, at most the first one's.
 TIGHTEST_SUPPORT = 0.06
+# Share of the samples that the second look may judge otherwise without any consequence.
+CHANGED_SHARE = 0.002
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,25 +84,38 @@ def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recordi
     selections = [choose_samples(problem, raw) for raw in raws]
     if not any(one.usable.any() for one in selections):
         raise EstimationError(f'no sample can be used: {_left_out(raws, selections)}')
-    problem = _loaded(problem, selections)
     try:
-        cutoff = choose_cutoff(problem, raws, recordings, selections)
-        problem, findings = with_offsets(problem, raws, selections, cutoff.cutoff_hz)
-        findings += cutoff.findings()
-        found = _solve(problem, raws, recordings, selections, cutoff)
+        found, findings = _look(problem, raws, recordings, selections)
         again = [
-            _second_look(problem, raw, one, found.value)
+            _second_look(found.problem, raw, one, found.value)
             for raw, one in zip(raws, selections, strict=True)
         ]
-        same = all(
-            np.array_equal(a.usable, b.usable) for a, b in zip(selections, again, strict=True)
-        )
-        if not same:
+        if not _same(selections, again):
             selections = again
-            found = _solve(problem, raws, recordings, selections, cutoff)
+            found, findings = _look(problem, raws, recordings, selections)
         return replace(found, findings=findings + _robust_findings(found.solved))
     except EstimationError as error:
         raise EstimationError(f'{error}; {_left_out(raws, selections)}') from None
+
+
+def _look(
+    problem: Problem,
+    raws: Sequence[Raw],
+    recordings: Sequence[Recording],
+    selections: Sequence[Selection],
+) -> tuple[Estimate, list[Finding]]:
+    """Everything that depends on which samples are used: weight, cut-off, offsets, estimate."""
+    loaded = _loaded(problem, selections)
+    cutoff = choose_cutoff(loaded, raws, recordings, selections)
+    made, findings = with_offsets(loaded, raws, selections, cutoff.cutoff_hz)
+    found = _solve(made, raws, recordings, selections, cutoff)
+    return found, findings + cutoff.findings()
+
+
+def _same(before: Sequence[Selection], after: Sequence[Selection]) -> bool:
+    """Whether hardly any sample is judged otherwise."""
+    changed = sum(int(np.sum(a.usable != b.usable)) for a, b in zip(before, after, strict=True))
+    return changed <= CHANGED_SHARE * sum(len(one.usable) for one in before)
 
 
 def _robust_findings(solved: Solved) -> list[Finding]:
@@ -167,6 +182,7 @@ def _solve(
     else:
         evidence = _weighed(problem, rows, information, None)
         solved = _by_data_alone(problem, rows, evidence)
+    solved = _with_bias(solved, cutoff)
     # Rows that keep stretches apart were never samples.
     left_out = solved.excluded - sum(one.equations.separators for one in prepared)
     solved = replace(solved, excluded=left_out)
@@ -188,6 +204,20 @@ def _with_prior(problem: Problem, evidence: Evidence, information: Information) 
         condition_number=scaled_condition(evidence.measured.R),  # what the data alone say
         noise={'model': 'coloured'},
     )
+
+
+def _with_bias(solved: Solved, cutoff: CutoffFound) -> Solved:
+    """Deviations that allow for what noise in pose and joints has done to the estimate.
+
+    It is taken off where the noise is white. That of skin over bones is not, and nothing says how
+    much of it is left.
+    """
+    if cutoff.bias is None:
+        return solved
+    bias = np.zeros(len(solved.value))
+    count = min(len(bias), len(cutoff.bias))
+    bias[:count] = cutoff.bias[:count]
+    return replace(solved, covariance=solved.covariance + np.outer(bias, bias))
 
 
 def _by_data_alone(problem: Problem, rows: BlockSource, evidence: Evidence) -> Solved:

@@ -155,6 +155,7 @@ def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) ->
     count = len(raw.stamps)
     measured, predicted, moments = np.zeros(count), np.zeros(count), np.zeros((count, 2))
     valid = np.zeros(count, dtype=bool)
+    weight = 0.0
     for cutoff in JUDGING_LADDER:
         try:
             samples = filtered(raw, cutoff / SIGNAL_CUTOFF, problem.configuration.gravity)
@@ -164,11 +165,12 @@ def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) ->
             continue
         new = samples.valid & ~valid
         if new.any():
-            found = judged(samples, problem.model, parameters)
+            found = judged(samples, problem.model, parameters, problem.configuration.gravity)
             measured[new], predicted[new] = found.measured[new], found.predicted[new]
             moments[new] = found.moments[new]
+            weight = found.weight
             valid |= new
-    return Loads(measured, predicted, valid, moments)
+    return Loads(measured, predicted, valid, moments, weight)
 
 
 def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None) -> Selection:

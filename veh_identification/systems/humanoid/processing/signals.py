@@ -135,7 +135,7 @@ def _synchronised(
     values, known = [], np.ones(len(stamps), dtype=bool)
     for group, bridge in ((kinematic, LONGEST_BRIDGE), (forces, LONGEST_FORCE_BRIDGE)):
         for one in group:
-            value, valid = resample(one, stamps, max_gap=max(bridge, slowest))
+            value, valid = resample(one, stamps, max_gap=max(bridge, slowest), keep_ends=True)
             values.append(value)
             known &= valid
     if not known.any():
