@@ -150,9 +150,8 @@ class ContactLive(LiveModel):
         waiting = list(self._held)[len(self._held) - self._waiting :]
         if self._waiting and self.live is not None:
             loads = np.concatenate([block[3] for block in self._held])
-            wrong = other_support(
-                *loads.T, self._weight, self.options.support_tolerance, self.buffer.rate
-            )
+            tolerance, rate = self.options.support_tolerance, self.buffer.rate
+            wrong = other_support(loads[:, 0], loads[:, 1], self._weight, tolerance, rate)
             start = len(loads) - sum(len(block[0]) for block in waiting)
             for stamps, W, Y, _ in waiting:
                 bad = wrong[start : start + len(stamps)]
