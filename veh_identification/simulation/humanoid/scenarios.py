@@ -147,6 +147,7 @@ def truth(
     friction = max(float(np.max(np.hypot(f[:, 0], f[:, 1]) / f[:, 2])) for f in loaded)
     return {
         'urdf': Path(robot.path).name,
+        'urdf_cad': robot_path(cad=True).name,
         'total_mass': robot.total_mass,
         'parameters': {
             f'{link}.{name}': float(value)

@@ -84,6 +84,7 @@ class Samples:
     valid: BoolArray
     centre: Array
     sources: tuple[Wrench, ...]
+    velocity: Array | None = None  # (N, 3) of the base origin in base axes, where a pose tells
 
     def __len__(self) -> int:
         return len(self.wrench)
@@ -226,6 +227,7 @@ def filtered(raw: Raw, cutoff_hz: float, gravity: float) -> Samples:
         valid,
         raw.centre,
         raw.sources,
+        None if raw.inertial is not None else np.nan_to_num(base.velocity_body),
     )
 
 
