@@ -50,6 +50,8 @@ from veh_identification.types import Array
 SMALLEST_LOAD = 0.2
 # The second look at the support: at least this share of the weight, at most the first one's.
 TIGHTEST_SUPPORT = 0.06
+# Condition number from which on it is one of rounding errors.
+SINGULAR = 1e12
 # Share of the samples that the second look may judge otherwise without any consequence.
 CHANGED_SHARE = 0.002
 
@@ -201,9 +203,15 @@ def _with_prior(problem: Problem, evidence: Evidence, information: Information) 
         estimator=PRIOR,
         samples=information.samples,
         excluded=information.excluded,
-        condition_number=scaled_condition(evidence.measured.R),  # what the data alone say
+        condition_number=_condition(evidence),
         noise={'model': 'coloured'},
     )
+
+
+def _condition(evidence: Evidence) -> float:
+    """What the data alone say; infinite where they are singular, which the prior is there for."""
+    found = scaled_condition(evidence.measured.R)
+    return found if found < SINGULAR else float('inf')
 
 
 def _with_bias(solved: Solved, cutoff: CutoffFound) -> Solved:

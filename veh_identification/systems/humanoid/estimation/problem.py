@@ -129,6 +129,7 @@ def make_problem(
         accelerometer=_accelerometer(sources),
         parameters=model.parameters,
         drifting=tuple(r.label for r in sources if r.inertial is not None),
+        one_plate=configuration.estimator != 'prior',
     )
     return Problem(
         robot,
