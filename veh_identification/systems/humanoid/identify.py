@@ -18,7 +18,6 @@ from veh_identification.systems.humanoid.estimation.estimate import (
     unknowns_table,
 )
 from veh_identification.systems.humanoid.estimation.links import LinkFit, fit_links
-from veh_identification.systems.humanoid.processing.impulse import ImpulseMass, impulse_mass
 from veh_identification.systems.humanoid.processing.supports import left_out
 from veh_identification.systems.humanoid.results.findings import (
     against_impulse,
@@ -59,14 +58,13 @@ def identify(setup: Setup, config: str | None = None) -> Identified:
     recordings = tuple(reconstruct(found, one, fit.base_value) for one in found.prepared)
     validation, judged = _validated(found, setup, fit)
     every = [*recordings, *([validation] if validation is not None else [])]
-    impulse = _impulse(found)
     findings = [
         *setup.findings,
         *found.findings,
         *left_out([(one.raw.label, one.selection) for one in found.prepared]),
         *judged,
         *other_weight(every, found.total_mass[0]),
-        *against_impulse(found.total_mass, impulse),
+        *against_impulse(found.total_mass, found.impulse),
         *poor_fit(recordings),
         *link_findings(fit),
     ]
@@ -80,7 +78,7 @@ def identify(setup: Setup, config: str | None = None) -> Identified:
         unexcited=sorted(_unexcited(found)),
         validation=None if validation is None else validation.validation(validation.identified),
         input=_input(setup, found, config),
-        extra=_extra(found, fit, recordings, validation, impulse),
+        extra=_extra(found, fit, recordings, validation),
     )
     return Identified(setup, found, fit, result, recordings, validation, findings)
 
@@ -129,21 +127,11 @@ def _input(setup: Setup, found: Estimate, config: str | None) -> dict[str, Any]:
     }
 
 
-def _impulse(found: Estimate) -> ImpulseMass | None:
-    """The mass that the balance of impulse gives, beside the identified one."""
-    return impulse_mass(
-        [(one.raw, one.samples, one.selection.usable) for one in found.prepared],
-        found.problem.model,
-        found.problem.configuration.gravity,
-    )
-
-
 def _extra(
     found: Estimate,
     fit: LinkFit,
     recordings: Sequence[Wrenches],
     validation: Wrenches | None,
-    impulse: ImpulseMass | None,
 ) -> dict[str, Any]:
     """Further entries of parameters.json."""
     problem, pooled = found.problem, joined(recordings)
@@ -158,7 +146,7 @@ def _extra(
             'beyond_sensors': beyond,
             'a_priori': problem.robot.total_mass,
         },
-        'impulse_mass': None if impulse is None else asdict(impulse),
+        'impulse_mass': None if found.impulse is None else asdict(found.impulse),
         'base_relations': dict(zip(problem.base.names, problem.base.relations(), strict=True)),
         'sensor_unknowns': unknowns_table(found),
         'residuals_urdf': pooled.validation(pooled.urdf).as_dict(),

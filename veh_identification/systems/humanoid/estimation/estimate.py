@@ -17,6 +17,7 @@ from veh_identification.identification.gram import accumulate_fast
 from veh_identification.identification.least_squares import PRIOR
 from veh_identification.identification.result import Solved
 from veh_identification.multibody.tree import BASE_ROWS
+from veh_identification.systems.humanoid.estimation.by_impulse import with_impulse
 from veh_identification.systems.humanoid.estimation.cutoff import (
     FEWEST_SAMPLES,
     CutoffFound,
@@ -41,6 +42,7 @@ from veh_identification.systems.humanoid.estimation.problem import (
 )
 from veh_identification.systems.humanoid.estimation.regressor_noise import find_excess
 from veh_identification.systems.humanoid.processing.equations import CORRELATION
+from veh_identification.systems.humanoid.processing.impulse import ImpulseMass, impulse_mass
 from veh_identification.systems.humanoid.processing.signals import Raw
 from veh_identification.systems.humanoid.processing.supports import Selection, select
 from veh_identification.systems.humanoid.recording.reader import Recording
@@ -65,6 +67,7 @@ class Estimate:
     prepared: tuple[Prepared, ...]
     cutoff: CutoffFound
     evidence: Evidence
+    impulse: ImpulseMass | None  # what the balance of impulse gives
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -185,10 +188,17 @@ def _solve(
         evidence = _weighed(problem, rows, information, None)
         solved = _by_data_alone(problem, rows, evidence)
     solved = _with_bias(solved, cutoff)
+    impulse = impulse_mass(
+        [(one.raw, one.samples, one.selection.usable) for one in prepared],
+        problem.model,
+        problem.configuration.gravity,
+    )
+    if problem.configuration.estimator == 'prior':
+        solved = with_impulse(solved, problem, impulse)
     # Rows that keep stretches apart were never samples.
     left_out = solved.excluded - sum(one.equations.separators for one in prepared)
     solved = replace(solved, excluded=left_out)
-    return Estimate(problem, solved, tuple(prepared), cutoff, evidence)
+    return Estimate(problem, solved, tuple(prepared), cutoff, evidence, impulse)
 
 
 def _with_prior(problem: Problem, evidence: Evidence, information: Information) -> Solved:

@@ -119,6 +119,11 @@ class Unknowns:
                 ]
         return names if self.accelerometer is None else names + list(BIAS_NAMES)
 
+    def place(self, source: Wrench, row: str) -> int | None:
+        """Where the offset of a sensor stands among the further columns."""
+        name = f'{source_label(source)}.offset.{row}'
+        return self.names.index(name) if name in self.names else None
+
     @property
     def units(self) -> list[str]:
         """Units of the further columns."""
