@@ -195,6 +195,8 @@ def _solve(
     )
     if problem.configuration.estimator == 'prior':
         solved = with_impulse(solved, problem, impulse)
+        rms, relative = residual_shares(information, solved.value)
+        solved = replace(solved, residual_rms=rms, residual_rms_relative=relative)
     # Rows that keep stretches apart were never samples.
     left_out = solved.excluded - sum(one.equations.separators for one in prepared)
     solved = replace(solved, excluded=left_out)
