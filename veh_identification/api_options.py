@@ -30,6 +30,7 @@ class HumanoidIdentify(TypedDict, total=False):
     """Options of identify."""
 
     urdf: str | Path
+    momentum: bool
     estimator: Literal['prior', 'weighted', 'robust', 'gauss-markov', 'ordinary']
     loss: Literal['huber', 'tukey']
     essential: bool

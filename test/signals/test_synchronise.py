@@ -169,3 +169,14 @@ def test_delay_errors():
         estimate_delay(np.ones(500), np.arange(500.0), 100.0)
     with pytest.raises(SignalError, match='too few'):
         estimate_delay(np.ones(50), np.ones(50), 100.0)
+
+
+def test_the_ends_can_be_kept_below_the_anti_alias_filter() -> None:
+    """A force of 1 kHz on a grid of 100 Hz: all of a short trial, with what is slow in it."""
+    series = make(np.arange(0.0, 1.2, 0.001), wave, 'force')
+    grid = np.arange(0.0, 1.2 - 1e-9, 0.01)
+    _, cut = resample(series, grid)
+    kept, valid = resample(series, grid, keep_ends=True)
+    assert cut.sum() < len(grid) - 8
+    assert valid.all()
+    assert np.abs(kept[:, 0] - wave(grid)).max() < 0.02

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -14,9 +15,11 @@ def add_parser(verbs: Any) -> None:
         help='convert recordings to rosbag2, mapping custom messages',
         description='Writes rosbag2 or ROS 1 recordings as one rosbag2. A mapping file turns '
         'custom messages (a force plate without header, say) into standard ones; '
-        'config/map_force_plate.yaml is an example.',
+        'config/map_force_plate.yaml is an example. An OpenSim model (.osim) with the tables of '
+        'its coordinates and of the ground forces (.mot, .sto) becomes a recording with '
+        'model.urdf beside it.',
     )
-    parser.add_argument('bags', metavar='BAG', nargs='+')
+    parser.add_argument('bags', metavar='BAG', nargs='+', help='recordings, or files of OpenSim')
     parser.add_argument('--out', metavar='BAG2', required=True, help='recording to write')
     parser.add_argument('--map', metavar='YAML', help='what becomes of which topic')
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
@@ -34,7 +37,16 @@ def run(options: argparse.Namespace) -> int:
     from veh_identification.runtime.bags import Progress
     from veh_identification.runtime.convert import convert, read_mapping
     from veh_identification.runtime.graph import find_config
+    from veh_identification.systems.humanoid.laboratory.convert import (
+        convert_laboratory,
+        is_laboratory,
+    )
 
+    if is_laboratory(options.bags):
+        written = convert_laboratory(
+            options.bags, options.out, storage=options.storage, overwrite=options.overwrite
+        )
+        return _told(written, options.out)
     mapping = read_mapping(find_config(options.map)) if options.map else None
     with Progress('converting') as progress:
         conversion = convert(
@@ -50,7 +62,11 @@ def run(options: argparse.Namespace) -> int:
         print(f'left out: {sentence}', file=sys.stderr)
     for topic, count in sorted(conversion.lost.items()):
         print(f'left out: {count} messages of {topic}', file=sys.stderr)
-    for topic, count in sorted(conversion.written.items()):
+    return _told(conversion.written, options.out)
+
+
+def _told(written: Mapping[str, int], out: str) -> int:
+    for topic, count in sorted(written.items()):
         print(f'  {topic}  {count}')
-    print(f'{options.out}: {sum(conversion.written.values())} messages')
+    print(f'{out}: {sum(written.values())} messages')
     return 0

@@ -43,6 +43,8 @@ from veh_identification.types import Array
 
 # As a share of the largest principal moment: files print six digits or more.
 ZERO_MOMENT = 1e-6
+#: Metres: mass that is nowhere farther than this from its centre is a point.
+POINT_RADIUS = 1e-6
 
 _JOINT_TYPES = {
     'revolute': REVOLUTE,
@@ -255,10 +257,14 @@ def _parameters(link: Any, where: str) -> Array:
 
 
 def _inertia(link: Any) -> Array:
-    """Inertia matrix about the centre of mass in the axes of the inertial element."""
+    """Inertia matrix about the centre of mass in the axes of the inertial element.
+
+    Some converters write 1e-35 for none at all, with rounding errors of either sign.
+    """
     if link.inertial.inertia is None:
         return np.zeros((3, 3))
-    return np.array(link.inertial.inertia.to_matrix(), dtype=float)
+    found = np.array(link.inertial.inertia.to_matrix(), dtype=float)
+    return np.where(np.abs(found).max() < POINT_RADIUS**2 * _mass(link), 0.0, found)
 
 
 def _inertia_warning(link: Any, where: str) -> str:

@@ -95,6 +95,7 @@ def resample(
     max_gap: float | None = None,
     delay: float = 0.0,
     anti_alias: bool = True,
+    keep_ends: bool = False,
 ) -> tuple[Array, BoolArray]:
     """Values (M, C) at the increasing stamps `grid` and the mask of those that are known.
 
@@ -106,6 +107,8 @@ def resample(
         max_gap: pauses longer than this are not bridged (five median periods by default).
         delay: the sensor shows what was true `delay` seconds before its stamp.
         anti_alias: low-pass at 0.8 of the grid's Nyquist frequency when the grid is slower.
+        keep_ends: also values at the ends of pieces, where that low-pass rests on reflected
+            samples: for signals that pass a narrower one afterwards.
     """
     if method not in METHODS:
         raise SignalError(
@@ -124,7 +127,8 @@ def resample(
         if len(t) < 2:
             continue
         if anti_alias and grid_rate < 0.9 / series.median_period:
-            t, x = _anti_aliased(t, x, 1.0 / series.median_period, grid_rate, series.label)
+            own_rate = 1.0 / series.median_period
+            t, x = _anti_aliased(t, x, own_rate, grid_rate, series.label, keep_ends)
             if len(t) < 2:
                 continue
         # A grid point may fall a rounding error outside of the first or last sample.
@@ -218,9 +222,9 @@ def _band_limited(t: Array, x: Array, at: Array) -> tuple[Array, BoolArray]:
 
 
 def _anti_aliased(
-    t: Array, x: Array, rate: float, grid_rate: float, label: str
+    t: Array, x: Array, rate: float, grid_rate: float, label: str, keep_ends: bool
 ) -> tuple[Array, Array]:
-    """Low-pass one piece on its own uniform stamps; transients at its ends are cut off."""
+    """Low-pass one piece on its own uniform stamps; transients at its ends are cut off or kept."""
     count = int(np.floor((t[-1] - t[0]) * rate * (1.0 + 1e-9))) + 1
     low_pass = ZeroPhaseFilter(
         rate, ANTI_ALIAS_SHARE * grid_rate / 2.0, order=6, label=f'{label} (anti-alias)'
@@ -230,4 +234,4 @@ def _anti_aliased(
     regular = t[0] + np.arange(count) / rate
     even, _ = _interpolate(t, x, np.clip(regular, t[0], t[-1]), 'cubic')
     smooth, kept = low_pass.apply(even)
-    return regular[kept], smooth[kept]
+    return (regular, smooth) if keep_ends else (regular[kept], smooth[kept])

@@ -117,6 +117,18 @@ SCENARIOS = {
             'veh_identification.simulation.humanoid.scenarios:write_bend',
         ),
         Scenario(
+            'humanoid-jump',
+            'small humanoid jumping on both legs: flights, impacts, a compliant ground',
+            8.0,
+            'veh_identification.simulation.humanoid.scenarios:write_jump',
+        ),
+        Scenario(
+            'humanoid-run',
+            'small humanoid running on the spot, from one leg to the other',
+            8.0,
+            'veh_identification.simulation.humanoid.scenarios:write_run',
+        ),
+        Scenario(
             'four-bar',
             'four-bar linkage with the errors of Table 1 of Sinigaglia 2016',
             10.0,

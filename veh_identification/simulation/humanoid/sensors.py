@@ -16,10 +16,13 @@ from veh_identification.multibody.tree import TreeModel
 from veh_identification.orientations import matrix_of_rpy, quaternion_of_matrix
 from veh_identification.runtime import messages
 from veh_identification.simulation.humanoid.gait import SIDES
+from veh_identification.simulation.humanoid.hopping import HoppingMotion
 from veh_identification.simulation.humanoid.motion import HumanoidMotion, Sampled
 from veh_identification.simulation.sensors import EPOCH_NS, Reading
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.types import Array, Vector
+
+AnyMotion = HumanoidMotion | HoppingMotion
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class HumanoidSensors:
 
 
 def readings(
-    motion: HumanoidMotion, robot: Robot, sensors: HumanoidSensors, duration: float, seed: int
+    motion: AnyMotion, robot: Robot, sensors: HumanoidSensors, duration: float, seed: int
 ) -> Iterator[Reading]:
     """All messages of a recording in order of log time."""
     rng = np.random.default_rng(seed)
@@ -106,7 +109,7 @@ def _times(
 
 
 def _joint_states(
-    motion: HumanoidMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
+    motion: AnyMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
 ) -> Iterator[Reading]:
     t, stamps = _times(s.joint_rate, 0.0007, duration, s.stamp_jitter, rng)
     q = motion.at(t).motion.q
@@ -126,7 +129,7 @@ def _joint_states(
 
 
 def _base_pose(
-    motion: HumanoidMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
+    motion: AnyMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
 ) -> Iterator[Reading]:
     t, stamps = _times(s.mocap_rate, 0.0019, duration, s.stamp_jitter, rng)
     state = motion.at(t - s.mocap_delay)
@@ -148,7 +151,7 @@ def _base_pose(
 
 
 def _imu(
-    motion: HumanoidMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
+    motion: AnyMotion, s: HumanoidSensors, duration: float, rng: np.random.Generator
 ) -> Iterator[Reading]:
     t, stamps = _times(s.imu_rate, 0.0011, duration, s.stamp_jitter, rng)
     m = motion.at(t).motion
@@ -177,7 +180,7 @@ def _imu(
 
 
 def _plate(
-    motion: HumanoidMotion,
+    motion: AnyMotion,
     s: HumanoidSensors,
     duration: float,
     rng: np.random.Generator,
@@ -247,7 +250,7 @@ class FootInertia:
 
 
 def _foot(
-    motion: HumanoidMotion,
+    motion: AnyMotion,
     feet: FootInertia,
     s: HumanoidSensors,
     duration: float,

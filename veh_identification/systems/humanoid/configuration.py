@@ -92,6 +92,11 @@ class Configuration(Model):
     cutoff_hz: NotNegativeFrequency = entry(
         0.0, 'of the equations; 0 chooses the one of the smallest expected error'
     )
+    momentum: Flag = entry(
+        True,
+        'rows from the balance of momentum where the base has a pose: no accelerations, filtered '
+        'once, after all products',
+    )
     rate_hz: NotNegativeFrequency = entry(
         0.0, 'of the common grid; 0: the faster of joints and base, at most 500'
     )

@@ -20,6 +20,7 @@ from veh_identification.systems.humanoid.estimation.estimate import (
 from veh_identification.systems.humanoid.estimation.links import LinkFit, fit_links
 from veh_identification.systems.humanoid.processing.supports import left_out
 from veh_identification.systems.humanoid.results.findings import (
+    against_impulse,
     link_findings,
     other_weight,
     poor_fit,
@@ -63,6 +64,7 @@ def identify(setup: Setup, config: str | None = None) -> Identified:
         *left_out([(one.raw.label, one.selection) for one in found.prepared]),
         *judged,
         *other_weight(every, found.total_mass[0]),
+        *against_impulse(found.total_mass, found.impulse),
         *poor_fit(recordings),
         *link_findings(fit),
     ]
@@ -126,7 +128,10 @@ def _input(setup: Setup, found: Estimate, config: str | None) -> dict[str, Any]:
 
 
 def _extra(
-    found: Estimate, fit: LinkFit, recordings: Sequence[Wrenches], validation: Wrenches | None
+    found: Estimate,
+    fit: LinkFit,
+    recordings: Sequence[Wrenches],
+    validation: Wrenches | None,
 ) -> dict[str, Any]:
     """Further entries of parameters.json."""
     problem, pooled = found.problem, joined(recordings)
@@ -141,6 +146,7 @@ def _extra(
             'beyond_sensors': beyond,
             'a_priori': problem.robot.total_mass,
         },
+        'impulse_mass': None if found.impulse is None else asdict(found.impulse),
         'base_relations': dict(zip(problem.base.names, problem.base.relations(), strict=True)),
         'sensor_unknowns': unknowns_table(found),
         'residuals_urdf': pooled.validation(pooled.urdf).as_dict(),

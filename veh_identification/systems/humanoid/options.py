@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -10,6 +12,7 @@ from veh_identification.configuration.document import Document
 from veh_identification.configuration.models import validate
 from veh_identification.configuration.quantities import Choice
 from veh_identification.errors import UsageError
+from veh_identification.runtime.share import share_directory
 from veh_identification.systems.humanoid.configuration import Configuration
 from veh_identification.systems.humanoid.robot import Robot, load_robot
 from veh_identification.systems.options import option
@@ -34,7 +37,10 @@ def entry_option(name: str, metavar: str = '') -> Any:
 class IdentifyOptions:
     """What is not given comes from the configuration, then from the defaults."""
 
-    urdf: Path | None = option(None, 'the robot: its links, joints and CAD masses (needed)')
+    urdf: Path | None = option(
+        None, 'the robot: its links, joints and CAD masses; needed unless it lies in the recording'
+    )
+    momentum: bool | None = entry_option('momentum')
     estimator: str | None = entry_option('estimator')
     loss: str | None = entry_option('loss')
     essential: bool | None = entry_option('essential')
@@ -73,8 +79,29 @@ class Subject:
     def described(self) -> Robot:
         """The robot; nothing can be read without it."""
         if self.robot is None:
-            raise UsageError('identify humanoid needs the robot description: --urdf FILE')
+            raise UsageError(
+                'identify humanoid needs the robot description: --urdf FILE (there is none beside '
+                'the recording)'
+            )
         return self.robot
+
+
+def with_own_robot(subject: Subject, bags: Sequence[Path]) -> Subject:
+    """The subject with the description that lies in a recording's folder, if nobody named one.
+
+    `veh-id convert` puts one there, and the truth of a simulated recording names one.
+    """
+    if subject.robot is not None:
+        return subject
+    for bag in bags:
+        for file in sorted(bag.glob('*.urdf')) if bag.is_dir() else ():
+            return replace(subject, robot=load_robot(file))
+        truth = bag / 'truth.json'
+        named = json.loads(truth.read_text()) if truth.is_file() else {}
+        name = named.get('urdf_cad') or named.get('urdf')
+        if name:
+            return replace(subject, robot=load_robot(share_directory() / 'config/models' / name))
+    return subject
 
 
 def with_options(subject: Subject, options: IdentifyOptions | None) -> Subject:

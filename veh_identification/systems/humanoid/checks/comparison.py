@@ -48,6 +48,9 @@ FEWEST_LOADED = 20
 MOST_SAMPLES, FULL_WEIGHT = 100, 200
 #: The weight that sensors show over that of the URDF: others are units, not models.
 SCALES = (0.2, 5.0)
+#: By this factor it may be farther from one with a change than without: errors are told in units
+#: of the weight, so that a heavier person would fit better whatever the change.
+HEAVIER = 1.5
 
 
 def coarse(raw: Raw) -> Raw:
@@ -116,16 +119,26 @@ class Comparison:
 
         So it is where the sensors do not carry the robot: that puts nothing right.
         """
-        return self._misfit(raw, SCALES[0])
+        most = max(self._shown, 1.0 / max(self._shown, 1e-12)) * HEAVIER
+        return self._misfit(raw, SCALES[0], most)
 
-    def _misfit(self, raw: Raw, least: float) -> Misfit:
+    @cached_property
+    def _shown(self) -> float:
+        """The weight that the recording shows over that of the URDF."""
+        samples = self.samples(self.raw)
+        use = loaded(samples)
+        if use.sum() < FEWEST_LOADED:
+            return 1.0
+        return weight_over(samples.wrench[use], self._rows(self.raw, samples)[use] @ self._cad)
+
+    def _misfit(self, raw: Raw, least: float, most: float = np.inf) -> Misfit:
         samples = self.samples(raw)
         use: BoolArray = loaded(samples)
         if use.sum() < FEWEST_LOADED:
             return Misfit(np.inf, np.inf)
         W = self._rows(raw, samples)[use]
         carried = weight_over(samples.wrench[use], W @ self._cad)
-        if not np.isfinite(W).all() or carried < least:
+        if not np.isfinite(W).all() or not least <= carried <= most:
             return Misfit(np.inf, np.inf)
         wrench, bent = self._fitted(W, samples.wrench[use], carried)
         alone = float(np.hypot(_trimmed(wrench), bent))

@@ -15,6 +15,8 @@ from veh_identification.types import Array, BoolArray
 
 #: A wrench that does not change while it is loaded is stuck; empty plates show one value for long.
 LOADED = 0.2
+#: Share of its load below which a plate may be empty.
+EMPTY = 0.05
 #: Share of the robot's weight that a sensor must carry at times to be asked at all.
 CARRIES = 0.02
 #: Deviations of the URDF's mass, each link being off by prior_percent, beyond which it is told.
@@ -39,6 +41,9 @@ def _wrenches(recording: Recording, weight: float) -> Iterator[Finding]:
         force = np.linalg.norm(one.series.values[:, :3], axis=1)
         if np.percentile(force, 98.0) < CARRIES * weight:
             continue  # nothing was ever on it
+        # An empty plate shows one value, by its ticks or as laboratories set small forces to zero:
+        # that is no limit.
+        loaded = force > EMPTY * np.percentile(force, 98.0)
         for k, path in enumerate(WRENCH_PATHS):
             value, where = one.series.values[:, k], f'topic {one.topic}, {path}'
             size = float(np.percentile(np.abs(value), 98.0))
@@ -49,7 +54,7 @@ def _wrenches(recording: Recording, weight: float) -> Iterator[Finding]:
             stuck = check_stuck(one.series.stamps, value, where, moving=alive)
             # A limit is left again; what holds its value to the end is stuck, wherever that is.
             for_good = stuck and value[-1] == value[-2]
-            yield from stuck if for_good else check_saturated(value, where) or stuck
+            yield from stuck if for_good else check_saturated(value[loaded], where) or stuck
 
 
 def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:

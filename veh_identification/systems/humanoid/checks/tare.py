@@ -2,6 +2,8 @@
 
 A walkway is empty before and after every pass, and a plate under one foot is empty during that
 foot's swing. What it shows then is its offset, far better known than any estimate could make it.
+Who runs or jumps is in the air for a moment only, but again and again, and every time the plate
+shows the same.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
+from veh_identification.signals.segments import contiguous_segments
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array
 
@@ -23,6 +26,9 @@ FEWEST_BLOCKS = 4  # in a row, of which the outermost are left out
 # Load that passes through zero, as when weight is shifted slowly, bends; an empty plate does not.
 SHORT_SECONDS = 0.6  # of a stretch that may be such a pass
 BEND = 0.001  # of the load
+# Flights: s at least, s of landing and taking off at each end that do not count, how many there
+# must be, and how far apart they may lie (of the load, twice the noise apart).
+FLIGHT_SECONDS, EDGE_SECONDS, FEWEST_FLIGHTS, FLIGHTS_APART = 0.05, 0.015, 3, 0.002
 # An offset smaller than this share of the load is not worth a word.
 WORTH_SAYING = 0.002
 
@@ -41,7 +47,9 @@ def tared(recording: Recording) -> tuple[Recording, list[Finding]]:
     load = max((float(np.percentile(_force(w.series), 98)) for w in plates), default=0.0)
     wrenches, findings = [], []
     for one in recording.wrenches:
-        found = empty_plate(one.series, load) if one.is_plate else None
+        found = None
+        if one.is_plate:
+            found = empty_plate(one.series, load) or flights(one.series, load)
         if found is None:
             wrenches.append(one)
             continue
@@ -83,6 +91,33 @@ def empty_plate(series: TimeSeries, load: float) -> Empty | None:
     if kept.sum() < 2:
         return None
     return Empty(np.median(blocks[kept], axis=0), float(kept.sum()) * BLOCK_SECONDS)
+
+
+def flights(series: TimeSeries, load: float) -> Empty | None:
+    """What the plate shows in flights that are all alike; None if there are not enough of them."""
+    if not load > 0.0:
+        return None
+    rate = 1.0 / series.median_period
+    edge = max(1, round(EDGE_SECONDS * rate))
+    fewest = max(round(FLIGHT_SECONDS * rate), 2 * edge + 2)
+    low = np.linalg.norm(series.values[:, :3], axis=1) < EMPTY_SHARE * load
+    means, counts = [], []
+    for run in contiguous_segments(low, fewest):
+        inside = series.values[run.start + edge : run.stop - edge]
+        if _flat(inside[:, :3], load):
+            means.append(inside.mean(axis=0))
+            counts.append(len(inside))
+    if len(means) < FEWEST_FLIGHTS:
+        return None
+    middle = np.median(means, axis=0)
+    apart = np.linalg.norm(np.asarray(means)[:, :3] - middle[:3], axis=1)
+    alike = apart < max(2.0 * float(np.median(apart)), FLIGHTS_APART * load)
+    if np.median(apart) > FLIGHTS_APART * load or alike.sum() < FEWEST_FLIGHTS:
+        return None
+    weights = np.where(alike, counts, 0)
+    return Empty(
+        np.average(means, axis=0, weights=weights), float(weights.sum()) * series.median_period
+    )
 
 
 def _inner_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -5,7 +5,8 @@ first of all), and the more of it the higher the cut-off. For every candidate th
 twice: as it is, and with noise of the measured size added once more. The difference shows what
 the noise that is already there has done, to the estimate and to what looks like excitation. A low
 cut-off loses excitation instead, which the estimate's deviations show. The lowest cut-off wins
-whose sum of both is nearly the smallest, among those at which the total mass has not dropped.
+whose sum of both is nearly the smallest, among those that leave the total mass alone: whose bias
+is small, or which together with its deviation is about as small as at any.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ LARGEST_SHARE = 0.2
 MASS_DROP = 0.004
 # Effect of the noise on it that rules a cut-off out.
 MASS_BIAS = 0.001
+# Where it does so at every cut-off (people): error of the total mass over the smallest one.
+MASS_ERROR = 1.25
 # Noise in the regressor grows with the cut-off, and not all of it shows: a higher one must pay.
 NEARLY = 1.05
 MOSTLY_PRIOR, LITTLE = 0.7, 0.5
@@ -51,17 +54,24 @@ class CutoffTrial:
     cutoff_hz: float
     total_mass: float
     mass_bias: float  # estimated effect of the noise on it, relative
+    mass_std: float  # relative, by the rows' noise
     expected_error: float  # mean of (variance + bias^2) over the prior's variance
     rows_per_unknown: float
 
+    @property
+    def mass_error(self) -> float:
+        """Expected error of the total mass, relative."""
+        return float(np.hypot(self.mass_bias, self.mass_std))
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class CutoffFound:
     """The cut-off, why, and all trials."""
 
     cutoff_hz: float
     reason: str
     trials: tuple[CutoffTrial, ...] = ()
+    bias: Array | None = None  # estimated effect of the noise on all unknowns at that cut-off
 
     def findings(self) -> list[Finding]:
         """A reservation where noise changes the total mass at every cut-off that can be used."""
@@ -96,53 +106,57 @@ def choose_cutoff(
         noisier(raw, recording, problem, k)
         for k, (raw, recording) in enumerate(zip(short, recordings, strict=True))
     ]
-    trials: list[CutoffTrial] = []
+    trials: dict[CutoffTrial, Array] = {}
     reason = ''
     for cutoff in LADDER:
         if cutoff > highest and trials:
             break
         try:
-            trials.append(_trial(problem, short, noisy, chosen, cutoff))
+            trial, bias = _trial(problem, short, noisy, chosen, cutoff)
+            trials[trial] = bias
         except (EstimationError, SignalError) as error:
             reason = str(error)
     if not trials:
         raise EstimationError(
             f'no cut-off between {LADDER[0]:g} and {highest:g} Hz leaves enough samples: {reason}'
         )
-    return _best(trials)
+    best, text = _best(list(trials))
+    return CutoffFound(best.cutoff_hz, text, tuple(trials), trials[best])
 
 
-def _best(trials: Sequence[CutoffTrial]) -> CutoffFound:
+def _best(trials: Sequence[CutoffTrial]) -> tuple[CutoffTrial, str]:
     """The lowest of the nearly best cut-offs among those that leave the total mass alone."""
     # A low cut-off leaves few rows of a short recording, which then say little of their noise.
     most = max(trial.rows_per_unknown for trial in trials)
-    trials = [t for t in trials if t.rows_per_unknown >= min(FEWEST_ROWS, SHORT_SHARE * most)]
+    enough = [t for t in trials if t.rows_per_unknown >= min(FEWEST_ROWS, SHORT_SHARE * most)]
     plateau = float(
-        np.median([t.total_mass for t in trials if t.cutoff_hz <= 6.0] or [trials[0].total_mass])
+        np.median([t.total_mass for t in enough if t.cutoff_hz <= 6.0] or [enough[0].total_mass])
     )
     honest = [
         t
-        for t in trials
+        for t in enough
         if t.total_mass >= (1.0 - MASS_DROP) * plateau and abs(t.mass_bias) <= MASS_BIAS
     ]
-    allowed = honest or [min(trials, key=lambda trial: abs(trial.mass_bias))]
+    # A bias outweighs the wish for many rows: it is not known so well that it could be taken off.
+    smallest = MASS_ERROR * min(trial.mass_error for trial in trials)
+    allowed = honest or [trial for trial in trials if trial.mass_error <= smallest]
     least = min(trial.expected_error for trial in allowed)
     # Where hardly anything can be learnt, what higher cut-offs seem to tell is doubtful.
-    enough = NEARLY * least + LITTLE * max(least - MOSTLY_PRIOR, 0.0)
-    best = next(trial for trial in allowed if trial.expected_error <= enough)
+    limit = NEARLY * least + LITTLE * max(least - MOSTLY_PRIOR, 0.0)
+    best = next(trial for trial in allowed if trial.expected_error <= limit)
     text = (
         f'the lowest of {len(trials)} cut-offs with nearly the smallest expected error; noise '
         f'in pose and joints changes the total mass by {100 * best.mass_bias:.2g} %'
     )
     if abs(best.mass_bias) > MASS_BIAS:
         text += ', taken off as far as it is known: the recording is short or noisy'
-    worst = min(trials, key=lambda trial: trial.total_mass)
+    worst = min(enough, key=lambda trial: trial.total_mass)
     if worst not in honest:
         text += (
             f' (at {worst.cutoff_hz:g} Hz it would drop to {worst.total_mass:.4g} kg: noise '
             'in the regressor)'
         )
-    return CutoffFound(best.cutoff_hz, text, tuple(trials))
+    return best, text
 
 
 def _trial(
@@ -151,7 +165,8 @@ def _trial(
     noisy: Sequence[Raw],
     selections: Sequence[Selection],
     cutoff: float,
-) -> CutoffTrial:
+) -> tuple[CutoffTrial, Array]:
+    """What a cut-off gives, and the effect of the noise on all unknowns."""
     found: list[Evidence] = []
     for group in (raws, noisy):
         rows = source_of(
@@ -177,13 +192,17 @@ def _trial(
     weights = problem.mass_weights
     mass = float(weights @ values[0][: len(weights)])
     rows_per_unknown = information.samples * information.equations / information.columns
-    return CutoffTrial(
+    count = len(weights)
+    variance = CORRELATION * weights @ found[0].covariance[:count, :count] @ weights
+    trial = CutoffTrial(
         cutoff,
         mass,
-        float(weights @ bias[: len(weights)]) / mass,
+        float(weights @ bias[:count]) / mass,
+        float(np.sqrt(variance)) / mass,
         float(np.mean(np.minimum(shares, 1.0))),
         rows_per_unknown,
     )
+    return trial, bias
 
 
 def _variance_shares(found: Sequence[Evidence], prior: Prior) -> Array:

@@ -17,6 +17,7 @@ from veh_identification.identification.gram import accumulate_fast
 from veh_identification.identification.least_squares import PRIOR
 from veh_identification.identification.result import Solved
 from veh_identification.multibody.tree import BASE_ROWS
+from veh_identification.systems.humanoid.estimation.by_impulse import with_impulse
 from veh_identification.systems.humanoid.estimation.cutoff import (
     FEWEST_SAMPLES,
     CutoffFound,
@@ -41,6 +42,7 @@ from veh_identification.systems.humanoid.estimation.problem import (
 )
 from veh_identification.systems.humanoid.estimation.regressor_noise import find_excess
 from veh_identification.systems.humanoid.processing.equations import CORRELATION
+from veh_identification.systems.humanoid.processing.impulse import ImpulseMass, impulse_mass
 from veh_identification.systems.humanoid.processing.signals import Raw
 from veh_identification.systems.humanoid.processing.supports import Selection, select
 from veh_identification.systems.humanoid.recording.reader import Recording
@@ -50,6 +52,10 @@ from veh_identification.types import Array
 SMALLEST_LOAD = 0.2
 # The second look at the support: at least this share of the weight, at most the first one's.
 TIGHTEST_SUPPORT = 0.06
+# Condition number from which on it is one of rounding errors.
+SINGULAR = 1e12
+# Share of the samples that the second look may judge otherwise without any consequence.
+CHANGED_SHARE = 0.002
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,7 @@ class Estimate:
     prepared: tuple[Prepared, ...]
     cutoff: CutoffFound
     evidence: Evidence
+    impulse: ImpulseMass | None  # what the balance of impulse gives
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -82,25 +89,38 @@ def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recordi
     selections = [choose_samples(problem, raw) for raw in raws]
     if not any(one.usable.any() for one in selections):
         raise EstimationError(f'no sample can be used: {_left_out(raws, selections)}')
-    problem = _loaded(problem, selections)
     try:
-        cutoff = choose_cutoff(problem, raws, recordings, selections)
-        problem, findings = with_offsets(problem, raws, selections, cutoff.cutoff_hz)
-        findings += cutoff.findings()
-        found = _solve(problem, raws, recordings, selections, cutoff)
+        found, findings = _look(problem, raws, recordings, selections)
         again = [
-            _second_look(problem, raw, one, found.value)
+            _second_look(found.problem, raw, one, found.value)
             for raw, one in zip(raws, selections, strict=True)
         ]
-        same = all(
-            np.array_equal(a.usable, b.usable) for a, b in zip(selections, again, strict=True)
-        )
-        if not same:
+        if not _same(selections, again):
             selections = again
-            found = _solve(problem, raws, recordings, selections, cutoff)
+            found, findings = _look(problem, raws, recordings, selections)
         return replace(found, findings=findings + _robust_findings(found.solved))
     except EstimationError as error:
         raise EstimationError(f'{error}; {_left_out(raws, selections)}') from None
+
+
+def _look(
+    problem: Problem,
+    raws: Sequence[Raw],
+    recordings: Sequence[Recording],
+    selections: Sequence[Selection],
+) -> tuple[Estimate, list[Finding]]:
+    """Everything that depends on which samples are used: weight, cut-off, offsets, estimate."""
+    loaded = _loaded(problem, selections)
+    cutoff = choose_cutoff(loaded, raws, recordings, selections)
+    made, findings = with_offsets(loaded, raws, selections, cutoff.cutoff_hz)
+    found = _solve(made, raws, recordings, selections, cutoff)
+    return found, findings + cutoff.findings()
+
+
+def _same(before: Sequence[Selection], after: Sequence[Selection]) -> bool:
+    """Whether hardly any sample is judged otherwise."""
+    changed = sum(int(np.sum(a.usable != b.usable)) for a, b in zip(before, after, strict=True))
+    return changed <= CHANGED_SHARE * sum(len(one.usable) for one in before)
 
 
 def _robust_findings(solved: Solved) -> list[Finding]:
@@ -167,10 +187,20 @@ def _solve(
     else:
         evidence = _weighed(problem, rows, information, None)
         solved = _by_data_alone(problem, rows, evidence)
+    solved = _with_bias(solved, cutoff)
+    impulse = impulse_mass(
+        [(one.raw, one.samples, one.selection.usable) for one in prepared],
+        problem.model,
+        problem.configuration.gravity,
+    )
+    if problem.configuration.estimator == 'prior':
+        solved = with_impulse(solved, problem, impulse)
+        rms, relative = residual_shares(information, solved.value)
+        solved = replace(solved, residual_rms=rms, residual_rms_relative=relative)
     # Rows that keep stretches apart were never samples.
     left_out = solved.excluded - sum(one.equations.separators for one in prepared)
     solved = replace(solved, excluded=left_out)
-    return Estimate(problem, solved, tuple(prepared), cutoff, evidence)
+    return Estimate(problem, solved, tuple(prepared), cutoff, evidence, impulse)
 
 
 def _with_prior(problem: Problem, evidence: Evidence, information: Information) -> Solved:
@@ -185,9 +215,29 @@ def _with_prior(problem: Problem, evidence: Evidence, information: Information) 
         estimator=PRIOR,
         samples=information.samples,
         excluded=information.excluded,
-        condition_number=scaled_condition(evidence.measured.R),  # what the data alone say
+        condition_number=_condition(evidence),
         noise={'model': 'coloured'},
     )
+
+
+def _condition(evidence: Evidence) -> float:
+    """What the data alone say; infinite where they are singular, which the prior is there for."""
+    found = scaled_condition(evidence.measured.R)
+    return found if found < SINGULAR else float('inf')
+
+
+def _with_bias(solved: Solved, cutoff: CutoffFound) -> Solved:
+    """Deviations that allow for what noise in pose and joints has done to the estimate.
+
+    It is taken off where the noise is white. That of skin over bones is not, and nothing says how
+    much of it is left.
+    """
+    if cutoff.bias is None:
+        return solved
+    bias = np.zeros(len(solved.value))
+    count = min(len(bias), len(cutoff.bias))
+    bias[:count] = cutoff.bias[:count]
+    return replace(solved, covariance=solved.covariance + np.outer(bias, bias))
 
 
 def _by_data_alone(problem: Problem, rows: BlockSource, evidence: Evidence) -> Solved:

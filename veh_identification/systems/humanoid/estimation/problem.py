@@ -30,6 +30,7 @@ from veh_identification.systems.humanoid.processing.equations import (
     common_sources,
     row_filter,
 )
+from veh_identification.systems.humanoid.processing.momentum import MomentumEquations
 from veh_identification.systems.humanoid.processing.signals import (
     SIGNAL_CUTOFF,
     Raw,
@@ -47,6 +48,8 @@ from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.types import Array
 
 JUDGING_CUTOFF = 6.0
+# How much wider the filter of the signals is where rows come from momentum.
+MOMENTUM_CUTOFF = 1.6
 # Ends of stretches, which the filter spoils, are judged at higher cut-offs.
 JUDGING_LADDER = (JUDGING_CUTOFF, 10.0, 16.0)
 
@@ -126,6 +129,7 @@ def make_problem(
         accelerometer=_accelerometer(sources),
         parameters=model.parameters,
         drifting=tuple(r.label for r in sources if r.inertial is not None),
+        one_plate=configuration.estimator != 'prior',
     )
     return Problem(
         robot,
@@ -155,6 +159,7 @@ def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) ->
     count = len(raw.stamps)
     measured, predicted, moments = np.zeros(count), np.zeros(count), np.zeros((count, 2))
     valid = np.zeros(count, dtype=bool)
+    weight = 0.0
     for cutoff in JUDGING_LADDER:
         try:
             samples = filtered(raw, cutoff / SIGNAL_CUTOFF, problem.configuration.gravity)
@@ -164,11 +169,12 @@ def judged_loads(problem: Problem, raw: Raw, parameters: Array | None = None) ->
             continue
         new = samples.valid & ~valid
         if new.any():
-            found = judged(samples, problem.model, parameters)
+            found = judged(samples, problem.model, parameters, problem.configuration.gravity)
             measured[new], predicted[new] = found.measured[new], found.predicted[new]
             moments[new] = found.moments[new]
+            weight = found.weight
             valid |= new
-    return Loads(measured, predicted, valid, moments)
+    return Loads(measured, predicted, valid, moments, weight)
 
 
 def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None) -> Selection:
@@ -186,18 +192,20 @@ def choose_samples(problem: Problem, raw: Raw, parameters: Array | None = None) 
 
 def prepare(problem: Problem, raw: Raw, cutoff_hz: float, selection: Selection) -> Prepared:
     """Filter one recording and form the equations of its usable samples."""
-    samples = filtered(raw, cutoff_hz, problem.configuration.gravity)
+    by_momentum = problem.configuration.momentum and not raw.in_base and raw.inertial is None
+    # Nothing is differentiated twice then, and nothing filtered needs to stay near the cut-off.
+    wide = MOMENTUM_CUTOFF if by_momentum else 1.0
+    samples = filtered(raw, wide * cutoff_hz, problem.configuration.gravity)
     plates = None
     if problem.unknowns.pose:
-        low_pass: ZeroPhaseFilter = signal_filter(raw, cutoff_hz)
-        plates = np.nan_to_num(low_pass.apply(raw.wrenches, raw.valid)[0])
-    equations = Equations(
-        samples,
-        selection.usable,
-        problem.regressor,
-        row_filter(raw.rate, cutoff_hz),
-        problem.unknowns,
-        plates,
+        smooth: ZeroPhaseFilter = signal_filter(raw, cutoff_hz)
+        plates = np.nan_to_num(smooth.apply(raw.wrenches, raw.valid)[0])
+    low_pass = row_filter(raw.rate, cutoff_hz)
+    given = (samples, selection.usable, problem.regressor, low_pass, problem.unknowns, plates)
+    equations = (
+        MomentumEquations(*given, np.nan_to_num(raw.world), problem.configuration.gravity)
+        if by_momentum
+        else Equations(*given)
     )
     return Prepared(raw, samples, selection, equations)
 

@@ -36,6 +36,10 @@ from veh_identification.systems.humanoid.live.model import ContactModel, live_co
 from veh_identification.systems.humanoid.live.options import ContactOptions
 from veh_identification.systems.humanoid.live.plates import PlatePlaces
 from veh_identification.systems.humanoid.live.states import BASE, ContactStates
+from veh_identification.systems.humanoid.processing.supports import (
+    load_misses,
+    other_support,
+)
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, Sides
 from veh_identification.types import Array, BoolArray, IntArray
@@ -104,6 +108,9 @@ class ContactLive(LiveModel):
         self._latest: deque[tuple[IntArray, Array]] = deque()
         self._seen = self._next_check = 0
         self._row_squares = np.zeros((2, 0))
+        # Blocks of the stretch with their rows and loads; the last ones of them wait to be used.
+        self._held: deque[tuple[IntArray, Array, Array, Array]] = deque(maxlen=3)
+        self._waiting = 0
 
     def warm_up(self) -> None:
         """Compile and load what the first rows would have to wait for."""
@@ -121,14 +128,49 @@ class ContactLive(LiveModel):
             self.buffer.push(stamp_ns, values)
 
     def _on_gap(self) -> None:
+        self._use_waiting()
+        self._held.clear()
         if self.stream is not None:
             self.stream.interrupt()
 
     def _on_block(self, stamps: IntArray, values: Array) -> None:
         found = self._rows(stamps, values)
-        if found is None or self.stream is None or self.live is None:
+        if found is None:
             return
-        W, Y, usable = found
+        self._held.append((stamps, *found))
+        self._waiting += 1
+        # Whether load is missing for long shows with the next block only.
+        measured, expected = found[2][-1:].T
+        unclear = load_misses(measured, expected, self._weight, self.options.support_tolerance)
+        if not unclear[0] or self._waiting > 1:
+            self._use_waiting()
+
+    def _use_waiting(self) -> None:
+        """Judge the support of the blocks that wait, with those before them, and use them."""
+        waiting = list(self._held)[len(self._held) - self._waiting :]
+        if self._waiting and self.live is not None:
+            loads = np.concatenate([block[3] for block in self._held])
+            tolerance, rate = self.options.support_tolerance, self.buffer.rate
+            wrong = other_support(loads[:, 0], loads[:, 1], self._weight, tolerance, rate)
+            start = len(loads) - sum(len(block[0]) for block in waiting)
+            for stamps, W, Y, _ in waiting:
+                bad = wrong[start : start + len(stamps)]
+                start += len(stamps)
+                if bad.any():
+                    count = int(np.sum(bad))
+                    self.skipped.add('the sensors do not carry the whole robot', count)
+                self._take(stamps, W, Y, ~bad)
+        self._waiting = 0
+
+    @property
+    def _weight(self) -> float:
+        """Of the robot as it is known so far [N]."""
+        assert self.model is not None
+        known = self.model.a_priori if self.solution is None else self.solution.value
+        return abs(float(self.model.mass_weights @ known)) * self.options.gravity
+
+    def _take(self, stamps: IntArray, W: Array, Y: Array, usable: BoolArray) -> None:
+        assert self.stream is not None and self.live is not None
         # An equation that is missing is no reason to lose the others.
         finite = np.isfinite(W).all(axis=(1, 2)) & np.isfinite(Y).any(axis=1)
         if not finite.all():
@@ -139,8 +181,8 @@ class ContactLive(LiveModel):
             self.live.add(rows.W, rows.Y)
             self._reconstruct(rows)
 
-    def _rows(self, stamps: IntArray, values: Array) -> tuple[Array, Array, BoolArray] | None:
-        """Rows of equation (4) and whether the sensors carry the robot; None before the model."""
+    def _rows(self, stamps: IntArray, values: Array) -> tuple[Array, Array, Array] | None:
+        """Rows of equation (4), vertical loads (n, 2) as measured and expected; None before."""
         self.posture = values[-1, self._joint_columns()]
         if self.model is None:
             self._collect(stamps, values)
@@ -155,10 +197,7 @@ class ContactLive(LiveModel):
         known = self.model.a_priori if self.solution is None else self.solution.value
         measured = np.einsum('ni,ni->n', Y[:, :3], up)
         predicted = np.einsum('ni,ni->n', (W @ known)[:, :3], up)
-        carried = measured > (1.0 - self.options.support_tolerance) * predicted
-        if not carried.all():
-            self.skipped.add('the sensors do not carry the whole robot', int(np.sum(~carried)))
-        return W, Y, carried
+        return W, Y, np.column_stack([measured, predicted])
 
     def _joint_columns(self) -> slice:
         return slice(BASE, BASE + len(self.states.joints))
@@ -220,6 +259,7 @@ class ContactLive(LiveModel):
     def finish(self) -> bool:
         """Check once more with all that came."""
         before = self._checked
+        self.buffer.interrupt()
         if self.model is not None and self._latest and self._next_check != self._seen:
             self._next_check = self._seen
             self._begin_checking()

@@ -78,6 +78,15 @@ class Unknowns:
     drifting: tuple[str, ...] = ()  # recordings whose place comes from IMU and legs
     apart: tuple[str, ...] = ()  # further recordings with offsets of their own, '' for none
     weighed: bool = False  # vertical offsets are held at zero, only deviations allow for them
+    # Plates do not move: of the offsets of several only the sum acts, and without a prior only
+    # one of them can be estimated. It then stands for all.
+    one_plate: bool = False
+
+    def _offsets(self, source: Wrench) -> bool:
+        """Whether the sensor has offsets of its own."""
+        first = next((one.topic for one in self.sources if one.is_plate), '')
+        spoken_for = self.one_plate and source.is_plate and source.topic != first
+        return self.offset and not spoken_for
 
     @property
     def _own_offsets(self) -> list[tuple[int, str]]:
@@ -98,7 +107,7 @@ class Unknowns:
         names = []
         for source in self.sources:
             label = source_label(source)
-            if self.offset:
+            if self._offsets(source):
                 names += [f'{label}.offset.{row}' for row in BASE_ROWS]
                 names += [
                     f'{label}.offset{k}.{row}' for k, _ in self._own_offsets for row in BASE_ROWS
@@ -110,12 +119,17 @@ class Unknowns:
                 ]
         return names if self.accelerometer is None else names + list(BIAS_NAMES)
 
+    def place(self, source: Wrench, row: str) -> int | None:
+        """Where the offset of a sensor stands among the further columns."""
+        name = f'{source_label(source)}.offset.{row}'
+        return self.names.index(name) if name in self.names else None
+
     @property
     def units(self) -> list[str]:
         """Units of the further columns."""
         units: list[str] = []
         for source in self.sources:
-            if self.offset:
+            if self._offsets(source):
                 units += (['N'] * 3 + ['N m'] * 3) * (1 + len(self._own_offsets))
             if self.pose and source.is_plate:
                 units += list(POSE_UNITS) * (1 + len(self._drifts))
@@ -135,7 +149,7 @@ class Unknowns:
         size: list[float] = []
         for source in self.sources:
             share = TARED_OFFSET if source.tared else OFFSET * self.offset_scale
-            if self.offset:
+            if self._offsets(source):
                 held = HELD if self.weighed and not source.tared else 1.0
                 one = [share * load] * 2 + [held * share * load] + [0.1 * share * load] * 3
                 size += one
@@ -155,13 +169,14 @@ class Unknowns:
         parts: list[Array] = []
         for known in self.sources:
             moved = int(self.pose and known.is_plate) * (1 + len(self._drifts))
-            width = 6 * (int(self.offset) * (1 + len(self._own_offsets)) + moved)
+            offsets = int(self._offsets(known))
+            width = 6 * (offsets * (1 + len(self._own_offsets)) + moved)
             if known.topic not in topics:
                 parts.append(np.zeros((count, 6, width)))
                 continue
             k = topics.index(known.topic)
             K = _to_base(samples, rows, regressor, samples.sources[k])
-            if self.offset:
+            if offsets:
                 parts.append(K)
                 parts += [K * float(label == samples.label) for _, label in self._own_offsets]
             if self.pose and known.is_plate and wrenches is not None:

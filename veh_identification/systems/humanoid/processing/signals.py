@@ -84,6 +84,7 @@ class Samples:
     valid: BoolArray
     centre: Array
     sources: tuple[Wrench, ...]
+    velocity: Array | None = None  # (N, 3) of the base origin in base axes, where a pose tells
 
     def __len__(self) -> int:
         return len(self.wrench)
@@ -135,7 +136,7 @@ def _synchronised(
     values, known = [], np.ones(len(stamps), dtype=bool)
     for group, bridge in ((kinematic, LONGEST_BRIDGE), (forces, LONGEST_FORCE_BRIDGE)):
         for one in group:
-            value, valid = resample(one, stamps, max_gap=max(bridge, slowest))
+            value, valid = resample(one, stamps, max_gap=max(bridge, slowest), keep_ends=True)
             values.append(value)
             known &= valid
     if not known.any():
@@ -226,6 +227,7 @@ def filtered(raw: Raw, cutoff_hz: float, gravity: float) -> Samples:
         valid,
         raw.centre,
         raw.sources,
+        None if raw.inertial is not None else np.nan_to_num(base.velocity_body),
     )
 
 

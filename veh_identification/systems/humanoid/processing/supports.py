@@ -26,7 +26,13 @@ MANY_RECORDINGS = 4  # from here on they share their sentences
 MOMENT_FACTOR, MOMENT_SHARE = 6.0, 0.02
 RAYLEIGH_MEDIAN = 1.177  # median length of two normal errors
 MOST_UNFIT = 0.3
-MOST_IMPACTS = 0.3  # if more than this looks like impacts, it is simply how the recording is
+# If more than this looks like impacts, it is simply how the robot moves: people who walk and run
+# hit the ground at every step. The equations hold for impulses as well, filtered on both sides.
+MOST_IMPACTS = 0.05
+# Skin, stamps and filters make the load seem wrong for moments, at impacts above all. Another
+# support takes it over for this long, or as much of it: s, and s of the whole weight.
+MISSING_SECONDS = 0.25
+MISSING_IMPULSE = 0.1
 
 
 # Why samples are left out, by the codes of the findings that say so.
@@ -105,6 +111,7 @@ class Loads:
     predicted: Array
     valid: BoolArray
     moments: Array  # (N, 2) measured minus predicted NX, NY
+    weight: float  # N, of the parameters that predict
 
     def unfit(self, use: BoolArray, weight: float) -> BoolArray:
         """Samples whose moments miss those of the others by far while the force may fit.
@@ -118,15 +125,19 @@ class Loads:
         return found if found[use].mean() < MOST_UNFIT else np.zeros_like(found)
 
 
-def judged(samples: Samples, model: TreeModel, parameters: Array | None = None) -> Loads:
+def judged(
+    samples: Samples, model: TreeModel, parameters: Array | None = None, gravity: float = 9.80665
+) -> Loads:
     """Loads along world z against those of the given (or CAD) parameters, and moments."""
     predicted = inverse_dynamics(model, samples.motion, parameters)
+    mass = (model.parameters if parameters is None else parameters)[:, 0].sum()
     up = samples.rotation[:, 2, :]  # world z in base axes
     return Loads(
         np.einsum('ni,ni->n', samples.wrench[:, :3], up),
         np.einsum('ni,ni->n', predicted[:, :3], up),
         samples.valid,
         samples.wrench[:, 3:5] - predicted[:, 3:5],
+        float(mass) * gravity,
     )
 
 
@@ -172,7 +183,7 @@ def select(
     scale = scale_of_load(measured[valid], predicted[valid])
     if identified and scale < OTHER_ROBOT:
         scale = 1.0  # identified parameters: then it is not light, but beside the sensors
-    weight = scale * float(np.median(predicted[valid]))
+    weight = scale * loads.weight
     hits = find_impacts(raw, weight) if impacts else np.zeros(len(valid), dtype=bool)
     reasons = {
         'signal_missing': ~raw.valid,
@@ -180,24 +191,56 @@ def select(
         'impacts': hits & valid,
     }
     if support:
-        expected = scale * predicted
-        # Jumps load several times the weight, and errors grow with the load.
-        allowed = tolerance * np.maximum(np.abs(expected), weight)
-        wrong = valid & (np.abs(measured - expected) > allowed)
+        wrong = valid & other_support(measured, scale * predicted, weight, tolerance, raw.rate)
         # Load is taken over within a step: what lies next to a wrong stretch is not trusted.
         near = _widened(wrong, round(0.05 * raw.rate)) & valid
         # Filtering smears a hit over its neighbours, which then look as if load were missing.
-        smeared = near & _widened(hits, round(SMEARED_SECONDS * raw.rate))
+        smeared = near & ~wrong & _widened(hits, round(SMEARED_SECONDS * raw.rate))
         reasons['impacts'] = reasons['impacts'] | smeared
-        off = wrong & ~smeared & (measured < UNLOADED * weight)
-        reasons['off_the_sensors'] = off
+        off = wrong & (measured < UNLOADED * weight)
+        reasons['off_the_sensors'] = off & ~hits
         reasons['other_support'] = near & ~smeared & ~off & ~hits
         if unfit is not None:
-            wide = _widened(unfit, round(0.05 * raw.rate)) & valid
+            long = _lasting(unfit, MISSING_SECONDS * raw.rate)
+            wide = _widened(long, round(0.05 * raw.rate)) & valid
             reasons['moments_unfit'] = wide & ~near & ~hits
     usable = ~np.any(list(reasons.values()), axis=0)
     seconds = {code: float(mask.sum()) / raw.rate for code, mask in reasons.items()}
     return Selection(usable, weight, seconds, len(usable) / raw.rate)
+
+
+def other_support(
+    measured: Array, expected: Array, weight: float, tolerance: float, rate: float
+) -> BoolArray:
+    """Samples (N,) of vertical load at which something else than the sensors carries a part.
+
+    The load misses the expected one by a share of it (or of the weight, where less is expected: in
+    flight both are zero, which fits) for long, or by so much that it is no matter of moments.
+    """
+    error = measured - expected
+    misses = load_misses(measured, expected, weight, tolerance)
+    found = np.zeros(len(error), dtype=bool)
+    for sign in (-1.0, 1.0):
+        for run in contiguous_segments(misses & (sign * error > 0.0)):
+            missing = float(np.abs(error[run]).sum()) / rate
+            lasting = (run.stop - run.start) / rate >= MISSING_SECONDS
+            found[run] = lasting or missing > MISSING_IMPULSE * weight
+    return found
+
+
+def load_misses(measured: Array, expected: Array, weight: float, tolerance: float) -> BoolArray:
+    """Samples (N,) at which the load is not the expected one."""
+    # Jumps load several times the weight, and errors grow with the load.
+    allowed = tolerance * np.maximum(np.abs(expected), weight)
+    return np.asarray(np.abs(measured - expected) > allowed)
+
+
+def _lasting(mask: BoolArray, count: float) -> BoolArray:
+    """The runs of a mask that hold at least `count` samples."""
+    found = np.zeros_like(mask)
+    for run in contiguous_segments(mask, max(1, int(np.ceil(count - 1e-6)))):
+        found[run] = True
+    return found
 
 
 def find_impacts(raw: Raw, weight: float) -> BoolArray:

@@ -9,6 +9,7 @@ import numpy as np
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
 from veh_identification.systems.humanoid.estimation.links import LinkFit
+from veh_identification.systems.humanoid.processing.impulse import ImpulseMass
 from veh_identification.systems.humanoid.results.wrenches import NONE, OWN, Wrenches
 
 # Residuals above this share of the measured rms deserve a word, if they are above this share of
@@ -17,6 +18,8 @@ POOR_FIT = 0.5
 POOR_SHARE = {'FZ': 0.05, 'NX': 0.01, 'NY': 0.01}
 # A recording whose weight differs by this share from the identified one deserves a word.
 OTHER_WEIGHT = 0.03
+# Deviations and share by which it may differ from the mass that the balance of impulse gives.
+IMPULSE_DEVIATIONS, IMPULSE_SHARE = 3.0, 0.005
 # From this share of links at the border of what can exist on, single links are not to be trusted.
 MANY_AT_THE_BORDER = 0.5
 
@@ -56,6 +59,22 @@ def other_weight(recordings: Sequence[Wrenches], mass: float) -> list[Finding]:
             )
             findings.append(Finding('warn', 'weight_differs', text, one.label))
     return findings
+
+
+def against_impulse(total: tuple[float, float], impulse: ImpulseMass | None) -> list[Finding]:
+    """The identified mass against that of the impulses, which no regressor and filter touches."""
+    if impulse is None:
+        return []
+    mass, std = total
+    apart, allowed = mass - impulse.value, IMPULSE_DEVIATIONS * float(np.hypot(std, impulse.std))
+    if abs(apart) < max(allowed, IMPULSE_SHARE * impulse.value):
+        return []
+    text = (
+        f'{mass:.4g} kg are identified, but the balance of impulse over {impulse.seconds:.3g} s '
+        f'gives {impulse.value:.4g} kg ({100.0 * apart / impulse.value:+.2g} %): offsets of the '
+        'wrench sensors that were not tared, or errors of the joint angles that look like mass'
+    )
+    return [Finding('warn', 'mass_against_impulse', text, 'total_mass', apart)]
 
 
 def link_findings(fit: LinkFit) -> list[Finding]:
