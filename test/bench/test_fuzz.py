@@ -27,10 +27,10 @@ def cases(count: int) -> Callable[[], bool]:
 @pytest.mark.parametrize(
     ('part', 'count', 'least'),
     [
-        (files.try_recordings, 120, 40),
+        (files.try_recordings, 60, 20),
         (files.try_payloads, 400, 200),
-        (files.try_states, 80, 40),
-        (files.try_descriptions, 40, 20),
+        (files.try_states, 25, 12),
+        (files.try_descriptions, 20, 10),
     ],
 )
 def test_damaged_files_are_read_or_refused(
