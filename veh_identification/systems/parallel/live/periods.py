@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, replace
 
@@ -93,9 +94,12 @@ class PeriodCollector:
         gap = float(np.diff(steps).max())
         if gap > LOST_SAMPLES + 1.5:
             self._reject(f'a gap of {gap * self.step_ns * 1e-9:.4g} s')
-            while age >= self._end() - 0.25 * self.step_ns:
-                self._period += 1  # whole periods are missing; the grid goes on
-                self.rejected += 1
+            # Whole periods may be missing; the grid goes on. Not one by one: a stamp may be years
+            # off.
+            present = math.floor((age + 0.25 * self.step_ns) / (self.samples * self.step_ns))
+            missing = max(0, present - self._period)
+            self._period += missing
+            self.rejected += missing
             return None
         mine = (steps > -0.5) & (steps < self.samples - 0.5)
         self.raw = RawPeriod(steps[mine] * self.step_ns * 1e-9, table[mine], True)
