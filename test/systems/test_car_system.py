@@ -68,6 +68,7 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     # A second run replaces the first one's results.
     run('identify', 'car', [bags[0]], config=CONFIG, out=out)
     assert sorted(one.name for one in out.iterdir()) == [
+        'engineers_sheet.csv',
         'identified.yaml',
         'parameters.csv',
         'parameters.json',
@@ -176,8 +177,10 @@ def test_studies_stand_in_the_outcome(bags: tuple[Path, Path]) -> None:
     assert content['filter_study']['choices'][0] == 'rule'
     assert outcome.content is not None
     assert [one.title for one in outcome.content.extras] == [
+        "Engineer's sheet",
         '38-dof and 20-dof model',
         'Estimates over cut-offs',
+        'What the parameters are',
     ]
     assert all(len(one.rows) == 33 for one in outcome.content.extras)
     assert 'model_comparison' in [one.code for one in outcome.findings]

@@ -15,7 +15,7 @@ from veh_identification.systems.car.checks.calibrated import calibration_finding
 from veh_identification.systems.car.checks.explanations import Stretch, short_stretch
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarConfiguration, Sensor
 from veh_identification.systems.car.estimation import bias
 from veh_identification.systems.car.estimation.calibration import (
     Calibration,
@@ -36,7 +36,7 @@ from veh_identification.systems.car.processing.cutoffs import (
     fixed_cutoffs,
     widest,
 )
-from veh_identification.systems.car.processing.driveline import driveline_modes
+from veh_identification.systems.car.processing.driveline import Modes, driveline_modes
 from veh_identification.systems.car.processing.first_look import (
     LOOK_SECONDS,
     Bands,
@@ -154,12 +154,8 @@ def _gather_one(
     )
     calibration, told = None, list[Finding]()
     if method.calibrate and usable.all() and not any(one.level == 'bad' for one in signs):
-        calibration = calibrated(
-            model,
-            first,
-            looked.poses['imu'][0],
-            configuration.disturbances,
-            method.calibrate_camber,
+        calibration = _calibration(
+            model, first, looked.poses['imu'][0], configuration, modes, method.calibrate_camber
         )
     if calibration is not None and calibration.applied.any():
         told = calibration_findings(calibration, *looked.poses['imu'], recording.label)
@@ -246,6 +242,28 @@ def _with_friction(
     length = chosen_presliding(saved)
     evidence = {f'{1e6 * one:g} um': value for one, value in saved.items()}
     return replace(processing, presliding=length), {'presliding': length, 'evidence': evidence}
+
+
+def _calibration(
+    model: CarModel,
+    piece: CarSamples,
+    imu: Sensor,
+    configuration: CarConfiguration,
+    modes: Modes,
+    camber: bool,
+) -> Calibration | None:
+    """A calibration that does not hang on the bands that the driveline was found in.
+
+    A driveline can pass for a late or misplaced sensor; without its bands a calm drive has little
+    else to tell one by. What both say is believed.
+    """
+    found = calibrated(model, piece, imu, configuration.disturbances, camber)
+    if found is None or not found.applied.any() or configuration.disturbances != modes.bands:
+        return found
+    whole = calibrated(model, piece, imu, (), camber)
+    if whole is not None and (found.applied & whole.applied).any():
+        return found
+    return replace(found, applied=np.zeros_like(found.applied))
 
 
 def _left_out(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
