@@ -154,7 +154,14 @@ def all_options() -> set[str]:
     """Options of all verbs, and of every system that a verb knows."""
     named = [(verb, one.name) for one in registry.SYSTEMS for verb in one.verbs]
     named += [('design', one.name) for one in designs.DESIGNS]
-    return set().union(*(known_options(build_parser(words)) for words in named))
+    found = set().union(*(known_options(build_parser(words)) for words in named))
+    return found | options_of_benchmarks()
+
+
+def options_of_benchmarks() -> set[str]:
+    """Options that `veh-id bench PART` hands on to a script, by its text: to load it is slow."""
+    texts = (path.read_text('utf-8') for path in (ROOT / 'bench').rglob('*.py'))
+    return {word for text in texts for word in re.findall(r"'(--[a-z][a-z-]+)'", text)}
 
 
 @pytest.mark.parametrize('path', documents(), ids=lambda path: path.stem)
