@@ -174,6 +174,8 @@ def _expected_turn(
     if 'rack' not in channels:
         return None
     angle = _steering_angle(channels, rack_per_angle)
+    if not np.isfinite(angle).any():
+        return None
     angle = angle - np.nanmedian(angle)
     turn = speed * np.tan(np.clip(angle, -1.2, 1.2)) / car.geometry.wheelbase
     return np.asarray(UNDERSTEER * turn)
