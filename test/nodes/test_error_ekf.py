@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from live_harness import Item, Sink
 
-from veh_identification.errors import EstimationError, InputError, ParameterError
+from veh_identification.errors import EstimationError, ParameterError
 from veh_identification.nodes.error_ekf.node import ErrorEkf
 from veh_identification.runtime.bags import BagReader, BagWriter, read_columns
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.messages import header, new, stamp_ns
 from veh_identification.runtime.replay.engine import ReplayEngine
+from veh_identification.saved_state import StateError
 from veh_identification.simulation import four_bar as four_bar_bag
 from veh_identification.simulation.vehicle import bag as buggy_bag
 from veh_identification.systems.driver import run as run_verb
@@ -252,7 +253,7 @@ def test_services(circle, tmp_path):
     node, sink = run(messages(circle, seconds=2.8), calls=calls, file=file, settle=0.5)
     assert Path(file).exists()
     assert node.observer.starts == 2
-    assert [e.text for e in node.observer.events if 'starts anew' in e.text] == [
+    assert [e.text for _, e in node.report._told if 'starts anew' in e.text] == [
         'loaded: the observer starts anew',
         'enabled: the observer starts anew',
     ]
@@ -268,7 +269,7 @@ def test_services(circle, tmp_path):
 
     assert 'heading' in node._load()
     Path(file).write_bytes(b'nonsense')
-    with pytest.raises(InputError, match='not a stored estimate'):
+    with pytest.raises(StateError, match='not a stored state'):
         node._load()
     node.observer.reset('again')
     with pytest.raises(EstimationError, match='nothing is observed yet'):
