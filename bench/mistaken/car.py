@@ -23,7 +23,7 @@ from veh_identification.simulation.car.messages import readings, static_transfor
 from veh_identification.simulation.car.scenarios import car_recording, default_configuration
 from veh_identification.simulation.car.sensors import Stream
 from veh_identification.simulation.car.vehicle import random_vehicle
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import check_recording
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -31,8 +31,8 @@ from veh_identification.systems.driver import run
 
 NAME = 'car'
 SECONDS = 16.0
-Pair = tuple[CarRecording, CarConfiguration]
-Change = Callable[[CarRecording, CarConfiguration], Pair]
+Pair = tuple[CarRecording, CarDescription]
+Change = Callable[[CarRecording, CarDescription], Pair]
 MANOEUVRES = (
     Manoeuvre('sine', 90.0 * KMH, frequency=0.45, lateral=4.0),
     Manoeuvre('sine', 120.0 * KMH, frequency=0.5, lateral=3.0),
@@ -56,7 +56,7 @@ def imu(columns: Any, factor: float) -> Change:
 def joints(kind: str, factor: float) -> Change:
     """All joints of a kind (or one) times a factor."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         changed = {
             name: scaled(one, [0], factor) if name.startswith(kind) else one
             for name, one in run.joints.items()
@@ -69,7 +69,7 @@ def joints(kind: str, factor: float) -> Change:
 def wrenches(corners: str, columns: Any, factor: float) -> Change:
     """Wheel forces times a factor."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         changed = {
             corner: scaled(one, columns, factor) if corner in corners.split() else one
             for corner, one in run.wrenches.items()
@@ -82,7 +82,7 @@ def wrenches(corners: str, columns: Any, factor: float) -> Change:
 def swapped(a: str, b: str) -> Change:
     """Two wheel force sensors exchanged."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         changed = dict(run.wrenches)
         changed[a], changed[b] = changed[b], changed[a]
         return replace(run, wrenches=changed), car
@@ -93,7 +93,7 @@ def swapped(a: str, b: str) -> Change:
 def exchanged(a: str, b: str) -> Change:
     """Two joints exchanged."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         changed = dict(run.joints)
         changed[a], changed[b] = changed[b], changed[a]
         return replace(run, joints=changed), car
@@ -104,7 +104,7 @@ def exchanged(a: str, b: str) -> Change:
 def geometry(**changes: Any) -> Change:
     """Entries of the geometry times a factor."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         found = {}
         for name, factor in changes.items():
             value = getattr(car.geometry, name)
@@ -118,14 +118,14 @@ def geometry(**changes: Any) -> Change:
     return make
 
 
-def without_gravity(run: CarRecording, car: CarConfiguration) -> Pair:
+def without_gravity(run: CarRecording, car: CarDescription) -> Pair:
     """Gravity removed by the sensor's own filter."""
     assert run.imu is not None
     values = run.imu.values - np.array([0.0, 0.0, 0.0, 0.0, 0.0, 9.81])
     return replace(run, imu=replace(run.imu, values=values)), car
 
 
-def axes_exchanged(run: CarRecording, car: CarConfiguration) -> Pair:
+def axes_exchanged(run: CarRecording, car: CarDescription) -> Pair:
     """x and y of the inertial unit exchanged."""
     assert run.imu is not None
     return replace(run, imu=replace(run.imu, values=run.imu.values[:, [1, 0, 2, 4, 3, 5]])), car
@@ -134,7 +134,7 @@ def axes_exchanged(run: CarRecording, car: CarConfiguration) -> Pair:
 def stuck(name: str) -> Change:
     """A joint that holds its value from the middle on."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         one = run.joints[name]
         values = one.values.copy()
         half = len(values) // 2
@@ -149,7 +149,7 @@ def told_pose(
 ) -> Change:
     """The description of the inertial unit's place and axes is off."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         imu = car.sensors.imu
         changed = replace(
             imu,
@@ -161,7 +161,7 @@ def told_pose(
     return make
 
 
-def at_origin(run: CarRecording, car: CarConfiguration) -> Pair:
+def at_origin(run: CarRecording, car: CarDescription) -> Pair:
     """Nobody has measured where the inertial unit sits."""
     imu = replace(car.sensors.imu, position=(0.0, 0.0, 0.0))
     return run, replace(car, sensors=replace(car.sensors, imu=imu))
@@ -170,7 +170,7 @@ def at_origin(run: CarRecording, car: CarConfiguration) -> Pair:
 def imu_late(seconds: float) -> Change:
     """Stamps of the inertial unit are late."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         assert run.imu is not None
         return replace(run, imu=run.imu.delayed(-seconds)), car
 
@@ -180,7 +180,7 @@ def imu_late(seconds: float) -> Change:
 def wheel_late(corner: str, seconds: float) -> Change:
     """Stamps of one wheel force sensor are late."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         late = run.wrenches[corner].delayed(-seconds)
         return replace(run, wrenches={**run.wrenches, corner: late}), car
 
@@ -190,7 +190,7 @@ def wheel_late(corner: str, seconds: float) -> Change:
 def without(kind: str) -> Change:
     """Joints of a kind are not recorded."""
 
-    def make(run: CarRecording, car: CarConfiguration) -> Pair:
+    def make(run: CarRecording, car: CarDescription) -> Pair:
         kept = {name: one for name, one in run.joints.items() if not name.startswith(kind)}
         return replace(run, joints=kept), car
 
@@ -274,7 +274,7 @@ class Case:
     """A recording, the car's description, and the truth."""
 
     recording: CarRecording
-    car: CarConfiguration
+    car: CarDescription
     truth: dict[str, float]
 
 

@@ -21,7 +21,7 @@ from veh_identification.observation.streaming import OnlineOptions
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.simulation.vehicle.bag import write_truth
 from veh_identification.simulation.vehicle.drive import Truth, circle, simulate_truth, true_car
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.online import VehicleSystem
@@ -35,7 +35,7 @@ THESIS_NOISY = 0.0706  # rms of x in Table 8: 1 m^2 of noise on the fixes
 
 
 def recording_of(
-    truth: Truth, car: Configuration, seed: int, gps_noise: float | None = None
+    truth: Truth, car: CarDescription, seed: int, gps_noise: float | None = None
 ) -> Recording:
     """Sensors of Table 3, through a bag as any recording."""
     noisy = car
@@ -49,7 +49,7 @@ def recording_of(
         return read(bag, car, Vehicle(car).rack_per_angle())
 
 
-def run(car: Configuration, recording: Recording) -> Run:
+def run(car: CarDescription, recording: Recording) -> Run:
     """The observer over a recording."""
     system = VehicleSystem(car, say=lambda finding: None)
     found = observe_recording(system, recording, OnlineOptions(settle=10.0))
@@ -112,7 +112,7 @@ def with_dead_wheel(recording: Recording, wheel: int) -> Recording:
     return changed(recording, heard)
 
 
-def dead_reckoning(recording: Recording, car: Configuration, begin: float, end: float) -> float:
+def dead_reckoning(recording: Recording, car: CarDescription, begin: float, end: float) -> float:
     """Distance [m] that rear wheels and gyroscope are off after a time, from the true pose."""
     truth, time = recording.truth, recording.gyro.time
     inside = (time >= begin) & (time <= end)
@@ -156,7 +156,7 @@ def _row(
 
 
 def outage(
-    car: Configuration, recording: Recording, begin: float, end: float
+    car: CarDescription, recording: Recording, begin: float, end: float
 ) -> list[dict[str, Any]]:
     """Drift at the end of an outage, and the jump when satellites are back."""
     found = run(car, without_gps(recording, begin, end))

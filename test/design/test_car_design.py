@@ -27,7 +27,7 @@ from veh_identification.design.car.trial_drives import Sine, TrialCar, drive
 from veh_identification.design.driver import run
 from veh_identification.errors import InputError, UsageError
 from veh_identification.simulation.car.vehicle import Vehicle
-from veh_identification.systems.car.configuration import CarConfiguration, CarConfigurationError
+from veh_identification.systems.car.configuration import CarConfigurationError, CarDescription
 from veh_identification.systems.car.parameters import NAMES
 
 #: Sensors whose constant errors are known: what the simulation draws.
@@ -43,7 +43,7 @@ KNOWN = replace(
 SINE = Sine(25.0, 0.6, 3.5)
 
 
-def trial_car(car: CarConfiguration = KNOWN, noise: float = 1.0) -> TrialCar:
+def trial_car(car: CarDescription = KNOWN, noise: float = 1.0) -> TrialCar:
     return TrialCar(car, vehicle_of(car)[0], sensors_of(car, noise), 24e-6, noise, None)
 
 
@@ -90,7 +90,7 @@ def test_values_that_no_car_has_are_refused(change: dict[str, float], text: str)
 
 
 def test_a_car_without_values_is_scaled_to_its_mass() -> None:
-    car, assumed = vehicle_of(CarConfiguration(a_priori={'Mc': 1000.0}))
+    car, assumed = vehicle_of(CarDescription(a_priori={'Mc': 1000.0}))
     assert car.inertia.mass == 1000.0
     assert ('warn', 'chassis_assumed') in {(one.level, one.code) for one in assumed}
     ratio = car.inertia.moments[0] / Vehicle().inertia.moments[0]

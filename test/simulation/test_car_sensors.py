@@ -28,7 +28,7 @@ from veh_identification.simulation.car.sensors import (
 )
 from veh_identification.simulation.car.truth import axle_tables
 from veh_identification.systems.car.configuration import (
-    CarConfiguration,
+    CarDescription,
     Sensor,
     Sensors,
     parse_configuration,
@@ -48,7 +48,7 @@ CUTOFFS = {
 
 
 @pytest.fixture(scope='module')
-def configuration() -> CarConfiguration:
+def configuration() -> CarDescription:
     """The shipped car with its IMU turned and all sensors off the origin."""
     car = car_scenarios.default_configuration()
     imu = replace(
@@ -62,7 +62,7 @@ def configuration() -> CarConfiguration:
 
 
 @pytest.fixture(scope='module')
-def record(configuration: CarConfiguration) -> CarRecord:
+def record(configuration: CarDescription) -> CarRecord:
     return simulate_car(configuration, Manoeuvre('sine', 28.0), DURATION, 6)
 
 
@@ -72,7 +72,7 @@ def world_velocity_of(record: CarRecord, point: Any) -> np.ndarray:
 
 
 def test_true_signals_agree_with_the_motion(
-    configuration: CarConfiguration, record: CarRecord
+    configuration: CarDescription, record: CarRecord
 ) -> None:
     signals = {
         topic + kind: values for topic, kind, _, values, _ in true_signals(record, configuration)
@@ -144,7 +144,7 @@ def test_low_passes_keep_ramps_and_the_stated_phase() -> None:
 
 
 def test_streams_have_their_rates_and_uneven_stamps(
-    configuration: CarConfiguration, record: CarRecord
+    configuration: CarDescription, record: CarRecord
 ) -> None:
     streams = sensor_streams(record, configuration, DURATION, 6)
     sensors = CarSensors()
@@ -164,7 +164,7 @@ def test_streams_have_their_rates_and_uneven_stamps(
 
 
 def test_noise_scales_and_repeats_by_seed(
-    configuration: CarConfiguration, record: CarRecord
+    configuration: CarDescription, record: CarRecord
 ) -> None:
     runs = [
         sensor_streams(record, configuration, DURATION, seed, CarSensors().scaled(factor))
@@ -182,7 +182,7 @@ def test_noise_scales_and_repeats_by_seed(
 
 
 def test_delay_of_a_sensor_shifts_its_values(
-    configuration: CarConfiguration, record: CarRecord
+    configuration: CarDescription, record: CarRecord
 ) -> None:
     sensors: Sensors = configuration.sensors
     slow = replace(
@@ -207,9 +207,7 @@ def test_interpolation_between_samples() -> None:
     np.testing.assert_allclose(shown, np.sin(2 * np.pi * 20.0 * times), atol=1e-5)
 
 
-def test_axle_tables_describe_the_axles(
-    configuration: CarConfiguration, record: CarRecord
-) -> None:
+def test_axle_tables_describe_the_axles(configuration: CarDescription, record: CarRecord) -> None:
     told = parse_configuration({'axle_kinematics': axle_tables(record.vehicle)})
     names, positions, _ = truth_joints(record)
     at = {name: positions[:, k] for k, name in enumerate(names)}

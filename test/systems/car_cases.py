@@ -14,7 +14,7 @@ from veh_identification.signals import TimeSeries
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH, ExactCar
 from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
 from veh_identification.simulation.car.scenarios import car_recording, sine_steer
-from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
+from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.recording.reader import CarRecording
 
@@ -28,7 +28,7 @@ def faults(findings: Iterable[Finding]) -> list[Finding]:
 
 
 @lru_cache
-def configuration() -> CarConfiguration:
+def configuration() -> CarDescription:
     return load_configuration(CONFIG)
 
 

@@ -12,7 +12,7 @@ from scipy.signal import lfilter
 
 from veh_identification.simulation.car.truth import axle_tables
 from veh_identification.simulation.car.vehicle import Vehicle
-from veh_identification.systems.car.configuration import CarConfiguration, parse_configuration
+from veh_identification.systems.car.configuration import CarDescription, parse_configuration
 from veh_identification.systems.car.estimation.calibration import Calibration, calibrate
 from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
@@ -32,7 +32,7 @@ def without_camber(run: CarRecording) -> CarRecording:
     )
 
 
-def with_imu(**changes: Any) -> CarConfiguration:
+def with_imu(**changes: Any) -> CarDescription:
     car = configuration()
     imu = replace(car.sensors.imu, pose_given=True, **changes)
     return replace(car, sensors=replace(car.sensors, imu=imu))
@@ -43,7 +43,7 @@ def z(found: Identified, truth: dict[str, float]) -> np.ndarray:
     return np.asarray((found.result.value - true) / found.result.std)
 
 
-def texts(run: CarRecording, car: CarConfiguration, code: str) -> list[str]:
+def texts(run: CarRecording, car: CarDescription, code: str) -> list[str]:
     found = faults(identify_recordings([run], car, QUICK).findings)
     assert all(one.code == code and one.level == 'warn' for one in found), found
     return [one.text for one in found]

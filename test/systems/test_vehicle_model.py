@@ -8,7 +8,7 @@ import pytest
 from veh_identification.errors import EstimationError, InputError, ModelError
 from veh_identification.multibody.natural.views import body_derivatives
 from veh_identification.systems.car.description.road import RoadMap, Waves
-from veh_identification.systems.vehicle.configuration import Configuration, Geometry
+from veh_identification.systems.vehicle.configuration import CarDescription, Geometry
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model import assembly, forces
 from veh_identification.systems.vehicle.model.ground import carry, turn_tilts
@@ -18,7 +18,7 @@ from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
 
 
 @pytest.fixture(scope='module')
-def car() -> Configuration:
+def car() -> CarDescription:
     return load()
 
 
@@ -256,10 +256,10 @@ def test_impossible_cars_are_refused(car):
 
 def test_road_car_geometry_is_enough():
     """A road car by its geometry, mass and centre only: hardpoints follow the wheel centres."""
-    car = Configuration(
+    car = CarDescription(
         geometry=Geometry(2.65, (0.76, 0.76, 0.75, 0.75), 0.31),
         chassis=replace(
-            Configuration().chassis,
+            CarDescription().chassis,
             mass=1200.0,
             centre=(1.45, 0.0, 0.25),
             inertia=(400.0, 0.0, 0.0, 1800.0, 0.0, 2000.0),

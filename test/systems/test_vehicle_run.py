@@ -19,7 +19,7 @@ from veh_identification.runtime.messages import stamp_ns
 from veh_identification.simulation.vehicle import bag as simulated
 from veh_identification.systems import driver
 from veh_identification.systems.driver import configured
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.online import Known, VehicleSystem
@@ -34,7 +34,7 @@ def circle(tmp_path_factory) -> Path:
     return write_circle(tmp_path_factory.mktemp('vehicle') / 'circle')
 
 
-def make_system(car: Configuration, recording: Recording) -> Any:
+def make_system(car: CarDescription, recording: Recording) -> Any:
     """What a node would drive, with the frames of a recording."""
     system = VehicleSystem(car, say=lambda finding: None)
     system.frames, system.frame_ids = recording.frames, dict(recording.frame_ids)

@@ -24,7 +24,7 @@ from veh_identification.design.car.prediction import (
 from veh_identification.design.car.trial_drives import Sine, Trial, TrialCar, drive
 from veh_identification.design.wanted import parse_wants
 from veh_identification.errors import EstimationError, InputError, UsageError
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.gathering import CarMethod, Gathered
 from veh_identification.systems.car.parameters import NAMES, scale
 from veh_identification.types import Array, Progress
@@ -159,7 +159,7 @@ class Advisor:
         self.car, self.wants, self.limits = car, wants, limits
         self.seed, self.trial_seconds, self.refined_seconds = seed, trial_seconds, refined_seconds
         self._lost = 0.0  # seconds that filters take off the ends of a recording
-        self.configuration: CarConfiguration = car.configuration
+        self.configuration: CarDescription = car.configuration
         # Ranking does without the bias correction: it costs three times the memory.
         self.method = CarMethod(dof=car.dof, bias_correction=False, check=False)
         self._places = np.array([NAMES.index(want.name) for want in wants])

@@ -33,7 +33,7 @@ from veh_identification.results.outcome import Outcome, Value
 from veh_identification.results.provenance import provenance
 from veh_identification.runtime.share import share_directory
 from veh_identification.simulation.car.run import Surroundings
-from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
+from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.parameters import NAMES, unit
 from veh_identification.systems.options import option
 
@@ -83,18 +83,18 @@ class CarAdvice:
     checked: Checked | None = None
 
 
-class CarDesign(Design[CarConfiguration, CarAdvice]):
+class CarDesign(Design[CarDescription, CarAdvice]):
     """The manoeuvre advisor."""
 
     name: ClassVar[str] = 'car'
     options: ClassVar[type] = CarDesignOptions
     files: ClassVar[tuple[str, ...]] = ('advice.json', *MANOEUVRES)
 
-    def configure(self, path: Path | None) -> CarConfiguration:
+    def configure(self, path: Path | None) -> CarDescription:
         """The car of a file, or the example car."""
         return load_configuration(path or share_directory() / 'config' / EXAMPLE)
 
-    def design(self, task: DesignTask[CarConfiguration]) -> Outcome[CarAdvice]:
+    def design(self, task: DesignTask[CarDescription]) -> Outcome[CarAdvice]:
         """Drive every candidate and recommend."""
         chosen: CarDesignOptions = task.options
         car, assumed = _trial_car(task.config, chosen)
@@ -141,7 +141,7 @@ class CarDesign(Design[CarConfiguration, CarAdvice]):
 
 
 def _trial_car(
-    configuration: CarConfiguration, chosen: CarDesignOptions
+    configuration: CarDescription, chosen: CarDesignOptions
 ) -> tuple[TrialCar, list[Finding]]:
     """The simulated car, and what had to be assumed of it."""
     if not chosen.noise > 0.0:

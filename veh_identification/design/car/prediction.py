@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.gathering import (
     CarMethod,
     Gathered,
@@ -30,7 +30,7 @@ FOR_EVER = 1e6
 
 
 def trial_information(
-    recording: CarRecording, configuration: CarConfiguration, method: CarMethod
+    recording: CarRecording, configuration: CarDescription, method: CarMethod
 ) -> Gathered:
     """What a trial says, without the bands that no equation uses."""
     gathered = gather_recordings([recording], configuration, method)
@@ -62,7 +62,7 @@ def repeated(information: SpectralInformation, times: float) -> SpectralInformat
 def deviations_after(
     trials: Sequence[Gathered],
     seconds: Sequence[float],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: CarMethod,
 ) -> Array:
     """Standard deviations of all parameters after the given seconds of each kind of driving."""
@@ -95,8 +95,8 @@ def _together(a: Gathered, b: Gathered) -> Gathered:
 
 
 def judged_offsets(
-    trials: Sequence[Gathered], configuration: CarConfiguration, method: CarMethod
-) -> tuple[CarConfiguration, float | None]:
+    trials: Sequence[Gathered], configuration: CarDescription, method: CarMethod
+) -> tuple[CarDescription, float | None]:
     """Constant errors of the sensors as the identification judges them from such recordings.
 
     One and the same size serves all candidates, so that chance does not rank them. A

@@ -14,8 +14,8 @@ from veh_identification.findings import Finding
 from veh_identification.simulation.car.sensors import CarSensors, Instrument
 from veh_identification.simulation.car.vehicle import Inertia, Suspension, Vehicle
 from veh_identification.systems.car.configuration import (
-    CarConfiguration,
     CarConfigurationError,
+    CarDescription,
     Sensor,
 )
 from veh_identification.systems.car.parameters import CHASSIS
@@ -26,7 +26,7 @@ LARGEST_STANDING = 0.04
 DRIVE_PER_KILOGRAM = 1.6
 
 
-def vehicle_of(configuration: CarConfiguration) -> tuple[Vehicle, list[Finding]]:
+def vehicle_of(configuration: CarDescription) -> tuple[Vehicle, list[Finding]]:
     """The simulated car with what the configuration knows, and what had to be assumed."""
     base = replace(Vehicle(), geometry=configuration.geometry)
     given = configuration.a_priori
@@ -143,7 +143,7 @@ def _standing(car: Vehicle, values: Mapping[str, float]) -> tuple[Vehicle, list[
     return replace(car, corners=(corners[0], corners[1], corners[2], corners[3])), []
 
 
-def sensors_of(configuration: CarConfiguration, noise: float) -> CarSensors:
+def sensors_of(configuration: CarDescription, noise: float) -> CarSensors:
     """Instruments of section V.A with the noise and offsets that the configuration gives."""
     instruments = CarSensors()
     described = configuration.sensors

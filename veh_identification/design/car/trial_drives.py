@@ -20,7 +20,7 @@ from veh_identification.simulation.car.sensors import CarSensors, Stream, sensor
 from veh_identification.simulation.car.truth import beyond_linear_range
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
@@ -57,7 +57,7 @@ class Sine:
 class TrialCar:
     """Everything that stays the same from drive to drive."""
 
-    configuration: CarConfiguration
+    configuration: CarDescription
     vehicle: Vehicle
     sensors: CarSensors
     roughness: float

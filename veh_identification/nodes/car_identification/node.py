@@ -38,7 +38,7 @@ from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import parameter
 from veh_identification.runtime.qos import STATIC_TF, QoS
-from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
+from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.live import chunks
 from veh_identification.systems.car.live.model import CarLiveModel
@@ -106,7 +106,7 @@ class CarIdentification(IdentificationNode):
             node, model, options, checkpoint, input_words='sensor message', file=options.file
         )
 
-    def _configuration(self) -> CarConfiguration:
+    def _configuration(self) -> CarDescription:
         try:
             return load_configuration(Path(find_config(self.options.car)))
         except VehIdError as error:

@@ -13,7 +13,7 @@ from veh_identification.simulation.car.run import CarRecord
 from veh_identification.simulation.car.satellites import ANTENNA
 from veh_identification.simulation.car.sensors import Stream, interpolate
 from veh_identification.simulation.sensors import EPOCH_NS, Reading
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.types import Array
 
@@ -195,7 +195,7 @@ def truth_joints(record: CarRecord) -> tuple[tuple[str, ...], Array, Array]:
     )
 
 
-def static_transforms(configuration: CarConfiguration) -> Any:
+def static_transforms(configuration: CarDescription) -> Any:
     """`/tf_static`: where the sensors are on `base_link`."""
     geometry, sensors = configuration.geometry, configuration.sensors
     poses = {

@@ -43,7 +43,7 @@ from veh_identification.simulation.car.state import (
     VELOCITY,
 )
 from veh_identification.simulation.car.vehicle import GRAVITY, Vehicle, pack
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.types import Array
 
 #: Steps a second of the integration, and rows a second of the record.
@@ -197,7 +197,7 @@ class CarRecord:
 
 
 def simulate_car(
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     manoeuvre: Manoeuvre,
     duration: float,
     seed: int,

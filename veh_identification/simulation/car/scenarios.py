@@ -22,7 +22,7 @@ from veh_identification.simulation.car.sensors import CarSensors, Stream, sensor
 from veh_identification.simulation.car.truth import truth_of
 from veh_identification.simulation.car.vehicle import Stiction, Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
-from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
+from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Progress
@@ -120,7 +120,7 @@ def faulty_vehicle(faults: Sequence[str]) -> Vehicle:
     return vehicle
 
 
-def default_configuration() -> CarConfiguration:
+def default_configuration() -> CarDescription:
     """The shipped example car."""
     return load_configuration(share_directory() / 'config' / 'car_peugeot_406.yaml')
 
@@ -132,7 +132,7 @@ def write_run(
     seed: int,
     noise: float,
     progress: Progress,
-    configuration: CarConfiguration | None = None,
+    configuration: CarDescription | None = None,
     vehicle: Vehicle | None = None,
 ) -> dict[str, Any]:
     """Simulate a manoeuvre with all sensors into a bag; returns the truth."""
@@ -154,7 +154,7 @@ def write_run(
 
 
 def run_sensors(
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     manoeuvre: Manoeuvre,
     duration: float,
     seed: int,
@@ -173,7 +173,7 @@ def run_sensors(
 
 
 def car_recording(
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     manoeuvre: Manoeuvre,
     duration: float,
     seed: int,

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 
 from veh_identification.simulation.car.road import road_heights
 from veh_identification.simulation.car.run import STEPS_PER_SECOND, CarRecord
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.types import Array
 
@@ -86,7 +86,7 @@ class Stream:
 
 def sensor_streams(
     record: CarRecord,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     duration: float,
     seed: int,
     sensors: CarSensors | None = None,
@@ -114,7 +114,7 @@ def sensor_streams(
 Signal = tuple[str, str, tuple[str, ...], Array, NDArray[np.int64]]
 
 
-def true_signals(record: CarRecord, configuration: CarConfiguration) -> list[Signal]:
+def true_signals(record: CarRecord, configuration: CarDescription) -> list[Signal]:
     """Topic, instrument, channel names, values at 1 kHz and group of each channel."""
     zeros = np.zeros(4, dtype=np.int64)
     axles = record.axles
@@ -170,7 +170,7 @@ def true_signals(record: CarRecord, configuration: CarConfiguration) -> list[Sig
     return signals
 
 
-def _imu(record: CarRecord, configuration: CarConfiguration) -> Array:
+def _imu(record: CarRecord, configuration: CarDescription) -> Array:
     sensor = configuration.sensors.imu
     arm, turn = np.array(sensor.position), sensor.matrix
     omega = record.omega
@@ -182,7 +182,7 @@ def _imu(record: CarRecord, configuration: CarConfiguration) -> Array:
     return np.hstack([omega @ turn, specific @ turn])  # R^T v for every row v
 
 
-def _speed(record: CarRecord, configuration: CarConfiguration) -> Array:
+def _speed(record: CarRecord, configuration: CarDescription) -> Array:
     arm = np.array(configuration.sensors.speed.position)
     return (record.velocity + np.cross(record.omega, arm))[:, :2]
 

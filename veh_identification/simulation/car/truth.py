@@ -12,7 +12,7 @@ from veh_identification.simulation.car.manoeuvres import DRIVELINE, Manoeuvre
 from veh_identification.simulation.car.run import CarRecord
 from veh_identification.simulation.car.sensors import CarSensors, Stream
 from veh_identification.simulation.car.vehicle import Vehicle
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.types import Array
 
@@ -23,7 +23,7 @@ TABLE_STEERING = (-0.06, -0.03, 0.0, 0.03, 0.06)
 
 def truth_of(
     record: CarRecord,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     manoeuvre: Manoeuvre,
     streams: list[Stream],
     sensors: CarSensors,
@@ -89,7 +89,7 @@ def beyond_linear_range(record: CarRecord) -> dict[str, float]:
 
 
 def configuration_of(
-    configuration: CarConfiguration, vehicle: Vehicle, sensors: CarSensors
+    configuration: CarDescription, vehicle: Vehicle, sensors: CarSensors
 ) -> dict[str, Any]:
     """The mapping of a YAML file (`--config`) that describes this car and its sensors."""
     geometry, poses = vehicle.geometry, configuration.sensors

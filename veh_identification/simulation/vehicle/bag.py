@@ -26,7 +26,7 @@ from veh_identification.simulation.vehicle.drive import (
     straight,
     true_car,
 )
-from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
+from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.types import Array, Progress
 
@@ -65,7 +65,7 @@ def point_motion(frame: Array, place: tuple[float, float, float], level: int) ->
 
 
 def _imu(
-    truth: Truth, car: Configuration, noise: float, generator: np.random.Generator
+    truth: Truth, car: CarDescription, noise: float, generator: np.random.Generator
 ) -> Iterator[Message]:
     imu = car.sensors.imu
     mounting = matrix_of_rpy(imu.rpy)
@@ -101,7 +101,7 @@ def _every(truth: Truth, rate: float) -> slice:
 
 
 def _gps(
-    truth: Truth, car: Configuration, noise: float, generator: np.random.Generator
+    truth: Truth, car: CarDescription, noise: float, generator: np.random.Generator
 ) -> Iterator[Message]:
     gps, chosen = car.sensors.gps, _every(truth, car.sensors.gps.rate)
     frame = LocalFrame(Datum(*(car.datum or DEFAULT_DATUM)))
@@ -141,7 +141,7 @@ def _gps(
 
 
 def _joints(
-    truth: Truth, car: Configuration, noise: float, generator: np.random.Generator
+    truth: Truth, car: CarDescription, noise: float, generator: np.random.Generator
 ) -> Iterator[Message]:
     sensors = car.sensors
     wheels = truth.wheel + noise * sensors.wheels.deviation * generator.standard_normal(
@@ -174,7 +174,7 @@ def _joints(
 
 
 def _pressure(
-    truth: Truth, car: Configuration, noise: float, generator: np.random.Generator
+    truth: Truth, car: CarDescription, noise: float, generator: np.random.Generator
 ) -> Iterator[Message]:
     chosen = _every(truth, car.sensors.pressure.rate)
     values = truth.pressure[chosen]
@@ -232,7 +232,7 @@ def _truth(truth: Truth) -> Iterator[Message]:
         )
 
 
-def _static(car: Configuration) -> Any:
+def _static(car: CarDescription) -> Any:
     places = {
         'imu_link': (car.sensors.imu.position, car.sensors.imu.rpy),
         'gps_link': (car.sensors.gps.position, (0.0, 0.0, 0.0)),
@@ -254,7 +254,7 @@ def _static(car: Configuration) -> Any:
 
 
 def write_truth(
-    writer: BagWriter, truth: Truth, car: Configuration, seed: int, noise: float
+    writer: BagWriter, truth: Truth, car: CarDescription, seed: int, noise: float
 ) -> None:
     """All messages of a run, ordered by stamp."""
     generators = np.random.default_rng(seed).spawn(4)
@@ -269,7 +269,7 @@ def write_truth(
 
 def _write(
     writer: BagWriter,
-    car: Configuration,
+    car: CarDescription,
     manoeuvre: Manoeuvre,
     duration: float,
     seed: int,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veh_identification.systems.car.description.road import RoadMap, Waves
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
 from veh_identification.types import Array, Progress
 
@@ -100,7 +100,7 @@ class Truth:
     yaw: Array
 
 
-def true_car(car: Configuration, errors: bool, seed: int = 0) -> Configuration:
+def true_car(car: CarDescription, errors: bool, seed: int = 0) -> CarDescription:
     """The car as it really is: what the model does not know is added (Table 4)."""
     if not errors:
         return replace(car, simulation=replace(car.simulation, wind=0.0))
@@ -128,7 +128,7 @@ def true_car(car: Configuration, errors: bool, seed: int = 0) -> Configuration:
 
 
 def simulate_truth(
-    car: Configuration,
+    car: CarDescription,
     manoeuvre: Manoeuvre,
     duration: float,
     progress: Progress = lambda done, total: None,

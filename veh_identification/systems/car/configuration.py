@@ -12,12 +12,10 @@ from veh_identification.systems.car.description.model import TOPICS, CarDescript
 from veh_identification.systems.car.description.parts import Geometry
 from veh_identification.systems.car.description.sensors import Sensor, Sensors
 
-CarConfiguration = CarDescription
-
 __all__ = [
     'TOPICS',
-    'CarConfiguration',
     'CarConfigurationError',
+    'CarDescription',
     'Geometry',
     'Sensor',
     'Sensors',

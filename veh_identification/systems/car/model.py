@@ -23,7 +23,7 @@ from veh_identification.multibody.motion import floating_base_motion
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import BASE_ROWS, TreeModel
 from veh_identification.runtime.share import share_directory
-from veh_identification.systems.car.configuration import CarConfiguration, Geometry
+from veh_identification.systems.car.configuration import CarDescription, Geometry
 from veh_identification.systems.car.parameters import CORNERS, NAMES, OPPOSITE
 from veh_identification.systems.car.recording.samples import CarSamples, wheel_loads
 from veh_identification.types import Array
@@ -81,7 +81,7 @@ class CarModel:
     """Signals of the ten equations for recordings of one car."""
 
     def __init__(
-        self, configuration: CarConfiguration, dof: int = 20, names: tuple[str, ...] = NAMES
+        self, configuration: CarDescription, dof: int = 20, names: tuple[str, ...] = NAMES
     ) -> None:
         self.configuration, self.dof, self.names = configuration, dof, names
         self.tree = car_tree(configuration.geometry, dof)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.orientations import rpy_of_matrix
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.extra_joints import AXLE_JOINTS
 
@@ -20,7 +20,7 @@ def recording_origins(
     label: str,
     poses: Mapping[str, tuple[Sensor, str]],
     measured: Iterable[str],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     dof: int,
 ) -> tuple[Origin, ...]:
     """Sensor poses as one recording was read with them, and measured axle joints that count.
@@ -45,7 +45,7 @@ def recording_origins(
     return tuple(found)
 
 
-def configuration_origins(configuration: CarConfiguration) -> tuple[Origin, ...]:
+def configuration_origins(configuration: CarDescription) -> tuple[Origin, ...]:
     """Geometry, axle tables and what the file says about the sensors."""
     geometry = configuration.geometry
     found: list[Origin] = [
@@ -75,11 +75,11 @@ def configuration_origins(configuration: CarConfiguration) -> tuple[Origin, ...]
     return tuple(found)
 
 
-def _entry(configuration: CarConfiguration, *path: str) -> str:
+def _entry(configuration: CarDescription, *path: str) -> str:
     """The file that gives an entry."""
     document = configuration.document
     if document is None:  # made in Python
-        return 'default' if configuration == CarConfiguration() else 'configuration'
+        return 'default' if configuration == CarDescription() else 'configuration'
     entry = document.find(path)
     return 'default' if entry is None else f'configuration {entry.file or document.source}'
 

@@ -23,7 +23,7 @@ from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.systems.base import Task, paths_of
 from veh_identification.systems.car.checks.static_mass import static_mass_line
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.description.identified import identified_description
 from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.model import EQUATION_UNITS, EquationModel
@@ -92,7 +92,7 @@ class Study:
 
 
 def car_outcome(
-    task: Task[CarConfiguration],
+    task: Task[CarDescription],
     identified: Identified,
     presentation: Presentation,
     shown: Sequence[CarSamples],
@@ -173,7 +173,7 @@ def _driveline(result: IdentificationResult) -> list[str]:
     return [Modes(found).text(result.input.get('stop_bands_hz', ()))] if found else []
 
 
-def _title(task: Task[CarConfiguration]) -> tuple[str, bool]:
+def _title(task: Task[CarDescription]) -> tuple[str, bool]:
     """Of the traces in the report, and whether they are of the recording that judges."""
     if task.validation is not None:
         return f'Validation recording {_name(task.validation)}', True
@@ -184,8 +184,8 @@ def _name(recording: object) -> str:
     return Path(getattr(recording, 'label', '') or str(recording)).name
 
 
-def _without_configuration(configuration: CarConfiguration) -> list[Finding]:
-    if configuration != CarConfiguration():
+def _without_configuration(configuration: CarDescription) -> list[Finding]:
+    if configuration != CarDescription():
         return []
     return [
         Finding(

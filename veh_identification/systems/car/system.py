@@ -12,7 +12,7 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task
-from veh_identification.systems.car.configuration import CarConfiguration, load_configuration
+from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
 from veh_identification.systems.car.estimation.identify import (
     check_recording,
@@ -126,7 +126,7 @@ class CarOptions:
             raise UsageError(f'identify car: model 2002 has no option {names}')
 
 
-class Car(System[CarConfiguration, CarRecording]):
+class Car(System[CarDescription, CarRecording]):
     """A passenger car with wheel force sensors."""
 
     name = 'car'
@@ -137,32 +137,32 @@ class Car(System[CarConfiguration, CarRecording]):
     node = 'car_identification'
     template = 'car_template.yaml'
 
-    def configure(self, path: Path | None, options: Any = None) -> CarConfiguration:
+    def configure(self, path: Path | None, options: Any = None) -> CarDescription:
         """The description of a car, or the defaults."""
-        return CarConfiguration() if path is None else load_configuration(path)
+        return CarDescription() if path is None else load_configuration(path)
 
     def read(
-        self, bag: Path, config: CarConfiguration, progress: Progress | None = None
+        self, bag: Path, config: CarDescription, progress: Progress | None = None
     ) -> CarRecording:
         """The sensors' series of one bag."""
         return read_recording(bag, config, progress)
 
-    def checks(self, recording: CarRecording, config: CarConfiguration) -> list[Finding]:
+    def checks(self, recording: CarRecording, config: CarDescription) -> list[Finding]:
         """Missing, swapped, turned, late and wrongly signed sensors."""
         return check_recording(recording, config)
 
-    def identify(self, task: Task[CarConfiguration]) -> Outcome[IdentificationResult]:
+    def identify(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         """The parameters, with the model that the options name."""
         if task.options.model == '2002':
             task.options.check_2002()
             return self._identify_2002(task)
         return self._identify_2006(task)
 
-    def live(self, config: CarConfiguration) -> CarLiveModel:
+    def live(self, config: CarDescription) -> CarLiveModel:
         """The estimate while the car drives."""
         return CarLiveModel(config, CarMethod(), significance=LOAD_SIGNIFICANCE, seconds=15.0)
 
-    def _identify_2006(self, task: Task[CarConfiguration]) -> Outcome[IdentificationResult]:
+    def _identify_2006(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         options: CarOptions = task.options
         method, config = options.method(), task.config
         recordings, validation = self._recordings(task)
@@ -179,7 +179,7 @@ class Car(System[CarConfiguration, CarRecording]):
         studies = _studies(options, recordings, config, method)
         return car_outcome(task, identified, presentation, shown, studies)
 
-    def _identify_2002(self, task: Task[CarConfiguration]) -> Outcome[IdentificationResult]:
+    def _identify_2002(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         method, config = Method2002(), task.config
         recordings, validation = self._recordings(task)
         identified = identify_car_2002(recordings, config, method, validation)
@@ -187,7 +187,7 @@ class Car(System[CarConfiguration, CarRecording]):
         presentation = Presentation('Lagrange model of Venture 2002', 'm6', names_of_2006())
         return car_outcome(task, identified, presentation, shown)
 
-    def _recordings(self, task: Task[CarConfiguration]) -> tuple[Recordings, CarRecording | None]:
+    def _recordings(self, task: Task[CarDescription]) -> tuple[Recordings, CarRecording | None]:
         """The recordings, read when their turn comes, and the one that judges."""
         recordings = Recordings(task.recordings, task.config, task.progress)
         if task.validation is None:
@@ -196,7 +196,7 @@ class Car(System[CarConfiguration, CarRecording]):
 
 
 def _studies(
-    options: CarOptions, recordings: Recordings, config: CarConfiguration, method: CarMethod
+    options: CarOptions, recordings: Recordings, config: CarDescription, method: CarMethod
 ) -> list[Study]:
     found = []
     if options.compare_models:

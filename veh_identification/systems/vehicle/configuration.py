@@ -4,6 +4,4 @@ from veh_identification.systems.car.description.model import CarDescription
 from veh_identification.systems.car.description.parts import Axle, Geometry
 from veh_identification.systems.car.parameters import CORNERS
 
-Configuration = CarDescription
-
-__all__ = ['CORNERS', 'Axle', 'Configuration', 'Geometry']
+__all__ = ['CORNERS', 'Axle', 'CarDescription', 'Geometry']

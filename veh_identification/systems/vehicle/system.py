@@ -24,7 +24,7 @@ from veh_identification.systems.observing.options import ObserveOptions
 from veh_identification.systems.options import option
 from veh_identification.systems.vehicle.checks.heard import heard_in
 from veh_identification.systems.vehicle.checks.plausibility import check_heard
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.observed import OBSERVED
@@ -61,7 +61,7 @@ class VehicleOptions(ObserveOptions):
         True, 'estimate forces that the model does not know, where the configuration says so'
     )
 
-    def applied(self, car: Configuration) -> Configuration:
+    def applied(self, car: CarDescription) -> CarDescription:
         """The car with what was set for this run."""
         o, gate = car.observer, self.gate_probability
         changed = replace(
@@ -73,7 +73,7 @@ class VehicleOptions(ObserveOptions):
         return replace(car, observer=changed)
 
 
-class FourWheelVehicle(System[Configuration, Recording]):
+class FourWheelVehicle(System[CarDescription, Recording]):
     """Any four-wheel car; the thesis' buggy is one configuration of it."""
 
     name = 'vehicle'
@@ -85,17 +85,19 @@ class FourWheelVehicle(System[Configuration, Recording]):
     node = 'error_ekf'
     template = 'road_car.yaml'
 
-    def configure(self, path: Path | None, options: VehicleOptions | None = None) -> Configuration:
+    def configure(
+        self, path: Path | None, options: VehicleOptions | None = None
+    ) -> CarDescription:
         """The car of a file, or the packaged buggy."""
         return load(path)
 
     def read(
-        self, bag: Path, config: Configuration, progress: Progress | None = None
+        self, bag: Path, config: CarDescription, progress: Progress | None = None
     ) -> Recording:
         """One recording as plain series, and as the streams that a node would see."""
         return read(bag, config, Vehicle(config).rack_per_angle(), progress)
 
-    def checks(self, recording: Recording, config: Configuration) -> list[Finding]:
+    def checks(self, recording: Recording, config: CarDescription) -> list[Finding]:
         """What cannot be used, what is missing, where sensors sit, what they say of each other."""
         mounting = mounted(config, recording.frames, recording.frame_ids)
         heard = heard_in(recording, config)
@@ -108,11 +110,11 @@ class FourWheelVehicle(System[Configuration, Recording]):
             *check_heard(heard, mounting.car, Vehicle(config).rack_per_angle()),
         ]
 
-    def live(self, config: Configuration) -> VehicleSystem:
+    def live(self, config: CarDescription) -> VehicleSystem:
         """What the node drives; its `say` and `input_timeout` may be set before the start."""
         return VehicleSystem(config, say=lambda finding: None)
 
-    def observe(self, task: Task[Configuration]) -> Outcome[ObserverRun]:
+    def observe(self, task: Task[CarDescription]) -> Outcome[ObserverRun]:
         """States over one recording: the observer, and the model alone where there is a truth."""
         options: VehicleOptions = task.options
         car = options.applied(task.config)
@@ -143,7 +145,7 @@ class FourWheelVehicle(System[Configuration, Recording]):
         return outcome_of(finished, task, self.name, {'observed': observed_bag}, spool)
 
 
-def completed(car: Configuration) -> list[Finding]:
+def completed(car: CarDescription) -> list[Finding]:
     """What a description does not say and an example car was taken for."""
     taken = [name for name, source in (car.provenance or {}).items() if ': ' not in source]
     if not taken:

@@ -16,7 +16,7 @@ from veh_identification.signals import TimeSeries
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH, ExactCar
 from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
 from veh_identification.systems.car.configuration import (
-    CarConfiguration,
+    CarDescription,
     Sensor,
     load_configuration,
 )
@@ -27,7 +27,7 @@ Message = tuple[int, str, Any]
 
 
 def write_recording(
-    writer: BagWriter, recording: CarRecording, configuration: CarConfiguration | None = None
+    writer: BagWriter, recording: CarRecording, configuration: CarDescription | None = None
 ) -> None:
     """All messages in order of time; with a configuration also /tf_static with the poses."""
     streams = [_stream(series, topic, make) for series, topic, make in _plan(recording)]
@@ -128,7 +128,7 @@ def _joints(names: list[str]) -> Callable[[int, Array], Any]:
     )
 
 
-def _static(configuration: CarConfiguration, stamp: int) -> Any:
+def _static(configuration: CarDescription, stamp: int) -> Any:
     def transform(child: str, sensor: Sensor) -> dict[str, Any]:
         return {
             'header': messages.header(stamp, 'base_link'),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veh_identification.simulation.drive import GRAVITY, BodyMotion, Drive, Sines
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.types import Array
 
@@ -84,7 +84,7 @@ class ExactState:
 class ExactCar:
     """A car with prescribed motion; call `at` with any times, every value is analytic."""
 
-    configuration: CarConfiguration
+    configuration: CarDescription
     truth: Mapping[str, float] = field(default_factory=lambda: dict(EXACT_TRUTH))
     seed: int = 0
     speed: float = 30.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from veh_identification.signals import TimeSeries
 from veh_identification.simulation.car.exact.motion import ExactCar, ExactState
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import WRENCH_CHANNELS, CarRecording
 from veh_identification.types import Array
@@ -129,7 +129,7 @@ def exact_recording(
     return CarRecording(label, imu, speed, joints, wrenches, heights)
 
 
-def _imu(state: ExactState, configuration: CarConfiguration) -> tuple[Array, Array]:
+def _imu(state: ExactState, configuration: CarDescription) -> tuple[Array, Array]:
     sensor = configuration.sensors.imu
     arm, turn = np.array(sensor.position), sensor.matrix
     omega, alpha = state.body.angular_velocity, state.body.angular_acceleration
@@ -137,7 +137,7 @@ def _imu(state: ExactState, configuration: CarConfiguration) -> tuple[Array, Arr
     return omega @ turn, specific @ turn  # R^T v for every row v
 
 
-def _height(state: ExactState, configuration: CarConfiguration, j: int) -> Array:
+def _height(state: ExactState, configuration: CarDescription, j: int) -> Array:
     """Height of a body corner above the road along the world's vertical."""
     geometry = configuration.geometry
     corner = np.array([geometry.wheel_x[j], geometry.wheel_y[j], 0.0])

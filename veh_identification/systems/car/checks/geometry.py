@@ -6,10 +6,10 @@ import numpy as np
 
 from veh_identification.checks.ranges import LENGTH, check_range
 from veh_identification.findings import Finding
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 
 
-def check_geometry(configuration: CarConfiguration) -> list[Finding]:
+def check_geometry(configuration: CarDescription) -> list[Finding]:
     """Wheelbase, half tracks and wheel radius by their ranges."""
     geometry, found = configuration.geometry, []
     for name, value, largest in (

@@ -29,7 +29,7 @@ from veh_identification.checks.relations import Relation, Source, Suspect, Told,
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.car.checks.geometry import check_geometry
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
@@ -121,7 +121,7 @@ def _all_series(recording: CarRecording) -> list[TimeSeries]:
 
 
 def check_plausibility(
-    recording: CarRecording, configuration: CarConfiguration, imu: Sensor
+    recording: CarRecording, configuration: CarDescription, imu: Sensor
 ) -> list[Finding]:
     """Everything that can be said before a fit; `imu` is the pose that was found for the unit."""
     label = recording.label
@@ -129,7 +129,7 @@ def check_plausibility(
     return [replace(one, where=f'{label} {one.where}'.strip()) for one in found]
 
 
-def _found(recording: CarRecording, configuration: CarConfiguration, imu: Sensor) -> list[Finding]:
+def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) -> list[Finding]:
     found = _ranges(recording, configuration)
     shown = channels(recording, imu)
     if shown is None:
@@ -143,7 +143,7 @@ def _found(recording: CarRecording, configuration: CarConfiguration, imu: Sensor
     return [*found, *_health(recording, shown, configuration)]
 
 
-def _ranges(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
+def _ranges(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
     topics, found = configuration.topics, []
     if recording.imu is not None:
         found += check_range(
@@ -200,7 +200,7 @@ def _together(values: Mapping[str, Array], quantity: Quantity, largest: float) -
     return [replace(found[0], where=places, text=f'{found[0].text} (so are {places})')]
 
 
-def check_specific_force(shown: Channels, configuration: CarConfiguration) -> list[Finding]:
+def check_specific_force(shown: Channels, configuration: CarDescription) -> list[Finding]:
     """One g upwards in the mean: gravity removed, another unit, tilted or turned."""
     where = f'{configuration.topics["imu"]} linear_acceleration'
     mean = _straight_mean(shown)
@@ -252,7 +252,7 @@ def _straight_mean(shown: Channels) -> Array:
     return rest[known].mean(axis=0) if known.any() else np.full(3, np.nan)
 
 
-def sources(configuration: CarConfiguration) -> dict[str, Source]:
+def sources(configuration: CarDescription) -> dict[str, Source]:
     """Channels and entries that the relations are made of, with the mistakes made with each."""
     topics = configuration.topics
     joints = topics['joints']
@@ -288,7 +288,7 @@ def sources(configuration: CarConfiguration) -> dict[str, Source]:
     }
 
 
-def relations(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
+def relations(shown: Channels, configuration: CarDescription) -> list[Relation]:
     """Who tells the same quantity."""
     geometry = configuration.geometry
     speed, yaw = shown.speed[:, 0], shown.rate[:, 2]
@@ -334,7 +334,7 @@ def relations(shown: Channels, configuration: CarConfiguration) -> list[Relation
     ]
 
 
-def _rolling(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
+def _rolling(shown: Channels, configuration: CarDescription) -> list[Relation]:
     left, right = shown.travel[:, [0, 2]], shown.travel[:, [1, 3]]
     tracks = 2.0 * np.mean(configuration.geometry.half_track)
     roll = (right - left).mean(axis=1) / tracks
@@ -360,7 +360,7 @@ def _rolling(shown: Channels, configuration: CarConfiguration) -> list[Relation]
     ]
 
 
-def _wheel_speeds(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
+def _wheel_speeds(shown: Channels, configuration: CarDescription) -> list[Relation]:
     geometry = configuration.geometry
     rim = shown.wheel_rate * geometry.wheel_radius
     rear = rim[:, 2:]
@@ -395,7 +395,7 @@ def _wheel_speeds(shown: Channels, configuration: CarConfiguration) -> list[Rela
     return found
 
 
-def _loads(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
+def _loads(shown: Channels, configuration: CarDescription) -> list[Relation]:
     total = shown.load.sum(axis=1)
     found = []
     if np.isfinite(total).any():
@@ -438,9 +438,7 @@ def _loads(shown: Channels, configuration: CarConfiguration) -> list[Relation]:
     return found
 
 
-def _axes(
-    told: tuple[Told, ...], shown: Channels, configuration: CarConfiguration
-) -> list[Finding]:
+def _axes(told: tuple[Told, ...], shown: Channels, configuration: CarDescription) -> list[Finding]:
     """A relation between quantities that move and do not agree at all: an axis is exchanged."""
     turn = next((one for one in told if one.relation.text.startswith('lateral acc')), None)
     if turn is None or turn.clear or float(np.nanstd(turn.relation.predicted)) < 1.0:
@@ -471,7 +469,7 @@ def _likeness(a: Array, b: Array) -> float:
 
 
 def _health(
-    recording: CarRecording, shown: Channels, configuration: CarConfiguration
+    recording: CarRecording, shown: Channels, configuration: CarDescription
 ) -> list[Finding]:
     topics, found = configuration.topics, []
     places = {topics['imu']: recording.imu, topics['speed']: recording.speed}

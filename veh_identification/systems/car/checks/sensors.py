@@ -6,7 +6,7 @@ import numpy as np
 
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.plausibility import check_plausibility
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -31,7 +31,7 @@ def check_signs(piece: CarSamples, label: str = '') -> list[Finding]:
 
 
 def check_before_fit(
-    recording: CarRecording, configuration: CarConfiguration, imu: Sensor, piece: CarSamples
+    recording: CarRecording, configuration: CarDescription, imu: Sensor, piece: CarSamples
 ) -> list[Finding]:
     """What the channels say of each other, then gravity and steering of the prepared signals."""
     found = check_plausibility(recording, configuration, imu)

@@ -11,7 +11,7 @@ import numpy as np
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import number
 from veh_identification.identification import IdentificationResult
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.recording.samples import CarSamples, wheel_loads
 from veh_identification.types import Array
 
@@ -71,7 +71,7 @@ def static_mass_line(weighed: Mapping[str, Any]) -> str:
 
 
 def static_loads(
-    pieces: Sequence[CarSamples], configuration: CarConfiguration
+    pieces: Sequence[CarSamples], configuration: CarDescription
 ) -> StaticLoads | None:
     """Loads over all samples at which the car stands still; None if it never does."""
     sums: list[Array] = []

@@ -17,7 +17,7 @@ import numpy as np
 
 from veh_identification.errors import SignalError
 from veh_identification.signals import Spectrum, TimeSeries, noise_floor, welch_spectrum
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
@@ -28,7 +28,7 @@ SPECTRUM_SAMPLES = 20000
 EXTRA = ('half_track', 'wheelbase', 'camber', 'kingpin', 'steering')
 
 
-def sensor_noise(recording: CarRecording, configuration: CarConfiguration) -> dict[str, Array]:
+def sensor_noise(recording: CarRecording, configuration: CarDescription) -> dict[str, Array]:
     """White noise per sample of every channel that enters the regressor, by series name."""
     sensors = configuration.sensors
     result: dict[str, Array] = {}

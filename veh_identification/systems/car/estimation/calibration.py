@@ -27,7 +27,7 @@ from veh_identification.systems.car.checks.explanations import (
     misfit_of,
     short_stretch,
 )
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.description.axle_tables import AxleTable
 from veh_identification.systems.car.estimation.unknown_settings import (
     ANGLES,
@@ -334,8 +334,8 @@ def delays_of(found: Calibration) -> tuple[dict[str, float], float]:
 
 
 def applied_to(
-    recording: CarRecording, configuration: CarConfiguration, found: Calibration
-) -> tuple[CarRecording, CarConfiguration]:
+    recording: CarRecording, configuration: CarDescription, found: Calibration
+) -> tuple[CarRecording, CarDescription]:
     """Recording and description with what the calibration found."""
     sensors = configuration.sensors
     pose, _ = sensor_pose(sensors.imu, recording)
@@ -365,8 +365,8 @@ def applied_to(
 
 
 def as_calibrated(
-    recording: CarRecording, configuration: CarConfiguration, found: Sequence[Calibration]
-) -> tuple[CarRecording, CarConfiguration]:
+    recording: CarRecording, configuration: CarDescription, found: Sequence[Calibration]
+) -> tuple[CarRecording, CarDescription]:
     """Another recording of the same car, with what the newest calibration applied."""
     if not found or not found[-1].applied.any():
         return recording, configuration

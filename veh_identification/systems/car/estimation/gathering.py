@@ -15,7 +15,7 @@ from veh_identification.systems.car.checks.calibrated import calibration_finding
 from veh_identification.systems.car.checks.explanations import Stretch, short_stretch
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import StaticLoads, static_loads
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.estimation import bias
 from veh_identification.systems.car.estimation.calibration import (
     Calibration,
@@ -98,13 +98,13 @@ class Gathered:
     calibrations: tuple[Calibration, ...] = ()  # of every recording that could be calibrated
     #: Covariance that settings of the sensors add, times seconds; zero where they are known.
     settings_spread: Array | float = 0.0
-    configuration: CarConfiguration | None = None  # as calibrated, of the newest recording
+    configuration: CarDescription | None = None  # as calibrated, of the newest recording
     #: The constant column of every recording's Gram matrices, and its samples.
     constants: tuple[tuple[Array, int], ...] = ()
 
 
 def gather_recordings(
-    recordings: Iterable[CarRecording], configuration: CarConfiguration, method: CarMethod
+    recordings: Iterable[CarRecording], configuration: CarDescription, method: CarMethod
 ) -> Gathered:
     """Read recordings one by one (never two at a time) and keep their Gram matrices."""
     total: Gathered | None = None
@@ -121,10 +121,10 @@ def gather_recordings(
 
 def as_gathered(
     recording: CarRecording,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: CarMethod,
     calibrations: Sequence[Calibration],
-) -> tuple[CarRecording, CarConfiguration]:
+) -> tuple[CarRecording, CarDescription]:
     """Another recording of the same car, as the model knows it and as it was calibrated."""
     if method.dof == 20:
         recording, configuration = without_axles(recording, configuration)
@@ -132,7 +132,7 @@ def as_gathered(
 
 
 def _gather_one(
-    recording: CarRecording, configuration: CarConfiguration, method: CarMethod, seed: int
+    recording: CarRecording, configuration: CarDescription, method: CarMethod, seed: int
 ) -> Gathered:
     left_out = list[Finding]()
     if method.dof == 20:
@@ -218,7 +218,7 @@ def _gather_one(
 def _with_friction(
     processing: Processing,
     short: CarRecording,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     model: CarModel,
     cutoffs: Cutoffs,
     method: CarMethod,
@@ -248,7 +248,7 @@ def _calibration(
     model: CarModel,
     piece: CarSamples,
     imu: Sensor,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     modes: Modes,
     camber: bool,
 ) -> Calibration | None:
@@ -266,7 +266,7 @@ def _calibration(
     return replace(found, applied=np.zeros_like(found.applied))
 
 
-def _left_out(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
+def _left_out(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
     if not knows_axles(recording, configuration):
         return []
     text = (
@@ -306,7 +306,7 @@ def _details(
 
 
 def _looked(
-    recording: CarRecording, configuration: CarConfiguration, processing: Processing
+    recording: CarRecording, configuration: CarDescription, processing: Processing
 ) -> tuple[CarRecording, Prepared]:
     """A lively stretch of a long recording for the first look, or the whole of a short one."""
     short = stretch(recording, LOOK_SECONDS, 1.0)
@@ -321,7 +321,7 @@ def _looked(
 def _mirrored(
     model: CarModel,
     recording: CarRecording,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     processing: Processing,
     noise: bias.Noise,
     seed: int,
@@ -355,7 +355,7 @@ def _cutoffs(
     prepared: Prepared,
     recording: CarRecording,
     noise: bias.Noise,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: CarMethod,
 ) -> Cutoffs:
     """Cut-offs that the user asks for, or those that the spectra allow."""
@@ -398,7 +398,7 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
     )
 
 
-def _dof(method: CarMethod, prepared: Prepared, configuration: CarConfiguration) -> int:
+def _dof(method: CarMethod, prepared: Prepared, configuration: CarDescription) -> int:
     if method.dof is not None:
         if method.dof not in (20, 38):
             raise EstimationError(f'there are models with 20 and 38 dof, not {method.dof}')

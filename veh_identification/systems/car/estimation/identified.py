@@ -9,7 +9,7 @@ import numpy as np
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Removal
 from veh_identification.identification.result import Solved
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.calibration import Calibration
 from veh_identification.systems.car.estimation.weighted import Fit
 from veh_identification.systems.car.model import EquationModel
@@ -27,7 +27,7 @@ class Identified:
     model: EquationModel
     origins: tuple[Origin, ...]  # poses that were used, of every recording
     calibrations: tuple[Calibration, ...] = ()  # what was applied to the recordings
-    configuration: CarConfiguration | None = None  # with what was applied to the newest
+    configuration: CarDescription | None = None  # with what was applied to the newest
     driven: tuple[CarSamples, ...] = ()  # a lively stretch of measured motion
 
 

@@ -14,7 +14,7 @@ from veh_identification.systems.car.checks.explanations import explain, suspicio
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
 from veh_identification.systems.car.checks.static_mass import static_loads, static_mass_finding
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.gathering import (
     CarMethod,
     Gathered,
@@ -79,7 +79,7 @@ def select(gathered: Gathered) -> tuple[Selection, list[Removal]]:
 
 
 def fit_gathered(
-    gathered: Gathered, method: CarMethod, selection: Selection, configuration: CarConfiguration
+    gathered: Gathered, method: CarMethod, selection: Selection, configuration: CarDescription
 ) -> tuple[Fit, Array]:
     """Weighted least squares and the bias that was taken off its values."""
     problem = CarProblem(gathered.model, gathered.information)
@@ -117,7 +117,7 @@ def fit_gathered(
 
 def identify_recordings(
     recordings: Iterable[CarRecording],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: CarMethod | None = None,
     validation: CarRecording | None = None,
 ) -> Identified:
@@ -161,7 +161,7 @@ def identify_recordings(
     )
 
 
-def check_recording(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
+def check_recording(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
     """Is a recording what it says it is? By a quick identification from it alone."""
     method = CarMethod(bias_correction=False)
     try:
@@ -198,7 +198,7 @@ def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Findin
 
 
 def check_validation(
-    validation: CarRecording, prepared: Prepared, configuration: CarConfiguration
+    validation: CarRecording, prepared: Prepared, configuration: CarDescription
 ) -> list[Finding]:
     """Checks of the recording that judges, and equations that it cannot judge."""
     label, piece = validation.label, max(prepared.pieces, key=len)
@@ -237,7 +237,7 @@ def validate_prepared(
     prepared: Prepared,
     gathered: Gathered,
     value: Array,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     selection: Selection,
 ) -> Validation:
     """Residuals of another recording for given parameters, a-priori values beside them.

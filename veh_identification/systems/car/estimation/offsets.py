@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.estimation.weighted import CarProblem, Fit, Selection
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.processing.spectral import SpectralInformation
@@ -32,7 +32,7 @@ SCALE_SPREAD = 0.7
 def equation_offsets(
     value: Array,
     names: tuple[str, ...],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     sizes: tuple[float, float, float, float] = TYPICAL,
 ) -> Array:
     """Covariance (10, 10) of the constant errors of the equations for offsets of given size."""
@@ -71,7 +71,7 @@ def offset_covariance(
     problem: CarProblem,
     fit: Fit,
     selection: Selection,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     inverse: Array,
     constant_column: int,
     recordings: Sequence[tuple[Array, int]] = (),
@@ -127,7 +127,7 @@ def _height(value: Array, names: tuple[str, ...], travel: float) -> Array:
     return result
 
 
-def _given(configuration: CarConfiguration) -> tuple[float, float, float, float] | None:
+def _given(configuration: CarDescription) -> tuple[float, float, float, float] | None:
     sensors = configuration.sensors
     if not (sensors.imu.offset or sensors.wheel_force.offset or sensors.suspension.offset):
         return None

@@ -20,7 +20,7 @@ from veh_identification.errors import EstimationError, InputError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.identification.live import Change, Solution
 from veh_identification.saved_state import SavedState
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
     Gathered,
@@ -72,7 +72,7 @@ class CarLive:
     """Long-term knowledge, the newest chunk, and whether the two are at odds."""
 
     def __init__(
-        self, configuration: CarConfiguration, options: CarMethod, significance: float
+        self, configuration: CarDescription, options: CarMethod, significance: float
     ) -> None:
         self.configuration, self.options = configuration, options
         self.significance = significance

@@ -8,7 +8,7 @@ from dataclasses import replace
 from veh_identification.errors import EstimationError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.plausibility import check_plausibility
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
     Gathered,
@@ -19,7 +19,7 @@ from veh_identification.systems.car.estimation.identify import (
 from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose
 
 
-def check_unusable(recording: CarRecording, configuration: CarConfiguration) -> list[Finding]:
+def check_unusable(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
     """Units, signs, axes and geometry of a chunk that could not be prepared."""
     try:
         imu, _ = sensor_pose(configuration.sensors.imu, recording)
@@ -29,7 +29,7 @@ def check_unusable(recording: CarRecording, configuration: CarConfiguration) -> 
 
 
 def check_gathered(
-    chunk: Gathered, method: CarMethod, configuration: CarConfiguration, label: str
+    chunk: Gathered, method: CarMethod, configuration: CarDescription, label: str
 ) -> list[Finding]:
     """Units, missing, swapped, turned, late and wrongly signed sensors, by the chunk alone."""
     alone = replace(chunk, mirrored=[], details=dict(chunk.details))

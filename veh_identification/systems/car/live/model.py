@@ -14,7 +14,7 @@ from veh_identification.results.messages import Derived, Equations, change_rows,
 from veh_identification.saved_state import SavedState
 from veh_identification.signals import decimate, decimated_stamps
 from veh_identification.systems.car.checks.possible import impossible_values
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import advice
@@ -39,7 +39,7 @@ class CarLiveModel(LiveModel):
 
     def __init__(
         self,
-        configuration: CarConfiguration,
+        configuration: CarDescription,
         method: CarMethod,
         *,
         significance: float,

@@ -16,7 +16,7 @@ import numpy as np
 from veh_identification.errors import VehIdError
 from veh_identification.identification.rows import row_filter
 from veh_identification.signals import TimeSeries, decimate
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.model import RECONSTRUCTION_HZ
@@ -74,7 +74,7 @@ def warm_up(dof: int, bias_correction: bool) -> float:
     for one in (dof,) if dof else (38, 20):  # arrays of the two differ in their layout
         # Without `check` no cause is searched for what is wrong with it, which is everything.
         method = CarMethod(dof=one, bias_correction=bias_correction, check=False)
-        live = CarLive(CarConfiguration(), method, 1e-5)
+        live = CarLive(CarDescription(), method, 1e-5)
         with contextlib.suppress(VehIdError, np.linalg.LinAlgError):
             # What a made-up chunk says does not matter, only that it has been computed.
             live.add(recording)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.signals import ZeroPhaseFilter, trapezoid
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples
@@ -23,7 +23,7 @@ CROSSOVER_HZ = 0.3
 
 
 def with_attitude(
-    piece: CarSamples, recording: CarRecording, configuration: CarConfiguration
+    piece: CarSamples, recording: CarRecording, configuration: CarDescription
 ) -> CarSamples:
     """The stretch with its attitude, shortened by the transients of the filters."""
     slow = _from_heights(piece, recording, configuration)
@@ -74,7 +74,7 @@ def euler_accelerations(attitude: Array, rates: Array, omega: Array, alpha: Arra
 
 
 def _from_heights(
-    piece: CarSamples, recording: CarRecording, configuration: CarConfiguration
+    piece: CarSamples, recording: CarRecording, configuration: CarDescription
 ) -> Array | None:
     """Pitch and roll (N, 2) of the plane through the body corners, None without four heights."""
     if any(corner not in recording.ride_heights for corner in CORNERS):

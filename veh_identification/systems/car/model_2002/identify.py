@@ -25,7 +25,7 @@ from veh_identification.systems.car.checks.static_mass import (
     static_loads,
     static_mass_finding,
 )
-from veh_identification.systems.car.configuration import CarConfiguration, Geometry
+from veh_identification.systems.car.configuration import CarDescription, Geometry
 from veh_identification.systems.car.estimation import bias
 from veh_identification.systems.car.estimation.identified import Identified, solved
 from veh_identification.systems.car.estimation.identify import check_recording
@@ -118,7 +118,7 @@ class Gathered2002:
 
 def identify_car_2002(
     recordings: Iterable[CarRecording],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: Method2002 | None = None,
     validation: CarRecording | None = None,
 ) -> Identified:
@@ -156,7 +156,7 @@ def _fit(
     model: LagrangeCar,
     total: SpectralInformation,
     parts: Sequence[Gathered2002],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: Method2002,
 ) -> tuple[Fit, Selection]:
     problem = CarProblem(model, total)
@@ -173,7 +173,7 @@ def _result(
     fit: Fit,
     parts: Sequence[Gathered2002],
     total: SpectralInformation,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: Method2002,
 ) -> IdentificationResult:
     table, equations = names_of_2006(), len(EQUATIONS_2002)
@@ -212,7 +212,7 @@ def _constant_errors(
     problem: CarProblem,
     fit: Fit,
     selection: Selection,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     parts: Sequence[Gathered2002],
 ) -> Array:
     """Covariance of the parameters by constant sensor errors, given or typical ones.
@@ -251,7 +251,7 @@ def _constant_errors(
 def _gather(
     model: LagrangeCar,
     recording: CarRecording,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: Method2002,
 ) -> Gathered2002:
     prepared, pieces = prepare_2002(recording, configuration, method)
@@ -268,7 +268,7 @@ def _gather(
 
 
 def prepare_2002(
-    recording: CarRecording, configuration: CarConfiguration, method: Method2002
+    recording: CarRecording, configuration: CarDescription, method: Method2002
 ) -> tuple[Prepared, tuple[CarSamples, ...]]:
     """A recording, and its stretches with attitude and turned wheel wrenches."""
     noise = bias.sensor_noise(recording, configuration)
@@ -325,7 +325,7 @@ def steered_wrenches(piece: CarSamples, geometry: Geometry) -> CarSamples:
     return replace(piece, wrench=np.concatenate([force, moment], axis=2))
 
 
-def a_priori_2002(configuration: CarConfiguration, names: Iterable[str]) -> Array:
+def a_priori_2002(configuration: CarDescription, names: Iterable[str]) -> Array:
     """A-priori values in the axes of Venture 2002."""
     table, known = names_of_2006(), configuration.a_priori
     return np.array([table[name][1] * known.get(table[name][0], np.nan) for name in names])
@@ -336,7 +336,7 @@ def _validation(
     braking: Gathered2002,
     fit: Fit,
     selection: Selection,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
 ) -> Validation:
     information = braking.information
     problem = CarProblem(model, information)

@@ -24,7 +24,7 @@ from veh_identification.multibody.motion import Motion, fixed_base_motion
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import Frame
 from veh_identification.runtime.share import share_directory
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.model import Entry
 from veh_identification.systems.car.model_2002.attitude import euler_accelerations, euler_rates
 from veh_identification.systems.car.parameters import CORNERS, OPPOSITE
@@ -51,7 +51,7 @@ _CHASSIS = {
 class LagrangeCar:
     """Signals of the ten equations in the form that `gather` and `CarProblem` take."""
 
-    def __init__(self, configuration: CarConfiguration, anti_roll: bool = True) -> None:
+    def __init__(self, configuration: CarDescription, anti_roll: bool = True) -> None:
         self.configuration, self.anti_roll = configuration, anti_roll
         path = share_directory() / 'config' / 'models' / 'car_2002.yaml'
         table = read(path).mapping

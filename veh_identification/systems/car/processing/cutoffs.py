@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.signals import NamedBand, choose_cutoff, welch_spectrum
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.model import EQUATIONS
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.processing.driveline import merged
@@ -55,7 +55,7 @@ def choose_cutoffs(
     prepared: Prepared,
     recording: CarRecording,
     noise: Mapping[str, Array],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
 ) -> Cutoffs:
     """The highest cut-off at which noise does not rule, with the modes that must stay."""
     piece = max(prepared.pieces, key=len)[:SPECTRUM_SAMPLES]

@@ -15,7 +15,7 @@ import numpy as np
 
 from veh_identification.errors import EstimationError
 from veh_identification.signals import TimeSeries
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.bias import series_noise
 from veh_identification.systems.car.estimation.weighted import CarProblem, Fit, Selection, estimate
 from veh_identification.systems.car.model import EQUATIONS, CarModel
@@ -198,7 +198,7 @@ def extension_of(
     look: Look,
     cutoffs: Cutoffs,
     recording: CarRecording,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     rate: float,
 ) -> Extension | None:
     """Measured motion serves just beyond the cut-offs of the equations, the forces above."""

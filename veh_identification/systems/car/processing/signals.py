@@ -20,7 +20,7 @@ from veh_identification.signals import (
     common_grid,
     contiguous_segments,
 )
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.processing.band_extension import (
     Extension,
@@ -91,7 +91,7 @@ class _Grid:
     def __init__(
         self,
         recording: CarRecording,
-        configuration: CarConfiguration,
+        configuration: CarDescription,
         options: Processing,
         same: Prepared | None = None,
     ) -> None:
@@ -184,7 +184,7 @@ def _equal_stamps(columns: Sequence[tuple[str, TimeSeries, Sensor]]) -> list[lis
 
 def prepare(
     recording: CarRecording,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     options: Processing = Processing(),  # noqa: B008 (frozen)
     same: Prepared | None = None,
 ) -> Prepared:
@@ -271,7 +271,7 @@ def _told(
     travel: Array,
     values: Mapping[str, Array],
     wide: ZeroPhaseFilter,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     options: Processing,
     travel_rate: float,
 ) -> HighBand:
@@ -318,7 +318,7 @@ def _equalised(values: Array, grid: _Grid, name: str) -> Array:
 def _piece(
     values: dict[str, Array],
     grid: _Grid,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     options: Processing,
     wide: ZeroPhaseFilter,
     segment: slice,
@@ -368,7 +368,7 @@ def _joints(
     count: int,
     wide: ZeroPhaseFilter,
     slow: ZeroPhaseFilter,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     found: list[Finding],
 ) -> tuple[Array, dict[str, JointMotion]]:
     """Raw travel and the motion of all joints; tables or nominal values where not measured."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.findings import Finding
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.types import Array
@@ -20,8 +20,8 @@ VARIATION_BELOW = 0.3
 
 
 def without_axles(
-    recording: CarRecording, configuration: CarConfiguration
-) -> tuple[CarRecording, CarConfiguration]:
+    recording: CarRecording, configuration: CarDescription
+) -> tuple[CarRecording, CarDescription]:
     """What the 20-dof model knows: wheels that travel, steer and spin, and nothing else."""
     joints = {
         name: series
@@ -36,7 +36,7 @@ def without_axles(
     return replace(recording, joints=joints), replace(configuration, axle_kinematics=tables)
 
 
-def knows_axles(recording: CarRecording, configuration: CarConfiguration) -> bool:
+def knows_axles(recording: CarRecording, configuration: CarDescription) -> bool:
     """Do sensors or tables tell how the wheels move beside their travel?"""
     return any(kind in AXLE_JOINTS for kind, _ in configuration.axle_tables) or any(
         name.startswith(AXLE_JOINTS) for name in recording.joints
@@ -44,7 +44,7 @@ def knows_axles(recording: CarRecording, configuration: CarConfiguration) -> boo
 
 
 def extra_joints(
-    values: Mapping[str, Array], travel: Array, steering: Array, configuration: CarConfiguration
+    values: Mapping[str, Array], travel: Array, steering: Array, configuration: CarDescription
 ) -> tuple[dict[str, Array], list[Finding]]:
     """Positions (N, 4) of steering, half_track, wheelbase, camber and kingpin, and findings.
 

@@ -15,7 +15,7 @@ from veh_identification.runtime.bags import BagReader, Columns, columns_of
 from veh_identification.runtime.transforms import StaticFrames, read_static_frames
 from veh_identification.runtime.transforms import clean as clean_frame
 from veh_identification.signals import SampleReport, TimeSeries, clean
-from veh_identification.systems.car.configuration import CarConfiguration, Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.types import Progress
 
@@ -63,7 +63,7 @@ class CarRecording:
 
 def read_recording(
     bag: str | Path,
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     progress: Progress | None = None,
 ) -> CarRecording:
     """Read the car's topics of one bag (with or without a leading slash) and clean them."""
@@ -192,7 +192,7 @@ class Recordings:
     def __init__(
         self,
         given: Sequence[str | Path | CarRecording],
-        configuration: CarConfiguration,
+        configuration: CarDescription,
         progress: Progress | None = None,
     ) -> None:
         self.given, self.configuration, self.progress = given, configuration, progress

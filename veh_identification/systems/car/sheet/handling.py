@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veh_identification.signals import ZeroPhaseFilter
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import Array
 
@@ -39,7 +39,7 @@ class Handling:
 
 
 def handling(
-    pieces: Sequence[CarSamples], configuration: CarConfiguration, wheel_mass: float = 0.0
+    pieces: Sequence[CarSamples], configuration: CarDescription, wheel_mass: float = 0.0
 ) -> Handling | None:
     """From stretches of a recording; None where it does not corner enough.
 
@@ -74,7 +74,7 @@ def _slope(along: Array, answer: Array, block: Array) -> tuple[float, Array]:
 
 
 def _rows(
-    piece: CarSamples, configuration: CarConfiguration, wheel_mass: float
+    piece: CarSamples, configuration: CarDescription, wheel_mass: float
 ) -> tuple[Array, Array, Array]:
     """What the slopes are over (N, 3, 2) with its rate, of (N, 3), and block numbers (N,)."""
     empty = np.zeros((0, 3, 2)), np.zeros((0, 3)), np.zeros(0)

@@ -13,7 +13,7 @@ import numpy as np
 from veh_identification.findings.numbers import number
 from veh_identification.identification import IdentificationResult
 from veh_identification.reporting.content import ExtraTable
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import NAMES, scales
 from veh_identification.systems.car.sheet.handling import Handling
 from veh_identification.systems.car.sheet.meaning import MEANING, TERMS
@@ -86,7 +86,7 @@ class Sheet:
 
 
 def engineers_sheet(
-    result: IdentificationResult, configuration: CarConfiguration, found: Handling | None = None
+    result: IdentificationResult, configuration: CarDescription, found: Handling | None = None
 ) -> Sheet | None:
     """The sheet of a result under the names of Venture 2006; None where parameters are missing."""
     wanted = [name for name in NAMES if name != 'Cx']
@@ -120,7 +120,7 @@ def engineers_sheet(
     return Sheet(tuple(lines), tuple(notes))
 
 
-def known_car(configuration: CarConfiguration) -> tuple[Car, list[str]]:
+def known_car(configuration: CarDescription) -> tuple[Car, list[str]]:
     """Geometry, and what the description gives of wheels and tyres; what it does not give."""
     document = configuration.document
 

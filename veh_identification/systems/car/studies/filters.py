@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.reporting.content import ExtraTable, table
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
     Gathered,
@@ -120,7 +120,7 @@ class FilterStudy:
 
 def filter_study(
     recordings: Iterable[CarRecording],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: CarMethod | None = None,
     *,
     chassis: Sequence[float] = CHASSIS_HZ,
@@ -163,7 +163,7 @@ def filter_study(
 
 
 def _fit(
-    gathered: Gathered, method: CarMethod, configuration: CarConfiguration
+    gathered: Gathered, method: CarMethod, configuration: CarDescription
 ) -> tuple[Array, Array]:
     selection, _ = select(gathered)
     fit, _ = fit_gathered(gathered, method, selection, configuration)

@@ -10,7 +10,7 @@ import numpy as np
 
 from veh_identification.findings import Finding
 from veh_identification.reporting.content import ExtraTable, table
-from veh_identification.systems.car.configuration import CarConfiguration
+from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.estimation.unknown_settings import CAMBER
 from veh_identification.systems.car.parameters import unit
@@ -180,7 +180,7 @@ def _percent(difference: float, value: float) -> float:
 
 def compare_models(
     recordings: Iterable[CarRecording],
-    configuration: CarConfiguration,
+    configuration: CarDescription,
     method: CarMethod | None = None,
 ) -> ModelComparison:
     """Identify twice; `recordings` is gone through once for each model."""

@@ -11,7 +11,7 @@ from veh_identification.checks.grid import averaged, slope
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.fusion.journal import Journal
 from veh_identification.orientations import matrix_of_rpy
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.recording.recording import Recording, Stream
 from veh_identification.systems.vehicle.recording.samples import STREAMS, delays_ns
 from veh_identification.types import Array
@@ -25,7 +25,7 @@ JUMP_NS = 5 * 10**9
 Heard = Mapping[str, tuple[Array, Array]]
 
 
-def heard_in(recording: Recording, car: Configuration) -> Heard:
+def heard_in(recording: Recording, car: CarDescription) -> Heard:
     """All samples of a recording, at the times at which they were taken."""
     delays = delays_ns(car)
 
@@ -68,7 +68,7 @@ class LastMinute:
         return found
 
 
-def tables_of(heard: Heard, car: Configuration) -> Tables:
+def tables_of(heard: Heard, car: CarDescription) -> Tables:
     """Channels as the checks name them: vehicle axes, metres, speeds of the wheels."""
     tables = {}
     if 'imu' in heard:
@@ -94,7 +94,7 @@ def tables_of(heard: Heard, car: Configuration) -> Tables:
     return tables
 
 
-def _rolling(heard: Heard, car: Configuration) -> tuple[Array, Array] | None:
+def _rolling(heard: Heard, car: CarDescription) -> tuple[Array, Array] | None:
     """Speeds (m/s) at the rims of the four wheels, as they are said or by their angles."""
     name = 'wheel_rate' if 'wheel_rate' in heard else 'wheel_angle'
     if name not in heard or len(heard[name][0]) < 2:

@@ -30,7 +30,7 @@ from veh_identification.systems.vehicle.checks.wheels import (
     check_stuck_wheels,
     moving_at,
 )
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.types import Array
 
 TOPICS = {
@@ -54,7 +54,7 @@ LEARNS = 5.0
 
 def check_heard(
     heard: Heard,
-    car: Configuration,
+    car: CarDescription,
     rack_per_angle: float,
     topics: Mapping[str, str] = TOPICS,
 ) -> list[Finding]:
@@ -81,7 +81,7 @@ def check_heard(
     return found or check_single_wheels(story) or check_motion(story)
 
 
-def _learns(car: Configuration) -> dict[str, float]:
+def _learns(car: CarDescription) -> dict[str, float]:
     """Delays that the observer finds itself: so many deviations of what is configured."""
     velocity = LEARNS * car.sensors.gps.velocity_delay_deviation
     return {'gnss_velocity': velocity, 'gnss': 0.5 * velocity}
@@ -127,7 +127,7 @@ def _stuck_steering(heard: Heard, story: Story) -> list[Finding]:
     return [Finding('bad', 'stuck', text, where)]
 
 
-def _sources(car: Configuration, topics: Mapping[str, str]) -> dict[str, Source]:
+def _sources(car: CarDescription, topics: Mapping[str, str]) -> dict[str, Source]:
     """What may be wrong with wheels and steering."""
     ratio = car.sensors.rack.steering_ratio
     wheels = (
@@ -168,7 +168,7 @@ def _steering_range(
 
 
 def _expected_turn(
-    channels: Channels, car: Configuration, rack_per_angle: float, speed: Array
+    channels: Channels, car: CarDescription, rack_per_angle: float, speed: Array
 ) -> Array | None:
     """Yaw rate of a usual car with this steering and speed."""
     if 'rack' not in channels:
@@ -181,7 +181,7 @@ def _expected_turn(
     return np.asarray(UNDERSTEER * turn)
 
 
-def _relations(channels: Channels, car: Configuration, rack_per_angle: float) -> list[Relation]:
+def _relations(channels: Channels, car: CarDescription, rack_per_angle: float) -> list[Relation]:
     if 'imu' not in channels:
         return []
     speed = channels.forward_speed()

@@ -24,7 +24,7 @@ from veh_identification.checks.ranges import ANGLE
 from veh_identification.checks.satellites import fitted
 from veh_identification.findings import Finding
 from veh_identification.systems.vehicle.checks.heard import Heard
-from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
+from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.types import Array, BoolArray
 
 #: Wheels are compared above this speed (m/s) in so many samples of the grid.
@@ -137,7 +137,7 @@ def _strange(story: Story, corner: str, scale: float) -> Finding:
     return Finding('bad', 'unit' if unit else 'scale', text, where)
 
 
-def check_places(story: Story, car: Configuration) -> list[Finding]:
+def check_places(story: Story, car: CarDescription) -> list[Finding]:
     """Which signal belongs to which corner, and whether the tracks are those described."""
     channels = story.channels
     if 'wheel_speeds' not in channels:

@@ -23,7 +23,7 @@ from veh_identification.multibody.natural import (
     joints,
 )
 from veh_identification.multibody.natural.forms import combination
-from veh_identification.systems.vehicle.configuration import CORNERS, Axle, Configuration
+from veh_identification.systems.vehicle.configuration import CORNERS, Axle, CarDescription
 from veh_identification.types import Array
 
 CHASSIS_COORDINATES = (
@@ -46,7 +46,7 @@ def _sphere(mass: float, inertia: float, centre: Sequence[float] = (0.0, 0.0, 0.
     return from_centre_of_mass(mass, centre, inertia * np.eye(3))
 
 
-def _chassis(builder: NaturalBuilder, car: Configuration) -> Body:
+def _chassis(builder: NaturalBuilder, car: CarDescription) -> Body:
     xx, xy, xz, yy, yz, zz = car.chassis.inertia
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     parameters = from_centre_of_mass(car.chassis.mass, car.chassis.centre, inertia)
@@ -56,7 +56,7 @@ def _chassis(builder: NaturalBuilder, car: Configuration) -> Body:
     return chassis
 
 
-def _rack(builder: NaturalBuilder, car: Configuration, chassis: Body) -> tuple[Body, Array]:
+def _rack(builder: NaturalBuilder, car: CarDescription, chassis: Body) -> tuple[Body, Array]:
     """Rack body at the middle between the inner tie rod joints; shares the chassis' axes."""
     inner = np.array(car.suspension.front.tie_inner)
     place = np.array([car.geometry.wheelbase + inner[0], 0.0, inner[2]])
@@ -95,7 +95,7 @@ def _mirror(side: float, point: Sequence[float]) -> Array:
 
 
 def _corner(
-    builder: NaturalBuilder, car: Configuration, chassis: Body, corner: str, tie_inner: Form
+    builder: NaturalBuilder, car: CarDescription, chassis: Body, corner: str, tie_inner: Form
 ) -> None:
     axle: Axle = car.suspension.front if corner[0] == 'f' else car.suspension.rear
     side = 1.0 if corner[1] == 'l' else -1.0
@@ -132,7 +132,7 @@ def _corner(
 
 def _upright(
     builder: NaturalBuilder,
-    car: Configuration,
+    car: CarDescription,
     axle: Axle,
     corner: str,
     side: float,
@@ -174,7 +174,7 @@ def _upright(
 
 
 def build(
-    car: Configuration, *, driven_rack: bool = True, solver: Solver | None = None
+    car: CarDescription, *, driven_rack: bool = True, solver: Solver | None = None
 ) -> NaturalModel:
     """The car at design pose; with `driven_rack` the steering is an input, not a freedom."""
     builder = NaturalBuilder(3, (0.0, 0.0, -car.gravity))

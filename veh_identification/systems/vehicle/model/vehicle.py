@@ -11,7 +11,7 @@ import numpy as np
 from veh_identification.errors import EstimationError, ModelError
 from veh_identification.multibody.natural import Loads, NaturalModel, State
 from veh_identification.observation.sequential import wrap_angle
-from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
+from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.systems.vehicle.model import forces
 from veh_identification.systems.vehicle.model.assembly import (
     RACK,
@@ -53,7 +53,7 @@ class VehicleState:
 class Vehicle:
     """A car built from a configuration, standing in equilibrium at the origin, heading east."""
 
-    def __init__(self, car: Configuration) -> None:
+    def __init__(self, car: CarDescription) -> None:
         self.car = car
         self.model: NaturalModel = build(car)
         names = self.model.names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veh_identification.observation import AdaptiveSettings, ErrorEKFSettings
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
 from veh_identification.systems.vehicle.observer.sensor_models import make_sensors, stated
@@ -40,7 +40,7 @@ def _spread(values: tuple[float, float, float, float, float]) -> Array:
 
 
 def settings_of(
-    car: Configuration,
+    car: CarDescription,
     inputs: set[str],
     start: Start,
     adaptive: AdaptiveSettings | None = None,
@@ -115,11 +115,11 @@ def place(vehicle: Vehicle, start: Start) -> None:
 
 
 def make_filter(
-    car: Configuration,
+    car: CarDescription,
     recording: Recording,
     start: Start,
     adaptive: AdaptiveSettings | None = None,
-    described: Configuration | None = None,
+    described: CarDescription | None = None,
 ) -> VehicleErrorEKF:
     """errorEKF-FE (or errorEKF) over the car, at its start; `described`: see `stated`."""
     vehicle = Vehicle(car)

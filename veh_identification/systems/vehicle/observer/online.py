@@ -18,7 +18,7 @@ from veh_identification.observation import (
 )
 from veh_identification.observation.streaming.arrivals import Item, StreamRecord, stream_of
 from veh_identification.runtime.transforms import StaticFrames
-from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
+from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.systems.vehicle.observer.driving import INPUTS, Driving
 from veh_identification.systems.vehicle.observer.filter_setup import make_filter, settings_of
 from veh_identification.systems.vehicle.observer.pseudo_sensors import RATE
@@ -37,7 +37,7 @@ Say = Callable[[Finding], None]
 class WheelReader:
     """From samples of the wheels to what this filter takes: angles, speeds, or differences."""
 
-    def __init__(self, car: Configuration, prefix: Recording, speeds: bool) -> None:
+    def __init__(self, car: CarDescription, prefix: Recording, speeds: bool) -> None:
         self._stream = 'wheel_angle' if len(prefix.wheel_angle) or not speeds else 'wheel_rate'
         differences = not len(prefix.wheel_angle) and self._stream == 'wheel_angle'
         self._convert = WheelSpeeds(car) if differences else None
@@ -77,7 +77,7 @@ class VehicleSession:
 
     def __init__(
         self,
-        car: Configuration,
+        car: CarDescription,
         filter_: VehicleErrorEKF,
         start: Start,
         origin_ns: int,
@@ -180,7 +180,7 @@ class VehicleSystem:
 
     def __init__(
         self,
-        car: Configuration,
+        car: CarDescription,
         *,
         say: Say,
         input_timeout: float = 0.5,
@@ -231,7 +231,7 @@ class VehicleSystem:
         )
 
 
-def missing(prefix: Recording, car: Configuration) -> list[Finding]:
+def missing(prefix: Recording, car: CarDescription) -> list[Finding]:
     """What sensors and inputs do not say.
 
     A car whose wheels are taken as rolling needs no torque and no pressure: it is described so.

@@ -15,7 +15,7 @@ from veh_identification.observation.streaming import (
     Session,
 )
 from veh_identification.systems.observing.offline import OfflineRun, run_offline
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
 from veh_identification.systems.vehicle.observer.driving import Driving
 from veh_identification.systems.vehicle.observer.filter_setup import place
@@ -163,7 +163,7 @@ def observe_recording(
     return Observed(keeper.run.first(keeper.steps), offline, keeper.session)
 
 
-def _driving(car: Configuration, recording: Recording) -> Driving:
+def _driving(car: CarDescription, recording: Recording) -> Driving:
     """The inputs of a recording, all known in advance."""
     series = {'torque': recording.torque, 'pressure': recording.pressure, 'rack': recording.rack}
     rack = float(np.mean(recording.rack.value[:10])) if len(recording.rack) else 0.0
@@ -179,7 +179,7 @@ def _driving(car: Configuration, recording: Recording) -> Driving:
 
 
 def model_alone(
-    car: Configuration,
+    car: CarDescription,
     recording: Recording,
     start: Start,
     until: float,

@@ -17,7 +17,7 @@ from veh_identification.observation.sensors import (
     Gyroscope,
 )
 from veh_identification.orientations import matrix_of_rpy
-from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
+from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.systems.vehicle.model.stepper import FORWARD
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.pseudo_sensors import (
@@ -45,7 +45,7 @@ ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
 
-def self_calibrating(car: Configuration, satellite_velocity: bool) -> Configuration:
+def self_calibrating(car: CarDescription, satellite_velocity: bool) -> CarDescription:
     """The car with biases to estimate: no IMU is without them, whatever its description says.
 
     On a known road the springs, not the accelerometer, tell the tilts: its bias matters little.
@@ -71,7 +71,7 @@ class Stated(NamedTuple):
     unit: str
 
 
-def stated(car: Configuration) -> dict[str, Stated]:
+def stated(car: CarDescription) -> dict[str, Stated]:
     """By the names of the parameters; smaller deviations than `UNNOTICED` matter to nobody."""
     imu, gps, wheels = car.sensors.imu, car.sensors.gps, car.sensors.wheels
     rate, force, delay = UNNOTICED
@@ -96,7 +96,7 @@ def stated(car: Configuration) -> dict[str, Stated]:
     return found
 
 
-def make_sensors(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
+def make_sensors(car: CarDescription, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
     """Models of the sensors that the recording holds, and the constraints of the model."""
     return [
         *_inertial(car, recording),
@@ -137,7 +137,7 @@ def _rate(series: Series) -> float:
     return 1.0 / max(float(np.median(np.diff(series.time))), 1e-4)
 
 
-def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
+def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
     imu, road = car.sensors.imu, car.road
     rates = measured_noise(recording.gyro, imu.gyroscope)
     mounting = matrix_of_rpy(imu.rpy)
@@ -178,7 +178,7 @@ def _inertial(car: Configuration, recording: Recording) -> list[Sensor]:
     return [*found]
 
 
-def _satellites(car: Configuration, recording: Recording) -> list[Sensor]:
+def _satellites(car: CarDescription, recording: Recording) -> list[Sensor]:
     gps = car.sensors.gps
     # beside the slow error of a plain receiver a small delay cannot be seen, nor where nothing
     # but the fixes tells the speed over ground
@@ -206,7 +206,7 @@ def _satellites(car: Configuration, recording: Recording) -> list[Sensor]:
     ]
 
 
-def _wheels(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
+def _wheels(car: CarDescription, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
     """Wheels that roll, counted angles, or speeds, whichever car and recording have."""
     wheels, rates = car.sensors.wheels, recording.wheel_rate
     spins = dict(zip(CORNERS, vehicle.spins.tolist(), strict=True))
@@ -232,7 +232,7 @@ def _wheels(car: Configuration, vehicle: Vehicle, recording: Recording) -> list[
     return []
 
 
-def _rolling(car: Configuration, vehicle: Vehicle) -> list[Sensor]:
+def _rolling(car: CarDescription, vehicle: Vehicle) -> list[Sensor]:
     wheels = car.sensors.wheels
     return [
         RollingWheel(
@@ -251,7 +251,7 @@ def _rolling(car: Configuration, vehicle: Vehicle) -> list[Sensor]:
     ]
 
 
-def _give(car: Configuration, corner: str) -> tuple[float, float]:
+def _give(car: CarDescription, corner: str) -> tuple[float, float]:
     """Slip of a tyre over the acceleration of the car [s^2/m], driven and braked."""
     all_wheels = 1.0 / (car.gravity * car.tyre.longitudinal)
     driven = car.sensors.wheels.driven

@@ -18,7 +18,7 @@ from scipy.integrate import cumulative_trapezoid, trapezoid
 from veh_identification.findings import Finding
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.orientations import matrix_of_rpy
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.model.road import road_height
 from veh_identification.systems.vehicle.recording.recording import Recording
 from veh_identification.systems.vehicle.recording.wheel_speeds import speeds_of
@@ -100,7 +100,7 @@ class _Motion:
         )
 
 
-def _wheel_speed(car: Configuration, recording: Recording) -> tuple[Array, Array, float]:
+def _wheel_speed(car: CarDescription, recording: Recording) -> tuple[Array, Array, float]:
     """Times and forward speed of the wheels [m/s], and its noise.
 
     The median: one wheel may be stuck or spin.
@@ -119,7 +119,7 @@ def _wheel_speed(car: Configuration, recording: Recording) -> tuple[Array, Array
     return series.time[good], np.asarray(middle * radius, dtype=float), noise
 
 
-def _motion(car: Configuration, recording: Recording) -> _Motion:
+def _motion(car: CarDescription, recording: Recording) -> _Motion:
     gyro = recording.gyro
     time, speed, _ = _wheel_speed(car, recording)
     if not len(gyro):
@@ -143,7 +143,7 @@ def _motion(car: Configuration, recording: Recording) -> _Motion:
     return _Motion(gyro.time, rates, turned, forward, bias, deviation)
 
 
-def _courses(car: Configuration, recording: Recording) -> tuple[Array, Array, float]:
+def _courses(car: CarDescription, recording: Recording) -> tuple[Array, Array, float]:
     """Times, velocities over ground and their deviation, from `gps/vel` or from fixes."""
     gps = car.sensors.gps
     if len(recording.velocity):
@@ -175,7 +175,7 @@ class _Heading(NamedTuple):
     source: str
 
 
-def _course_heading(car: Configuration, recording: Recording, motion: _Motion) -> _Heading | None:
+def _course_heading(car: CarDescription, recording: Recording, motion: _Motion) -> _Heading | None:
     """Heading from the course over ground; None when the car never moves."""
     time, velocity, noise = _courses(car, recording)
     if not time.size:
@@ -223,7 +223,7 @@ def _carried(motion: _Motion, yaw: float, extra: float, until: float, velocity: 
 
 
 def _velocity(
-    car: Configuration, recording: Recording, motion: _Motion, yaw: float
+    car: CarDescription, recording: Recording, motion: _Motion, yaw: float
 ) -> tuple[Array, float]:
     """Velocity at the first message and its deviation along each axis [m/s]."""
     time, speed, noise = _wheel_speed(car, recording)
@@ -245,7 +245,7 @@ def _velocity(
 
 
 def _yaw_rate(
-    car: Configuration,
+    car: CarDescription,
     recording: Recording,
     motion: _Motion,
     bias: Array,
@@ -269,7 +269,7 @@ def _yaw_rate(
 
 
 def _heading(
-    car: Configuration, recording: Recording, motion: _Motion
+    car: CarDescription, recording: Recording, motion: _Motion
 ) -> tuple[_Heading, tuple[Finding, ...]]:
     """Heading of the configuration unless the course contradicts it, of the course, or none."""
     given, bias, bias_deviation = car.observer.initial_yaw, motion.bias, motion.bias_deviation
@@ -306,7 +306,7 @@ class _Place(NamedTuple):
 
 
 def _place(
-    car: Configuration, recording: Recording, motion: _Motion, heading: _Heading, velocity: Array
+    car: CarDescription, recording: Recording, motion: _Motion, heading: _Heading, velocity: Array
 ) -> _Place:
     """The origin that the configuration knows, or the first fix carried back to the start."""
     o, gps = car.observer, car.sensors.gps
@@ -338,7 +338,7 @@ def _place(
     return origin
 
 
-def _wheel_angles(car: Configuration, recording: Recording) -> Array:
+def _wheel_angles(car: CarDescription, recording: Recording) -> Array:
     """Angles (4) of the wheels at the start; counters that are about zero are at zero."""
     angles = np.zeros(4)
     if not len(recording.wheel_angle):
@@ -353,7 +353,7 @@ def _wheel_angles(car: Configuration, recording: Recording) -> Array:
     return angles
 
 
-def find_start(car: Configuration, recording: Recording) -> Start:
+def find_start(car: CarDescription, recording: Recording) -> Start:
     """Pose and velocity at the first message, from configuration, fixes, course and gyro."""
     motion = _motion(car, recording)
     heading, findings = _heading(car, recording, motion)
@@ -392,7 +392,7 @@ def find_start(car: Configuration, recording: Recording) -> Start:
 
 
 def _elevation(
-    car: Configuration, recording: Recording, height: float
+    car: CarDescription, recording: Recording, height: float
 ) -> tuple[float, float, tuple[Finding, ...]]:
     """How far above the map's road the first fixes are, if that is more than their noise.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
 from veh_identification.observation.streaming.arrivals import NANOSECONDS
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.observer.online import VehicleSession, VehicleSystem
 
 STEPS = 20
@@ -14,7 +14,7 @@ NOWHERE = (45.0, 7.0, 0.0)  # a datum as good as any
 NAN = float('nan')
 
 
-def warm_up(car: Configuration) -> list[tuple[VehicleSession, int]]:
+def warm_up(car: CarDescription) -> list[tuple[VehicleSession, int]]:
     """Some steps with every sensor, by wheel angles and by wheel speeds.
 
     Returns the sessions and the stamps of their last steps: whoever publishes can build its
@@ -23,7 +23,7 @@ def warm_up(car: Configuration) -> list[tuple[VehicleSession, int]]:
     return [_some_steps(car, wheels) for wheels in ('wheel_angle', 'wheel_rate')]
 
 
-def _some_steps(car: Configuration, wheels: str) -> tuple[VehicleSession, int]:
+def _some_steps(car: CarDescription, wheels: str) -> tuple[VehicleSession, int]:
     system = VehicleSystem(car, say=lambda finding: None)
     last: list[tuple[VehicleSession, int]] = []
 

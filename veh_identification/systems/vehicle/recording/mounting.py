@@ -11,7 +11,7 @@ from veh_identification.configuration.document import Document
 from veh_identification.findings import Finding
 from veh_identification.runtime.transforms import StaticFrames, Transform, apart
 from veh_identification.systems.car.description.files import packaged
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.types import Vector
 
 BASE = 'base_link'
@@ -27,7 +27,7 @@ class GivenPoses:
     packaged: frozenset[str] = frozenset()
 
 
-def given_poses(car: Configuration) -> GivenPoses:
+def given_poses(car: CarDescription) -> GivenPoses:
     """Where a configuration gives the poses of its sensors.
 
     What it takes over from a packaged file belongs to another car, so it is a default; what was
@@ -52,12 +52,12 @@ def given_poses(car: Configuration) -> GivenPoses:
 class Mounting:
     """The car with the poses of its sensors, and where each of them came from."""
 
-    car: Configuration
+    car: CarDescription
     findings: tuple[Finding, ...]
     sources: Mapping[str, str]  # by sensor: imu, gps
 
 
-def mounted(car: Configuration, frames: StaticFrames, frame_ids: Mapping[str, str]) -> Mounting:
+def mounted(car: CarDescription, frames: StaticFrames, frame_ids: Mapping[str, str]) -> Mounting:
     """The car with sensor poses of /tf_static where the configuration gives none."""
     given = given_poses(car)
     findings: list[Finding] = []

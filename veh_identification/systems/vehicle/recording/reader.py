@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import Datum, LocalFrame, is_plausible_fix
-from veh_identification.systems.vehicle.configuration import CORNERS, Configuration
+from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.systems.vehicle.recording.bag_tables import (
     FIX_PATHS,
     STEERING,
@@ -79,7 +79,7 @@ def _names(bag: BagTables, topic: str) -> set[str]:
     return set(bag.columns[topic].values) if topic in bag.columns else set()
 
 
-def _fixes(source: _Collector, car: Configuration, where: Path) -> tuple[Series, Datum | None]:
+def _fixes(source: _Collector, car: CarDescription, where: Path) -> tuple[Series, Datum | None]:
     bag = source.bag
     table = bag.values('gps/fix', FIX_PATHS)
     good = np.array([row[3] >= 0 and is_plausible_fix(*row[:3]) for row in table], dtype=bool)
@@ -104,7 +104,7 @@ def _fixes(source: _Collector, car: Configuration, where: Path) -> tuple[Series,
     return Series(series.time, place, variance), datum
 
 
-def rack_travel(car: Configuration, rack_per_angle: float, angles: Array) -> tuple[Array, str]:
+def rack_travel(car: CarDescription, rack_per_angle: float, angles: Array) -> tuple[Array, str]:
     """Rack travel (N,) of steering columns (N, 4) and which of them it comes from.
 
     The rack itself is best, then the road wheels, then the steering wheel with its ratio.
@@ -134,7 +134,7 @@ def steering_finding(words: str) -> Finding:
     return Finding('note', 'steering_source', f'steering comes from {words}', 'joint_states')
 
 
-def _joints(source: _Collector, car: Configuration, rack_per_angle: float) -> str:
+def _joints(source: _Collector, car: CarDescription, rack_per_angle: float) -> str:
     """Wheels, torque and rack; returns what the rack's travel comes from."""
     bag, topic = source.bag, 'joint_states'
     used = np.zeros(len(bag.columns[topic]) if topic in bag.columns else 0, dtype=bool)
@@ -210,7 +210,7 @@ def _truth(bag: BagTables) -> tuple[dict[str, Array], list[Finding]]:
 
 
 def read(
-    bag: Path, car: Configuration, rack_per_angle: float, progress: Progress | None = None
+    bag: Path, car: CarDescription, rack_per_angle: float, progress: Progress | None = None
 ) -> Recording:
     """Read a recording; what is unusable is counted and noted in words."""
     tables = BagTables(bag, progress)

@@ -8,7 +8,7 @@ import numpy as np
 
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.observation.streaming.arrivals import Item, StreamRecord, stream_of
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.recording.reader import FARTHEST
 from veh_identification.systems.vehicle.recording.recording import Recording, Series
 from veh_identification.systems.vehicle.recording.wheel_speeds import wheel_series
@@ -19,7 +19,7 @@ from veh_identification.types import Array
 STREAMS = ('imu', 'gps', 'gps_velocity', 'wheel_angle', 'wheel_rate', 'torque', 'rack', 'pressure')
 
 
-def delays_ns(car: Configuration) -> dict[str, int]:
+def delays_ns(car: CarDescription) -> dict[str, int]:
     """How long before its stamp each stream was measured."""
     s = car.sensors
     delays = {
@@ -76,7 +76,7 @@ class Places:
         return place, variance
 
 
-def prefix_of(items: list[Item], car: Configuration, places: Places) -> Recording:
+def prefix_of(items: list[Item], car: CarDescription, places: Places) -> Recording:
     """Samples as a recording whose time 0 is the first of them."""
     delays, start_ns = delays_ns(car), items[0].time_ns
     rows: dict[str, list[Item]] = {name: [] for name in STREAMS}
@@ -121,7 +121,7 @@ def prefix_of(items: list[Item], car: Configuration, places: Places) -> Recordin
     )
 
 
-def arrived(recording: Recording, car: Configuration) -> list[Item]:
+def arrived(recording: Recording, car: CarDescription) -> list[Item]:
     """Samples of a recording in the order of their arrival, with the times they were taken."""
     delays = delays_ns(car)
     collected: list[tuple[int, Item]] = []

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.recording.recording import Series
 from veh_identification.types import Array
 
@@ -25,7 +25,7 @@ LARGEST_JITTER = 0.01  # of stamps [s]
 LEARNING = 0.02  # share of a new message in the jitter of the stamps
 
 
-def rolling(car: Configuration) -> bool:
+def rolling(car: CarDescription) -> bool:
     """Whether the wheels are taken as rolling, each with a radius to estimate."""
     return car.sensors.wheels.radius_deviation > 0.0
 
@@ -90,7 +90,7 @@ class WheelSpeed(NamedTuple):
 class WheelSpeeds:
     """Turns wheel angles into speeds, message by message; a wheel may be missing (NaN)."""
 
-    def __init__(self, car: Configuration) -> None:
+    def __init__(self, car: CarDescription) -> None:
         wheels = car.sensors.wheels
         self._noise = wheels.deviation
         self._ticks = [TickFinder(wheels.resolution) for _ in range(4)]
@@ -127,7 +127,7 @@ class WheelSpeeds:
         return speed, variance / gap**2, 0.5 * gap
 
 
-def wheel_series(car: Configuration, angle: Series, rate: Series) -> tuple[Series, Series]:
+def wheel_series(car: CarDescription, angle: Series, rate: Series) -> tuple[Series, Series]:
     """Angles and speeds of a recording as this car's observer uses them: one of them is empty.
 
     Speeds made of angles bring the variance of the angles with them.
@@ -140,7 +140,7 @@ def wheel_series(car: Configuration, angle: Series, rate: Series) -> tuple[Serie
     return nothing, speeds_of(car, angle)
 
 
-def speeds_of(car: Configuration, angle: Series) -> Series:
+def speeds_of(car: CarDescription, angle: Series) -> Series:
     """Speeds of all wheels from a series of angles, at the middles of their intervals."""
     converter = WheelSpeeds(car)
     found = [

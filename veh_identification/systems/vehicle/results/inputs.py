@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.observer.online import VehicleSession, VehicleSystem
 from veh_identification.systems.vehicle.recording.recording import Recording
 
@@ -15,7 +15,7 @@ def _numbers(values: Iterable[float], unit: str) -> str:
     return f'({", ".join(f"{value:.6g}" for value in values)}) {unit}'
 
 
-def _entry(car: Configuration, *path: str) -> str:
+def _entry(car: CarDescription, *path: str) -> str:
     """Where an entry of the description stands."""
     if car.document is None:
         return 'made in Python'
@@ -39,7 +39,7 @@ def inputs_of(
     )
 
 
-def _geometry(car: Configuration) -> Iterator[Input]:
+def _geometry(car: CarDescription) -> Iterator[Input]:
     g = car.geometry
     yield 'car', car.name, _entry(car, 'name')
     for what, value, name in (
@@ -65,7 +65,7 @@ def _mounting(session: VehicleSession) -> Iterator[Input]:
         yield what, _numbers(values, unit), source
 
 
-def _delays(recording: Recording, car: Configuration, system: VehicleSystem) -> Iterator[Input]:
+def _delays(recording: Recording, car: CarDescription, system: VehicleSystem) -> Iterator[Input]:
     entries = {
         'imu': ('imu', 'delay'),
         'gps': ('gps', 'delay'),

@@ -14,7 +14,7 @@ from veh_identification.results.observation import ObserverRun, observation_outc
 from veh_identification.results.outcome import Outcome
 from veh_identification.results.provenance import provenance
 from veh_identification.systems.base import Task
-from veh_identification.systems.vehicle.configuration import Configuration
+from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.observer.online import VehicleSystem
 from veh_identification.systems.vehicle.observer.run import Observed, Run
 from veh_identification.systems.vehicle.recording.recording import Recording
@@ -38,7 +38,7 @@ class Finished:
 
 def outcome_of(
     finished: Finished,
-    task: Task[Configuration],
+    task: Task[CarDescription],
     name: str,
     files: Mapping[str, bytes | Path],
     spool: Any,
