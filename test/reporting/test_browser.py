@@ -12,6 +12,8 @@ import pytest
 
 from veh_identification.reporting.content import IdentificationContent, ObservationContent
 from veh_identification.reporting.html import write_page
+from veh_identification.reporting.judging.identification import judge
+from veh_identification.reporting.judging.observation import judge as judge_observation
 from veh_identification.reporting.pages.identification import identification_page
 from veh_identification.reporting.pages.observation import observation_page
 
@@ -82,9 +84,9 @@ def page(
     observation: ObservationContent,
 ) -> Path:
     made = (
-        identification_page(identification)
+        identification_page(identification, judge(identification))
         if request.param == 'identification'
-        else observation_page(observation)
+        else observation_page(observation, judge_observation(observation))
     )
     return write_page(tmp_path_factory.mktemp(request.param) / 'report.html', made)
 
@@ -174,7 +176,12 @@ def test_figures_zoom_by_keyboard(
 ) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    show(browser, write_page(tmp_path / 'report.html', identification_page(identification)))
+    show(
+        browser,
+        write_page(
+            tmp_path / 'report.html', identification_page(identification, judge(identification))
+        ),
+    )
     plot = browser.find_element('css selector', '#validation .plot')
     read = "return document.querySelector('#validation .plot').layout.xaxis2.range.slice();"
     before = browser.execute_script(read)
@@ -193,7 +200,12 @@ def test_figures_zoom_by_keyboard(
 def test_everything_is_reached_by_the_tabulator(
     browser: Any, tmp_path: Path, identification: IdentificationContent
 ) -> None:
-    show(browser, write_page(tmp_path / 'report.html', identification_page(identification)))
+    show(
+        browser,
+        write_page(
+            tmp_path / 'report.html', identification_page(identification, judge(identification))
+        ),
+    )
     left_out = browser.execute_script(
         "return [...document.querySelectorAll('a, button, summary, .plot, .scroll, pre')]"
         ".filter((part) => part.tabIndex < 0 && !part.closest('.modebar'))"
@@ -205,7 +217,12 @@ def test_everything_is_reached_by_the_tabulator(
 def test_table_sorts_by_size_with_unknown_values_last(
     browser: Any, tmp_path: Path, identification: IdentificationContent
 ) -> None:
-    show(browser, write_page(tmp_path / 'report.html', identification_page(identification)))
+    show(
+        browser,
+        write_page(
+            tmp_path / 'report.html', identification_page(identification, judge(identification))
+        ),
+    )
     names = (
         "return [...document.querySelectorAll('#parameters tbody tr')]"
         '.map((row) => row.cells[0].textContent.trim());'

@@ -68,6 +68,7 @@ def test_from_bags_to_files(bags: tuple[Path, Path], tmp_path: Path) -> None:
     # A second run replaces the first one's results.
     run('identify', 'car', [bags[0]], config=CONFIG, out=out)
     assert sorted(one.name for one in out.iterdir()) == [
+        'covariance.npz',
         'engineers_sheet.csv',
         'identified.yaml',
         'parameters.csv',

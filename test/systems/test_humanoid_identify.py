@@ -144,6 +144,7 @@ def test_parameters_json_has_what_the_contract_says(result) -> None:
     assert content['input']['cutoff_hz'] > 0.0
     assert len(content['input']['locked_joints']) == 8
     assert sorted(p.name for p in out.iterdir()) == [
+        'covariance.npz',
         'identified.urdf',
         'parameters.csv',
         'parameters.json',

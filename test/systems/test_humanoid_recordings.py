@@ -83,7 +83,10 @@ def test_cut_off_rule_sees_the_mass_shrink(tmp_path) -> None:
 
 def test_noise_that_no_cut_off_avoids_is_a_reservation() -> None:
     def level(bias: float) -> list[str]:
-        trials = (CutoffTrial(4.0, 8.0, bias, 0.1, 5.0), CutoffTrial(6.0, 7.0, 0.1, 0.1, 5.0))
+        trials = (
+            CutoffTrial(4.0, 8.0, bias, 0.001, 0.1, 5.0),
+            CutoffTrial(6.0, 7.0, 0.1, 0.001, 0.1, 5.0),
+        )
         return [one.level for one in CutoffFound(4.0, 'why', trials).findings()]
 
     assert level(-0.0005) == [] and level(-0.004) == ['warn']

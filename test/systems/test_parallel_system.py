@@ -71,6 +71,7 @@ def test_identify_writes_everything_and_finds_the_truth(bags, tmp_path) -> None:
     out = tmp_path / 'out'
     outcome = run('identify', 'parallel', [bags['periodic']], out=out, validate=bags['circle'])
     assert sorted(p.name for p in out.iterdir()) == [
+        'covariance.npz',
         'parameters.csv',
         'parameters.json',
         'report.html',

@@ -200,7 +200,10 @@ def test_the_configuration_wins_over_tf_static(circle, tmp_path):
         '  imu: {position: [0.5, 0.0, 0.3]}\n  gps: {position: [0.5, 0.0, 0.9]}\n',
         tmp_path,
     )
-    assert metrics['notes'] == []
+    # Both places are named, and which of them counts.
+    (note,) = metrics['notes']
+    assert note.startswith('sensors.imu: the configuration and /tf_static (imu_link) disagree')
+    assert 'the configuration is used' in note
     assert sources(metrics)['imu: position in base_link'] == f'{tmp_path / "car.yaml"}:3'
 
 
