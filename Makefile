@@ -50,7 +50,7 @@ test-slow: $(STAMP)
 test-times: $(STAMP)
 	rm -f test/.times
 	$(PYTEST) -m 'not slow' --times test/.times
-	@echo 'beyond 4.5 s and not in test/slow.txt:'; awk '$$1 > 4.5' test/.times | sort -rn
+	@echo 'beyond 3 s and not in test/slow.txt:'; awk '$$1 > 3.0' test/.times | sort -rn
 
 bench: $(STAMP)
 	$(BIN)/veh-id bench
