@@ -14,7 +14,8 @@ from veh_identification.runtime.messages import service_class
 from veh_identification.systems.humanoid.robot import load_robot
 
 PACKAGE = Path(veh_identification.__file__).parent
-sys.path.insert(0, str(PACKAGE.parent / 'bench'))
+# Not beside the package: in a colcon workspace that is installed elsewhere.
+sys.path.insert(0, str(Path(__file__).parents[1] / 'bench'))
 from hostile.files import LAUGHS, OUTSIDE  # noqa: E402
 
 
