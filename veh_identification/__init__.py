@@ -8,9 +8,14 @@ find both wherever they are installed.
 from __future__ import annotations
 
 import pkgutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veh_identification._version import __version__
+from veh_identification.kernel_caches import remove_stale
+
+# Before any kernel is loaded.
+remove_stale(Path(__file__).parent)
 
 __path__ = pkgutil.extend_path(__path__, __name__)
 
