@@ -26,9 +26,11 @@ MANY_RECORDINGS = 4  # from here on they share their sentences
 MOMENT_FACTOR, MOMENT_SHARE = 6.0, 0.02
 RAYLEIGH_MEDIAN = 1.177  # median length of two normal errors
 MOST_UNFIT = 0.3
-# If more than this looks like impacts, it is simply how the robot moves: people who walk and run
-# hit the ground at every step. The equations hold for impulses as well, filtered on both sides.
-MOST_IMPACTS = 0.05
+MOST_IMPACTS = 0.3  # if more than this looks like impacts, it is simply how the recording is
+# People who walk and run hit the ground at every step: where impacts are more frequent than this
+# they are kept, if the motion shows them (the load misses the expected one by less than a share of
+# the weight, in the mean). The equations hold for impulses as well, filtered on both sides.
+RARE_IMPACTS, SHOWN_IMPACTS = 0.05, 0.05
 # Skin, stamps and filters make the load seem wrong for moments, at impacts above all. Another
 # support takes it over for this long, or as much of it: s, and s of the whole weight.
 MISSING_SECONDS = 0.25
@@ -185,6 +187,8 @@ def select(
         scale = 1.0  # identified parameters: then it is not light, but beside the sensors
     weight = scale * loads.weight
     hits = find_impacts(raw, weight) if impacts else np.zeros(len(valid), dtype=bool)
+    if shown_by_motion(hits & valid, raw.valid, measured - scale * predicted, weight):
+        hits = np.zeros_like(hits)
     reasons = {
         'signal_missing': ~raw.valid,
         'filter_ends': raw.valid & ~valid,
@@ -257,6 +261,13 @@ def find_impacts(raw: Raw, weight: float) -> BoolArray:
     hits = jump > max(IMPACT_FACTOR * usual, IMPACT_SHARE * weight)
     wide = _widened(hits, max(1, round(0.03 * raw.rate)))
     return wide if wide[raw.valid].mean() < MOST_IMPACTS else none
+
+
+def shown_by_motion(hits: BoolArray, known: BoolArray, error: Array, weight: float) -> bool:
+    """Whether impacts are frequent and the expected load has them, too."""
+    if not hits.any() or hits.sum() < RARE_IMPACTS * known.sum():
+        return False
+    return bool(abs(np.mean(error[hits])) < SHOWN_IMPACTS * weight)
 
 
 def _widened(mask: BoolArray, count: int) -> BoolArray:
