@@ -46,7 +46,12 @@ class CheckpointOptions:
         'use_sim_time); empty: nowhere',
     )
     period: float = parameter(
-        10.0, 'between two writings', unit='s', minimum=0.1, maximum=86_400.0
+        10.0,
+        'between two writings',
+        unit='s',
+        minimum=0.1,
+        maximum=86_400.0,
+        read_only=False,
     )
     max_age: float = parameter(
         600.0, 'of a state that is still gone on from', unit='s', minimum=0.0
@@ -112,7 +117,12 @@ class Checkpoint:
         if self.path is not None:
             self.told = 'starts afresh'
             self._look()
-            node.create_timer(options.period, self.write)
+            self._timer = node.create_timer(options.period, self.write)
+            node.when_changed('checkpoint.period', lambda period: self._retime(node, period))
+
+    def _retime(self, node: Node, period: float) -> None:
+        self._timer.cancel()
+        self._timer = node.create_timer(period, self.write)
 
     def _place(self, node: Node) -> Path | None:
         file = self._options.file

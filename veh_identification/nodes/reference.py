@@ -142,6 +142,9 @@ class NoteTaker:
         """A declared parameter."""
         return self._parameters.get(name)
 
+    def when_changed(self, name: str, callback: Callable[[Any], None]) -> None:
+        """Nothing changes here."""
+
     def undeclared_overrides(self) -> list[str]:
         """Names given from outside that the node did not declare."""
         return self._parameters.undeclared()

@@ -52,6 +52,7 @@ class Inbox:
     def __init__(self, load: Load, now_ns: Callable[[], int] = time.time_ns) -> None:
         self.inlets: list[Inlet] = []
         self.load = load
+        self.open = True  # else what arrives is dropped: a managed node that is not active
         self._now_ns = now_ns
         self._emptied_ns = now_ns()
 
@@ -59,6 +60,8 @@ class Inbox:
         """Hand on everything that waits; returns how many messages that were."""
         batch, emptied_ns = self._collect()
         before_ns, self._emptied_ns = self._emptied_ns, emptied_ns
+        if not self.open:
+            return 0
         load = self.load
         for published_ns, inlet, data in batch:
             # Not every middleware tells when a message arrived. It was after the queues were

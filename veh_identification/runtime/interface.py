@@ -120,6 +120,10 @@ class Node(Protocol):
         """A declared parameter."""
         ...
 
+    def when_changed(self, name: str, callback: Callable[[Any], None]) -> None:
+        """Let a parameter be changed while the node runs; the callback is told its value."""
+        ...
+
     def undeclared_overrides(self) -> list[str]:
         """Names given from outside that the node did not declare: most likely misspelt."""
         ...

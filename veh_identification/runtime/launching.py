@@ -66,6 +66,11 @@ def launch_description(graph_name: str) -> LaunchDescription:
             description='parameter file, or the name of one in config/'
             + (f'; or the description of the {graph.machine}' if graph.machine else ''),
         ),
+        DeclareLaunchArgument(
+            'autostart',
+            default_value='true',
+            description='false: nodes wait for configure and activate of a lifecycle manager',
+        ),
         DeclareLaunchArgument('namespace', default_value='', description='namespace of all nodes'),
         DeclareLaunchArgument('log_level', default_value='info', description='of the nodes'),
     ]
@@ -94,6 +99,9 @@ def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any
 
     bag, namespace = value('bag'), value('namespace')
     file, machine = graph_parameters(graph, value('config'))
+    if value('autostart') not in ('true', 'false'):
+        raise UsageError(f'autostart:={value("autostart")}: expected true or false')
+    own = {'use_sim_time': bool(bag), 'autostart': value('autostart') == 'true'}
     nodes = [
         Node(
             package=PACKAGE,
@@ -103,7 +111,7 @@ def _actions(context: LaunchContext, graph: Graph, drivers: Drivers) -> list[Any
             output='screen',
             parameters=[
                 str(file),
-                {**description.parameters, **machine, 'use_sim_time': bool(bag)},
+                {**description.parameters, **machine, **own},
             ],
             remappings=list(description.remappings),
             ros_arguments=['--log-level', value('log_level')],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from veh_identification.errors import UsageError
@@ -35,6 +36,9 @@ class NodeBase(Generic[ClockT]):
     def get_parameter(self, name: str) -> StoredParameter:
         """A declared parameter."""
         return self._parameters.get(name)
+
+    def when_changed(self, name: str, callback: Callable[[Any], None]) -> None:
+        """Nobody can change a parameter here while the node runs."""
 
     def undeclared_overrides(self) -> list[str]:
         """Names given from outside that the node did not declare."""

@@ -22,8 +22,8 @@ from veh_identification.errors import ParameterError
 Value = bool | int | float | str | list[bool] | list[int] | list[float] | list[str]
 _T = TypeVar('_T')
 
-#: Parameters that rclpy declares by itself.
-IMPLICIT = frozenset({'use_sim_time', 'start_type_description_service'})
+#: Parameters that rclpy or the engine declares by itself.
+IMPLICIT = frozenset({'use_sim_time', 'start_type_description_service', 'autostart'})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ and sensor parameters, so that a parked car starts knowing them).
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from veh_identification.errors import EstimationError, ParameterError, VehIdError
@@ -77,10 +79,16 @@ class ErrorEkf:
         self.face.subscribe(
             self._push, self._refuse, QoS(depth=QUEUE, reliable=options.reliable_sensors)
         )
+        for name in ('odometry_every', 'slow_every'):
+            node.when_changed(name, partial(self._change, name))
         node.create_timer(REPORT_PERIOD, self._on_report)
         create_services(
             node, reset=self._reset, enable=self._enable, save=self._save, load=self._load
         )
+
+    def _change(self, name: str, value: Any) -> None:
+        """A parameter was changed while the node runs."""
+        self.options = self.face.options = replace(self.options, **{name: value})
 
     def _note(self, finding: Finding) -> None:
         """What the system says while it starts or changes."""

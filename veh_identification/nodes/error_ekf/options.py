@@ -77,10 +77,18 @@ class ErrorEkfOptions:
         maximum=600.0,
     )
     odometry_every: int = parameter(
-        1, 'steps of the observer between two odometry messages', minimum=1, maximum=1000
+        1,
+        'steps of the observer between two odometry messages',
+        minimum=1,
+        maximum=1000,
+        read_only=False,
     )
     slow_every: int = parameter(
-        5, 'steps between two messages of tf, joints and virtual sensors', minimum=1, maximum=1000
+        5,
+        'steps between two messages of tf, joints and virtual sensors',
+        minimum=1,
+        maximum=1000,
+        read_only=False,
     )
     publish_tf: bool = parameter(True, 'publish the base link in the world on /tf')
     world_frame: str = parameter('odom', 'frame of the pose')

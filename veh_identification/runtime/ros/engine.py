@@ -8,16 +8,14 @@ from typing import Any
 
 import rclpy
 import rclpy.executors
-import rclpy.node
 import yaml
 from rclpy.signals import SignalHandlerOptions
 
 from veh_identification.errors import VehIdError
 from veh_identification.runtime import messages
-from veh_identification.runtime.graph import NodeDescription, find_node, finish_graph
+from veh_identification.runtime.graph import NodeDescription, find_node
 from veh_identification.runtime.ros.loop import Loop
-from veh_identification.runtime.ros.node import RosNode
-from veh_identification.runtime.silence import Silence
+from veh_identification.runtime.ros.managed import Life
 from veh_identification.runtime.stopping import StopRequest
 
 #: Seconds for the last results to reach their subscribers; `ros2 launch` grants five in all.
@@ -30,37 +28,32 @@ def run_node(description: NodeDescription, args: Sequence[str] | None = None) ->
     with StopRequest() as stop:
         # rclpy's own handlers would end the context before the node could say its last word.
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        node = RosNode(rclpy.node.Node(description.name))
+        life = Life(description, stop)
         try:
-            _work(description, node, stop)
+            _work(life, stop)
         except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
             pass
         except VehIdError as error:
-            node.get_logger().fatal(str(error))
             return error.exit_status
         finally:
-            node.destroy_node()
+            life.node.destroy_node()
             rclpy.try_shutdown()
     return 0
 
 
-def _work(description: NodeDescription, node: RosNode, stop: StopRequest) -> None:
+def _work(life: Life, stop: StopRequest) -> None:
     try:
-        with stop.interrupting():
-            instance = description.create(node)
+        life.start()
     except Exception:
         # An interrupt while kernels are being compiled may come out as anything.
         if stop.asked:
             return
         raise
-    loop = Loop(node)
+    loop = Loop(life.node)
     try:
-        # A launch file waits for this line before it plays a bag; a logger could be silenced.
-        print(description.ready_line, flush=True)
-        silence = Silence(lambda: finish_graph([instance]))
-        loop.spin(lambda: stop.asked, silence.heard)
-        finish_graph([instance])
-        node.flush(FLUSH)
+        loop.spin(lambda: stop.asked or life.ended, life.heard)
+        life.end()
+        life.node.flush(FLUSH)
     finally:
         loop.close()
 

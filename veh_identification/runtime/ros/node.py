@@ -8,6 +8,7 @@ classes that rosidl made are taken as well; then rclpy converts.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ import rclpy.callback_groups
 import rclpy.duration
 import rclpy.node
 import rclpy.subscription
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
 
 from veh_identification.errors import MessageError
@@ -27,6 +29,7 @@ from veh_identification.runtime.messages.ros import create as create_ros_backend
 from veh_identification.runtime.parameters import ParameterDescriptor, check, coerce
 from veh_identification.runtime.qos import QoS, as_qos
 from veh_identification.runtime.ros.translation import ros_descriptor, ros_qos, same_definition
+from veh_identification.runtime.settable import Settable
 
 Read = Callable[[bytes], Any]
 
@@ -71,14 +74,21 @@ class RosPublisher:
 class RosNode:
     """Hands the methods of a real rclpy node to a node class."""
 
-    def __init__(self, node: rclpy.node.Node) -> None:
+    def __init__(self, node: rclpy.node.Node, managed: bool = False) -> None:
+        """`managed`: parameters may be set while the node is not configured."""
         self.node = node
         self.load = Load()
         self.inbox = Inbox(self.load)
         self.held = HeldGroup()
+        self.configured = False
         self.subscriptions: list[Any] = []  # in the order of the inbox's inlets
         self._publishers: list[RosPublisher] = []
+        self._timers: list[Any] = []
+        self._services: list[Any] = []
         self._ros = create_ros_backend()
+        self._settable = Settable(node.get_name()) if managed else None
+        if self._settable is not None:
+            node.add_on_set_parameters_callback(self._on_set)
 
     # Messages -----------------------------------------------------------------------------------
 
@@ -122,9 +132,12 @@ class RosNode:
         resolved = self.node.resolve_topic_name(topic)
         queue = self.load.add_queue(resolved, qos.depth)
         inlet = Inlet(resolved, lambda: None, read, receive, queue, self._complain)
-        subscription = self._subscribe(
-            self._ros.message_class(name), topic, inlet.hand_on, qos, queue
-        )
+
+        def arrive(data: bytes) -> None:
+            if self.inbox.open:
+                inlet.hand_on(data)
+
+        subscription = self._subscribe(self._ros.message_class(name), topic, arrive, qos, queue)
         inlet.take = taker(subscription)
         self.inbox.inlets.append(inlet)
         self.subscriptions.append(subscription)
@@ -202,8 +215,12 @@ class RosNode:
     # The rest is rclpy's own --------------------------------------------------------------------
 
     def create_timer(self, timer_period_sec: float, callback: Callable[[], None]) -> Any:
-        """rclpy's create_timer."""
-        return self.node.create_timer(timer_period_sec, callback)
+        """rclpy's create_timer; it stands still while nothing is let in."""
+        timer = self.node.create_timer(timer_period_sec, callback)
+        if not self.inbox.open:
+            timer.cancel()
+        self._timers.append(timer)
+        return timer
 
     def create_service(
         self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any]
@@ -211,7 +228,41 @@ class RosNode:
         """rclpy's create_service; requests and responses are rosidl's objects."""
         name = getattr(srv_type, '__srvtype__', None)
         kind = srv_type if name is None else self._ros.service_class(name)
-        return self.node.create_service(kind, srv_name, callback)
+        service = self.node.create_service(kind, srv_name, callback)
+        self._services.append(service)
+        return service
+
+    # Transitions of a managed node --------------------------------------------------------------
+
+    def let_in(self, samples: bool) -> None:
+        """Take samples and run timers, or do not."""
+        self.inbox.deliver()  # of the time before: dropped, or used while they still are
+        self.inbox.open = samples
+        for timer in self._timers:
+            if samples:
+                timer.reset()
+            else:
+                timer.cancel()
+
+    def clear(self) -> None:
+        """Take away all that was made; what was set of parameters stays."""
+        for subscription in self.subscriptions:
+            self.node.destroy_subscription(subscription)
+        for publisher in self._publishers:
+            self.node.destroy_publisher(publisher.publisher)
+        for timer in self._timers:
+            self.node.destroy_timer(timer)
+        for service in self._services:
+            self.node.destroy_service(service)
+        for made in (self.subscriptions, self._publishers, self._timers, self._services):
+            made.clear()
+        self.load = Load()
+        self.inbox = Inbox(self.load)
+        self.inbox.open = self.configured = False
+        if self._settable is not None:
+            self._settable.changes.clear()
+
+    # Parameters ---------------------------------------------------------------------------------
 
     def _override(self, name: str) -> Any:
         # rclpy has no public look at the overrides; without it a wrong value gives its own
@@ -227,7 +278,26 @@ class RosNode:
         given = self._override(name)
         if given is not None and value is not None:
             check(name, coerce(name, given, value), descriptor)
-        return self.node.declare_parameter(name, value, ros_descriptor(descriptor, value))
+        if self._settable is None:
+            return self.node.declare_parameter(name, value, ros_descriptor(descriptor, value))
+        if not self.node.has_parameter(name):
+            free = dataclasses.replace(descriptor, read_only=False)  # while not configured
+            self.node.declare_parameter(name, value, ros_descriptor(free, value))
+            self._settable.declared[name] = value, descriptor
+        return self.node.get_parameter(name)
+
+    def when_changed(self, name: str, callback: Callable[[Any], None]) -> None:
+        """Let a parameter be changed while the node runs; the callback is told its value."""
+        if self._settable is not None:
+            self._settable.changes[name] = callback
+
+    def _on_set(self, parameters: list[Any]) -> SetParametersResult:
+        assert self._settable is not None
+        values = {one.name: one.value for one in parameters}
+        reason = self._settable.set(values, self.configured)
+        if reason:
+            self.get_logger().warning(reason)
+        return SetParametersResult(successful=not reason, reason=reason)
 
     def get_parameter(self, name: str) -> Any:
         """rclpy's get_parameter."""
