@@ -16,6 +16,7 @@ MARKERS = ('needs ros', 'needs hardware', 'installs', 'your own files', 'runs un
 LANGUAGES = ('sh', 'python', 'yaml', 'text', 'cmake', 'json')
 COMMENT = re.compile(r'<!--\s*(.*?)\s*-->')
 LAUNCH_ARGUMENTS = {
+    'autostart',
     'bag',
     'bag_rate',
     'bag_delay',
@@ -136,7 +137,7 @@ def check_ros2(words: list[str]) -> None:
     elif verb == 'run' and words[2] == 'veh_identification':
         assert (ROOT / 'scripts' / words[3]).is_file(), f'no executable {words[3]}'
     else:
-        assert verb in ('bag', 'topic', 'service', 'param', 'node'), f'ros2 {verb}'
+        assert verb in ('bag', 'topic', 'service', 'param', 'node', 'lifecycle'), f'ros2 {verb}'
 
 
 def check_pip(words: list[str]) -> None:
