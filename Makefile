@@ -4,13 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow test-times lint unit bench fuzz docs clean help
+LOWEST := .venv-lowest
+FRESH := .venv-fresh
+
+.PHONY: demo test test-slow test-times test-lowest test-install lock dist lint unit bench fuzz docs \
+  clean help
 
 help:
 	@echo 'make demo   simulate, run the nodes and estimators, print results next to the truth'
 	@echo 'make test   linters, type checker and the tests that this machine can run'
 	@echo 'make test-slow   the tests that take seconds each (test/slow.txt), for releases'
 	@echo 'make test-times  run the tests and list those that are slow'
+	@echo 'make test-lowest   the tests on the lowest promised version of every dependency'
+	@echo 'make test-install  wheel and sdist into empty environments, and their demo'
+	@echo 'make dist   wheel and sdist into dist/'
+	@echo 'make lock   requirements/newest.txt: what the newest run used'
 	@echo 'make bench  benchmarks beside their peers'
 	@echo 'make fuzz   damaged files and spoilt messages: SEED=N SECONDS=S PARTS="--part streams"'
 	@echo 'make docs   what is made from declarations: docs/parameters.md, types of the API'
@@ -52,6 +60,37 @@ test-times: $(STAMP)
 	$(PYTEST) -m 'not slow' --times test/.times
 	@echo 'beyond 3 s and not in test/slow.txt:'; awk '$$1 > 3.0' test/.times | sort -rn
 
+# The lower bounds of pyproject.toml are what Ubuntu 24.04 has, as far as it has it.
+$(LOWEST)/.installed: pyproject.toml setup.py tools/lowest.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) tools/lowest.py zenoh > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check --upgrade pip setuptools
+	$(LOWEST)/bin/pip install -qq --disable-pip-version-check -c $(LOWEST)/constraints.txt \
+	  -e '.[zenoh,test]'
+	@touch $@
+
+test-lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/veh-id doctor
+	$(PYTEST:$(BIN)/%=$(LOWEST)/bin/%) -m 'not slow'
+
+lock: $(STAMP)
+	{ echo '# What the newest run of all tests used (make lock).'; \
+	  $(BIN)/pip freeze --exclude-editable --disable-pip-version-check; } > requirements/.newest.txt
+	mv requirements/.newest.txt requirements/newest.txt
+
+dist: $(STAMP)
+	$(BIN)/pip install -qq --disable-pip-version-check '.[release]'
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+
+# The demo away from the sources, from the wheel; from the sdist what it says of itself.
+test-install: dist
+	$(PYTHON) -m venv --clear $(FRESH)
+	$(FRESH)/bin/pip install -qq --disable-pip-version-check dist/*.whl
+	cd dist && ../$(FRESH)/bin/veh-id doctor && ../$(FRESH)/bin/veh-id demo --out demo
+	$(FRESH)/bin/pip install -qq --disable-pip-version-check --force-reinstall --no-deps dist/*.tar.gz
+	cd dist && ../$(FRESH)/bin/veh-id doctor && ../$(FRESH)/bin/veh-id simulate --list
+
 bench: $(STAMP)
 	$(BIN)/veh-id bench
 
@@ -70,5 +109,5 @@ docs: $(STAMP)
 	$(BIN)/ruff format --quiet veh_identification/api_options.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) $(LOWEST) $(FRESH) dist site .pytest_cache .mypy_cache .ruff_cache build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

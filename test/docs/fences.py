@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from veh_identification.cli.main import build_parser
@@ -57,8 +58,8 @@ class Fence:
 
 
 def documents() -> list[Path]:
-    """README.md and everything in docs/."""
-    return [ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md'))]
+    """README.md, CONTRIBUTING.md and everything in docs/."""
+    return [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').glob('*.md'))]
 
 
 def fences(path: Path) -> list[Fence]:
@@ -143,10 +144,14 @@ def check_ros2(words: list[str]) -> None:
 def check_pip(words: list[str]) -> None:
     """What pip is told to install must be this package or something that it depends on."""
     project = (ROOT / 'pyproject.toml').read_text(encoding='utf-8')
-    for word in words[1:]:
-        if word in ('install', '-e') or word.startswith('--'):
+    for before, word in pairwise(words):
+        if before == '-r':
+            named = word.partition('veh_identification/')[2] or word
+            assert (ROOT / named).is_file(), f'pip install -r {word}: no such file'
             continue
-        if local := re.fullmatch(r'(\.|git\+\S+|REPOSITORY)(\[(.*)\])?', word):
+        if word in ('install', '-e', '-r') or word.startswith('--'):
+            continue
+        if local := re.fullmatch(r'(\.|git\+\S+)(\[(.*)\])?', word):
             for extra in filter(None, (local[3] or '').split(',')):
                 assert re.search(rf'^{extra} = \[', project, re.M), f'no extra {extra}'
         else:

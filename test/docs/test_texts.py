@@ -6,7 +6,6 @@ import argparse
 import ast
 import re
 from functools import cache
-from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -60,7 +59,9 @@ def test_paths_in_the_text_exist(path: Path) -> None:
 def test_index_names_every_document() -> None:
     index = (ROOT / 'docs' / 'index.md').read_text('utf-8')
     for path in documents():
-        assert path.name in ('index.md', 'README.md') or f'({path.name})' in index, path.name
+        assert (
+            path.name in ('index.md', 'README.md', 'CONTRIBUTING.md') or f'({path.name})' in index
+        ), path.name
 
 
 @cache
@@ -106,29 +107,11 @@ def test_quotations_are_what_the_program_says() -> None:
     assert not is_said('a sentence that nobody ever wrote')
 
 
-@pytest.mark.parametrize('name', ['README.md', 'docs/getting_started.md'])
-def test_what_ros_users_install_with_pip_is_complete(name: str) -> None:
-    """Every dependency comes by rosdep (package.xml), by the pip line, or with rosbags."""
-    project = (ROOT / 'pyproject.toml').read_text('utf-8')
-    block = re.search(r'^dependencies = \[(.*?)^\]', project, re.M | re.S)
-    assert block is not None
-    needed = {n.lower() for n in re.findall(r'"([A-Za-z0-9._-]+?)[><=;]', block[1])}
-    assert 'numpy' in needed and 'clarabel' in needed
-    rosdep = set(re.findall(r'<exec_depend>python3-([a-z0-9]+)</', read('package.xml')))
-    line = re.search(r"^pip install 'rosbags(.*)$", read(name), re.M)
-    assert line is not None
-    by_pip = {'rosbags', *re.findall(r'[a-z0-9-]+', line[1].partition('#')[0])}
-    # markupsafe comes with jinja2.
-    with_rosbags = {'markupsafe'} | {
-        requirement.split(';')[0].strip() for requirement in requires('rosbags') or []
-    }
-    missing = needed - by_pip - with_rosbags - rosdep - ({'pyyaml'} if 'yaml' in rosdep else set())
-    assert not missing
-
-
 #: Options of other programs that the documents name.
 #: --cutoff: of the system that adding_a_system.md makes.
 FOREIGN_OPTIONS = {
+    '--from',
+    '--packages-select',
     '--clock',
     '--cutoff',
     '--from-paths',

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 
 from veh_identification.reporting.series import (
     LIMIT,
@@ -74,7 +75,7 @@ def test_white_noise_is_white_and_filtered_noise_is_not() -> None:
     assert verdicts[1] is not None
     assert not verdicts[1].white
     # The spectrum is in unit^2/Hz: its integral is the variance.
-    power = np.trapezoid(verdicts[0].density, verdicts[0].frequency)
+    power = trapezoid(verdicts[0].density, verdicts[0].frequency)
     assert power == pytest.approx(white.var(), rel=0.1)
 
 

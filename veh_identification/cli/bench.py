@@ -33,6 +33,11 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument('--list', action='store_true', help='list the parts and stop')
     parser.add_argument('--quick', action='store_true', help='smaller cases, for a first look')
     parser.add_argument('--json', metavar='FILE', help='write the figures here as well')
+    parser.add_argument(
+        '--readme',
+        action='store_true',
+        help='measure nothing: write the tables of README.md from bench/measured',
+    )
     parser.set_defaults(run=run, leaf=parser, handed_on=[])
 
 
@@ -81,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
     if options.help and not options.parts:
         options.leaf.print_help()
         options.leaf.exit()
+    if options.readme:
+        return _readme()
     if options.list:
         for part in parts.values():
             print(f'{part.name:16} {part.summary}')
@@ -112,6 +119,20 @@ def run(options: argparse.Namespace) -> int:
             'parts': results,
         }
         Path(options.json).write_text(json.dumps(document, indent=2) + '\n', 'utf-8')
+    return 0
+
+
+def _readme() -> int:
+    """Write the tables of the README in the source tree."""
+    from veh_identification.atomic import write_text
+    from veh_identification.cli.readme_tables import filled, measured
+    from veh_identification.runtime.share import share_directory
+
+    root = share_directory()
+    file = root / 'README.md'
+    if not file.is_file():
+        raise UsageError(f'--readme is for the repository: there is no README.md in {root}')
+    write_text(file, filled(file.read_text('utf-8'), measured(root / 'bench' / 'measured')))
     return 0
 
 

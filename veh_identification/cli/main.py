@@ -14,8 +14,8 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from typing import Any
 
-from veh_identification._version import __version__
 from veh_identification.cli.parser import Parser, parse
 from veh_identification.errors import VehIdError
 
@@ -42,6 +42,7 @@ VERBS = (
     'parameters',
     'router',
     'bench',
+    'doctor',
 )
 
 EPILOG = """exit status: 0 done; 1 the input is unusable (one sentence on stderr says why);
@@ -50,6 +51,16 @@ EPILOG = """exit status: 0 done; 1 the input is unusable (one sentence on stderr
 
 #: Verbs whose systems have options of their own.
 OF_SYSTEMS = ('identify', 'observe', 'design')
+
+
+class _Version(argparse.Action):
+    """Prints what is installed; argparse's own action wants the text before anybody asks."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from veh_identification.cli.doctor import version_text
+
+        print(version_text())
+        parser.exit()
 
 
 def build_parser(arguments: Sequence[str] = ()) -> Parser:
@@ -61,7 +72,9 @@ def build_parser(arguments: Sequence[str] = ()) -> Parser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('--version', action='version', version=f'veh-id {__version__}')
+    parser.add_argument(
+        '--version', action=_Version, nargs=0, help='the version and what it runs on'
+    )
     verbs = parser.add_subparsers(dest='verb', metavar='VERB', parser_class=Parser)
     words = [word for word in arguments if not word.startswith('-')]
     for verb in VERBS:
@@ -83,11 +96,29 @@ def _complete(parser: Parser) -> None:
         argcomplete.autocomplete(parser)
 
 
+def _incomplete(error: ModuleNotFoundError, words: Sequence[str]) -> int:
+    """A library is missing: the doctor works without any, other verbs say whom to ask."""
+    if (error.name or '').startswith('veh_identification'):
+        raise error
+    from veh_identification.cli import doctor
+
+    if words[:1] == ['doctor']:
+        return doctor.run(argparse.Namespace())
+    print(
+        f'veh-id: the Python library {error.name} is missing; `veh-id doctor` says how to get it',
+        file=sys.stderr,
+    )
+    return 1
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     completing = os.environ.get('COMP_LINE', '').split()[1:]
-    parser = build_parser(completing or words)
+    try:
+        parser = build_parser(completing or words)
+    except ModuleNotFoundError as error:
+        return _incomplete(error, words)
     _complete(parser)
     if not words:
         parser.print_help()
@@ -101,6 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except VehIdError as error:
         print(f'veh-id {options.verb}: {error}', file=sys.stderr)
         return error.exit_status
+    except ModuleNotFoundError as error:
+        return _incomplete(error, words)
     except KeyboardInterrupt:
         print(f'veh-id {options.verb}: interrupted', file=sys.stderr)
         return 130

@@ -1,1 +1,1 @@
-"""multibody."""
+"""Tree models, their regressors and base parameters; natural-coordinate models."""

@@ -173,7 +173,14 @@ class RosbagsBackend:
             return (self._templates.get(type_name) or self.templates(type_name)).decode(data)
         except KeyError:
             raise self._unknown(type_name) from None
-        except (SerdeError, struct.error, ValueError, OverflowError, MemoryError) as error:
+        except (
+            SerdeError,
+            struct.error,
+            IndexError,  # an empty message, rosbags 0.11.0
+            ValueError,
+            OverflowError,
+            MemoryError,
+        ) as error:
             raise MessageError(f'{type_name} cannot be decoded: {error}.') from error
 
     def type_hash(self, type_name: str) -> str:
