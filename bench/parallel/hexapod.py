@@ -11,26 +11,29 @@ import numpy as np
 
 from veh_identification.design.parallel.excitation import design_trajectory
 from veh_identification.identification.trajectory import FourierTrajectory
+from veh_identification.reproduce.hexapod_trials import (
+    CONFIGURATION,
+    MODEL,
+    RATE,
+    SENSORS,
+    TRUTH,
+    Circle,
+    fit,
+    record,
+)
 from veh_identification.simulation.parallel.closed_loop import mean_square, tracking_errors
 from veh_identification.simulation.parallel.scenarios import (
-    HexapodSensors,
     PeriodicRun,
     circle,
     default_excitation,
     exact_run,
     executed,
-    true_parameters,
 )
-from veh_identification.systems.parallel.configuration import load_configuration
 from veh_identification.systems.parallel.estimation.equations import equations
 from veh_identification.systems.parallel.estimation.likelihood import (
     gauss_markov,
     maximum_likelihood,
     pooled_force_covariance,
-)
-from veh_identification.systems.parallel.recording.mean_period import (
-    PeriodicRecord,
-    average_record,
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -39,11 +42,6 @@ from parallel.chance import exact_sigma
 from parallel.peers import coefficient_likelihood, pinocchio_seconds
 
 PART = 'parallel'
-CONFIGURATION = load_configuration()
-MODEL = CONFIGURATION.model()
-TRUTH = true_parameters(MODEL)
-SENSORS = HexapodSensors()
-RATE, PERIODS = 500.0, 10
 
 
 def row(
@@ -67,32 +65,6 @@ def row(
         'wanted': wanted,
         'met': None if met is None else bool(met),
     }
-
-
-def record(run: PeriodicRun, seed: int) -> PeriodicRecord:
-    """Ten noisy periods, averaged."""
-    count = len(run.times)
-    q, Q = run.repeated(PERIODS * count, SENSORS, np.random.default_rng(seed))
-    return average_record(q, Q, count, run.trajectory.fundamental_hz)
-
-
-def fit(data: PeriodicRecord, method: str = 'frequency', cutoff: float | None = None) -> Any:
-    """Gauss-Markov."""
-    system = equations(MODEL, [data], 5, method, cutoff)
-    return gauss_markov(MODEL, system, pooled_force_covariance([data]), noise='white')
-
-
-class Circle:
-    """The benchmark motion that no identification sees."""
-
-    def __init__(self) -> None:
-        exact = exact_run(MODEL, circle(CONFIGURATION), RATE)
-        self.W = MODEL.regressor(exact.pose, exact.velocity, exact.acceleration)
-        self.forces = exact.forces
-
-    def variance(self, value: Any) -> float:
-        """Mean square of the prediction error against the exact forces, N^2."""
-        return float(np.square(self.forces - self.W @ value).mean())
 
 
 def deviations(run: PeriodicRun, trials: int) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ VERBS = (
     'observe',
     'design',
     'compare',
+    'reproduce',
     'run',
     'play',
     'record',
