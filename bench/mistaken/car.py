@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mistaken.common import Item, Mistake, Told, deviations, found, live_told
+from mistaken.common import Item, Mistake, Told, deviations, found, live_told, repeated
 from veh_identification.errors import VehIdError
 from veh_identification.runtime.graph import find_config
 from veh_identification.signals import TimeSeries
@@ -197,6 +197,96 @@ def without(kind: str) -> Change:
     return make
 
 
+def _each(run: CarRecording, change: Callable[[str, TimeSeries], TimeSeries]) -> CarRecording:
+    """Every series of a recording changed by its name."""
+    return replace(
+        run,
+        imu=None if run.imu is None else change('imu', run.imu),
+        speed=None if run.speed is None else change('speed', run.speed),
+        joints={name: change(name, one) for name, one in run.joints.items()},
+        wrenches={corner: change(f'wrench_{corner}', one) for corner, one in run.wrenches.items()},
+    )
+
+
+def _series(run: CarRecording) -> dict[str, TimeSeries]:
+    found: dict[str, TimeSeries] = {}
+
+    def note(name: str, one: TimeSeries) -> TimeSeries:
+        found[name] = one
+        return one
+
+    _each(run, note)
+    return found
+
+
+def halfway(change: Change) -> Change:
+    """A change of values that begins in the middle of the recording."""
+
+    def make(run: CarRecording, car: CarDescription) -> Pair:
+        changed, car = change(run, car)
+        wrong = _series(changed)
+
+        def half(name: str, one: TimeSeries) -> TimeSeries:
+            values = one.values.copy()
+            middle = len(values) // 2
+            values[middle:] = wrong[name].values[middle:]
+            return replace(one, values=values)
+
+        return _each(run, half), car
+
+    return make
+
+
+def of(name: str, change: Callable[[Any, Any], Any]) -> Change:
+    """Values of a series (a part of its name) by stamps and values."""
+
+    def make(run: CarRecording, car: CarDescription) -> Pair:
+        def one(own: str, series: TimeSeries) -> TimeSeries:
+            if not own.startswith(name):
+                return series
+            return replace(series, values=change(series.stamps, series.values.copy()))
+
+        return _each(run, one), car
+
+    return make
+
+
+def stamped(name: str, change: Callable[[Any], Any]) -> Change:
+    """Stamps of a series (seconds after the first) changed."""
+
+    def make(run: CarRecording, car: CarDescription) -> Pair:
+        def one(own: str, series: TimeSeries) -> TimeSeries:
+            if not own.startswith(name):
+                return series
+            begin = series.stamps[0]
+            return replace(series, stamps=begin + change(series.stamps - begin))
+
+        return _each(run, one), car
+
+    return make
+
+
+def column(k: int, change: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """One column of the values."""
+
+    def make(stamps: Any, values: Any) -> Any:
+        values[:, k] = change(values[:, k])
+        return values
+
+    return make
+
+
+def both(*changes: Change) -> Change:
+    """One mistake after the other."""
+
+    def make(run: CarRecording, car: CarDescription) -> Pair:
+        for change in changes:
+            run, car = change(run, car)
+        return run, car
+
+    return make
+
+
 #: Name, the mistake, and the codes that name it rightly.
 CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
     'speed in km/h': (
@@ -266,6 +356,95 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
         ('scale', 'wrench_scale'),
     ),
     'gyro 1.1 times too large': (imu([0, 1, 2], 1.1), ('scale', 'gyro_scale')),
+    'gyro z in deg/s from the middle on': (halfway(imu([2], 57.2958)), ('unit', 'changes')),
+    'ay of wrong sign from the middle on': (
+        halfway(imu([4], -1.0)),
+        ('accelerometer_sign', 'changes'),
+    ),
+    'wheel forces fl and fr swapped from the middle on': (
+        halfway(swapped('fl', 'fr')),
+        ('swapped_wrenches', 'changes'),
+    ),
+    'az alone in g': (imu([5], 1.0 / 9.80665), ('unit',)),
+    'ay alone in g': (imu([4], 1.0 / 9.80665), ('unit',)),
+    'gyro x alone in deg/s': (imu([0], 57.2958), ('unit',)),
+    'ay 1.2 times too large': (imu([4], 1.2), ('scale', 'accelerometer_scale')),
+    'speed 1.1 times too large': (
+        lambda run, car: (replace(run, speed=scaled(run.speed, [0, 1], 1.1)), car),
+        ('scale', 'speed_scale'),
+    ),
+    'speed repeats its value for 0.5 s': (of('speed', repeated(0.5)), ('repeated', 'stuck')),
+    'travel rl repeats its value for 0.2 s': (
+        of('suspension_rl', repeated(0.2)),
+        ('repeated', 'stuck'),
+    ),
+    'inertial unit repeats its value for 50 ms': (
+        of('imu', repeated(0.05)),
+        ('repeated', 'stuck'),
+    ),
+    'clock of the inertial unit 0.2 % fast': (
+        stamped('imu', lambda t: 1.002 * t),
+        ('clock', 'sensor_lag', 'clock_drift'),
+    ),
+    'clock of wheel force rl 0.2 % fast': (
+        stamped('wrench_rl', lambda t: 1.002 * t),
+        ('clock', 'sensor_lag', 'clock_drift'),
+    ),
+    'all wheel forces 30 ms late': (stamped('wrench', lambda t: t + 0.03), ('sensor_lag',)),
+    'all travels 40 ms late': (stamped('suspension', lambda t: t + 0.04), ('sensor_lag',)),
+    'speed 0.3 s late': (stamped('speed', lambda t: t + 0.3), ('sensor_lag', 'late')),
+    'Fz of wheel rl 400 N not tared': (
+        of('wrench_rl', column(2, lambda f: f + 400.0)),
+        ('offset', 'wrench_offset'),
+    ),
+    'wheel force fr zero from the middle on': (
+        halfway(wrenches('fr', list(range(6)), 0.0)),
+        ('stuck', 'dropped_out', 'changes'),
+    ),
+    'Fy of wheel rl of wrong sign': (wrenches('rl', [1], -1.0), ('wrench_axis_sign',)),
+    'Fx and Fy of wheel fl exchanged': (
+        of('wrench_fl', lambda t, v: v[:, [1, 0, 2, 3, 4, 5]]),
+        ('wrench_axes', 'wrench_turned'),
+    ),
+    'moments of the wheels in N mm': (
+        wrenches('fl fr rl rr', [3, 4, 5], 1000.0),
+        ('unit',),
+    ),
+    'travel rl in mm': (joints('suspension_rl', 1000.0), ('unit',)),
+    'travel fr 1.4 times too large': (joints('suspension_fr', 1.4), ('scale', 'travel_scale')),
+    'travels front and rear exchanged': (
+        both(
+            exchanged('suspension_fl', 'suspension_rl'),
+            exchanged('suspension_fr', 'suspension_rr'),
+        ),
+        ('swapped_travels',),
+    ),
+    'all corners left and right exchanged': (
+        both(
+            swapped('fl', 'fr'),
+            swapped('rl', 'rr'),
+            exchanged('suspension_fl', 'suspension_fr'),
+            exchanged('suspension_rl', 'suspension_rr'),
+        ),
+        ('swapped_wrenches', 'swapped_travels', 'swapped_sides'),
+    ),
+    'steering fl alone in degrees': (joints('steering_fl', 57.2958), ('unit',)),
+    'gravity removed and gyro in deg/s': (
+        both(without_gravity, imu([0, 1, 2], 57.2958)),
+        ('gravity_removed', 'unit'),
+    ),
+    'speed in km/h and steering of wrong sign': (
+        both(
+            lambda run, car: (replace(run, speed=scaled(run.speed, [0, 1], 3.6)), car),
+            joints('steering', -1.0),
+        ),
+        ('unit', 'sign', 'steering_sign'),
+    ),
+    'inertial unit turned by 10 degrees about y': (told_pose(rpy=(0, 10, 0)), ('imu_angles',)),
+    'az saturated at 11 m/s^2': (
+        of('imu', column(5, lambda a: np.minimum(a, 11.0))),
+        ('saturated',),
+    ),
 }
 
 

@@ -63,7 +63,8 @@ class Told:
     @property
     def reasons(self) -> set[str]:
         """Codes that speak against the result."""
-        return {code for level, code, _ in self.findings if level in ('bad', 'warn')}
+        told = {code for level, code, _ in self.findings if level in ('bad', 'warn')}
+        return told - {'truth_coverage'}  # who has a real machine has no truth
 
     @property
     def bad(self) -> set[str]:
@@ -113,6 +114,16 @@ def deviations(
         if true is not None and np.isfinite([true, value, std]).all() and std > 0.0:
             found[name] = float((value - true) / std)
     return found
+
+
+def repeated(seconds: float) -> Callable[[Any, Any], Any]:
+    """Values by stamps (s) and values: each is repeated for so long, as a slower source does."""
+
+    def make(stamps: Any, values: Any) -> Any:
+        begin = stamps[0] + seconds * np.floor((stamps - stamps[0]) / seconds)
+        return values[np.searchsorted(stamps, begin - 1e-9)]
+
+    return make
 
 
 def outcome_told(outcome: Any) -> Told:

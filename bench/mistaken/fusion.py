@@ -7,6 +7,7 @@ the same hands. Offline is the node under the replay engine, as live is: both wa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,110 @@ def given(**parameters: Any) -> Callable[[Case], Case]:
     """Parameters (with __ for the dot) that differ."""
     by_name = {name.replace('__', '.'): value for name, value in parameters.items()}
     return lambda case: replace(case, parameters=by_name, told=[])
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """An edit with a memory, which is of one reading of the messages."""
+
+    fresh: Callable[[], Edit]
+
+    def __call__(self, message: Any) -> None:
+        """Never as it is: whoever reads the messages asks for a fresh one."""
+        raise AssertionError('an edit with a memory was used as it is')
+
+
+def _seconds(message: Any) -> float:
+    return float(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+
+
+def after(seconds: float, edit: Edit) -> Edit:
+    """An edit that begins so long after the first message."""
+
+    def make() -> Edit:
+        first: list[float] = []
+
+        def one(message: Any) -> None:
+            first.append(_seconds(message)) if not first else None
+            if _seconds(message) - first[0] >= seconds:
+                edit(message)
+
+        return one
+
+    return Remembering(make)
+
+
+def repeating(period: float, *fields: str) -> Edit:
+    """Fields whose values are repeated for so long, as a slower source behind the topic does."""
+
+    def make() -> Edit:
+        held: dict[str, Any] = {}
+        since: list[float] = [-np.inf]
+
+        def one(message: Any) -> None:
+            if _seconds(message) - since[0] >= period:
+                since[0] = _seconds(message)
+                held.update({name: deepcopy(getattr(message, name)) for name in fields})
+            for name in fields:
+                setattr(message, name, deepcopy(held[name]))
+
+        return one
+
+    return Remembering(make)
+
+
+def held(seconds: float, *fields: str) -> Edit:
+    """Fields that keep their values from so long after the first message on."""
+
+    def make() -> Edit:
+        first: list[float] = []
+        kept: dict[str, Any] = {}
+
+        def one(message: Any) -> None:
+            first.append(_seconds(message)) if not first else None
+            if _seconds(message) - first[0] < seconds:
+                return
+            for name in fields:
+                kept.setdefault(name, deepcopy(getattr(message, name)))
+                setattr(message, name, deepcopy(kept[name]))
+
+        return one
+
+    return Remembering(make)
+
+
+def drifting(share: float) -> Edit:
+    """A clock that runs too fast by a share."""
+
+    def make() -> Edit:
+        first: list[float] = []
+
+        def one(message: Any) -> None:
+            first.append(_seconds(message)) if not first else None
+            late(share * (_seconds(message) - first[0]))(message)
+
+        return one
+
+    return Remembering(make)
+
+
+def all_of(*edits: Edit) -> Edit:
+    """One edit after the other."""
+
+    def one(message: Any) -> None:
+        for edit in edits:
+            edit(message)
+
+    return one
+
+
+def shifted(metres: float) -> Edit:
+    """Fixes to the north by so much: another base station, another datum."""
+
+    def one(message: Any) -> None:
+        message.latitude += metres / 111_000.0
+
+    return one
 
 
 def late(seconds: float) -> Edit:
@@ -174,6 +279,67 @@ MISTAKES = {
     'antenna ahead given as behind': Mistake(
         given(gnss__position=[-1.2, 0.0, 1.2]), ('antenna_place', 'poses_disagree')
     ),
+    'gyro in deg/s from the middle on': Mistake(
+        edited(imu_data=after(20.0, mapped(GYRO, 57.2958))), ('unit', 'changes')
+    ),
+    'gyro z of wrong sign from the middle on': Mistake(
+        edited(imu_data=after(20.0, mapped(GYRO, np.diag([1, 1, -1])))), ('sign', 'changes')
+    ),
+    'gyro stuck': Mistake(edited(imu_data=held(20.0, GYRO)), ('stuck', 'set_aside')),
+    'ax alone in g': Mistake(edited(imu_data=mapped(ACCEL, np.diag([1 / 9.81, 1, 1]))), ('unit',)),
+    'az alone in g': Mistake(edited(imu_data=mapped(ACCEL, np.diag([1, 1, 1 / 9.81]))), ('unit',)),
+    'ay of wrong sign': Mistake(edited(imu_data=mapped(ACCEL, np.diag([1, -1, 1]))), ('sign',)),
+    'gyro 1.2 times too large': Mistake(
+        edited(imu_data=mapped(GYRO, 1.2)), ('scale', 'gyro_scale', 'gyro_scale_found')
+    ),
+    'gyro y and z exchanged': Mistake(
+        edited(imu_data=mapped(GYRO, [[1, 0, 0], [0, 0, 1], [0, 1, 0]])), ('axis', 'imu_turned')
+    ),
+    'inertial unit 20 ms late': Mistake(edited(imu_data=late(0.02)), ('late', 'imu_delay_found')),
+    'inertial unit 0.1 s late': Mistake(edited(imu_data=late(0.1)), ('late', 'imu_delay_found')),
+    'inertial unit repeats its values for 0.1 s': Mistake(
+        edited(imu_data=repeating(0.1, GYRO, ACCEL)), ('repeated',)
+    ),
+    'clock of the inertial unit 1 % fast': Mistake(
+        edited(imu_data=drifting(0.01)), ('late', 'clock_drift', 'clock')
+    ),
+    'wheels repeat their values for 0.5 s': Mistake(
+        lambda case: replace(case, edits={'joint_states': repeating(0.5, 'position')}, told=[]),
+        ('repeated',),
+    ),
+    'wheels stuck': Mistake(
+        lambda case: replace(case, edits={'joint_states': held(15.0, 'position')}, told=[]),
+        ('stuck', 'set_aside'),
+    ),
+    'wheels 0.3 s late': Mistake(
+        lambda case: replace(case, edits={'joint_states': late(0.3)}, told=[]),
+        ('late', 'wheel_delay_found'),
+        corrected=('wheel_delay_found',),
+    ),
+    'fixes 8 m aside from the middle on': Mistake(
+        edited(gps_fix=after(20.0, shifted(8.0))), ('jump', 'changes', 'set_aside')
+    ),
+    'satellite velocity stuck': Mistake(
+        edited(gps_vel=held(15.0, 'twist')), ('stuck', 'set_aside')
+    ),
+    'fixes stuck': Mistake(
+        edited(gps_fix=held(15.0, 'latitude', 'longitude', 'altitude')), ('stuck', 'set_aside')
+    ),
+    'satellite velocity 1.1 times too large': Mistake(edited(gps_vel=velocity(1.1)), ('scale',)),
+    'satellite velocity in km/h from the middle on': Mistake(
+        edited(gps_vel=after(20.0, velocity(3.6))), ('unit', 'changes', 'set_aside')
+    ),
+    'gyro in deg/s and wheels backwards': Mistake(
+        lambda case: replace(
+            case,
+            edits={
+                'imu/data': mapped(GYRO, 57.2958),
+                'joint_states': lambda m: setattr(m, 'position', -np.array(m.position)),
+            },
+            told=[],
+        ),
+        ('unit', 'sign'),
+    ),
 }
 
 
@@ -182,7 +348,11 @@ class Collected:
 
     def __init__(self, edits: Mapping[str, Edit]) -> None:
         self.items: list[Item] = []
-        self._edits = edits
+        # A memory is of one reading.
+        self._edits = {
+            topic: edit.fresh() if isinstance(edit, Remembering) else edit
+            for topic, edit in edits.items()
+        }
 
     def write_message(self, topic: str, message: Any, time_ns: int) -> None:
         """Keep a message."""

@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
-from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
+from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told, repeated
 from veh_identification.errors import VehIdError
 from veh_identification.multibody.inertia import PARAMETER_NAMES
 from veh_identification.multibody.kinematics import body_motion
@@ -278,6 +278,72 @@ def _swapped(case: Case) -> Case:
     return replace(case, plates={a: case.plates[b], b: case.plates[a]})
 
 
+def halfway(change: Callable[[Case], Case]) -> Callable[[Case], Case]:
+    """A change of values that begins in the middle of the recording."""
+
+    def half(right: Channel, wrong: Channel) -> Channel:
+        middle = len(right.values) // 2
+        return replace(right, values=np.vstack([right.values[:middle], wrong.values[middle:]]))
+
+    def make(case: Case) -> Case:
+        wrong = change(case)
+        return replace(
+            case,
+            joints=half(case.joints, wrong.joints),
+            base=half(case.base, wrong.base),
+            plates={name: half(one, wrong.plates[name]) for name, one in case.plates.items()},
+        )
+
+    return make
+
+
+def held_for(name: str, seconds: float) -> Callable[[Case], Case]:
+    """Values of joints or base that are repeated for so long."""
+
+    def make(case: Case) -> Case:
+        one: Channel = getattr(case, name)
+        values = repeated(seconds)(1e-9 * (one.stamps - one.stamps[0]), one.values)
+        return replace(case, **{name: replace(one, values=values)})
+
+    return make
+
+
+def _leg_degrees(q: Array, names: list[str]) -> Array:
+    leg = [name.startswith('r_') and any(w in name for w in ('hip', 'knee', 'ankle'))
+           for name in names]  # fmt: skip
+    return q * np.where(leg, np.degrees(1.0), 1.0)
+
+
+def _added(name: str, angle: float) -> Callable[[Array, list[str]], Array]:
+    return lambda q, names: q + angle * (np.array(names) == name)
+
+
+def _stuck_base(values: Array) -> Array:
+    third = len(values) // 3
+    values[third:] = values[third]
+    return values
+
+
+def _drifting(share: float) -> Callable[[Case], Case]:
+    """A clock of the plates that runs too fast."""
+
+    def moved(one: Channel) -> Channel:
+        since = one.stamps - one.stamps[0]
+        return replace(one, stamps=one.stamps + (share * since).astype(np.int64))
+
+    return lambda case: replace(
+        case, plates={name: moved(one) for name, one in case.plates.items()}
+    )
+
+
+def _turn_place(name: str, angle: float) -> Callable[[Case], Case]:
+    def change(case: Case) -> Case:
+        place, yaw = case.places[name]
+        return replace(case, places={**case.places, name: (place, yaw + angle)})
+
+    return change
+
+
 Z_DOWN = np.diag([1.0, -1.0, -1.0])
 QUARTER = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
 MISTAKES: dict[str, Mistake] = {
@@ -339,6 +405,59 @@ MISTAKES: dict[str, Mistake] = {
         ('plate_tared',),
     ),
     'motion capture 8 degrees askew': Mistake(_tilted, ('base_tilted',)),
+    'one plate in kN': Mistake(plates(scaled(*[1e-3] * 6), PLATES[:1]), ('unit',)),
+    'joints of the right leg in degrees': Mistake(joints(_leg_degrees), ('unit',)),
+    'knee of wrong sign from the middle on': Mistake(
+        halfway(joints(_sign('r_knee_joint'))), ('joint_sign', 'changes')
+    ),
+    'plates exchanged from the middle on': Mistake(
+        halfway(_swapped), ('sensors_swapped', 'changes')
+    ),
+    'one plate of wrong sign from the middle on': Mistake(
+        halfway(plates(scaled(*[-1.0] * 6), PLATES[:1])), ('opposite_sign', 'changes')
+    ),
+    'knee 8 degrees off its zero': Mistake(
+        joints(_added('r_knee_joint', np.radians(8.0))), ('joint_zero',)
+    ),
+    'Fx of a plate of wrong sign': Mistake(
+        plates(scaled(-1, 1, 1, 1, 1, 1), PLATES[:1]), ('axis_sign', 'opposite_sign')
+    ),
+    'plate turned by 15 degrees': Mistake(
+        _turn_place('force_plate', np.radians(15.0)), ('frame_turned', 'plate_yaw')
+    ),
+    'joints repeat their values for 60 ms': Mistake(
+        held_for('joints', 0.06), ('repeated',), (), ('stamps_delayed',)
+    ),
+    'base pose repeats its values for 0.1 s': Mistake(
+        held_for('base', 0.1), ('repeated',), (), ('stamps_delayed',)
+    ),
+    'clock of the plates 0.5 % fast': Mistake(
+        _drifting(0.005), ('clock_drift', 'clocks_differ', 'wrench_late', 'stamps_delayed')
+    ),
+    'base pose 40 ms late': Mistake(
+        lambda case: replace(
+            case, base=replace(case.base, stamps=case.base.stamps + np.int64(40_000_000))
+        ),
+        ('base_late', 'stamps_delayed', 'clocks_differ'),
+        (),
+        ('stamps_delayed',),
+    ),
+    'base pose stuck': Mistake(base(_stuck_base), ('stuck',)),
+    'base 10 cm too high': Mistake(
+        base(lambda v: v + np.array([0, 0, 0.1, 0, 0, 0, 0])), ('base_shifted', 'base_height')
+    ),
+    'elbow and shoulder exchanged': Mistake(
+        joints(_exchanged('r_elbow_joint', 'r_shoulder_pitch_joint')), ('joints_swapped',)
+    ),
+    'knee of wrong sign and forces in kgf': Mistake(
+        lambda case: plates(scaled(*[1 / 9.80665] * 3, 1, 1, 1))(
+            joints(_sign('r_knee_joint'))(case)
+        ),
+        ('unit', 'joint_sign', 'misfit_unexplained'),
+    ),
+    'both plates 1.1 times too large': Mistake(
+        plates(scaled(*[1.1] * 6)), ('scale', 'total_mass')
+    ),
 }
 
 

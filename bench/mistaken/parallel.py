@@ -105,6 +105,30 @@ def stuck(column: int) -> Callable[[Array], Array]:
     return change
 
 
+def holding(column: int, samples: int) -> Callable[[Array], Array]:
+    """One leg whose value is repeated for some samples."""
+
+    def change(values: Array) -> Array:
+        values[:, column] = values[samples * (np.arange(len(values)) // samples), column]
+        return values
+
+    return change
+
+
+def halfway(change: Changed) -> Changed:
+    """A change of values that begins in the middle of the recording."""
+
+    def make(case: Case) -> Case:
+        wrong, middle = change(case), len(case.forces) // 2
+        return replace(
+            case,
+            lengths=np.vstack([case.lengths[:middle], wrong.lengths[middle:]]),
+            forces=np.vstack([case.forces[:middle], wrong.forces[middle:]]),
+        )
+
+    return make
+
+
 def saturated(values: Array) -> Array:
     """The effort of leg 2 cannot be larger than most of it is."""
     values[:, 1] = np.minimum(values[:, 1], np.percentile(values[:, 1], 85))
@@ -183,6 +207,55 @@ MISTAKES: dict[str, Mistake] = {
     'effort of leg 5 stuck': Mistake(forces(stuck(4)), ('stuck',)),
     'effort of leg 2 saturated': Mistake(forces(saturated), ('saturated',)),
     'commanded lengths': Mistake(commanded, ('lengths_commanded',)),
+    'effort of leg 4 of wrong sign from the middle on': Mistake(
+        halfway(forces(scaled(1, 1, 1, -1, 1, 1))), ('effort_sign', 'changes')
+    ),
+    'efforts of legs 1 and 2 exchanged from the middle on': Mistake(
+        halfway(forces(order(2, 1, 3, 4, 5, 6))), ('efforts_exchanged', 'changes')
+    ),
+    'efforts in kN from the middle on': Mistake(
+        halfway(forces(lambda f: 1e-3 * f)), ('unit', 'changes')
+    ),
+    'effort of leg 3 repeats its value for 20 ms': Mistake(
+        forces(holding(2, 10)), ('repeated', 'stuck')
+    ),
+    'efforts repeat their values for 10 ms': Mistake(
+        forces(lambda f: f[5 * (np.arange(len(f)) // 5)]), ('repeated', 'effort_delay')
+    ),
+    'length of leg 3 8 mm off its zero': Mistake(
+        lengths(lambda q: q + np.array([0, 0, 0.008, 0, 0, 0])), ('length_offset',)
+    ),
+    'effort of leg 6 80 N off its zero': Mistake(
+        forces(lambda f: f + np.array([0, 0, 0, 0, 0, 80.0])), ('effort_offset', 'offset')
+    ),
+    'effort of leg 1 in kgf': Mistake(
+        forces(scaled(1 / 9.80665, 1, 1, 1, 1, 1)), ('unit', 'scale')
+    ),
+    'effort of leg 5 10 ms late': Mistake(
+        lambda case: replace(
+            case,
+            stamps=case.stamps[5:],
+            lengths=case.lengths[5:],
+            forces=np.column_stack(
+                [case.forces[:-5, k] if k == 4 else case.forces[5:, k] for k in range(6)]
+            ),
+        ),
+        ('effort_delay',),
+    ),
+    'effort of leg 2 zero from the middle on': Mistake(
+        halfway(forces(scaled(1, 0, 1, 1, 1, 1))), ('stuck', 'dropped_out', 'changes')
+    ),
+    'efforts of wrong sign and lengths in mm': Mistake(
+        lambda case: forces(lambda f: -f)(lengths(lambda q: 1e3 * q)(case)),
+        ('unit', 'effort_sign'),
+        ('millimetres',),
+    ),
+    'legs 2 to 6 counted one further': Mistake(both(order(2, 3, 4, 5, 6, 1)), ('legs_exchanged',)),
+    'stamps of half the rate': Mistake(
+        lambda case: replace(case, stamps=case.stamps[0] + 2 * (case.stamps - case.stamps[0])),
+        ('fundamental_off',),
+        ('period',),
+    ),
 }
 
 

@@ -24,9 +24,15 @@ from mistaken.fusion import (
     Collected,
     Edit,
     OdometrySink,
+    Remembering,
+    after,
+    drifting,
+    held,
     late,
     mapped,
     pose_deviations,
+    repeating,
+    shifted,
     velocity,
     without_gravity,
 )
@@ -85,56 +91,21 @@ def steering(change: Callable[[float], float]) -> Callable[[Case], Case]:
     return joints(lambda q: np.append(q[:4], change(q[4])))
 
 
-def stuck(topic: str, held: Callable[[Any], Any], put: Callable[[Any, Any], None]) -> Any:
-    """A channel that holds its value from the first message after so many on."""
+def _joint(k: int, seconds: float = 15.0) -> Edit:
+    """One joint that keeps its value from so long after the first message on."""
 
-    def change(case: Case) -> Case:
-        seen: list[Any] = []
+    def make() -> Edit:
+        whole = held(seconds, 'position').fresh()  # type: ignore[attr-defined]
 
-        def edit(message: Any) -> None:
-            stamp = message.header.stamp
-            time = stamp.sec + 1e-9 * stamp.nanosec
-            if not seen:
-                seen.extend((time, None))
-            if time - seen[0] < 15.0:
-                return
-            if seen[1] is None:
-                seen[1] = held(message)
-            put(message, seen[1])
+        def one(message: Any) -> None:
+            now = np.array(message.position)
+            whole(message)
+            now[k] = message.position[k]
+            message.position = now
 
-        return replace(edited(**{topic: edit})(case))
+        return one
 
-    # Both ways read the messages anew: the memory must be of one reading.
-    return lambda case: replace(case, edits=_Fresh(change, case))
-
-
-class _Fresh(dict[str, Edit]):
-    """Edits with a memory, made anew whenever they are asked for."""
-
-    def __init__(self, change: Callable[[Case], Case], case: Case) -> None:
-        super().__init__()
-        self._make = lambda: dict(change(case).edits)
-
-    def fresh(self) -> Mapping[str, Edit]:
-        """With an empty memory."""
-        return self._make()
-
-
-def _hold_joint(k: int) -> Callable[[Any, Any], None]:
-    def put(message: Any, value: Any) -> None:
-        message.position = np.array(message.position)
-        message.position[k] = value[k]
-
-    return put
-
-
-def _hold_fix(message: Any, value: Any) -> None:
-    message.latitude, message.longitude, message.altitude = value
-
-
-def _hold_gyro(message: Any, value: Any) -> None:
-    v = message.angular_velocity
-    v.x, v.y, v.z = value
+    return Remembering(make)
 
 
 def described(transforms: bool = True, **entries: Any) -> Callable[[Case], Case]:
@@ -188,11 +159,7 @@ MISTAKES = {
     ),
     'inertial unit 0.2 s late': Mistake(edited(imu=late(0.2)), ('late',)),
     'gyro stuck': Mistake(
-        stuck(
-            'imu',
-            lambda m: (m.angular_velocity.x, m.angular_velocity.y, m.angular_velocity.z),
-            _hold_gyro,
-        ),
+        edited(imu=held(15.0, GYRO)),
         ('stuck', 'set_aside'),
     ),
     'satellite speed in km/h': Mistake(edited(vel=velocity(3.6)), ('unit',)),
@@ -205,7 +172,7 @@ MISTAKES = {
     ),
     'fixes 0.3 s late': Mistake(edited(fix=late(0.3)), ('late',)),
     'fixes stuck': Mistake(
-        stuck('fix', lambda m: (m.latitude, m.longitude, m.altitude), _hold_fix),
+        edited(fix=held(15.0, 'latitude', 'longitude', 'altitude')),
         ('stuck', 'set_aside'),
     ),
     'wheel angles in degrees': Mistake(wheels(lambda q: DEGREES * q), ('unit',)),
@@ -221,16 +188,12 @@ MISTAKES = {
     'front left and rear right wheel swapped': Mistake(
         wheels(lambda q: q[[3, 1, 2, 0]]), ('wheels_exchanged',)
     ),
-    'rear left wheel stuck': Mistake(
-        stuck('joints', lambda m: np.array(m.position), _hold_joint(2)), ('stuck', 'set_aside')
-    ),
+    'rear left wheel stuck': Mistake(edited(joints=_joint(2)), ('stuck', 'set_aside')),
     'wheels and steering 0.3 s late': Mistake(edited(joints=late(0.3)), ('late',)),
     'steering wheel in degrees': Mistake(steering(lambda a: DEGREES * a), ('unit',)),
     'steering to the right positive': Mistake(steering(lambda a: -a), ('sign',)),
     'steering is that of the road wheels': Mistake(steering(lambda a: a / 15.0), ('scale',)),
-    'steering stuck': Mistake(
-        stuck('joints', lambda m: np.array(m.position), _hold_joint(4)), ('stuck',)
-    ),
+    'steering stuck': Mistake(edited(joints=_joint(4)), ('stuck',)),
     'wheel radius in mm': Mistake(
         described(geometry__wheel_radius=332.0), ('unit',), ('wheel_radius',)
     ),
@@ -264,12 +227,68 @@ MISTAKES = {
     'antenna ahead given as behind, no transform': Mistake(
         described(transforms=False, sensors__gps__position=[-1.2, 0.0, 1.2]), ('antenna_place',)
     ),
+    'gyro in deg/s from the middle on': Mistake(
+        edited(imu=after(20.0, mapped(GYRO, DEGREES))), ('unit', 'changes')
+    ),
+    'gyro z of wrong sign from the middle on': Mistake(
+        edited(imu=after(20.0, mapped(GYRO, np.diag([1, 1, -1])))), ('sign', 'changes')
+    ),
+    'ax alone in g': Mistake(edited(imu=mapped(ACCEL, np.diag([1 / 9.81, 1, 1]))), ('unit',)),
+    'az alone in g': Mistake(edited(imu=mapped(ACCEL, np.diag([1, 1, 1 / 9.81]))), ('unit',)),
+    'ay of wrong sign': Mistake(edited(imu=mapped(ACCEL, np.diag([1, -1, 1]))), ('sign',)),
+    'gyro 1.2 times too large': Mistake(
+        edited(imu=mapped(GYRO, 1.2)), ('scale', 'gyro_scale', 'gyro_scale_found')
+    ),
+    'gyro y and z exchanged': Mistake(
+        edited(imu=mapped(GYRO, [[1, 0, 0], [0, 0, 1], [0, 1, 0]])), ('axis', 'imu_turned')
+    ),
+    'inertial unit 20 ms late': Mistake(edited(imu=late(0.02)), ('late', 'imu_delay_found')),
+    'inertial unit repeats its values for 0.1 s': Mistake(
+        edited(imu=repeating(0.1, GYRO, ACCEL)), ('repeated',)
+    ),
+    'clock of the inertial unit 1 % fast': Mistake(
+        edited(imu=drifting(0.01)), ('late', 'clock_drift', 'clock')
+    ),
+    'wheels repeat their values for 0.5 s': Mistake(
+        edited(joints=repeating(0.5, 'position')), ('repeated',)
+    ),
+    'wheels in degrees from the middle on': Mistake(
+        edited(joints=after(20.0, lambda m: setattr(m, 'position', DEGREES * m.position))),
+        ('unit', 'changes', 'set_aside'),
+    ),
+    'fixes 8 m aside from the middle on': Mistake(
+        edited(fix=after(20.0, shifted(8.0))), ('jump', 'changes', 'set_aside')
+    ),
+    'satellite velocity stuck': Mistake(edited(vel=held(15.0, 'twist')), ('stuck', 'set_aside')),
+    'satellite velocity 1.1 times too large': Mistake(edited(vel=velocity(1.1)), ('scale',)),
+    'steering ratio 1.6 times too large': Mistake(steering(lambda a: 1.6 * a), ('scale',)),
+    'steering 40 degrees off its zero': Mistake(
+        steering(lambda a: a + 0.7), ('offset', 'steering_zero'), corrected=('steering_zero',)
+    ),
+    'front left wheel 6 % larger': Mistake(wheels(one_wheel(0, 1 / 1.06)), ('scale',)),
+    'wheelbase 20 % too long': Mistake(described(geometry__wheelbase=3.24), ('geometry',)),
+    'inertial unit said to be in mm': Mistake(
+        described(transforms=False, sensors__imu__position=[300.0, 0.0, 400.0]),
+        ('unit', 'geometry'),
+        ('sensors.imu.position',),
+    ),
+    'antenna in mm': Mistake(
+        described(transforms=False, sensors__gps__position=[1200.0, 0.0, 1200.0]),
+        ('unit', 'geometry', 'antenna_place'),
+        ('sensors.gps.position',),
+    ),
+    'gyro in deg/s and wheels backwards': Mistake(
+        edited(
+            imu=mapped(GYRO, DEGREES),
+            joints=lambda m: setattr(m, 'position', -np.array(m.position)),
+        ),
+        ('unit', 'sign'),
+    ),
 }
 
 
 def _items(case: Case) -> list[Item]:
-    edits = case.edits.fresh() if isinstance(case.edits, _Fresh) else case.edits
-    collected = Collected(edits)
+    collected = Collected(case.edits)
     case.drive.write(collected, truth=False)  # type: ignore[arg-type]
     return [one for one in collected.items if case.transforms or one.topic != '/tf_static']
 

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from veh_identification.checks.health import check_missing, check_saturated, check_stuck
+from veh_identification.checks.health import (
+    check_missing,
+    check_repeated,
+    check_saturated,
+    check_stuck,
+)
 
 rng = np.random.default_rng(1)
 TIME = np.arange(0.0, 30.0, 0.01)
@@ -46,3 +51,20 @@ def test_saturation_and_holes():
     holes = np.where(rng.random(TIME.size) < 0.1, np.nan, SIGNAL)
     assert check_missing(holes, 'x')[0].code == 'missing_values'
     assert check_missing(SIGNAL, 'x') == []
+
+
+def test_a_slower_source_behind_a_topic_is_told():
+    held = SIGNAL[5 * (np.arange(TIME.size) // 5)]
+    (found,) = check_repeated(TIME, held, 'speed')
+    assert (found.level, found.code) == ('warn', 'repeated') and '0.05 s' in found.text
+    assert check_repeated(TIME, held, 'speed', least=0.1) == []
+    angle = 30.0 * TIME + 0.001 * rng.standard_normal(TIME.size)
+    assert check_repeated(TIME, angle[50 * (np.arange(TIME.size) // 50)], 'wheel_fl')
+    assert check_repeated(TIME, angle, 'wheel_fl') == []
+
+
+def test_ticks_and_rests_are_no_slower_source():
+    assert check_repeated(TIME, 0.02 * np.round(np.sin(0.5 * TIME) / 0.02), 'coarse') == []
+    assert check_repeated(TIME, 0.01 * np.floor(TIME / 0.04), 'one tick at a time') == []
+    resting = np.where(TIME % 2.0 < 1.5, 0.0, SIGNAL)
+    assert check_repeated(TIME, resting, 'steering_fl') == []

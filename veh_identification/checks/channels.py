@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
 import numpy as np
 
 from veh_identification.checks.grid import averaged, slope
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 #: Step of the common grid and the mean taken around each of its times (seconds).
 STEP, WINDOW = 0.1, 0.5
@@ -15,6 +16,8 @@ STEP, WINDOW = 0.1, 0.5
 PATH_WINDOW = 1.0
 #: Course and curvature mean nothing below this speed (m/s).
 ROLLING = 1.0
+#: Above this speed (m/s) it surely moves.
+SURELY = 2.0
 #: Names of channels with a forward speed (m/s) in their first column.
 SPEEDS = ('speed', 'odometry', 'wheels')
 Tables = Mapping[str, tuple[Array, Array]]
@@ -34,6 +37,12 @@ class Channels:
         self.grid = np.arange(begin, end, STEP)
         self.span = float(end - begin)
 
+    def without(self, name: str) -> Channels:
+        """All channels but one, on the same grid."""
+        other = copy(self)
+        other.tables = {key: one for key, one in self.tables.items() if key != name}
+        return other
+
     def __contains__(self, name: str) -> bool:
         return name in self.tables
 
@@ -50,6 +59,14 @@ class Channels:
 
     def _period(self, name: str) -> float:
         return float(np.median(np.diff(self.tables[name][0])))
+
+    def moving_at(self, time: Array) -> BoolArray:
+        """Whether the vehicle surely moves at some times, by its wheels or the satellites."""
+        speed = self.forward_speed()
+        if speed is None:
+            return np.zeros(len(time), dtype=bool)
+        fast = np.nan_to_num(np.abs(speed[1])) > SURELY
+        return np.asarray(np.interp(time, self.grid, fast.astype(float)) > 0.99)
 
     def rate_of(self, name: str, column: int) -> Array:
         """Derivative of a channel."""

@@ -1,8 +1,9 @@
-"""Channels that stand still, run into their limits or are not there for a part of the time."""
+"""Channels that stand still, repeat values, run into limits or are not there at times."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,6 +14,10 @@ from veh_identification.types import Array, BoolArray
 STUCK_SECONDS = 2.0
 #: So many times its usual longest rest: coarse encoders and slow signals rest too.
 STUCK_TIMES = 20.0
+#: Values that are repeated: so many of them, as a share of all, each for so long (seconds).
+REPEATED_RUNS, REPEATED_SHARE, REPEATED_SECONDS = 20, 0.8, 0.015
+#: Steps of this many ticks are no ticks.
+TICKS = 5.0
 #: Share of the samples at one extreme value that is no chance.
 SATURATED_SHARE = 0.005
 #: Share of the samples that are no numbers.
@@ -78,6 +83,46 @@ def check_stuck(
         'the machine moves: the sensor is stuck or repeats its last value'
     )
     return [Finding('bad', 'stuck', text, where)]
+
+
+def check_repeated(
+    time: Array, value: Array, where: str, least: float = REPEATED_SECONDS
+) -> list[Finding]:
+    """A slower source behind a topic: each value is sent again and again until the next one.
+
+    What rests or has coarse ticks repeats values as well, but by one tick at a time, or not
+    throughout. `least`: what is repeated for less (seconds) is no matter.
+    """
+    good = np.isfinite(value)
+    t, v = time[good], value[good]
+    if len(t) < 2 * REPEATED_RUNS:
+        return []
+    moved = np.flatnonzero(np.abs(np.diff(v)) > ROUNDING * np.abs(v).max())
+    counts = np.diff(moved)
+    if len(counts) < REPEATED_RUNS or np.mean(counts >= 2) < REPEATED_SHARE:
+        return []
+    steps = np.abs(np.diff(v)[moved])
+    usual, tick = float(np.median(steps)), float(steps.min())
+    different = len(np.unique(np.round(steps / usual, 6)))
+    if different < 0.5 * len(steps) and usual < TICKS * tick:
+        return []
+    period = float(np.median(np.diff(t[moved])))
+    if period < least:
+        return []
+    text = (
+        f'{where} repeats each value for {period:.2g} s, though a sample comes every '
+        f'{float(np.median(np.diff(t))):.2g} s: a slower source stands behind the topic, and what '
+        f'it says is {0.5 * period:.2g} s old in the mean: record it at its own rate and stamps'
+    )
+    return [Finding('warn', 'repeated', text, where, period)]
+
+
+def told_once(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings of like channels of one message as the first of them, the others by name."""
+    if len(findings) < 2:
+        return list(findings)
+    first, others = findings[0], ', '.join(one.where for one in findings[1:])
+    return [replace(first, text=f'{first.text} (the same: {others})')]
 
 
 def check_saturated(value: Array, where: str) -> list[Finding]:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from veh_identification.checks.channels import SPEEDS, Channels, correlation
+from veh_identification.checks.courses import check_jumps, turn_relations
 from veh_identification.checks.grid import slope
+from veh_identification.checks.health import STUCK_SECONDS, longest_rest
 from veh_identification.checks.lags import Pair, check_lags
 from veh_identification.checks.ranges import (
     ACCELERATION,
@@ -32,6 +35,8 @@ CLEARLY = 0.25
 UPRIGHT = 0.8
 #: Tolerance of slopes (in logarithms) while delays are not known yet.
 COARSE = 0.2
+#: Share of speeds that are exactly nothing, above this speed (m/s) by others, that is a fault.
+RESTING, MOVING = 0.2, 3.0
 #: Mean speed (m/s) that tells a scale, and the tolerance of paths of fixes (in logarithms).
 LEAST_SPEED, PATH_TOLERANCE = 2.0, 0.1
 
@@ -68,8 +73,18 @@ def check_motion(story: Story) -> list[Finding]:
     channels, where = story.channels, story.where
     if channels.span < SHORTEST:
         return []
-    found = _speed_ranges(channels, where)
-    found += check_velocity(channels, where.get('gnss_velocity', ''), where.get('gnss', ''))
+    found = check_resting(channels, where) or _speed_ranges(channels, where)
+    jumps = check_jumps(channels, where.get('gnss', ''), where.get('gnss_velocity', ''))
+    if jumps:  # what goes wrong with a path that jumps is no news
+        channels = channels.without('gnss')
+        story = replace(story, channels=channels)
+    return [*(found or _told(story)), *jumps]
+
+
+def _told(story: Story) -> list[Finding]:
+    """Everything but jumps."""
+    channels, where = story.channels, story.where
+    found = check_velocity(channels, where.get('gnss_velocity', ''), where.get('gnss', ''))
     if 'imu' not in channels:
         return found
     rates, forces = story.imu()
@@ -98,6 +113,39 @@ def check_motion(story: Story) -> list[Finding]:
         delay = max(DELAY, 0.5 * story.learns.get('gnss_velocity', 0.0))
         found += check_antenna(channels, rates[2], story.antenna, entry, delay)
     return found or late
+
+
+def check_resting(channels: Channels, where: Mapping[str, str]) -> list[Finding]:
+    """Speeds of exactly nothing while another sensor says that the vehicle moves."""
+    present = [name for name in SPEEDS if name in channels]
+    for name in present:
+        others = [channels.of(one, 0) for one in present if one != name]
+        if 'gnss_velocity' in channels:
+            others.append(channels.ground_speed())
+        if not others:
+            continue
+        time, values = channels.tables[name][0], channels.tables[name][1][:, 0]
+        speed = np.interp(time, channels.grid, np.nan_to_num(np.abs(others[-1])))
+        moving = speed > MOVING
+        if moving.sum() < 50 or np.mean(values[moving] == 0.0) < RESTING:
+            continue
+        rest = longest_rest(time[moving], values[moving])
+        stuck = rest is not None and rest.seconds > STUCK_SECONDS
+        share = 100.0 * float(np.mean(values[moving] == 0.0))
+        text = (
+            f'{where[name]}: {share:.0f} % of its speeds are exactly nothing while the vehicle '
+            'moves: '
+        )
+        text += (
+            'the sensor is stuck'
+            if stuck
+            else 'a slower source stands behind the topic, which repeats its values'
+        )
+        code: tuple[Literal['bad', 'warn'], str] = (
+            ('bad', 'stuck') if stuck else ('warn', 'repeated')
+        )
+        return [Finding(*code, text, where[name])]
+    return []
 
 
 def _tolerance(story: Story, pair: Pair) -> float:
@@ -215,7 +263,7 @@ def _axis(story: Story, where: str, what: str, found: str, wanted: str) -> Findi
 def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:
     imu = where['imu']
     sources = {
-        'gyro': Source(f'{imu} angular_velocity', ANGULAR_VELOCITY.suspects()),
+        'gyro': Source(f'{imu} angular_velocity', ANGULAR_VELOCITY.suspects(), scale=True),
         'accel': Source(
             f'{imu} linear_acceleration',
             (
@@ -269,6 +317,7 @@ def _relations(story: Story, rates: list[Array], forces: list[Array]) -> list[Re
         ]
         text, powers = 'yaw rate against the course over ground', {'gyro': 1.0}
         relations.append(Relation(text, rates[2], course, powers, 0.05, 0.4))
+        relations += turn_relations(channels, rates[2])
     for i, a in enumerate(present):
         for b in present[i + 1 :]:
             text, powers = f'{a} against {b}', {a: 1.0, b: -1.0}

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from veh_identification.checks.channels import SPEEDS, Channels
+from veh_identification.checks.health import check_repeated, check_stuck, told_once
 from veh_identification.checks.motion import Story, check_motion
 from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY
+
+#: Fields whose raw values the journal keeps, by channel (its specific forces are means).
+RAW = {
+    'imu': ('angular_velocity.x', 'angular_velocity.y', 'angular_velocity.z'),
+    'gnss_velocity': ('twist.linear.x', 'twist.linear.y'),
+}
 
 
 def check_channels(core: FusionCore) -> list[Finding]:
@@ -32,4 +41,22 @@ def check_channels(core: FusionCore) -> list[Finding]:
         imu.gravity == 'present',
         bool(imu.measured[5]),
     )
-    return check_motion(story)
+    return _held(story, check_stuck) or [*check_motion(story), *_held(story, check_repeated)]
+
+
+def _held(story: Story, check: Callable[..., list[Finding]]) -> list[Finding]:
+    """Sensors that keep or repeat their values while the vehicle moves, each told once."""
+    channels, found = story.channels, []
+    for name, fields in RAW.items():
+        if name not in channels:
+            continue
+        time, values = channels.tables[name]
+        more = {'moving': channels.moving_at(time)} if check is check_stuck else {}
+        found += told_once(
+            [
+                one
+                for k, field in enumerate(fields)
+                for one in check(time, values[:, k], f'{story.where[name]} {field}', **more)
+            ]
+        )
+    return found

@@ -18,7 +18,13 @@ from veh_identification.checks.explanation import (
     best_explanation,
     explanation_findings,
 )
-from veh_identification.checks.health import check_saturated, check_stuck
+from veh_identification.checks.health import (
+    check_repeated,
+    check_saturated,
+    check_stuck,
+    told_once,
+)
+from veh_identification.checks.periods import check_periods
 from veh_identification.checks.ranges import DEGREES, FORCE, LENGTH
 from veh_identification.errors import ModelError
 from veh_identification.findings import Finding
@@ -153,9 +159,10 @@ def _commanded(record: PeriodicRecord) -> list[Finding]:
     return [Finding('warn', 'lengths_commanded', text, f'{record.source}, position')]
 
 
-def channel_findings(legs: TimeSeries, topic: str) -> list[Finding]:
-    """Lengths and efforts that hold one value, or run into a limit, while the legs move."""
-    found = []
+def channel_findings(legs: TimeSeries, topic: str, fundamental_hz: float) -> list[Finding]:
+    """Lengths and efforts that hold or repeat values, run into a limit, or become others."""
+    found: list[Finding] = []
+    repeated: list[Finding] = []
     moving = np.ones(len(legs), dtype=bool)
     for k in range(legs.values.shape[1]):
         where = f'{topic}, {"position" if k < 6 else "effort"}[{LEGS[k % 6]}]'
@@ -163,7 +170,18 @@ def channel_findings(legs: TimeSeries, topic: str) -> list[Finding]:
         found += check_saturated(value, where) or check_stuck(
             legs.stamps, value, where, moving=moving
         )
-    return found
+        repeated += check_repeated(legs.stamps, value, where, least=0.0)
+    if not found:
+        found += _changes(legs, topic, 1.0 / fundamental_hz)
+    return [*found, *told_once(repeated)]
+
+
+def _changes(legs: TimeSeries, topic: str, period: float) -> list[Finding]:
+    """Efforts that are others from some period on, where the lengths are not."""
+    if check_periods(legs.stamps, legs.values[:, :6], period, LEGS):
+        return []
+    efforts = [f'{topic}, effort[{leg}]' for leg in LEGS]
+    return told_once(check_periods(legs.stamps, legs.values[:, 6:], period, efforts))
 
 
 # Hypotheses --------------------------------------------------------------------------------------

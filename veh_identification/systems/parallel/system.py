@@ -76,8 +76,8 @@ class ParallelRobot(System[Configuration, LegRecording]):
     def checks(self, recording: LegRecording, config: Configuration) -> list[Finding]:
         """Whether the motion repeats, is complete, and can be made by the described robot."""
         settings = settings_of(config)
-        found = channel_findings(recording.legs, settings.topic)
         record = _averaged(recording, settings)
+        found = channel_findings(recording.legs, settings.topic, record.fundamental_hz)
         found += [*record.findings]
         if not any(one.level == 'bad' for one in found):
             found += plausibility(config.model(), record, settings.harmonics, settings.cutoff_hz)
@@ -149,7 +149,7 @@ def _plausible(
     """What the checks say of all recordings; a mistake that explains a misfit is refused."""
     findings = []
     for recording, record in zip(recordings, records, strict=True):
-        found = channel_findings(recording.legs, settings.topic)
+        found = channel_findings(recording.legs, settings.topic, record.fundamental_hz)
         found += plausibility(model, record, settings.harmonics, settings.cutoff_hz)
         for one in found:
             if one.level == 'bad':

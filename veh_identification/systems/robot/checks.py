@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veh_identification.checks.explanation import Hypothesis, best_explanation
-from veh_identification.checks.health import check_missing, check_saturated, check_stuck
+from veh_identification.checks.health import (
+    check_missing,
+    check_repeated,
+    check_saturated,
+    check_stuck,
+    told_once,
+)
 from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
@@ -40,6 +46,7 @@ DEGREES = 180.0 / np.pi
 def sensor_findings(robot: Robot, recording: ArmRecording) -> list[Finding]:
     """Each channel alone: stuck, saturated, missing, angles beyond the limits of the URDF."""
     findings, limits = [], joint_limits(robot)
+    repeated: list[Finding] = []
     time = recording.series.stamps
     moving = np.zeros(len(time), bool)
     for k in range(len(recording.joints)):
@@ -54,6 +61,9 @@ def sensor_findings(robot: Robot, recording: ArmRecording) -> list[Finding]:
             findings += check_missing(effort, effort_place)
             findings += check_stuck(time, effort, effort_place, moving=moving)
             findings += check_saturated(effort, effort_place)
+            repeated += check_repeated(time, effort, effort_place)
+        repeated += check_repeated(time, position, where)
+    findings += told_once(repeated)
     return [replace(one, text=f'{recording.source}: {one.text}') for one in findings]
 
 

@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veh_identification.checks.grid import averaged, slope
-from veh_identification.checks.health import check_missing, check_saturated, check_stuck
+from veh_identification.checks.health import (
+    check_missing,
+    check_repeated,
+    check_saturated,
+    check_stuck,
+    told_once,
+)
 from veh_identification.checks.ranges import (
     ACCELERATION,
     ANGLE,
@@ -472,6 +478,7 @@ def _health(
     recording: CarRecording, shown: Channels, configuration: CarDescription
 ) -> list[Finding]:
     topics, found = configuration.topics, []
+    repeated: list[Finding] = []
     places = {topics['imu']: recording.imu, topics['speed']: recording.speed}
     places |= {f'{topics["joints"]}.position[{n}]': s for n, s in recording.joints.items()}
     places |= {topics[f'wrench_{c}']: s for c, s in recording.wrenches.items()}
@@ -487,7 +494,8 @@ def _health(
                 found += check_stuck(series.stamps, value, place, moving=moving)
             found += check_saturated(value, place)
             found += check_missing(value, place)
-    return found
+            repeated += check_repeated(series.stamps, value, place)
+    return [*found, *told_once(repeated)]
 
 
 #: Joints that need not move while the car does.

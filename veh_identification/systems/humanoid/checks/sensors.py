@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from veh_identification.checks.health import check_saturated, check_stuck
+from veh_identification.checks.health import (
+    check_repeated,
+    check_saturated,
+    check_stuck,
+    told_once,
+)
 from veh_identification.findings import Finding
+from veh_identification.signals import TimeSeries
 from veh_identification.systems.humanoid.estimation.problem import Problem
 from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS, Recording
 from veh_identification.types import Array, BoolArray
@@ -32,8 +38,32 @@ def channel_findings(recording: Recording, doubtful: bool, weight: float) -> lis
         replace(
             one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}'
         )
-        for one in [*_wrenches(recording, weight), *_joints(recording, doubtful)]
+        for one in [
+            *_wrenches(recording, weight),
+            *_joints(recording, doubtful),
+            *_repeated(recording),
+        ]
     ]
+
+
+def _repeated(recording: Recording) -> Iterator[Finding]:
+    """Joints, base and wrenches behind which a slower source stands, each topic once."""
+    for series in recording.joints:
+        places = [f'topic joint_states, joint {name}' for name in series.names]
+        yield from _repeated_columns(series, places)
+    for one in recording.wrenches:
+        yield from _repeated_columns(
+            one.series, [f'topic {one.topic}, {path}' for path in WRENCH_PATHS]
+        )
+    base = recording.base
+    yield from _repeated_columns(base, [f'{base.label}, {name}' for name in base.names])
+
+
+def _repeated_columns(series: TimeSeries, places: Sequence[str]) -> list[Finding]:
+    found = [
+        check_repeated(series.stamps, series.values[:, k], place) for k, place in enumerate(places)
+    ]
+    return told_once([one for each in found for one in each])
 
 
 def _wrenches(recording: Recording, weight: float) -> Iterator[Finding]:

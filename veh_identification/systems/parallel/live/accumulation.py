@@ -207,7 +207,8 @@ class ParallelLive(LiveModel):
             return []
         names = tuple(f'{field}[{leg}]' for field in ('position', 'effort') for leg in LEGS)
         units = ('m',) * 6 + ('N',) * 6
-        return channel_findings(TimeSeries(times, values, names, units, 0, TOPIC), TOPIC)
+        legs = TimeSeries(times, values, names, units, 0, TOPIC)
+        return channel_findings(legs, TOPIC, self.fundamental_hz)
 
     def _check(self) -> None:
         """The offline checks, and the delay of the efforts: they take many estimations."""

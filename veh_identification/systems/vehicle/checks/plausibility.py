@@ -13,9 +13,11 @@ from veh_identification.checks.channels import Channels
 from veh_identification.checks.health import (
     STUCK_SECONDS,
     STUCK_TIMES,
+    check_repeated,
     check_saturated,
     check_stuck,
     longest_rest,
+    told_once,
 )
 from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion
@@ -28,9 +30,8 @@ from veh_identification.systems.vehicle.checks.wheels import (
     check_places,
     check_single_wheels,
     check_stuck_wheels,
-    moving_at,
 )
-from veh_identification.systems.vehicle.configuration import CarDescription
+from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.types import Array
 
 TOPICS = {
@@ -78,7 +79,39 @@ def check_heard(
         further=(lambda told: check_places(told, car),),
     )
     found = _stuck(heard, story) or _steering_range(channels, rack_per_angle, topics)
-    return found or check_single_wheels(story) or check_motion(story)
+    found = found or check_single_wheels(story) or check_motion(story)
+    return [*found, *_repeated(heard, topics)]
+
+
+#: Fields of each stream that are looked at for repeated values: the topic, then by column.
+FIELDS = {
+    'imu': (
+        'imu',
+        [f'{v}.{a}' for v in ('angular_velocity', 'linear_acceleration') for a in 'xyz'],
+    ),
+    'gps': ('gnss', ['latitude', 'longitude']),
+    'gps_velocity': ('gnss_velocity', ['twist.linear.x', 'twist.linear.y']),
+    'wheel_angle': ('wheels', [f'wheel_{corner}' for corner in CORNERS]),
+    'wheel_rate': ('wheels', [f'wheel_{corner}' for corner in CORNERS]),
+    'rack': ('steering', ['']),
+}
+
+
+def _repeated(heard: Heard, topics: Mapping[str, str]) -> list[Finding]:
+    """Sensors behind which a slower source stands."""
+    found = []
+    for stream, (name, fields) in FIELDS.items():
+        if stream not in heard:
+            continue
+        time, values = heard[stream]
+        found += told_once(
+            [
+                one
+                for k, field in enumerate(fields)
+                for one in check_repeated(time, values[:, k], f'{topics[name]} {field}'.rstrip())
+            ]
+        )
+    return found
 
 
 def _learns(car: CarDescription) -> dict[str, float]:
@@ -98,7 +131,7 @@ def _stuck(heard: Heard, story: Story) -> list[Finding]:
         if stream not in heard:
             continue
         time, values = heard[stream]
-        moving = moving_at(story, time)
+        moving = story.channels.moving_at(time)
         for field, column in zip(columns[::2], columns[1::2], strict=True):
             where = f'{story.where[name]} {field}'
             found += check_stuck(time, values[:, column], where, moving=moving)

@@ -25,7 +25,7 @@ from veh_identification.checks.satellites import fitted
 from veh_identification.findings import Finding
 from veh_identification.systems.vehicle.checks.heard import Heard
 from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
-from veh_identification.types import Array, BoolArray
+from veh_identification.types import Array
 
 #: Wheels are compared above this speed (m/s) in so many samples of the grid.
 ROLLING, FEWEST = 2.0, 100
@@ -84,21 +84,12 @@ def check_stuck_wheels(heard: Heard, story: Story) -> list[Finding]:
     if name is None:
         return []
     time, values = heard[name]
-    moving = moving_at(story, time)
+    moving = story.channels.moving_at(time)
     found: list[Finding] = []
     for k, corner in enumerate(CORNERS):
         where = f'{story.where["wheels"]} wheel_{corner}'
         found += check_stuck(time, values[:, k], where, moving=moving)
     return found
-
-
-def moving_at(story: Story, time: Array) -> BoolArray:
-    """Whether the car surely moves at some times, by the wheels or the satellites."""
-    speed = story.channels.forward_speed()
-    if speed is None:
-        return np.zeros(len(time), dtype=bool)
-    fast = np.nan_to_num(np.abs(speed[1])) > ROLLING
-    return np.asarray(np.interp(time, story.channels.grid, fast.astype(float)) > 0.99)
 
 
 def check_single_wheels(story: Story) -> list[Finding]:

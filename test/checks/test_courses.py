@@ -1,0 +1,53 @@
+"""Turns over seconds, and fixes that jump."""
+
+import numpy as np
+import pytest
+
+from veh_identification.checks.channels import Channels
+from veh_identification.checks.courses import check_jumps, turn_relations
+
+rng = np.random.default_rng(3)
+TIME = np.arange(0.0, 60.0, 0.05)
+YAW_RATE = 0.25 * np.sin(0.4 * TIME)
+HEADING = np.cumsum(YAW_RATE) * 0.05
+SLIP = -0.04 * np.sin(0.4 * TIME + 0.3)
+VELOCITY = 12.0 * np.exp(1j * (HEADING + SLIP))
+
+
+def channels(places, gain=1.0):
+    noise = 0.1 * (rng.standard_normal(TIME.size) + 1j * rng.standard_normal(TIME.size))
+    velocity = VELOCITY + noise
+    imu = np.zeros((TIME.size, 6))
+    imu[:, 2] = gain * YAW_RATE + 0.002
+    return Channels(
+        {
+            'imu': (TIME, imu),
+            'gnss_velocity': (TIME, np.column_stack([velocity.real, velocity.imag])),
+            'gnss': (TIME, np.column_stack([places.real, places.imag])),
+        }
+    )
+
+
+PLACES = np.cumsum(VELOCITY) * 0.05 + 0.3 * (
+    rng.standard_normal(TIME.size) + 1j * rng.standard_normal(TIME.size)
+)
+
+
+@pytest.mark.parametrize('gain', [0.8, 1.0, 1.2])
+def test_turns_over_seconds_tell_the_scale_of_a_gyroscope(gain):
+    shown = channels(PLACES, gain)
+    (relation,) = turn_relations(shown, shown.of('imu', 2))
+    told = relation.told()
+    assert told is not None and told.correlation > 0.99
+    assert told.slope == pytest.approx(gain, rel=0.03)
+
+
+def test_fixes_that_jump_are_told_with_time_and_size():
+    assert check_jumps(channels(PLACES), 'gps/fix', 'gps/vel') == []
+    moved = PLACES + np.where(TIME > 30.0, 6.0j, 0.0)
+    (found,) = check_jumps(channels(moved), 'gps/fix', 'gps/vel')
+    assert found.code == 'jump' and ' 6.' in found.text and '30.' in found.text
+
+
+def test_a_slow_drift_of_the_fixes_is_no_jump():
+    assert check_jumps(channels(PLACES + 0.1 * TIME), 'gps/fix', 'gps/vel') == []

@@ -1,0 +1,96 @@
+"""Over seconds: do turns of the gyroscope and of the course agree, and do fixes go where they say?
+
+Slip angles come and go within a second or two, so that what has turned over several seconds tells
+the scale of a gyroscope far better than rates do. A jump of the fixes that their own velocity
+knows nothing of is another datum, another base station, or a street of high houses.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.checks.channels import STEP, Channels
+from veh_identification.checks.relations import Relation
+from veh_identification.findings import Finding
+from veh_identification.types import Array
+
+#: Turns are compared over this long (seconds), above this speed (m/s) throughout.
+OVER, FAST = 5.0, 3.0
+#: Turn (rad, standard deviation) that tells a scale, and its tolerance (in logarithms).
+LEAST_TURN, TURN_TOLERANCE = 0.15, 0.1
+#: Seconds before and after a jump that are compared, at this distance from it.
+BESIDE, APART = 3.0, 0.8
+#: A jump is larger than this (m), and than so many times what is usual between such times.
+LEAST_JUMP, UNUSUAL = 3.0, 8.0
+
+
+def turn_relations(channels: Channels, turn: Array) -> list[Relation]:
+    """What the yaw rate has turned over seconds, against the course over ground."""
+    ground = channels.over_ground()
+    if ground is None or 'gnss_velocity' not in channels:
+        return []
+    east, north = ground
+    speed = np.hypot(east, north)
+    with np.errstate(invalid='ignore'):
+        good = np.isfinite(turn + speed) & (speed > FAST)
+    reach = round(OVER / STEP)
+    if good.sum() <= reach:
+        return []
+    # Rates are integrated as the angles between neighbours are: no unwrapping across gaps.
+    course = np.zeros(len(turn))
+    course[1:] = np.angle((east + 1j * north)[1:] * np.conj((east + 1j * north)[:-1]))
+    bad = ~np.isfinite(course) | ~good
+    turned = np.cumsum(np.where(bad, 0.0, turn)) * STEP
+    gone = np.cumsum(np.where(bad, 0.0, course))
+    holes = np.cumsum(bad)
+    whole = holes[reach:] == holes[:-reach]
+    a = np.where(whole, turned[reach:] - turned[:-reach], np.nan)
+    b = np.where(whole, gone[reach:] - gone[:-reach], np.nan)
+    text = f'what the yaw rate turned over {OVER:.0f} s against the course over ground'
+    return [Relation(text, a, b, {'gyro': 1.0}, LEAST_TURN, TURN_TOLERANCE)]
+
+
+def check_jumps(channels: Channels, fixes: str, velocities: str) -> list[Finding]:
+    """Fixes that are elsewhere from one moment on, though their velocity says nothing of it."""
+    if 'gnss' not in channels or 'gnss_velocity' not in channels:
+        return []
+    apart = []
+    for axis in (0, 1):
+        velocity = channels.of('gnss_velocity', axis)
+        known = np.isfinite(velocity)
+        if known.sum() < 2:
+            return []
+        filled = np.interp(channels.grid, channels.grid[known], velocity[known])
+        apart.append(channels.of('gnss', axis) - np.cumsum(filled) * STEP)
+    rest = apart[0] + 1j * apart[1]
+    moved = _steps(rest)
+    if not np.isfinite(moved).any():
+        return []
+    sizes = np.abs(moved)
+    k = int(np.nanargmax(sizes))
+    usual = float(np.nanmedian(sizes))
+    if not sizes[k] > max(LEAST_JUMP, UNUSUAL * usual):
+        return []
+    # As long as the two medians are on its two sides they tell the same.
+    with np.errstate(invalid='ignore'):
+        when = float(np.median(channels.grid[sizes > 0.8 * sizes[k]]))
+    text = (
+        f'{fixes}: the fixes jump by {sizes[k]:.1f} m at {when:.1f} s, of which '
+        f'{velocities} knows nothing: another datum or base station, or reflected signals'
+    )
+    return [Finding('warn', 'jump', text, fixes, float(sizes[k] / max(usual, 1e-9)))]
+
+
+def _steps(rest: Array) -> Array:
+    """Median of the seconds after each time less that of those before."""
+    width, apart = round(BESIDE / STEP), round(APART / STEP)
+    found = np.full(len(rest), np.nan + 0j)
+    if len(rest) < 2 * (width + apart) + 1:
+        return found
+    parts = np.lib.stride_tricks.sliding_window_view(rest, width)
+    with np.errstate(invalid='ignore'):
+        middle = np.median(parts.real, axis=1) + 1j * np.median(parts.imag, axis=1)
+    first, last = width + apart, len(rest) - width - apart
+    times = np.arange(first, last)
+    found[first:last] = middle[times + apart] - middle[times - apart - width]
+    return found
