@@ -448,7 +448,7 @@ PAPER = Paper(
             'controller executes seven harmonics where five were asked for: Gauss-Markov at the '
             'nominal cut-off cuts two of them off, the likelihood finds them. The cut-offs differ '
             'because the fundamental does (0.4 Hz here). The printed p1 is negative in both '
-            'columns, which no body allows; ours turns negative, too, where harmonics are cut off.',
+            'columns, which no body allows; ours turns negative too where harmonics are cut off.',
             table_2,
         ),
         Item(
