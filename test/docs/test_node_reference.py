@@ -63,3 +63,17 @@ def test_verb_prints_one_node(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == [description.name for description, _ in all_nodes()]
     assert main(['parameters', 'nothing']) == 2
     assert 'there is no node' in capsys.readouterr().err
+
+
+def test_parameters_that_name_files_are_known_as_such() -> None:
+    found = set()
+    for _, interface in all_nodes():
+        for parameter in interface.parameters:
+            words = re.search(
+                r'\b(file|folder|config/|\.npz|\.json)', parameter.descriptor.description
+            )
+            if isinstance(parameter.default, str) and words:
+                assert parameter.descriptor.path, f'{interface.name}: {parameter.name}'
+            if parameter.descriptor.path:
+                found.add(parameter.name)
+    assert found >= {'car', 'urdf', 'robot', 'hexapod', 'model', 'file', 'checkpoint.file'}

@@ -45,3 +45,10 @@ def test_a_running_node_takes_what_it_said_and_nothing_else(settable) -> None:
     assert 'mode: is read when the node is configured' in reason
     assert 'may be changed: rate' in reason
     assert told == [20.0], 'all or nothing'
+
+
+def test_nothing_from_the_network_chooses_a_path(settable) -> None:
+    settable.declared['file'] = '', ParameterDescriptor(path=True)
+    settable.changes['file'] = pytest.fail
+    for configured in (False, True):
+        assert 'file: names a file' in settable.set({'file': '/etc/passwd'}, configured)

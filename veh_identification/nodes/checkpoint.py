@@ -44,6 +44,7 @@ class CheckpointOptions:
         'auto',
         'where the state is kept for a restart; auto: in the state folder of the user (off with '
         'use_sim_time); empty: nowhere',
+        path=True,
     )
     period: float = parameter(
         10.0,

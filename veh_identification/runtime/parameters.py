@@ -36,6 +36,7 @@ class ParameterDescriptor:
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     read_only: bool = True
+    path: bool = False  # it names a file or folder: nothing from the network may choose it
 
 
 def parameter(
@@ -47,10 +48,11 @@ def parameter(
     maximum: float | None = None,
     choices: Sequence[str] = (),
     read_only: bool = True,
+    path: bool = False,
 ) -> Any:
     """A data class field that is a node parameter."""
     descriptor = ParameterDescriptor(
-        description, unit, minimum, maximum, tuple(choices), read_only
+        description, unit, minimum, maximum, tuple(choices), read_only, path
     )
     metadata = {'descriptor': descriptor}
     if isinstance(default, list):

@@ -40,6 +40,11 @@ class Settable:
 
     def _checked(self, name: str, value: Any) -> Any:
         default, descriptor = self.declared[name]
+        if descriptor.path:
+            raise ParameterError(
+                f'parameter {name}: names a file, which nothing from the network may choose; give '
+                'it when the node starts'
+            )
         if value is None:
             raise ParameterError(f'parameter {name}: cannot be taken away')
         listed = list(value) if hasattr(value, '__len__') and not isinstance(value, str) else value

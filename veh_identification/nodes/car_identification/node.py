@@ -55,7 +55,9 @@ class CarNodeOptions:
     """Parameters of the node."""
 
     car: str = parameter(
-        'car_peugeot_406.yaml', 'geometry, sensors, a-priori values: a file or a name in config/'
+        'car_peugeot_406.yaml',
+        'geometry, sensors, a-priori values: a file or a name in config/',
+        path=True,
     )
     chunk: float = parameter(
         15.0, 'seconds of data that are treated together', unit='s', minimum=5.0, maximum=120.0
@@ -77,7 +79,9 @@ class CarNodeOptions:
     )
     reconstruction: bool = parameter(True, 'publish measured and predicted sides')
     reliable_sensors: bool = parameter(False, 'subscribe reliably instead of best effort')
-    file: str = parameter('', 'where ~/save writes and ~/load reads the estimate (.npz)')
+    file: str = parameter(
+        '', 'where ~/save writes and ~/load reads the estimate (.npz)', path=True
+    )
 
 
 class CarIdentification(IdentificationNode):

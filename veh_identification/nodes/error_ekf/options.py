@@ -46,7 +46,9 @@ class ErrorEkfOptions:
         choices=('vehicle', 'buggy', 'four-bar'),
     )
     model: str = parameter(
-        '', 'YAML of the vehicle or linkage: a file, or a name in config/; empty: the packaged one'
+        '',
+        'YAML of the vehicle or linkage: a file, or a name in config/; empty: the packaged one',
+        path=True,
     )
     topics: TopicOptions = field(default_factory=TopicOptions)
     timeout: TimeoutOptions = field(default_factory=TimeoutOptions)
@@ -94,4 +96,4 @@ class ErrorEkfOptions:
     world_frame: str = parameter('odom', 'frame of the pose')
     base_frame: str = parameter('base_link', 'frame of the vehicle')
     reliable_sensors: bool = parameter(False, 'subscribe reliably instead of best effort')
-    file: str = parameter('', '.npz of ~/save and ~/load')
+    file: str = parameter('', '.npz of ~/save and ~/load', path=True)

@@ -47,7 +47,9 @@ class ParallelOptions:
 
     topic: str = parameter('joint_states', 'leg lengths and actuator forces (JointState)')
     hexapod: str = parameter(
-        'hexapod_palida.yaml', 'geometry, masses and limits: a file, or a name in config/'
+        'hexapod_palida.yaml',
+        'geometry, masses and limits: a file, or a name in config/',
+        path=True,
     )
     rate: float = parameter(
         0.0, 'samples per second; 0: from the first second of data', unit='Hz', minimum=0.0
@@ -76,7 +78,7 @@ class ParallelOptions:
         50.0, 'measured and predicted forces of the mean period; 0: none', unit='Hz', minimum=0.0
     )
     reliable_sensors: bool = parameter(False, 'subscribe reliably instead of best effort')
-    folder: str = parameter('', 'where ~/save writes and ~/load reads parameters.json')
+    folder: str = parameter('', 'where ~/save writes and ~/load reads parameters.json', path=True)
 
 
 class ParallelIdentification(IdentificationNode):

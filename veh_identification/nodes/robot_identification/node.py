@@ -50,12 +50,14 @@ class RobotOptions:
     """Parameters of the node."""
 
     topic: str = parameter('joint_states', 'positions and efforts of the joints (JointState)')
-    urdf: str = parameter('', 'the robot: a file, or the name of one below config/; must be given')
+    urdf: str = parameter(
+        '', 'the robot: a file, or the name of one below config/; must be given', path=True
+    )
     robot: str = parameter(
-        'robot.yaml', 'effort, gains, gravity, friction: a file, or a name in config/'
+        'robot.yaml', 'effort, gains, gravity, friction: a file, or a name in config/', path=True
     )
     result: str = parameter(
-        '', 'folder of an earlier `identify robot`: the payload is weighed against it'
+        '', 'folder of an earlier `identify robot`: the payload is weighed against it', path=True
     )
     cutoff: float = parameter(
         20.0, 'of both sides of the equations, at most', unit='Hz', minimum=0.5, maximum=100.0
@@ -71,7 +73,9 @@ class RobotOptions:
     wanted: str = parameter('wanted', 'motions whose torques are asked for (JointTrajectory)')
     reconstruction: bool = parameter(True, 'publish measured and predicted efforts')
     reliable_sensors: bool = parameter(False, 'subscribe reliably instead of best effort')
-    file: str = parameter('', 'where ~/save writes and ~/load reads the estimate (.npz)')
+    file: str = parameter(
+        '', 'where ~/save writes and ~/load reads the estimate (.npz)', path=True
+    )
 
 
 class RobotIdentification(IdentificationNode):

@@ -281,7 +281,8 @@ class RosNode:
         if self._settable is None:
             return self.node.declare_parameter(name, value, ros_descriptor(descriptor, value))
         if not self.node.has_parameter(name):
-            free = dataclasses.replace(descriptor, read_only=False)  # while not configured
+            # Free while not configured; what names a file is never.
+            free = dataclasses.replace(descriptor, read_only=descriptor.path)
             self.node.declare_parameter(name, value, ros_descriptor(free, value))
             self._settable.declared[name] = value, descriptor
         return self.node.get_parameter(name)

@@ -26,6 +26,9 @@ except ImportError as error:
 __all__ = ['default_domain', 'open_session', 'run_router', 'zenoh', 'zenoh_ext']
 
 DEFAULT_ENDPOINT = 'tcp/127.0.0.1:7447'
+#: Settings of zenoh as rmw_zenoh takes them, for certificates, users and access control:
+#: `transport/link/tls/root_ca_certificate="ca.pem";...`, values in JSON5.
+OVERRIDE = 'ZENOH_CONFIG_OVERRIDE'
 LOOPBACK = 'tcp/127.0.0.1:0'
 
 
@@ -44,7 +47,23 @@ def _configuration(settings: dict[str, Any]) -> zenoh.Config:
             config.insert_json5(key, json.dumps(value))
         except zenoh.ZError as error:
             raise UsageError(f'zenoh refuses {key} = {value!r}: {error}') from error
+    for key, text in overrides(os.environ.get(OVERRIDE, '')).items():
+        try:
+            config.insert_json5(key, text)
+        except zenoh.ZError as error:
+            raise UsageError(f'{OVERRIDE}: zenoh refuses {key}={text}: {error}') from error
     return config
+
+
+def overrides(text: str) -> dict[str, str]:
+    """The settings of the environment variable: `key=value;key=value`."""
+    found = {}
+    for part in filter(None, (one.strip() for one in text.split(';'))):
+        key, equals, value = part.partition('=')
+        if not equals or not key.strip() or not value.strip():
+            raise UsageError(f'{OVERRIDE}: expected key=value between semicolons, got {part!r}')
+        found[key.strip()] = value.strip()
+    return found
 
 
 def _open(settings: dict[str, Any], what: str) -> zenoh.Session:

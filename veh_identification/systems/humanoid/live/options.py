@@ -30,8 +30,10 @@ class ContactOptions:
     )
     publish_period: float = parameter(1.0, 'between estimates', unit='s', minimum=0.1, maximum=1.0)
     reconstruction: bool = parameter(True, 'publish measured and predicted sides of the rows')
-    file: str = parameter('', 'where ~/save writes and ~/load reads the estimate (.npz)')
-    urdf: str = parameter('', 'robot description: a file, or a name in config/models')
+    file: str = parameter(
+        '', 'where ~/save writes and ~/load reads the estimate (.npz)', path=True
+    )
+    urdf: str = parameter('', 'robot description: a file, or a name in config/models', path=True)
     cutoff: float = parameter(
         6.0,
         'cut-off of the rows; filter.cutoff of sensor_fusion should be 2.5 times as high',
