@@ -33,6 +33,8 @@ SHORTEST = 8.0
 CLEARLY = 0.25
 #: Mean specific force along z that a vehicle on its wheels has at least, over gravity.
 UPRIGHT = 0.8
+#: How near to one the mean along z is where it is in g.
+ONE_G = 0.06
 #: Tolerance of slopes (in logarithms) while delays are not known yet.
 COARSE = 0.2
 #: Share of speeds that are exactly nothing, above this speed (m/s) by others, that is a fault.
@@ -179,12 +181,13 @@ def check_gravity(story: Story, forces: list[Array]) -> list[Finding]:
     where = f'{story.where["imu"]} linear_acceleration'
     if abs(size - gravity) < 0.1 * gravity:
         return [] if not story.vertical else _upright(story, mean, where)
-    if abs(size - 1.0) < 0.1 and story.vertical and _in_g(story, mean, forces):
-        text = (
-            f'{where}: its mean is {size:.3f}, one g: the acceleration seems to be in g, it must '
-            'be in m/s^2'
-        )
-        return [Finding('bad', 'unit', text, where)]
+    if abs(size - 1.0) < 0.1 and story.vertical:
+        whole = _in_g(story, mean, forces)
+        # Accelerating makes the mean of x one, but nothing makes that of z one where no g is.
+        if whole or abs(mean[2] - 1.0) < ONE_G:
+            place = where if whole else f'{where}.z'
+            text = f'{place}: its mean is {size:.3f}, one g: it seems to be in g, not in m/s^2'
+            return [Finding('bad', 'unit', text, place)]
     if size < 0.15 * gravity:
         if not story.gravity_present:
             return []
@@ -277,6 +280,9 @@ def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:
             ),
         ),
     }
+    for axis in 'xy':
+        place = f'{imu} linear_acceleration.{axis}'
+        sources[f'accel_{axis}'] = Source(place, ACCELERATION.suspects())
     for name in (*SPEEDS, 'gnss_velocity'):
         if name in channels:
             sources[name] = Source(where[name], SPEED.suspects(), scale=True)
@@ -291,17 +297,17 @@ def _relations(story: Story, rates: list[Array], forces: list[Array]) -> list[Re
     if speed is not None:
         name, forward = speed
         text = f'lateral acceleration against {name} times yaw rate'
-        powers = {'accel': 1.0, name: -1.0, 'gyro': -1.0}
+        powers = {'accel': 1.0, 'accel_y': 1.0, name: -1.0, 'gyro': -1.0}
         relations.append(Relation(text, forces[1], forward * rates[2], powers, 0.5, 0.5))
         gain = slope(channels.grid, forward)
         text = f'forward acceleration against the change of {name}'
-        powers = {'accel': 1.0, name: -1.0}
+        powers = {'accel': 1.0, 'accel_x': 1.0, name: -1.0}
         relations.append(Relation(text, forces[0], gain, powers, 0.5, 0.5))
     course = channels.course_rate()
     if course is not None:
         ground = channels.ground_speed()
         text = 'lateral acceleration against satellite speed times yaw rate'
-        powers = {'accel': 1.0, 'gnss_velocity': -1.0, 'gyro': -1.0}
+        powers = {'accel': 1.0, 'accel_y': 1.0, 'gnss_velocity': -1.0, 'gyro': -1.0}
         size = frozenset({'gnss_velocity'})
         lateral = ground * rates[2]
         relations.append(Relation(text, forces[1], lateral, powers, 0.5, 0.5, sizes=size))

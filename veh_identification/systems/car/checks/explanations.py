@@ -105,7 +105,7 @@ def explain(model: CarModel, stretches: Sequence[Stretch], selection: Selection)
         best = explained.best
         if best is not None and explained.factor > ASKING:
             before, after = (
-                _residuals(model, selection, one.top_hz, samples)
+                residuals(model, selection, one.top_hz, samples)
                 for samples in (one.samples, best.change(one.samples))
             )
             key = (best.code, best.text, best.where)
@@ -148,10 +148,10 @@ def _finding(
 
 def _misfit(model: CarModel, selection: Selection, top_hz: float, piece: CarSamples) -> float:
     """Geometric mean of the residuals over equations, of the best physically possible car."""
-    return float(np.exp(np.log(_residuals(model, selection, top_hz, piece)).mean()))
+    return float(np.exp(np.log(residuals(model, selection, top_hz, piece)).mean()))
 
 
-def _residuals(model: CarModel, selection: Selection, top_hz: float, piece: CarSamples) -> Array:
+def residuals(model: CarModel, selection: Selection, top_hz: float, piece: CarSamples) -> Array:
     """Rms of the residuals of every equation in use."""
     problem = CarProblem(model, one_band(model.signals(piece), piece.rate, top_hz))
     usable = np.asarray(selection.bands.any(axis=1))
@@ -219,7 +219,7 @@ def _signs_of_a_corner(j: int) -> Iterator[Hypothesis[CarSamples]]:
     yield Hypothesis(
         'travel_sign',
         f'{travel} has the wrong sign (positive in compression)',
-        _flip_travel(j),
+        scaled_travel(j, -1.0),
         travel,
     )
     for axis, letter in enumerate('xyz'):
@@ -331,13 +331,14 @@ def _scaled(joint: JointMotion, sign: Array) -> JointMotion:
     return JointMotion(joint.position * sign, joint.velocity * sign, joint.acceleration * sign)
 
 
-def _flip_travel(j: int) -> Change:
-    sign = np.ones(4)
-    sign[j] = -1.0
+def scaled_travel(j: int, factor: float) -> Change:
+    """The travel of one wheel times a factor."""
+    factors = np.ones(4)
+    factors[j] = factor
     return lambda s: replace(
         s,
-        joints={**s.joints, 'suspension': _scaled(s.joints['suspension'], sign)},
-        friction_sign=s.friction_sign * sign,
+        joints={**s.joints, 'suspension': _scaled(s.joints['suspension'], factors)},
+        friction_sign=s.friction_sign * np.sign(factors),
     )
 
 

@@ -279,6 +279,7 @@ def sources(configuration: CarDescription) -> dict[str, Source]:
             f'accelerometer_{axis}': Source(
                 f'{topics["imu"]} linear_acceleration.{axis}',
                 (Suspect(-1.0, 'it has the wrong sign', 'accelerometer_sign'),),
+                scale=True,
             )
             for axis in 'xy'
         },
@@ -427,7 +428,7 @@ def _loads(shown: Channels, configuration: CarDescription) -> list[Relation]:
                 weighed * shown.force[:, 1],
                 {'accelerometer': -1.0, 'accelerometer_y': -1.0},
                 300.0 * LEAST_ACCELERATION,
-                0.4,
+                0.1,
             )
         )
     for k, corner in enumerate(CORNERS):

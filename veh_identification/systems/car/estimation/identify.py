@@ -10,6 +10,7 @@ import numpy as np
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Removal, Validation
+from veh_identification.systems.car.checks.axles import check_axles
 from veh_identification.systems.car.checks.explanations import explain, suspicious, tried
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
@@ -194,7 +195,7 @@ def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Findin
                 + ', '.join(name.replace('_', ' ') for name in tried()),
             )
         )
-    return found
+    return found or check_axles(model, problem, fit, selection, gathered.stretches)
 
 
 def check_validation(
