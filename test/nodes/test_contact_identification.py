@@ -131,8 +131,13 @@ def test_two_runs_give_the_same_bytes(states, walked, source) -> None:
     assert first == again
     # The node alone on the recorded states is the node behind the fusion.
     behind = [row[:3] for row in walked[1].rows if row[0].startswith(f'/{NAME}')]
+    alone = [row[:3] for row in first if row[0].startswith(f'/{NAME}')]
     assert len(behind) > 100
-    assert [row[:3] for row in first if row[0].startswith(f'/{NAME}')] == behind
+    # But for the clock of the last estimate, which is that of the last message of all.
+    assert behind[-1][0] == alone[-1][0] == PARAMETERS
+    assert alone[:-1] == behind[:-1]
+    ends = [messages.deserialize(rows[-1][2], rows[-1][1]) for rows in (alone, behind)]
+    assert [p.value for p in ends[0].parameters] == [p.value for p in ends[1].parameters]
 
 
 FEET_CONFIG = """
@@ -189,7 +194,7 @@ def test_save_reset_load_round_trip(states, tmp_path) -> None:
     assert fresh.model.solution is not None
     file.write_bytes(b'nonsense')
     broken, _ = identify(states[:100], file=str(file), calls=[(0.01, '/load', {})])
-    assert broken.model.live is None
+    assert broken.model.solution is None
 
 
 def _changed(states, change):
@@ -277,8 +282,10 @@ def test_a_joint_that_wakes_up_starts_the_estimation_over(states) -> None:
 
     node, sink = identify(_changed(states[:2400], wake))
     assert 'l_elbow_joint' not in node.model.model.locked and len(node.model.model.locked) == 7
+    assert any('joint_woke_up' in codes(s) for s in sink.statuses(NAME))
+    # The latest seconds are used again with the joint set free.
     counts = [m.sample_count for m in sink.of(PARAMETERS)]
-    assert counts[-1] < max(counts)
+    assert counts[-1] > 0.7 * max(counts)
 
 
 def test_silence_and_disabling(states) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from veh_identification.identification.result import Solved
 from veh_identification.systems.humanoid.estimation.by_impulse import with_impulse
-from veh_identification.systems.humanoid.processing.impulse import ImpulseMass, _hats
+from veh_identification.systems.humanoid.processing.impulse import ImpulseMass, hats
 
 
 def problem(offset: bool):
@@ -71,5 +71,5 @@ def test_hats_balance_what_falls_and_what_is_pushed() -> None:
     t = np.arange(0.0, 2.0, 1.0 / rate)
     velocity = 0.6 * np.sin(2.0 * np.pi * 2.7 * t)
     force = mass * (gravity + 0.6 * 2.0 * np.pi * 2.7 * np.cos(2.0 * np.pi * 2.7 * t))
-    ground, per_mass = np.sum(_hats(force, velocity, rate, gravity), axis=0)
+    ground, per_mass = np.sum(hats(force, velocity, rate, gravity), axis=0)
     assert ground / per_mass == pytest.approx(mass, rel=1e-3)

@@ -11,7 +11,7 @@ from humanoid_cases import CAD, record
 from veh_identification.runtime.messages import new
 from veh_identification.signals import TimeSeries, rotation_matrix
 from veh_identification.systems.driver import configured
-from veh_identification.systems.humanoid.live.checking import StatesCheck
+from veh_identification.systems.humanoid.live.checking import StatesCheck, as_recording
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
 from veh_identification.systems.humanoid.live.states import BASE, ContactStates
 from veh_identification.systems.humanoid.processing.signals import at_base, to_grid
@@ -174,7 +174,7 @@ def test_live_says_the_same_in_short_slices(bending, case: str) -> None:
     model = ContactModel(
         robot, states.joints, locked, [], True, 0.0, configuration, np.zeros(3), 0.1
     )
-    check = StatesCheck(stamps, rows, states, [], model, lambda world, name: pose)
+    check = StatesCheck(as_recording(stamps, rows, states, [], lambda world, name: pose), model)
     slices = 0
     while check.step():
         slices += 1

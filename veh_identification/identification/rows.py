@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,37 +38,61 @@ def row_filter(rate: float, cutoff_hz: float) -> DecimationFilter:
     return design_decimation(rate, cutoff_hz, factor=factor, transition=1.0, attenuation_db=40.0)
 
 
-class RowStream:
-    """Filters W and Y alike; an unusable sample ends a stretch, the next one starts afresh."""
+class StretchStream(ABC):
+    """Samples in, rows out: an unusable sample ends a stretch, the next one starts afresh."""
+
+    def __init__(self, rate: float, row_rate: float) -> None:
+        """`rate` of the samples and of the rows of a long stretch [Hz]."""
+        self.rate, self.row_rate = rate, row_rate
+        self._begin()
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Forget the samples before."""
+
+    @abstractmethod
+    def _push(self, stamps: IntArray, *arrays: Array) -> list[Rows]:
+        """Rows that became complete with further samples of the stretch."""
+
+    def _end(self) -> list[Rows]:
+        """Rows that only the end of the stretch completes."""
+        return []
+
+    def interrupt(self) -> list[Rows]:
+        """The next sample does not follow the last one; rows of the stretch that ends."""
+        rows = self._end()
+        self._begin()
+        return rows
+
+    def push(self, stamps: IntArray, arrays: Sequence[Array], usable: BoolArray) -> list[Rows]:
+        """Rows that became complete; every array has a row per sample."""
+        found: list[Rows] = []
+        edges = [0, *(np.flatnonzero(np.diff(usable)) + 1).tolist(), len(stamps)]
+        for begin, end in pairwise(edges):
+            if usable[begin]:
+                new = self._push(stamps[begin:end], *(one[begin:end] for one in arrays))
+            else:
+                new = self.interrupt()
+            found += [rows for rows in new if len(rows.Y)]
+        return found
+
+
+class RowStream(StretchStream):
+    """Filters W and Y alike."""
 
     def __init__(self, filter_: DecimationFilter) -> None:
         self.filter = filter_
-        self.stretches = 0
         self._left, self._right = BlockDecimator(filter_), BlockDecimator(filter_)
+        super().__init__(filter_.rate, filter_.output_rate)
+
+    def _begin(self) -> None:
+        self._left.reset()
+        self._right.reset()
         self._stamps: list[IntArray] = []
         self._dropped = 0
 
-    def interrupt(self) -> None:
-        """The next sample does not follow the last one."""
-        self._left.reset()
-        self._right.reset()
-        self._stamps, self._dropped = [], 0
-        self.stretches += 1
-
-    def push(self, stamps: IntArray, W: Array, Y: Array, usable: BoolArray) -> list[Rows]:
-        """Rows that became complete."""
-        found: list[Rows] = []
-        edges = np.flatnonzero(np.diff(usable)) + 1
-        for part in np.split(np.arange(len(stamps)), edges):
-            if not usable[part[0]]:
-                self.interrupt()
-                continue
-            rows = self._push(stamps[part], W[part], Y[part])
-            if len(rows.Y):
-                found.append(rows)
-        return found
-
-    def _push(self, stamps: IntArray, W: Array, Y: Array) -> Rows:
+    def _push(self, stamps: IntArray, *arrays: Array) -> list[Rows]:
+        W, Y = arrays
         begin = self._left.outputs
         self._stamps.append(stamps)
         left, right = self._left.push(W), self._right.push(Y)
@@ -81,7 +107,7 @@ class RowStream:
         )
         keep = min(keep, len(known))
         self._stamps, self._dropped = [known[keep:]], self._dropped + keep
-        return rows
+        return [rows]
 
 
 class StateBuffer:
@@ -113,7 +139,7 @@ class StateBuffer:
             self.late += 1
             return
         step = stamp_ns - self._last
-        if self._last and (step < 0 or step > GAP * 1e9 / self.rate):
+        if self._last and self.is_gap(step):
             if step < 0:
                 self.clock_jumps += 1  # a bag that is played again: the robot is the same
             self.gaps += 1
@@ -126,6 +152,10 @@ class StateBuffer:
         self._values.append(values)
         if len(self._stamps) >= max(1, round(BLOCK_SECONDS * self.rate)):
             self.flush()
+
+    def is_gap(self, step_ns: int) -> bool:
+        """Whether a state so much later does not follow."""
+        return step_ns < 0 or step_ns > GAP * 1e9 / self.rate
 
     def _find_rate(self) -> None:
         steps = np.diff([stamp for stamp, _ in self._wait])

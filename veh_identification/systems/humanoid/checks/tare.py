@@ -8,6 +8,7 @@ shows the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
 from veh_identification.signals.segments import contiguous_segments
-from veh_identification.systems.humanoid.recording.reader import Recording
+from veh_identification.systems.humanoid.recording.reader import Recording, Wrench
 from veh_identification.types import Array
 
 BLOCK_SECONDS = 0.05
@@ -44,12 +45,12 @@ class Empty:
 def tared(recording: Recording) -> tuple[Recording, list[Finding]]:
     """The recording with the offsets of plates taken off that are empty at times."""
     plates = [w for w in recording.wrenches if w.is_plate]
-    load = max((float(np.percentile(_force(w.series), 98)) for w in plates), default=0.0)
+    load = heaviest_load(plates)
     wrenches, findings = [], []
     for one in recording.wrenches:
         found = None
         if one.is_plate:
-            found = empty_plate(one.series, load) or flights(one.series, load)
+            found = what_is_empty(one.series, load)
         if found is None:
             wrenches.append(one)
             continue
@@ -67,6 +68,16 @@ def tared(recording: Recording) -> tuple[Recording, list[Finding]]:
                 )
             )
     return replace(recording, wrenches=tuple(wrenches)), findings
+
+
+def heaviest_load(plates: Sequence[Wrench]) -> float:
+    """The heaviest load on any plate, but for peaks [N]."""
+    return max((float(np.percentile(_force(w.series), 98)) for w in plates), default=0.0)
+
+
+def what_is_empty(series: TimeSeries, load: float) -> Empty | None:
+    """What the plate shows while nobody stands on it, for long or in flights; None: never."""
+    return empty_plate(series, load) or flights(series, load)
 
 
 def empty_plate(series: TimeSeries, load: float) -> Empty | None:

@@ -27,13 +27,19 @@ def with_impulse(solved: Solved, problem: Problem, impulse: ImpulseMass | None) 
     sources = problem.unknowns.sources
     if impulse is None or not all(one.is_plate for one in sources) or any(problem.unknowns.apart):
         return solved
-    row = _row(problem)
-    deviation = max(INFLATION * impulse.std, SMALLEST_SHARE * impulse.value)
-    gain = solved.covariance @ row / (row @ solved.covariance @ row + deviation**2)
-    value = solved.value + gain * (impulse.value - row @ solved.value)
-    left = np.eye(len(row)) - np.outer(gain, row)
-    covariance = left @ solved.covariance @ left.T + deviation**2 * np.outer(gain, gain)
+    value, covariance = updated(solved.value, solved.covariance, _row(problem), impulse)
     return replace(solved, value=value, covariance=covariance)
+
+
+def updated(
+    value: Array, covariance: Array, row: Array, impulse: ImpulseMass
+) -> tuple[Array, Array]:
+    """Value and covariance with row @ value = mass of the impulses as a further equation."""
+    deviation = max(INFLATION * impulse.std, SMALLEST_SHARE * impulse.value)
+    gain = covariance @ row / (row @ covariance @ row + deviation**2)
+    left = np.eye(len(row)) - np.outer(gain, row)
+    known = left @ covariance @ left.T + deviation**2 * np.outer(gain, gain)
+    return value + gain * (impulse.value - row @ value), known
 
 
 def _row(problem: Problem) -> Array:

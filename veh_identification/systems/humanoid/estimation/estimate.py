@@ -44,14 +44,16 @@ from veh_identification.systems.humanoid.estimation.regressor_noise import find_
 from veh_identification.systems.humanoid.processing.equations import CORRELATION
 from veh_identification.systems.humanoid.processing.impulse import ImpulseMass, impulse_mass
 from veh_identification.systems.humanoid.processing.signals import Raw
-from veh_identification.systems.humanoid.processing.supports import Selection, select
+from veh_identification.systems.humanoid.processing.supports import (
+    Selection,
+    fitting_tolerance,
+    select,
+)
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.types import Array
 
 # A person may weigh this many times what the model does (or one over it).
 SMALLEST_LOAD = 0.2
-# The second look at the support: at least this share of the weight, at most the first one's.
-TIGHTEST_SUPPORT = 0.06
 # Condition number from which on it is one of rounding errors.
 SINGULAR = 1e12
 # Share of the samples that the second look may judge otherwise without any consequence.
@@ -277,10 +279,8 @@ def _second_look(problem: Problem, raw: Raw, selection: Selection, value: Array)
     use = selection.usable & loads.valid
     if not use.any():
         return selection
-    spread = 1.4826 * float(np.median(np.abs(loads.measured - loads.predicted)[use]))
-    tolerance = float(
-        np.clip(6.0 * spread / selection.weight, TIGHTEST_SUPPORT, c.support_tolerance)
-    )
+    errors = (loads.measured - loads.predicted)[use]
+    tolerance = fitting_tolerance(errors, selection.weight, c.support_tolerance)
     return select(
         raw,
         loads,

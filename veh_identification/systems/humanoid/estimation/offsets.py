@@ -124,11 +124,25 @@ def _weighed_only(problem: Problem, found: Evidence) -> Problem:
     persons are no rigid bodies: their errors are no white noise and look like such offsets.
     """
     weight = problem.prior.load * float(problem.prior.mass.sum()) * problem.configuration.gravity
-    missed = float(np.max(found.sigma[3:5])) / weight
     weighed = problem.configuration.estimator == 'prior' and (
-        bool(problem.unknowns.drifting) or missed > WELL_PLACED
+        bool(problem.unknowns.drifting) or not well_placed(found.sigma, weight)
     )
     return replace(problem, unknowns=replace(problem.unknowns, weighed=weighed))
+
+
+def well_placed(sigma: Array, weight: float) -> bool:
+    """Whether the noise (6,) of the moments is small enough to tell vertical offsets."""
+    return float(np.max(sigma[3:5])) <= WELL_PLACED * weight
+
+
+def with_held(covariance: Array, measured: Array, column: int, variance: float) -> Array:
+    """The covariance with what an unknown does that is held, and may be off by so much.
+
+    `measured` is the column of W'W, weighted, that belongs to it.
+    """
+    effect = covariance @ measured
+    effect[column] -= 1.0
+    return np.asarray(covariance + variance * np.outer(effect, effect))
 
 
 def considered(problem: Problem, evidence: Evidence) -> Array:
@@ -141,9 +155,8 @@ def considered(problem: Problem, evidence: Evidence) -> Array:
     result = covariance
     for k, name in enumerate(problem.names):
         if name.endswith('.offset.FZ') and not _is_tared(problem, name):
-            effect = covariance @ (evidence.factor.R.T @ evidence.factor.R[:, k])
-            effect[k] -= 1.0
-            result = result + before[k] * np.outer(effect, effect)
+            measured = evidence.factor.R.T @ evidence.factor.R[:, k]
+            result = result + with_held(covariance, measured, k, before[k]) - covariance
     return result
 
 

@@ -44,18 +44,9 @@ class StatesCheck:
     counted, not timed, so that the same states are always judged alike.
     """
 
-    def __init__(
-        self,
-        stamps: IntArray,
-        rows: Array,
-        states: ContactStates,
-        frames: list[str],
-        model: ContactModel,
-        place: Place,
-    ) -> None:
-        """`frames`: links of the sensors on the robot; `place` says where a plate stands."""
+    def __init__(self, recording: Recording, model: ContactModel) -> None:
         self.findings: list[Finding] = []
-        self._parts = self._search(stamps, rows, states, frames, model, place)
+        self._parts = self._search(recording, model)
 
     def step(self) -> bool:
         """The next slice; False when all is done and `findings` are complete."""
@@ -69,17 +60,8 @@ class StatesCheck:
             self.findings = [Finding('note', 'not_checked', text, LABEL)]
             return False
 
-    def _search(
-        self,
-        stamps: IntArray,
-        rows: Array,
-        states: ContactStates,
-        frames: list[str],
-        model: ContactModel,
-        place: Place,
-    ) -> Generator[None, None, None]:
+    def _search(self, recording: Recording, model: ContactModel) -> Generator[None, None, None]:
         """Stops after each slice."""
-        recording = as_recording(stamps, rows, states, frames, place)
         self.findings = unit_findings(recording, model.robot)
         if self.findings or not recording.wrenches:
             return

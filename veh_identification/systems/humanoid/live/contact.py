@@ -8,18 +8,21 @@ then ever more rarely on the latest ones.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding, Level
-from veh_identification.identification.live import LiveIdentification
+from veh_identification.identification.live import HOLD, LiveIdentification, Solution
 from veh_identification.identification.rows import (
     Rows,
     RowStream,
     Skipped,
     StateBuffer,
+    StretchStream,
     row_filter,
 )
 from veh_identification.multibody.tree import BASE_ROWS
@@ -31,15 +34,19 @@ from veh_identification.results.messages import (
     load_finding,
 )
 from veh_identification.saved_state import SavedState, StateError
-from veh_identification.systems.humanoid.live.checking import StatesCheck
+from veh_identification.systems.humanoid.estimation.by_impulse import updated
+from veh_identification.systems.humanoid.live.checking import StatesCheck, as_recording
+from veh_identification.systems.humanoid.live.impulse import SUMS, ImpulseBalance
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
+from veh_identification.systems.humanoid.live.momentum_rows import MomentumStream
 from veh_identification.systems.humanoid.live.options import ContactOptions
 from veh_identification.systems.humanoid.live.plates import PlatePlaces
 from veh_identification.systems.humanoid.live.states import BASE, ContactStates
-from veh_identification.systems.humanoid.processing.supports import (
-    load_misses,
-    other_support,
-)
+from veh_identification.systems.humanoid.live.support import Block, Judged, LiveSupport
+from veh_identification.systems.humanoid.live.tare import PlateTare
+from veh_identification.systems.humanoid.processing.momentum import Balance
+from veh_identification.systems.humanoid.processing.supports import scale_of_load
+from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, Sides
 from veh_identification.types import Array, BoolArray, IntArray
@@ -92,13 +99,16 @@ class ContactLive(LiveModel):
         self.posture = np.zeros(len(self.states.joints))
         self._free: set[str] = set()  # joints that have moved once
         self._woken: list[str] = []  # those that started the estimation over
+        self._empty = PlateTare()
         self._forget()
 
     def _forget(self) -> None:
         """Neither model nor rows."""
+        self.states.needs_pose = False
         self.model: ContactModel | None = None
         self.live: LiveIdentification | None = None
-        self.stream: RowStream | None = None
+        self.stream: StretchStream | None = None
+        self.impulse: ImpulseBalance | None = None  # where rows come from momentum
         self.equations, self.solution = None, None
         self.convergence.forget()
         self.problem = ''  # why the last estimation failed
@@ -108,9 +118,9 @@ class ContactLive(LiveModel):
         self._latest: deque[tuple[IntArray, Array]] = deque()
         self._seen = self._next_check = 0
         self._row_squares = np.zeros((2, 0))
-        # Blocks of the stretch with their rows and loads; the last ones of them wait to be used.
-        self._held: deque[tuple[IntArray, Array, Array, Array]] = deque(maxlen=3)
-        self._waiting = 0
+        self._support = LiveSupport(self.options.support_tolerance)
+        self._expected_scale = 1.0  # of loads that CAD values predict
+        self._solved = 0  # rows of the last estimate
 
     def warm_up(self) -> None:
         """Compile and load what the first rows would have to wait for."""
@@ -128,76 +138,88 @@ class ContactLive(LiveModel):
             self.buffer.push(stamp_ns, values)
 
     def _on_gap(self) -> None:
-        self._use_waiting()
-        self._held.clear()
-        if self.stream is not None:
-            self.stream.interrupt()
+        if self.stream is None:
+            return
+        self._take(self._support.end())
+        self._add(self.stream.interrupt())
+        if self.impulse is not None:
+            self.impulse.interrupt()
 
     def _on_block(self, stamps: IntArray, values: Array) -> None:
-        found = self._rows(stamps, values)
-        if found is None:
-            return
-        self._held.append((stamps, *found))
-        self._waiting += 1
-        # Whether load is missing for long shows with the next block only.
-        measured, expected = found[2][-1:].T
-        unclear = load_misses(measured, expected, self._weight, self.options.support_tolerance)
-        if not unclear[0] or self._waiting > 1:
-            self._use_waiting()
+        arrays = self._samples(stamps, values)
+        if arrays is not None:
+            self._support.weight, self._support.rate = self._weight, self.buffer.rate
+            self._take(self._support.push(Block(stamps, arrays, self._loads(values))))
 
-    def _use_waiting(self) -> None:
-        """Judge the support of the blocks that wait, with those before them, and use them."""
-        waiting = list(self._held)[len(self._held) - self._waiting :]
-        if self._waiting and self.live is not None:
-            loads = np.concatenate([block[3] for block in self._held])
-            tolerance, rate = self.options.support_tolerance, self.buffer.rate
-            wrong = other_support(loads[:, 0], loads[:, 1], self._weight, tolerance, rate)
-            start = len(loads) - sum(len(block[0]) for block in waiting)
-            for stamps, W, Y, _ in waiting:
-                bad = wrong[start : start + len(stamps)]
-                start += len(stamps)
-                if bad.any():
-                    count = int(np.sum(bad))
-                    self.skipped.add('the sensors do not carry the whole robot', count)
-                self._take(stamps, W, Y, ~bad)
-        self._waiting = 0
+    @property
+    def _known(self) -> Array:
+        """Unknowns as far as they are known."""
+        assert self.model is not None
+        return self.model.a_priori if self.solution is None else self.solution.value
 
     @property
     def _weight(self) -> float:
         """Of the robot as it is known so far [N]."""
         assert self.model is not None
-        known = self.model.a_priori if self.solution is None else self.solution.value
-        return abs(float(self.model.mass_weights @ known)) * self.options.gravity
+        mass = abs(float(self.model.mass_weights @ self._known))
+        return mass * self.options.gravity * self._load_scale
 
-    def _take(self, stamps: IntArray, W: Array, Y: Array, usable: BoolArray) -> None:
-        assert self.stream is not None and self.live is not None
-        # An equation that is missing is no reason to lose the others.
-        finite = np.isfinite(W).all(axis=(1, 2)) & np.isfinite(Y).any(axis=1)
-        if not finite.all():
-            self.skipped.add('values that are no numbers', int(np.sum(usable & ~finite)))
-        if self.stream.filter.rate != self.buffer.rate:  # loaded before the first state
-            self.stream = RowStream(row_filter(self.buffer.rate, self.options.cutoff))
-        for rows in self.stream.push(stamps, W, Y, usable & finite):
+    @property
+    def _load_scale(self) -> float:
+        """On what `_known` predicts: CAD values may be those of somebody else."""
+        return self._expected_scale if self.solution is None else 1.0
+
+    def _take(self, judged: list[Judged]) -> None:
+        assert self.stream is not None
+        if self.stream.rate != self.buffer.rate:  # loaded before the first state
+            self.stream = self._new_stream(isinstance(self.stream, MomentumStream))
+        for stamps, arrays, usable in judged:
+            if not usable.all():
+                count = int(np.sum(~usable))
+                self.skipped.add('the sensors do not carry the whole robot', count)
+            if self.impulse is not None:
+                self._weigh(Balance(*arrays), usable)
+            self._add(self.stream.push(stamps, arrays, usable))
+
+    def _weigh(self, samples: Balance, usable: BoolArray) -> None:
+        """The vertical balance of further samples."""
+        assert self.model is not None and self.impulse is not None
+        force, velocity = samples.wrench[:, 2], self.model.rise(samples)
+        edges = [0, *(np.flatnonzero(np.diff(usable)) + 1).tolist(), len(usable)]
+        for begin, end in pairwise(edges):
+            if usable[begin]:
+                self.impulse.push(force[begin:end], velocity[begin:end], self.buffer.rate)
+            else:
+                self.impulse.interrupt()
+
+    def _add(self, found: list[Rows]) -> None:
+        assert self.live is not None
+        for rows in found:
             self.live.add(rows.W, rows.Y)
             self._reconstruct(rows)
 
-    def _rows(self, stamps: IntArray, values: Array) -> tuple[Array, Array, Array] | None:
-        """Rows of equation (4), vertical loads (n, 2) as measured and expected; None before."""
+    def _samples(self, stamps: IntArray, values: Array) -> tuple[Array, ...] | None:
+        """What rows are made of; None before there is a model."""
         self.posture = values[-1, self._joint_columns()]
         if self.model is None:
             self._collect(stamps, values)
             return None
         if self._wakes(values):
+            start = [*self._latest, (stamps, values)]
             self._forget()
-            self._start = [(stamps, values)]
+            self._start = start
+            self._begin()
             return None
-        self._check(stamps, values)
-        W, Y = self.model.rows(values)
-        up = -values[:, 9:12] / np.linalg.norm(values[:, 9:12], axis=1)[:, None]
-        known = self.model.a_priori if self.solution is None else self.solution.value
-        measured = np.einsum('ni,ni->n', Y[:, :3], up)
-        predicted = np.einsum('ni,ni->n', (W @ known)[:, :3], up)
-        return W, Y, np.column_stack([measured, predicted])
+        self._remember(stamps, values)
+        self._check()
+        by_momentum = isinstance(self.stream, MomentumStream)
+        arrays = self.model.balance(values) if by_momentum else self.model.rows(values)
+        return tuple(arrays)
+
+    def _loads(self, values: Array) -> Array:
+        """Vertical loads (n, 2) as measured and expected."""
+        assert self.model is not None
+        return self.model.loads(values, self._known) * [1.0, self._load_scale]
 
     def _joint_columns(self) -> slice:
         return slice(BASE, BASE + len(self.states.joints))
@@ -207,14 +229,16 @@ class ContactLive(LiveModel):
     def _collect(self, stamps: IntArray, values: Array) -> None:
         """Wait until some joint has moved for long enough, then lock the rest."""
         self._start.append((stamps, values))
-        rows = np.concatenate([part for _, part in self._start])
-        q = rows[:, self._joint_columns()]
-        if len(q) < self.options.start_seconds * self.buffer.rate:
-            return
+        count = sum(len(part) for _, part in self._start)
+        if count >= self.options.start_seconds * self.buffer.rate and not self._begin():
+            self._start = self._start[len(self._start) // 2 :]  # standing still teaches nothing
+
+    def _begin(self) -> bool:
+        """Make the model of the joints that moved so far, and rows of all states; False: none."""
+        q = np.concatenate([part for _, part in self._start])[:, self._joint_columns()]
         travel = np.ptp(q, axis=0)
         if not np.any(travel > self._limits):
-            self._start = self._start[len(self._start) // 2 :]  # standing still teaches nothing
-            return
+            return False
         rest = {
             name: float(np.median(q[:, k]))
             for k, name in enumerate(self.states.joints)
@@ -223,18 +247,35 @@ class ContactLive(LiveModel):
         centre = self.places.centre(self.states.world, self.states.plate_names)
         # Without a place: where the robot started, some way from the plate.
         lever = START_LEVER if centre is None else PLATE_LEVER
-        start = self._start[0][1][0, 12:15] if centre is None else centre
         waiting = self._start
-        self._make_model(rest, start, self.states.has_plates, lever)
-        for block in waiting:
-            self._on_block(*block)
+        start = waiting[0][1][0, 12:15] if centre is None else centre
+        plates = self.states.has_plates
+        self._make_model(rest, start, plates, lever, plates or self.states.posed)
+        self._scale_loads(np.concatenate([values for _, values in waiting]))
+        last = 0
+        for stamps, values in waiting:
+            if last and self.buffer.is_gap(int(stamps[0]) - last):
+                self._on_gap()
+            self._on_block(stamps, values)
+            last = int(stamps[-1])
+        return True
 
-    def _check(self, stamps: IntArray, values: Array) -> None:
-        """The offline checks on the latest seconds: at the start, then ever more rarely."""
+    def _scale_loads(self, values: Array) -> None:
+        """What the CAD values weigh against what the sensors show, as offline."""
+        measured, predicted = self._loads(values).T
+        self._expected_scale = scale_of_load(measured, predicted)
+        self._support.weight, self._support.rate = self._weight, self.buffer.rate
+        self._support.learn(measured, self._expected_scale * predicted)
+
+    def _remember(self, stamps: IntArray, values: Array) -> None:
+        """Keep the latest seconds."""
         self._latest.append((stamps, values))
         self._seen += len(stamps)
         while sum(len(s) for s, _ in self._latest) > CHECKED_SECONDS * self.buffer.rate:
             self._latest.popleft()
+
+    def _check(self) -> None:
+        """The offline checks on the latest seconds: at the start, then ever more rarely."""
         self._go_on_checking()
         wanted = self._next_check or self.options.start_seconds * self.buffer.rate
         if self._seen < wanted:
@@ -243,23 +284,38 @@ class ContactLive(LiveModel):
         if self._checking is None:
             self._begin_checking()
 
+    def _recording(self) -> Recording:
+        """The latest seconds."""
+        stamps = np.concatenate([s for s, _ in self._latest])
+        rows = np.concatenate([v for _, v in self._latest])
+        return as_recording(stamps, rows, self.states, self._frames, self.places.pose)
+
+    def _tare(self) -> None:
+        """Look for plates that were empty in the latest seconds."""
+        if self.model is None or not self.model.plates or not self._latest:
+            return
+        self._empty.look(self._recording().wrenches, self._weight)
+        count, centre = len(self.states.plate_names), self.model.centre
+        self.model.tare = self._empty.total(count, centre, self._weight)
+
     def _begin_checking(self) -> None:
         """The offline checks on the latest seconds, a slice with each block of states."""
         assert self.model is not None
-        stamps = np.concatenate([s for s, _ in self._latest])
-        rows = np.concatenate([v for _, v in self._latest])
-        self._checking = StatesCheck(
-            stamps, rows, self.states, self._frames, self.model, self.places.pose
-        )
+        self._checking = StatesCheck(self._recording(), self.model)
 
     def _go_on_checking(self) -> None:
         if self._checking is not None and not self._checking.step():
             self._checked, self._checking = self._checking.findings, None
 
     def finish(self) -> bool:
-        """Check once more with all that came."""
-        before = self._checked
+        """Use what waits, be it short, and check once more with all that came."""
+        before: list[Finding] | None = self._checked
         self.buffer.interrupt()
+        if self.model is None and self._start and self._begin():
+            self._on_gap()
+        if self.live is not None and self.live.samples != self._solved:
+            self._solve()
+            before = None
         if self.model is not None and self._latest and self._next_check != self._seen:
             self._next_check = self._seen
             self._begin_checking()
@@ -299,9 +355,9 @@ class ContactLive(LiveModel):
         )
 
     def _make_model(
-        self, locked: dict[str, float], centre: Array, plates: bool, lever: float
+        self, locked: dict[str, float], centre: Array, plates: bool, lever: float, momentum: bool
     ) -> None:
-        """From here on rows are estimated from."""
+        """From here on rows are estimated from; without a pose by accelerations, as offline."""
         self._forget()
         model = self.model = self._contact_model(locked, centre, plates, lever)
         equations = self.equations = Equations(
@@ -313,34 +369,59 @@ class ContactLive(LiveModel):
             model.a_priori,
             model.watched,
         )
-        filter_ = row_filter(self.buffer.rate or 100.0, self.options.cutoff)
-        self.stream = RowStream(filter_)
+        self.states.needs_pose = momentum
+        self.stream = self._new_stream(momentum)
+        if momentum and model.impulse_row() is not None:
+            self.impulse = ImpulseBalance(self.options.gravity, HOLD * self.options.memory)
         self.live = LiveIdentification(
             equations.names,
             equations.equations,
             equations.watched,
             model.solve,
-            row_rate=filter_.output_rate,
+            row_rate=self.stream.row_rate,
             memory=self.options.memory,
             significance=self.options.significance,
         )
         self._row_squares = np.zeros((2, len(equations.equations)))
+
+    def _new_stream(self, momentum: bool) -> StretchStream:
+        rate, cutoff = self.buffer.rate or 100.0, self.options.cutoff
+        return MomentumStream(rate, cutoff) if momentum else RowStream(row_filter(rate, cutoff))
 
     # Estimate -----------------------------------------------------------------------------------
 
     def tick(self, silent: int) -> bool:
         """Estimate anew from all rows so far."""
         self._lately = dict(self.skipped.take())
-        if self.live is None or self.equations is None or silent:
+        if self.live is None or (silent and self.live.samples == self._solved):
             return False
+        return self._solve()
+
+    def _solve(self) -> bool:
+        """Estimate anew; False if that is not possible."""
+        assert self.live is not None and self.equations is not None
+        self._tare()
         try:
-            solution = self.solution = self.live.solve()
+            solution = self.live.solve()
         except EstimationError as error:
             self.problem = str(error)
             return False
-        self.problem = ''
+        self.problem, self._solved = '', self.live.samples
+        solution = self.solution = self._with_impulse(solution)
         self.convergence.update(solution, solution.excited, self.equations.watched)
         return True
+
+    def _with_impulse(self, solution: Solution) -> Solution:
+        """The balance of impulse as one more equation, as offline."""
+        if self.impulse is None:
+            return solution
+        assert self.live is not None and self.model is not None
+        self.impulse.settle(self.live.changed)
+        mass, row = self.impulse.mass(), self.model.impulse_row()
+        if mass is None or row is None:
+            return solution
+        value, covariance = updated(solution.value, solution.covariance, row, mass)
+        return replace(solution, value=value, covariance=covariance)
 
     def _reconstruct(self, rows: Rows) -> None:
         if self.solution is None:
@@ -526,6 +607,8 @@ class ContactLive(LiveModel):
             'centre': self.model.centre,
             'plates': self.model.plates,
             'lever': self.model.lever,
+            'momentum': isinstance(self.stream, MomentumStream),
+            'impulse': np.zeros(SUMS + 1) if self.impulse is None else self.impulse.stored,
         }
 
     def restore(self, stored: SavedState) -> str:
@@ -534,6 +617,7 @@ class ContactLive(LiveModel):
         values = stored.array('locked_values', (len(names),)).tolist()
         centre, plates = stored.array('centre', (3,)), stored.flag('plates')
         lever = stored.number('lever', low=0.0) if 'lever' in stored else START_LEVER
+        momentum = stored.flag('momentum') if 'momentum' in stored else plates
         strange = [name for name in names if name not in self.states.joints]
         if strange:
             raise stored.refused('locked_names', f'has the unknown joint {strange[0][:80]!r}')
@@ -541,11 +625,15 @@ class ContactLive(LiveModel):
         converged = vars(self.convergence).copy()
         try:
             with stored.tried():
-                self._make_model(dict(zip(names, values, strict=True)), centre, plates, lever)
+                locked = dict(zip(names, values, strict=True))
+                self._make_model(locked, centre, plates, lever, momentum)
                 assert self.live is not None
                 self.live.restore(stored)
+                if self.impulse is not None and 'impulse' in stored:
+                    self.impulse.restore(stored.array('impulse', (SUMS + 1,)))
         except StateError:
             vars(self).update(before)
+            self.states.needs_pose = isinstance(self.stream, MomentumStream)
             vars(self.convergence).update(converged)
             raise
         self.buffer.interrupt()

@@ -11,21 +11,26 @@ from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, Information, Prior
 from veh_identification.identification.accumulator import accumulate
 from veh_identification.identification.live import Solution
+from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.multibody.kinematics import body_motion
 from veh_identification.multibody.motion import Motion, floating_base_motion
 from veh_identification.multibody.tree import BASE_ROWS, skew
 from veh_identification.signals import rotation_matrix
 from veh_identification.systems.humanoid.configuration import Configuration
+from veh_identification.systems.humanoid.estimation.cutoff import FEWEST_SAMPLES
 from veh_identification.systems.humanoid.estimation.noise_and_trust import weigh
+from veh_identification.systems.humanoid.estimation.offsets import well_placed, with_held
 from veh_identification.systems.humanoid.estimation.prior import base_prior
 from veh_identification.systems.humanoid.estimation.problem import Problem, make_problem
 from veh_identification.systems.humanoid.live.states import BASE
-from veh_identification.systems.humanoid.processing.equations import CORRELATION
+from veh_identification.systems.humanoid.live.tare import Tare
+from veh_identification.systems.humanoid.processing.equations import CORRELATION, HELD
+from veh_identification.systems.humanoid.processing.momentum import Balance, balance, to_world
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.types import Array
 
 #: Fewer rows say nothing about their own noise.
-FEWEST_ROWS = 30
+FEWEST_ROWS = FEWEST_SAMPLES
 #: A parameter counts as excited when the data reduce its a-priori deviation to this share.
 EXCITED_SHARE = 0.5
 #: Smallest eigenvalue, columns scaled, that the correction for noise must leave.
@@ -78,6 +83,7 @@ class ContactModel:
             self.problem.prior, self.problem.to_base, np.diag(further**2)
         )
         self.offset_scale = self.load = 1.0
+        self.tare: Tare | None = None
         self.watched = self._load_columns()
         self.mass_weights = self.mass_and_moments(np.zeros(self._joints))[0]
 
@@ -100,11 +106,35 @@ class ContactModel:
         )
 
     def rows(self, values: Array) -> tuple[Array, Array]:
-        """W (n, 6, unknowns) and Y (n, 6)."""
+        """W (n, 6, unknowns) and Y (n, 6) by accelerations."""
         motion = self.motion(values)
         W = self.problem.regressor.compute(motion)
+        further, Y = self._measured(values, motion)
+        return np.concatenate([W, further], axis=2), Y
+
+    def balance(self, values: Array) -> Balance:
+        """The balance of momentum of states with a pose."""
+        motion = self.motion(values)
+        further, Y = self._measured(values, motion)
+        rotation = rotation_matrix(values[:, 15:19])
+        arm = values[:, 12:15] - self.centre
+        wrench = to_world(Y[:, :, None], rotation, arm)[:, :, 0]
+        gravity = self.problem.configuration.gravity
+        return balance(
+            self.problem.regressor,
+            motion,
+            values[:, 25:28],
+            rotation,
+            arm,
+            wrench,
+            gravity,
+            further,
+        )
+
+    def _measured(self, values: Array, motion: Motion) -> tuple[Array, Array]:
+        """Columns (n, 6, offsets) of the sensors and the sum of their wrenches at the base."""
         Y = values[:, 19:25].copy()
-        columns = [W]
+        columns = [np.zeros((len(Y), 6, 0))]
         if self.plates and self.offsets:
             columns.append(self._plate_columns(values))
         for k, frame in enumerate(self.frames):
@@ -114,6 +144,31 @@ class ContactModel:
             if self.offsets:
                 columns.append(K)
         return np.concatenate(columns, axis=2), Y
+
+    def loads(self, values: Array, value: Array) -> Array:
+        """Vertical loads (n, 2) as measured and as unknowns `value` predict."""
+        motion = self.motion(values)
+        _, Y = self._measured(values, motion)
+        up = -values[:, 9:12] / np.linalg.norm(values[:, 9:12], axis=1)[:, None]
+        parameters = self.problem.body_parameters(value)
+        predicted = inverse_dynamics(self.problem.model, motion, parameters)
+        sides = np.stack([Y[:, :3], predicted[:, :3]], axis=1)
+        return np.einsum('nsi,ni->ns', sides, up)
+
+    def rise(self, samples: Balance) -> Array:
+        """Velocity (n,) of the centre of mass along the vertical, by the a-priori values."""
+        count = self.problem.base.rank
+        value = self.a_priori[:count]
+        return np.asarray(samples.momentum[:, 2] @ value / (self.mass_weights[:count] @ value))
+
+    def impulse_row(self) -> Array | None:
+        """What the impulses show as mass: of all links, and the vertical offset of plates."""
+        if not self.plates or self.frames:
+            return None
+        row = self.mass_weights.copy()
+        if self.offsets:
+            row[self.names.index('plates.offset.FZ')] = 1.0 / self.problem.configuration.gravity
+        return row
 
     def _plate_columns(self, values: Array) -> Array:
         rotation = np.swapaxes(rotation_matrix(values[:, 15:19]), -1, -2)
@@ -145,26 +200,33 @@ class ContactModel:
         if few.any():
             kept = np.where(few[:, None, None], 0.0, information.factors)
             information = replace(information, factors=kept, _fits={})
-        found = weigh(information, self._scaled_prior(), rank, CORRELATION)
+        prior = self._scaled_prior()
+        found = weigh(information, prior, rank, CORRELATION)
+        held = self._vertical_offset(found.sigma)
+        if held is not None:
+            found = weigh(information, _held(prior, held), rank, CORRELATION, found.sigma)
         data, (rows, right) = found.factor, found.prior.rows()
-        information_matrix = data.R.T @ data.R / CORRELATION + rows.T @ rows
+        measured = data.R.T @ data.R / CORRELATION
         noise = self._acceleration_noise(found.value, information.samples) / CORRELATION
-        scale = np.sqrt(np.diag(information_matrix))
-        values, vectors = np.linalg.eigh((information_matrix - noise) / np.outer(scale, scale))
-        if values[0] < SMALLEST_SHARE:  # noise rules: do not take off more than is there
-            values, vectors = np.linalg.eigh(information_matrix / np.outer(scale, scale))
-            values = np.maximum(values, np.finfo(float).eps)
-        covariance = (vectors / values) @ vectors.T / np.outer(scale, scale)
+        covariance, condition = _inverse(measured + rows.T @ rows, noise)
         value = covariance @ (data.R.T @ data.z / CORRELATION + rows.T @ right)
         before = np.sqrt(np.diag(found.prior.covariance))
         self._learn(value, covariance)
-        return Solution(
-            value,
-            covariance,
-            np.where(few, np.inf, found.sigma),  # nothing is known of their noise
-            np.sqrt(np.diag(covariance)) < EXCITED_SHARE * before,
-            float(np.sqrt(values[-1] / values[0])),
-        )
+        excited = np.sqrt(np.diag(covariance)) < EXCITED_SHARE * before
+        if held is not None:
+            size = self.prior.covariance[held, held]
+            covariance = with_held(covariance, measured[:, held], held, size)
+        sigma = np.where(few, np.inf, found.sigma)  # nothing is known of their noise
+        return Solution(value, covariance, sigma, excited, condition)
+
+    def _vertical_offset(self, sigma: Array) -> int | None:
+        """The column of the vertical offset of plates, where it cannot be told from the weight."""
+        known = self.tare is not None and self.tare.std is not None
+        if not (self.plates and self.offsets) or known:
+            return None
+        weight = self.load * float(self.mass_weights @ self.prior.value)
+        placed = well_placed(sigma, weight * self.problem.configuration.gravity)
+        return None if placed else self.names.index('plates.offset.FZ')
 
     def _scaled_prior(self) -> Prior:
         """The CAD values scaled to the weight, and offsets as large as they turned out to be."""
@@ -173,6 +235,11 @@ class ContactModel:
         covariance[rank:, rank:] *= self.offset_scale**2
         value = self.prior.value.copy()
         value[:rank] *= self.load
+        if self.tare is not None and self.plates and self.offsets:
+            plates = slice(rank, rank + 6)
+            value[plates] = self.tare.value
+            if self.tare.std is not None:
+                covariance[plates, plates] = np.diag(self.tare.std**2)
         return Prior(value, covariance)
 
     def _learn(self, value: Array, covariance: Array) -> None:
@@ -183,10 +250,12 @@ class ContactModel:
         """
         rank, mass = self.problem.base.rank, self.mass_weights
         self.load = float(np.clip(mass @ value / (mass @ self.prior.value), *LOADS))
-        if len(value) == rank:
+        # What was read off while plates were empty is known already.
+        first = rank if self.tare is None else rank + 6
+        if len(value) <= first:
             return
-        second = np.square(value[rank:]) + np.diag(covariance)[rank:]
-        share = np.mean(second / np.diag(self.prior.covariance)[rank:])
+        second = np.square(value[first:]) + np.diag(covariance)[first:]
+        share = np.mean(second / np.diag(self.prior.covariance)[first:])
         self.offset_scale = float(np.clip(np.sqrt(share), *OFFSET_SCALES))
 
     def warm_up(self, width: int) -> None:
@@ -222,6 +291,24 @@ class ContactModel:
     def a_priori(self) -> Array:
         """CAD values."""
         return self.prior.value
+
+
+def _held(prior: Prior, column: int) -> Prior:
+    """The prior with one unknown held where it is."""
+    scale = np.ones(len(prior.value))
+    scale[column] = HELD
+    return Prior(prior.value, prior.covariance * np.outer(scale, scale))
+
+
+def _inverse(information: Array, noise: Array) -> tuple[Array, float]:
+    """Covariance and condition number; noise in the regressor is taken off where more is left."""
+    scale = np.sqrt(np.diag(information))
+    values, vectors = np.linalg.eigh((information - noise) / np.outer(scale, scale))
+    if values[0] < SMALLEST_SHARE:  # noise rules: do not take off more than is there
+        values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+        values = np.maximum(values, np.finfo(float).eps)
+    covariance = (vectors / values) @ vectors.T / np.outer(scale, scale)
+    return covariance, float(np.sqrt(values[-1] / values[0]))
 
 
 def _wrench_matrix(rotation: Array, arm: Array) -> Array:

@@ -10,8 +10,8 @@ import numpy as np
 from veh_identification.types import Array
 
 #: Base part of a row: acceleration, angular velocity, angular acceleration, gravity, position,
-#: quaternion, sum of the wrenches that are already given at the base link.
-BASE = 25
+#: quaternion, sum of the wrenches that are already given at the base link, velocity.
+BASE = 28
 #: Plates whose own wrenches are kept beside their sum, for the checks.
 MOST_PLATES = 4
 
@@ -28,6 +28,8 @@ class ContactStates:
         self.missing: list[str] = []  # joints that no state names
         self.unknown: list[str] = []  # joints that the robot does not have
         self.world = ''  # frame of the latest state
+        self.posed = True  # all states so far had a pose
+        self.needs_pose = False  # states without one are of no use
         self._joint_names: list[str] | None = None
         self._joint_places = np.zeros(0, np.intp)
         self._joint_targets = np.zeros(0, np.intp)
@@ -64,12 +66,14 @@ class ContactStates:
         for place in places:
             if not msg.wrench_valid[place]:
                 return f'wrench {msg.wrench_names[place]} is not known'
-        if self._plate_places and not msg.pose_valid:
+        if (self._plate_places or self.needs_pose) and not msg.pose_valid:
             return 'the pose of the base is not known'
         row = np.zeros(self.width)
         self._fill_base(msg, row)
         if not msg.pose_valid:
+            self.posed = False
             row[12:15] = 0.0  # of no use without plates: what it holds is no reason to refuse
+            row[25:28] = 0.0
         count = len(self.joints)
         for k, values in enumerate(
             (msg.joint_positions, msg.joint_velocities, msg.joint_accelerations)
@@ -83,7 +87,8 @@ class ContactStates:
 
     def _fill_base(self, msg: Any, row: Array) -> None:
         a, g, p, q = msg.acceleration, msg.gravity, msg.pose.position, msg.pose.orientation
-        w = msg.twist.angular
+        v, w = msg.twist.linear, msg.twist.angular
+        row[25:28] = v.x, v.y, v.z
         row[:19] = (
             a.linear.x,
             a.linear.y,

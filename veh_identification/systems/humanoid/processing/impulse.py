@@ -49,34 +49,53 @@ def impulse_mass(
         force = raw.world[:, 2]
         good = usable & samples.valid & np.isfinite(force)
         for stretch in contiguous_segments(good):
-            hats = _hats(force[stretch], velocity[stretch], raw.rate, gravity)
-            stretches += bool(hats)
-            given += hats
-    if len(given) < FEWEST_HATS:
+            found = hats(force[stretch], velocity[stretch], raw.rate, gravity)
+            stretches += bool(found)
+            given += found
+    every = np.array(given).reshape(-1, 2)
+    sums = np.array([len(every), *every.sum(axis=0), *_products(every)])
+    return mass_of(sums, stretches, gravity)
+
+
+def _products(every: Array) -> tuple[float, float, float]:
+    ground, per_mass = every.T
+    return float(ground @ ground), float(ground @ per_mass), float(per_mass @ per_mass)
+
+
+def hat_sums(hat: Array) -> Array:
+    """What one hat adds to the sums of `mass_of`."""
+    return np.array([1.0, *hat, *_products(hat[None])])
+
+
+def mass_of(sums: Array, stretches: int, gravity: float) -> ImpulseMass | None:
+    """From the count of hats, sums of both sides and of their products; None for too few hats."""
+    count, ground, per_mass, ground_2, mixed, per_mass_2 = sums
+    if count < FEWEST_HATS:
         return None
-    ground, per_mass = np.array(given).T
-    mass = float(ground.sum() / per_mass.sum())
-    count = len(given)
-    spread = float(np.sqrt(np.sum(np.square(ground - mass * per_mass)) / (count - 1)))
+    mass = float(ground / per_mass)
+    left = ground_2 - 2.0 * mass * mixed + mass**2 * per_mass_2
+    spread = float(np.sqrt(max(left, 0.0) / (count - 1.0)))
     # Each stretch has two ends of its own; a hat has two such errors as well.
-    std = spread * np.sqrt(stretches) / float(per_mass.sum())
-    return ImpulseMass(mass, float(std), float(per_mass.sum()) / gravity)
+    std = spread * np.sqrt(stretches) / float(per_mass)
+    return ImpulseMass(mass, float(std), float(per_mass) / gravity)
 
 
-def _hats(force: Array, velocity: Array, rate: float, gravity: float) -> list[Array]:
+def hats(force: Array, velocity: Array, rate: float, gravity: float) -> list[Array]:
     """Both sides of the balance for hats that share the stretch evenly."""
     count = int((len(force) - 1) / (HAT_SECONDS * rate)) - 1
     if count < 1:
         return []
     edges = np.linspace(0.0, len(force) - 1.0, count + 2)
+    return [hat_balance(force, velocity, edges[k : k + 3], rate, gravity) for k in range(count)]
+
+
+def hat_balance(force: Array, velocity: Array, edges: Array, rate: float, gravity: float) -> Array:
+    """(2,) impulse of the ground and impulse per mass under the hat from edge over top to edge."""
     place = np.arange(len(force), dtype=float)
-    found = []
-    for k in range(1, count + 1):
-        hat = np.interp(place, edges[k - 1 : k + 2], [0.0, 1.0, 0.0])
-        slope = np.diff(hat) * rate
-        middle = 0.5 * (velocity[1:] + velocity[:-1])
-        found.append(np.array([hat @ force, gravity * hat.sum() - slope @ middle]) / rate)
-    return found
+    hat = np.interp(place, edges, [0.0, 1.0, 0.0])
+    slope = np.diff(hat) * rate
+    middle = 0.5 * (velocity[1:] + velocity[:-1])
+    return np.array([hat @ force, gravity * hat.sum() - slope @ middle]) / rate
 
 
 def _vertical_velocity(samples: Samples, model: TreeModel) -> Array:

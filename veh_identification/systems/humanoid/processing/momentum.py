@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.multibody.motion import Motion, floating_base_motion
+from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import skew
 from veh_identification.signals.segments import contiguous_segments
 from veh_identification.systems.humanoid.processing.equations import (
@@ -53,6 +55,87 @@ class Window:
     shape: Callable[[Array], tuple[Array, Array]]
 
 
+class Balance(NamedTuple):
+    """The balance sample by sample, in world axes about a fixed point."""
+
+    momentum: Array  # (n, 6, base parameters) H
+    steady: Array  # (n, 6, unknowns) G, then the columns of further unknowns
+    wrench: Array  # (n, 6) measured
+    rotation: Array  # (n, 3, 3) base to world
+    arm: Array  # (n, 3) from that point to the base
+
+
+def balance(
+    regressor: Regressor,
+    motion: Motion,
+    velocity: Array,
+    rotation: Array,
+    arm: Array,
+    wrench: Array,
+    gravity: float,
+    further: Array | None = None,
+) -> Balance:
+    """Of samples whose base moves at `velocity` (base axes); `further` columns at the base."""
+    still, rest = np.zeros_like(motion.q), np.zeros_like(velocity)
+    # From rest, accelerations in the place of the velocities: the wrench is momentum.
+    started = floating_base_motion(
+        motion.q, still, motion.qd, velocity, rest, motion.base_angular_velocity
+    )
+    # At rest in every posture: the wrench is what holds the robot against gravity.
+    held = floating_base_motion(motion.q, still, still, gravity * rotation[:, 2], rest, rest)
+    steady = to_world(regressor.compute(held), rotation, arm)
+    if further is not None:
+        steady = np.concatenate([steady, to_world(further, rotation, arm)], axis=2)
+    momentum = to_world(regressor.compute(started), rotation, arm)
+    return Balance(momentum, steady, wrench, rotation, arm)
+
+
+def balance_rows(
+    samples: Balance, middles: Array, window: Window, rate: float
+) -> tuple[Array, Array]:
+    """Rows (W, Y) of the windows about the given places, in samples from the first one."""
+    weight, slope = _windows(middles, len(samples.wrench), window, rate)
+    W = _summed(weight, samples.steady)
+    W[:, :, : samples.momentum.shape[2]] -= _summed(slope, samples.momentum)
+    Y = weight @ samples.wrench
+    middle = np.rint(middles).astype(np.int64)
+    turn, place = samples.rotation[middle], samples.arm[middle]
+    return _to_base(W, turn, place), _to_base(Y[:, :, None], turn, place)[:, :, 0]
+
+
+def knot_distance(rate: float, cutoff_hz: float) -> float:
+    """Samples from knot to knot of the B-splines of short stretches."""
+    return KNOT * rate / cutoff_hz
+
+
+def shortest_stretch(rate: float, cutoff_hz: float) -> int:
+    """Samples of the shortest stretch that holds a row."""
+    return int(np.ceil(SUPPORT * knot_distance(rate, cutoff_hz))) + 2
+
+
+def long_window(rate: float, cutoff_hz: float) -> tuple[Window, float]:
+    """The low-pass of long stretches and the distance of its rows in samples."""
+    cycle = rate / cutoff_hz
+    return _low_pass(cycle), cycle / ROWS_PER_CUTOFF
+
+
+def is_long(length: float, window: Window) -> bool:
+    """Whether a stretch of so many periods takes the low-pass."""
+    return length >= LONG * 2.0 * window.reach
+
+
+def placed(length: float, rate: float, cutoff_hz: float) -> tuple[Array, Window]:
+    """Middles of the rows of a stretch of so many periods, from its start, and their window."""
+    window, spacing = long_window(rate, cutoff_hz)
+    if not is_long(length, window):
+        knots = knot_distance(rate, cutoff_hz)
+        window, spacing = _b_spline(knots), SPACING * knots
+    free = length - 2.0 * window.reach
+    count = 1 + int(free / spacing)
+    offsets = np.linspace(0.0, free, count) if count > 1 else np.array([0.5 * free])
+    return window.reach + offsets, window
+
+
 @dataclass(frozen=True, eq=False)
 class MomentumEquations(Equations):
     """The rows of a recording whose base has a pose."""
@@ -60,101 +143,67 @@ class MomentumEquations(Equations):
     world: Array | None = None  # (N, 6) measured, world axes about the samples' centre
     gravity: float = 9.80665
 
-    @property
-    def _knots(self) -> float:
-        """Samples from knot to knot."""
-        return KNOT * self.samples.rate / self.low_pass.cutoff_hz
-
     def _segments(self) -> list[slice]:
-        shortest = int(np.ceil(SUPPORT * self._knots)) + 2
+        shortest = shortest_stretch(self.samples.rate, self.low_pass.cutoff_hz)
         return contiguous_segments(self.samples.valid & self.usable, shortest)
 
     def size(self) -> float:
         """Bytes of all rows."""
-        return 48.0 * self.regressor.shape[1] * len(self.samples) / (SPACING * self._knots)
+        spacing = SPACING * knot_distance(self.samples.rate, self.low_pass.cutoff_hz)
+        return 48.0 * self.regressor.shape[1] * len(self.samples) / spacing
 
     def stamped_blocks(self) -> Iterator[tuple[Array, Array, NDArray[np.int64]]]:
         """Rows with their stamps (0 for separators)."""
         columns = self.regressor.shape[1] + len(self.unknowns.names)
         for segment in self._segments():
-            middles, window = self._placed(segment)
+            length = segment.stop - segment.start - 1
+            middles, window = placed(length, self.samples.rate, self.low_pass.cutoff_hz)
             for first in range(0, len(middles), ROWS):
-                yield self._group(middles[first : first + ROWS], window)
+                yield self._group(segment.start + middles[first : first + ROWS], window)
             yield (
                 np.zeros((SEPARATOR_ROWS, 6, columns)),
                 np.full((SEPARATOR_ROWS, 6), np.nan),
                 np.zeros(SEPARATOR_ROWS, dtype=np.int64),
             )
 
-    def _placed(self, segment: slice) -> tuple[Array, Window]:
-        """Middles of the windows of a stretch on the grid, and their shape."""
-        length = segment.stop - segment.start - 1
-        cycle = self.samples.rate / self.low_pass.cutoff_hz
-        window, spacing = _low_pass(cycle), cycle / ROWS_PER_CUTOFF
-        if length < LONG * 2.0 * window.reach:
-            window, spacing = _b_spline(self._knots), SPACING * self._knots
-        free = length - 2.0 * window.reach
-        count = 1 + int(free / spacing)
-        first = segment.start + window.reach
-        offsets = np.linspace(0.0, free, count) if count > 1 else np.array([0.5 * free])
-        return first + offsets, window
-
     def _group(self, middles: Array, window: Window) -> tuple[Array, Array, NDArray[np.int64]]:
         """Rows of the windows about the given places on the grid."""
         s = self.samples
         begin, end = int(middles[0] - window.reach), int(middles[-1] + window.reach) + 2
         rows = slice(max(begin, 0), min(end, len(s)))
-        weight, slope = self._windows(middles, rows, window)
-        rotation, arm = s.rotation[rows], s.position[rows] - s.centre
-        motion = s.motion[rows]
-        H = _to_world(self.regressor.compute(self._momentum(motion, rows)), rotation, arm)
-        G = _to_world(self.regressor.compute(self._weight(motion, rotation)), rotation, arm)
-        W = _summed(-slope, H) + _summed(weight, G)
+        further = None
         if self.unknowns.names:
-            more = self.unknowns.columns(s, rows, self.regressor, self.plates)
-            W = np.concatenate([W, _summed(weight, _to_world(more, rotation, arm))], axis=2)
-        assert self.world is not None
-        Y = weight @ self.world[rows]
-        middle = np.rint(middles).astype(np.int64)
-        turn, place = s.rotation[middle], s.position[middle] - s.centre
-        stamps: NDArray[np.int64] = s.stamps_ns[middle]
-        return _to_base(W, turn, place), _to_base(Y[:, :, None], turn, place)[:, :, 0], stamps
-
-    def _windows(self, middles: Array, rows: slice, window: Window) -> tuple[Array, Array]:
-        """Weights (windows, samples) of unit sum and their slopes [1/s].
-
-        On a grid the sums are no integrals: slopes are made to be exact for momentum that is
-        constant or changes evenly.
-        """
-        place = np.arange(rows.start, rows.stop, dtype=float) - middles[:, None]
-        weight, slope = window.shape(place)
-        weight = weight / weight.sum(axis=1, keepdims=True)
-        slope = slope - slope.sum(axis=1, keepdims=True) * weight
-        time = place / self.samples.rate
-        return weight, -slope / np.sum(slope * time, axis=1, keepdims=True)
-
-    def _momentum(self, motion: Motion, rows: slice) -> Motion:
-        """A motion from rest whose accelerations are the velocities: its wrench is momentum."""
-        still = np.zeros_like(motion.q)
-        assert self.samples.velocity is not None
-        rest = np.zeros_like(motion.base_angular_velocity)
-        return floating_base_motion(
-            motion.q,
-            still,
-            motion.qd,
-            self.samples.velocity[rows],
-            rest,
-            motion.base_angular_velocity,
+            further = self.unknowns.columns(s, rows, self.regressor, self.plates)
+        assert self.world is not None and s.velocity is not None
+        parts = balance(
+            self.regressor,
+            s.motion[rows],
+            s.velocity[rows],
+            s.rotation[rows],
+            s.position[rows] - s.centre,
+            self.world[rows],
+            self.gravity,
+            further,
         )
-
-    def _weight(self, motion: Motion, rotation: Array) -> Motion:
-        """At rest in every posture: its wrench is what holds the robot against gravity."""
-        still, rest = np.zeros_like(motion.q), np.zeros_like(motion.base_angular_velocity)
-        up = self.gravity * rotation[:, 2, :]
-        return floating_base_motion(motion.q, still, still, up, rest, rest)
+        W, Y = balance_rows(parts, middles - rows.start, window, s.rate)
+        stamps: NDArray[np.int64] = s.stamps_ns[np.rint(middles).astype(np.int64)]
+        return W, Y, stamps
 
 
-def _to_world(block: Array, rotation: Array, arm: Array) -> Array:
+def _windows(middles: Array, count: int, window: Window, rate: float) -> tuple[Array, Array]:
+    """Weights (windows, samples) of unit sum and their slopes [1/s].
+
+    On a grid the sums are no integrals: slopes are made to be exact for momentum that is constant
+    or changes evenly.
+    """
+    place = np.arange(count, dtype=float) - middles[:, None]
+    weight, slope = window.shape(place)
+    weight = weight / weight.sum(axis=1, keepdims=True)
+    slope = slope - slope.sum(axis=1, keepdims=True) * weight
+    return weight, -slope / np.sum(slope * place / rate, axis=1, keepdims=True)
+
+
+def to_world(block: Array, rotation: Array, arm: Array) -> Array:
     """Wrenches (n, 6, m) at the base as those about the point from which it is `arm` away."""
     force = rotation @ block[:, :3]
     return np.concatenate([force, rotation @ block[:, 3:] + skew(arm) @ force], axis=1)

@@ -34,6 +34,7 @@ RARE_IMPACTS, SHOWN_IMPACTS = 0.05, 0.05
 # Skin, stamps and filters make the load seem wrong for moments, at impacts above all. Another
 # support takes it over for this long, or as much of it: s, and s of the whole weight.
 MISSING_SECONDS = 0.25
+TIGHTEST_SUPPORT = 0.06  # share of the weight by which loads may always miss
 MISSING_IMPULSE = 0.1
 
 
@@ -196,6 +197,9 @@ def select(
     }
     if support:
         wrong = valid & other_support(measured, scale * predicted, weight, tolerance, raw.rate)
+        for part in contiguous_segments(valid):
+            both = measured[part], scale * predicted[part]
+            wrong[part] |= unclear_ends(*both, weight, tolerance, raw.rate)
         # Load is taken over within a step: what lies next to a wrong stretch is not trusted.
         near = _widened(wrong, round(0.05 * raw.rate)) & valid
         # Filtering smears a hit over its neighbours, which then look as if load were missing.
@@ -230,6 +234,35 @@ def other_support(
             lasting = (run.stop - run.start) / rate >= MISSING_SECONDS
             found[run] = lasting or missing > MISSING_IMPULSE * weight
     return found
+
+
+def unclear_ends(
+    measured: Array,
+    expected: Array,
+    weight: float,
+    tolerance: float,
+    rate: float,
+    ends: tuple[bool, bool] = (True, True),
+) -> BoolArray:
+    """Samples (N,) at the ends of a stretch at which the load is not the expected one.
+
+    Nobody knows what was before and what comes after. Trials are cut where a foot is about to
+    leave the floor beside the plate: the load misses for moments, but the very ends are what
+    momentum and impulse rest on. `ends`: whether the first and the last sample are such ends.
+    """
+    misses = load_misses(measured, expected, weight, tolerance)
+    found = np.zeros_like(misses)
+    for run in contiguous_segments(misses):
+        at_end = (ends[0] and run.start == 0) or (ends[1] and run.stop == len(misses))
+        # What lasts is no matter of the ends: it is another support, or another load.
+        found[run] = at_end and (run.stop - run.start) / rate < MISSING_SECONDS
+    return found
+
+
+def fitting_tolerance(errors: Array, weight: float, most: float) -> float:
+    """Share of the weight by which loads may miss, where they miss by these errors."""
+    spread = 1.4826 * float(np.median(np.abs(errors)))
+    return float(np.clip(6.0 * spread / weight, min(TIGHTEST_SUPPORT, most), most))
 
 
 def load_misses(measured: Array, expected: Array, weight: float, tolerance: float) -> BoolArray:
