@@ -32,6 +32,7 @@ VERBS = (
     'observe',
     'design',
     'compare',
+    'batch',
     'run',
     'play',
     'record',
@@ -49,7 +50,7 @@ EPILOG = """exit status: 0 done; 1 the input is unusable (one sentence on stderr
 
 
 #: Verbs whose systems have options of their own.
-OF_SYSTEMS = ('identify', 'observe', 'design')
+OF_SYSTEMS = ('identify', 'observe', 'design', 'batch')
 
 
 def build_parser(arguments: Sequence[str] = ()) -> Parser:
