@@ -29,6 +29,7 @@ _API = frozenset(
         'Finding',
         'Outcome',
         'Verdict',
+        'batch',
         'check_recording',
         'compare',
         'configure',

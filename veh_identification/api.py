@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from veh_identification import api_options as told
     from veh_identification.findings import Finding as Finding
     from veh_identification.findings import Verdict as Verdict
+    from veh_identification.fleets.fleet import Fleet
     from veh_identification.identification import IdentificationResult
     from veh_identification.results.comparison import Comparison
     from veh_identification.results.observation import ObserverRun
@@ -52,6 +53,7 @@ __all__ = [
     'Finding',
     'Outcome',
     'Verdict',
+    'batch',
     'check_recording',
     'compare',
     'configure',
@@ -299,3 +301,52 @@ def compare(results: Sequence[str | Path], *, level: float = 0.01) -> list[Compa
     from veh_identification.results.comparison import compare_all
 
     return compare_all(list(results), level)
+
+
+def batch(
+    system: str,
+    recordings: Any,
+    *,
+    config: str | Path | None = None,
+    out: str | Path | None = None,
+    machine_from: str = 'folder',
+    workers: int | None = 1,
+    scheduler: str = '',
+    store: str | Path | None = None,
+    reports: str = 'none',
+    verify: bool = False,
+    level: float = 0.01,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Fleet:
+    """Many recordings of many machines; the same options as `veh-id batch` (docs/batch.md).
+
+    `fleet.machines`, `fleet.changes`, `fleet.outliers`, `fleet.to_dataframe()`; with `out` all
+    files are written and a second call reduces only what is new.
+    """
+    from veh_identification.fleets.output import check_out, save
+    from veh_identification.fleets.run import Settings, run_batch
+
+    place = None if out is None else Path(out)
+    if place is not None:
+        check_out(place)
+    fleet = run_batch(
+        system,
+        _listed(recordings),
+        config=config,
+        out=place,
+        settings=Settings(
+            machine_from,
+            workers,
+            scheduler,
+            None if store is None else Path(store),
+            reports,
+            verify,
+            level,
+        ),
+        options=options,
+        progress=progress,
+    )
+    if place is not None:
+        save(fleet, place)
+    return fleet

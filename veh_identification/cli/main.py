@@ -33,6 +33,7 @@ VERBS = (
     'design',
     'compare',
     'reproduce',
+    'batch',
     'run',
     'play',
     'record',
@@ -51,7 +52,7 @@ EPILOG = """exit status: 0 done; 1 the input is unusable (one sentence on stderr
 
 
 #: Verbs whose systems have options of their own.
-OF_SYSTEMS = ('identify', 'observe', 'design')
+OF_SYSTEMS = ('identify', 'observe', 'design', 'batch')
 
 
 class _Version(argparse.Action):

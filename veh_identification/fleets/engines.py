@@ -1,0 +1,234 @@
+"""Where the work is done: in this process, in several, or on a Dask cluster.
+
+Every engine takes a function and its jobs and gives (index, result) in whatever order they are
+done; the jobs do not know of each other. A process that dies takes nothing along but its job,
+which is tried again; a job that ends three processes is given up with a sentence.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent import futures
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any
+
+from veh_identification.errors import InputError, UsageError, one_line
+from veh_identification.fleets.reduction import Job, Reduction, refused
+
+Function = Callable[[Job], Reduction]
+Done = Iterator[tuple[int, Reduction]]
+#: Processes that one job may end before it is given up.
+TRIES = 3
+#: Jobs that wait at a worker, so that none is idle while results travel.
+AHEAD = 3
+#: Seconds until a scheduler must have answered.
+PATIENCE = 30.0
+#: Our matrices are small: threads of the linear algebra that wait for each other cost more.
+THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
+
+GO_ON = 'what was reduced is stored: the same command goes on from there'
+
+
+class EngineError(InputError):
+    """The cluster is lost or cannot be reached."""
+
+
+def engine(workers: int | None, scheduler: str = '') -> Callable[[Function, Sequence[Job]], Done]:
+    """The engine that the options ask for; None or 0 workers: one for each core."""
+    if scheduler:
+        return partial(on_cluster, address=scheduler)
+    count = workers or cores()
+    if count == 1:
+        return in_this_process
+    return (
+        partial(on_cluster, workers=count) if has_dask() else partial(in_processes, workers=count)
+    )
+
+
+def cores() -> int:
+    """That this process may use."""
+    with suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def has_dask() -> bool:
+    """Whether dask.distributed is installed."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def in_this_process(function: Function, jobs: Sequence[Job]) -> Done:
+    """One after the other."""
+    for index, job in enumerate(jobs):
+        yield index, function(job)
+
+
+def _given_up(job: Job) -> Reduction:
+    text = (
+        f'{job.address}: {TRIES} worker processes ended while they reduced it (not enough memory?)'
+    )
+    return refused(job.system, f'{text}.', kept=False)
+
+
+# Processes of this machine ----------------------------------------------------------------------
+
+
+def _single_thread() -> None:
+    os.environ.update(dict.fromkeys(THREADS, '1'))
+
+
+def in_processes(function: Function, jobs: Sequence[Job], workers: int) -> Done:
+    """Processes of the standard library; a broken pool is replaced."""
+    waiting = list(range(len(jobs)))[::-1]
+    ended: Counter[int] = Counter()
+    while waiting:
+        running: dict[futures.Future[Reduction], int] = {}
+        try:
+            with _pool(workers) as pool:
+                while waiting or running:
+                    # No more than there are workers: whoever ends a process is among these.
+                    while waiting and len(running) < workers:
+                        index = waiting.pop()
+                        running[pool.submit(function, jobs[index])] = index
+                    done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
+                    for one in done:
+                        result = one.result()
+                        yield running.pop(one), result
+        except BrokenProcessPool:
+            suspects = list(running.values())
+            ended.update(suspects)
+            for index in suspects:
+                if ended[index] >= TRIES:
+                    yield index, _given_up(jobs[index])
+                else:
+                    waiting.append(index)
+            # With one worker a job that ends its process takes no innocent one along.
+            workers = 1 if any(ended[index] >= TRIES - 1 for index in waiting) else workers
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[futures.ProcessPoolExecutor]:
+    # Not forked: threads of this process may hold locks.
+    context = multiprocessing.get_context('spawn')
+    before = {name: os.environ.get(name) for name in THREADS}
+    _single_thread()  # what a new process begins with
+    pool = futures.ProcessPoolExecutor(workers, context, initializer=_single_thread)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+# Dask -------------------------------------------------------------------------------------------
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError(
+            '--scheduler needs dask.distributed, which is not installed: '
+            "pip install 'veh_identification[batch]'"
+        ) from None
+    return distributed
+
+
+@contextmanager
+def _client(address: str, workers: int) -> Iterator[Any]:
+    distributed = _distributed()
+    if address:
+        try:
+            client = distributed.Client(address, timeout=PATIENCE, name='veh-id-batch')
+        except (OSError, ValueError, TypeError) as error:
+            raise EngineError(
+                f'no Dask scheduler answers at {address}: {one_line(error)}.'
+            ) from None
+        try:
+            yield client
+        finally:
+            with suppress(Exception):  # a lost scheduler cannot be told good-bye
+                client.close(timeout=5)
+        return
+    with (
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            host='127.0.0.1',
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def on_cluster(
+    function: Function, jobs: Sequence[Job], *, address: str = '', workers: int = 0
+) -> Done:
+    """A Dask cluster at an address, or one of processes on this machine.
+
+    Dask does again what a lost worker had; only so much is handed over that all workers are busy,
+    so that the scheduler's memory does not grow with the number of recordings.
+    """
+    distributed = _distributed()
+    waiting = list(range(len(jobs)))[::-1]
+    with _client(address, workers) as client:
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except (TimeoutError, OSError):
+            raise EngineError(f'the Dask scheduler at {address} has no worker.') from None
+        running: dict[Any, int] = {}
+        while waiting or running:
+            _check(client, address, len(jobs) - len(waiting) - len(running), len(jobs))
+            room = AHEAD * max(1, sum(client.nthreads().values())) - len(running)
+            for _ in range(min(room, len(waiting))):
+                index = waiting.pop()
+                future = client.submit(function, jobs[index], pure=False, retries=TRIES - 1)
+                running[future] = index
+            with suppress(distributed.TimeoutError, TimeoutError):
+                distributed.wait(list(running), timeout=1.0, return_when='FIRST_COMPLETED')
+            for future in [one for one in running if one.done()]:
+                _check(client, address, len(jobs) - len(waiting) - len(running), len(jobs))
+                index = running.pop(future)
+                yield index, _result(future, jobs[index], address)
+                future.release()
+
+
+def _check(client: Any, address: str, done: int, count: int) -> None:
+    if client.status != 'running':
+        raise EngineError(f'{_lost(address)} after {done} of {count} recordings; {GO_ON}.')
+
+
+def _lost(address: str) -> str:
+    return f'the Dask scheduler{" at " + address if address else ""} was lost'
+
+
+def _result(future: Any, job: Job, address: str) -> Reduction:
+    from distributed.scheduler import KilledWorker
+
+    try:
+        found: Reduction = future.result(timeout=PATIENCE)
+        return found
+    except KilledWorker:
+        return _given_up(job)
+    except (TimeoutError, OSError, futures.CancelledError) as error:
+        raise EngineError(f'{_lost(address)} ({one_line(error)}); {GO_ON}.') from None
+    except Exception as error:  # the function itself raises nothing: it could not be loaded there
+        raise EngineError(
+            f'a worker cannot run veh_identification: {type(error).__name__}: {one_line(error)}.'
+        ) from None
