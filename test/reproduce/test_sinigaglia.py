@@ -26,4 +26,4 @@ def test_the_linkage_is_set_up_and_observed(tmp_path: Path) -> None:
     assert [row['mark'] for row in first['rows']] == ['alike'] * 11
     for row in second['rows']:
         assert row['cells'][5] < 0.1 * row['cells'][6], row  # observer and model
-    assert told['recordings'] == ['veh-id simulate four-bar --duration 10 --seed 1 --out BAG']
+    assert told['recordings'] == ['veh-id simulate four-bar --duration 3 --seed 1 --out BAG']
