@@ -98,7 +98,7 @@ def test_document_and_page_hold_the_paper_beside_ours(tmp_path: Path) -> None:
     assert sorted(one.name for one in out.iterdir()) == ['report.html', 'reproduce.json']
     told = json.loads((out / 'reproduce.json').read_text('utf-8'))
     assert (told['paper'], told['quick'], told['seed']) == ('some2001', True, 7)
-    assert told['marks'] == {'better': 3, 'alike': 0, 'worse': 3}
+    assert told['marks'] == {'better': 3, 'alike': 0, 'worse': 3, 'other': 0}
     first = told['items'][0]
     assert [one['side'] for one in first['columns']] == ['', '', 'paper', 'ours']
     assert first['rows'][1] == {'cells': ['y', 'm', 0.1, 0.3], 'mark': 'worse'}

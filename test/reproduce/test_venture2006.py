@@ -24,7 +24,7 @@ def test_geometry_is_that_of_the_tables(tmp_path: Path) -> None:
     assert main(['reproduce', 'venture2006', *words]) == 0
     told = json.loads((out / 'reproduce.json').read_text('utf-8'))
     assert [len(one['rows']) for one in told['items']] == [10, 20]
-    assert told['marks'] == {'better': 0, 'alike': 30, 'worse': 0}
+    assert told['marks'] == {'better': 0, 'alike': 30, 'worse': 0, 'other': 0}
 
 
 def test_a_small_sigma_around_a_wrong_value_is_worse() -> None:

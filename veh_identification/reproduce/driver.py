@@ -14,7 +14,7 @@ from veh_identification._version import __version__
 from veh_identification.atomic import atomic_folder
 from veh_identification.errors import UsageError, VehIdError, one_line
 from veh_identification.reproduce.page import write
-from veh_identification.reproduce.paper import Item, Made, Paper
+from veh_identification.reproduce.paper import MARKS, Item, Made, Paper
 from veh_identification.reproduce.workspace import Tell, Workspace, silent
 from veh_identification.results.folder import REPORT, check_target, to_json
 
@@ -58,7 +58,7 @@ class Reproduction:
             'seconds': self.seconds,
             'version': __version__,
             'created': datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
-            'marks': {mark: self.counted(mark) for mark in ('better', 'alike', 'worse')},
+            'marks': {mark: self.counted(mark) for mark in MARKS},
             'recordings': list(self.commands),
             'items': [_entry(one) for one in self.done],
         }

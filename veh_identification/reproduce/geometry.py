@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from veh_identification.configuration.reading import read
 from veh_identification.multibody.expressions import parse_linear
-from veh_identification.reproduce.paper import Column, Made, Row, same
+from veh_identification.reproduce.paper import Column, Made, Row
 from veh_identification.runtime.share import share_directory
 
 COLUMNS = ('gamma', 'b', 'alpha', 'd', 'theta', 'r')
@@ -127,8 +127,12 @@ def beside_ours(model: str, rows: Sequence[Sequence[str]]) -> Made:
             )
             if parse_linear(theirs, {}, model) != parse_linear(ours, {}, model)
         ]
-        mark = same(0, len(differing))
-        made.append(Row((*row, body['name'], ', '.join(differing) or 'none'), mark))
+        made.append(
+            Row(
+                (*row, body['name'], ', '.join(differing) or 'none'),
+                'other' if differing else 'alike',
+            )
+        )
     columns = (
         Column('j'),
         *(Column(title, 'paper') for title in ('a(j)', 'sigma', *_SYMBOLS)),

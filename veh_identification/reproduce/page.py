@@ -30,7 +30,13 @@ from veh_identification.reporting.palette import line_style
 from veh_identification.reproduce.paper import Drawing, Paper
 from veh_identification.reproduce.text import heading, shown
 
-LEVELS: dict[str, Level | None] = {'better': 'good', 'alike': 'good', 'worse': 'warn', '': None}
+LEVELS: dict[str, Level | None] = {
+    'better': 'good',
+    'alike': 'good',
+    'worse': 'warn',
+    'other': 'note',
+    '': None,
+}
 HELP = {'paper': 'as printed', 'ours': 'from this run'}
 QUICK = (
     'Quick run: shorter recordings and fewer trials than a full one, so that deviations are '
@@ -65,11 +71,11 @@ def write(
 
 def _summary(paper: Paper, document: dict[str, Any]) -> FirstScreen:
     marks, failed = document['marks'], [one for one in document['items'] if one['failed']]
-    total = sum(marks.values())
+    good, bad = marks['better'] + marks['alike'], marks['worse']
     headline = (
-        f'{marks["better"] + marks["alike"]} of {total} figures that can be compared are as '
-        f'printed or better, {marks["worse"]} are worse.'
-        if total
+        f'{good} of {good + bad} figures that can be compared are as printed or better, {bad} are '
+        'worse.'
+        if good + bad
         else 'Nothing here can be compared figure by figure.'
     )
     findings = [Finding('note', 'data', paper.data)]

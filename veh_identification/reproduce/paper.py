@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from veh_identification.reproduce.workspace import Workspace
 
 Side = Literal['', 'paper', 'ours']
-Mark = Literal['', 'better', 'alike', 'worse']
+Mark = Literal['', 'better', 'alike', 'worse', 'other']
+MARKS: tuple[Mark, ...] = ('better', 'alike', 'worse', 'other')
 #: Share by which two figures may differ and still count as alike.
 ALIKE = 0.01
 _ROMAN = {'i': 1, 'ii': 2, 'iii': 3, 'iv': 4, 'v': 5, 'vi': 6, 'vii': 7, 'viii': 8}
@@ -31,7 +32,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One line; `mark` says how ours compares with the printed figure, '' where it cannot."""
+    """One line; `mark` says how ours compares with what is printed, '' where it cannot."""
 
     cells: tuple[str | float, ...]
     mark: Mark = ''
@@ -122,6 +123,6 @@ def compared(printed: float, ours: float) -> Mark:
     return 'better' if ours < printed else 'worse'
 
 
-def same(printed: object, ours: object) -> Mark:
-    """Entries that must be equal."""
-    return 'alike' if printed == ours else 'worse'
+def same(printed: float, ours: float, tolerance: float = 1e-4) -> Mark:
+    """Settings and definitions, which are as printed or other ones, but no better."""
+    return 'alike' if abs(ours - printed) <= tolerance * abs(printed) else 'other'

@@ -44,16 +44,19 @@ class Workspace:
         made: T = self._kept[name]
         return made
 
-    def recording(self, scenario: str, seconds: float, seed: int | None = None) -> Path:
+    def recording(self, scenario: str, seconds: float, seed: int = 0, noise: float = 1.0) -> Path:
         """The bag of a scenario; `seed` counts from that of the run."""
-        number = self.seed + (seed or 0)
-        bag = self.folder / f'{scenario}_{number}_{seconds:g}'
+        number, exact = self.seed + seed, noise != 1.0
+        bag = self.folder / f'{scenario}_{number}_{seconds:g}_{noise:g}'
 
         def make() -> Path:
             with self.tell(f'simulating {scenario}') as progress:
-                simulate(scenario, bag, duration=seconds, seed=number, progress=progress)
+                simulate(
+                    scenario, bag, duration=seconds, seed=number, noise=noise, progress=progress
+                )
             self.commands.append(
-                f'veh-id simulate {scenario} --duration {seconds:g} --seed {number} --out BAG'
+                f'veh-id simulate {scenario} --duration {seconds:g} --seed {number}'
+                f'{f" --noise {noise:g}" if exact else ""} --out BAG'
             )
             return bag
 
