@@ -38,6 +38,8 @@ CALIBRATION = slice(15, ERRORS)
 MOUNT_YAW, SIDE_SLIP, WHEEL_SCALE, WHEEL_SLIP, WHEEL_DELAY = range(15, 20)
 FIX_DELAY, VELOCITY_DELAY, ANTENNA_Y, ANTENNA_X = range(20, ERRORS)
 MOTION_ONLY, WITH_SLIP, WITH_WHEELS, WITH_ALL = 15, SIDE_SLIP + 1, WHEEL_DELAY + 1, ANTENNA_X
+#: Deviation (seconds) of the stamps of an inertial unit: what buses and drivers bring.
+STAMPS = 0.015
 
 
 @dataclass(frozen=True)
@@ -335,6 +337,9 @@ class InertialFilter:
         noise = self.noise
         rates = 2.0 * bandwidth * self.gyro_density**2
         output_kernels.take_covariances(self.memory, point, rates, *noise.mounting, row)
+        # Only the course tells whether its stamps are late, and slip tells the same: not known.
+        turn = STAMPS * (self.R @ self.rate)
+        row[20:56].reshape(6, 6)[3:, 3:] += np.outer(turn, turn)
 
     # Correction ---------------------------------------------------------------------------------
 
