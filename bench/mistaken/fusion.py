@@ -295,17 +295,21 @@ MISTAKES = {
     'gyro y and z exchanged': Mistake(
         edited(imu_data=mapped(GYRO, [[1, 0, 0], [0, 0, 1], [0, 1, 0]])), ('axis', 'imu_turned')
     ),
-    'inertial unit 20 ms late': Mistake(edited(imu_data=late(0.02)), ('late', 'imu_delay_found')),
-    'inertial unit 0.1 s late': Mistake(edited(imu_data=late(0.1)), ('late', 'imu_delay_found')),
+    'inertial unit 20 ms late': Mistake(
+        edited(imu_data=late(0.02)), ('late', 'imu_delay_found', 'clock_ahead')
+    ),
+    'inertial unit 0.1 s late': Mistake(
+        edited(imu_data=late(0.1)), ('late', 'imu_delay_found', 'clock_ahead')
+    ),
     'inertial unit repeats its values for 0.1 s': Mistake(
         edited(imu_data=repeating(0.1, GYRO, ACCEL)), ('repeated',)
     ),
     'clock of the inertial unit 1 % fast': Mistake(
-        edited(imu_data=drifting(0.01)), ('late', 'clock_drift', 'clock')
+        edited(imu_data=drifting(0.01)), ('late', 'clock_ahead')
     ),
     'wheels repeat their values for 0.5 s': Mistake(
         lambda case: replace(case, edits={'joint_states': repeating(0.5, 'position')}, told=[]),
-        ('repeated',),
+        ('repeated', 'stuck'),
     ),
     'wheels stuck': Mistake(
         lambda case: replace(case, edits={'joint_states': held(15.0, 'position')}, told=[]),
@@ -313,7 +317,7 @@ MISTAKES = {
     ),
     'wheels 0.3 s late': Mistake(
         lambda case: replace(case, edits={'joint_states': late(0.3)}, told=[]),
-        ('late', 'wheel_delay_found'),
+        ('late', 'wheel_delay_found', 'clock_ahead'),
         corrected=('wheel_delay_found',),
     ),
     'fixes 8 m aside from the middle on': Mistake(

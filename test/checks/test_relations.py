@@ -65,8 +65,14 @@ def test_the_wrong_channel_is_named(channel, factor, code):
     assert found.evidence >= 2.0
 
 
-def test_two_mistakes_are_blamed_on_nobody():
-    (found,) = judge(relations(speed=3.6, steering=57.3), SOURCES).findings
+def test_two_mistakes_at_once_are_both_named():
+    found = judge(relations(speed=3.6, steering=57.3), SOURCES).findings
+    assert {one.where for one in found} == {SOURCES['speed'].where, SOURCES['steering'].where}
+    assert {(one.level, one.code) for one in found} == {('bad', 'unit')}
+
+
+def test_what_no_two_mistakes_explain_is_blamed_on_nobody():
+    (found,) = judge(relations(speed=3.6, gyro=5.0, steering=57.3), SOURCES).findings
     assert (found.level, found.code) == ('warn', 'sensors_disagree')
 
 

@@ -70,6 +70,13 @@ def exchanged(topic: str, message: Any) -> None:
         a.x, a.y = a.y, a.x
 
 
+def imu_ahead(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        stamp = message.header.stamp
+        total = stamp.sec * 10**9 + stamp.nanosec + 250_000_000
+        stamp.sec, stamp.nanosec = divmod(total, 10**9)
+
+
 def rate_on_x(topic: str, message: Any) -> None:
     if topic == '/imu/data':
         w = message.angular_velocity
@@ -85,6 +92,7 @@ def rate_on_x(topic: str, message: Any) -> None:
         (backwards, 'sign'),
         (exchanged, 'axis'),
         (rate_on_x, 'axis'),
+        (imu_ahead, 'clock_ahead'),
     ],
 )
 def test_mistake_is_named(drive: Path, change: Callable[[str, Any], None], code: str) -> None:

@@ -19,6 +19,7 @@ from veh_identification.checks.lags import Pair, check_lags
 from veh_identification.checks.ranges import (
     ACCELERATION,
     ANGULAR_VELOCITY,
+    DEGREES,
     SPEED,
     check_range,
 )
@@ -37,6 +38,11 @@ UPRIGHT = 0.8
 ONE_G = 0.06
 #: Tolerance of slopes (in logarithms) while delays are not known yet.
 COARSE = 0.2
+#: What angles of wheels are recorded in besides.
+WHEEL_UNITS = (
+    Suspect(DEGREES, 'the angles seem to be in degrees, they must be in rad'),
+    Suspect(1.0 / (2.0 * np.pi), 'the angles seem to be in turns, they must be in rad'),
+)
 #: Share of speeds that are exactly nothing, above this speed (m/s) by others, that is a fault.
 RESTING, MOVING = 0.2, 3.0
 #: Mean speed (m/s) that tells a scale, and the tolerance of paths of fixes (in logarithms).
@@ -139,7 +145,7 @@ def check_resting(channels: Channels, where: Mapping[str, str]) -> list[Finding]
             'moves: '
         )
         text += (
-            'the sensor is stuck'
+            'the sensor is stuck, or repeats its last value'
             if stuck
             else 'a slower source stands behind the topic, which repeats its values'
         )
@@ -181,13 +187,12 @@ def check_gravity(story: Story, forces: list[Array]) -> list[Finding]:
     where = f'{story.where["imu"]} linear_acceleration'
     if abs(size - gravity) < 0.1 * gravity:
         return [] if not story.vertical else _upright(story, mean, where)
-    if abs(size - 1.0) < 0.1 and story.vertical:
-        whole = _in_g(story, mean, forces)
-        # Accelerating makes the mean of x one, but nothing makes that of z one where no g is.
-        if whole or abs(mean[2] - 1.0) < ONE_G:
-            place = where if whole else f'{where}.z'
-            text = f'{place}: its mean is {size:.3f}, one g: it seems to be in g, not in m/s^2'
-            return [Finding('bad', 'unit', text, place)]
+    whole = abs(size - 1.0) < 0.1 and _in_g(story, mean, forces)
+    # Accelerating makes the mean of x one, but nothing makes that of z one where no g is.
+    if story.vertical and (whole or abs(mean[2] - 1.0) < ONE_G):
+        place, shown = (where, size) if whole else (f'{where}.z', mean[2])
+        text = f'{place}: its mean is {shown:.3f}, one g: it seems to be in g, not in m/s^2'
+        return [Finding('bad', 'unit', text, place)]
     if size < 0.15 * gravity:
         if not story.gravity_present:
             return []
@@ -285,7 +290,8 @@ def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:
         sources[f'accel_{axis}'] = Source(place, ACCELERATION.suspects())
     for name in (*SPEEDS, 'gnss_velocity'):
         if name in channels:
-            sources[name] = Source(where[name], SPEED.suspects(), scale=True)
+            more = WHEEL_UNITS if name == 'wheels' else ()
+            sources[name] = Source(where[name], (*SPEED.suspects(), *more), scale=True)
     return sources
 
 

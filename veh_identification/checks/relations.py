@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
@@ -24,6 +25,8 @@ TELLING = 0.7
 TOLERANCE = 0.35
 #: A hypothesis must make the mismatch this many times smaller to be found.
 CONVINCING = 2.0
+#: So many slopes must be wrong for two mistakes at once to be looked for.
+FOR_TWO = 3
 #: Mismatch of a slope of the wrong sign, in tolerances.
 WRONG_SIGN = 6.0
 
@@ -137,6 +140,22 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
         return Judgement(
             (Finding('bad', best.suspect.code, text, source.where, float(factor)),), told
         )
+    two = _two_mistakes(clear, sources) if len(wrong) >= FOR_TWO else ()
+    if two and plain / max(two[0].mismatch, 0.1) >= CONVINCING:
+        told_of = (f'{sources[one.source].where}: {one.suspect.text}' for one in two)
+        return Judgement(
+            tuple(
+                Finding(
+                    'bad',
+                    one.suspect.code,
+                    f'{text}; one of two mistakes that explain it together ({shown})',
+                    sources[one.source].where,
+                    float(plain / max(one.mismatch, 0.1)),
+                )
+                for one, text in zip(two, told_of, strict=True)
+            ),
+            told,
+        )
     names = sorted({name for one in wrong for name in one.relation.exponents})
     places = ', '.join(sources[name].where for name in names if name in sources)
     return Judgement(
@@ -161,11 +180,41 @@ def _best(told: Sequence[Told], sources: Mapping[str, Source]) -> _Hypothesis | 
     return None
 
 
+def _two_mistakes(told: Sequence[Told], sources: Mapping[str, Source]) -> tuple[_Hypothesis, ...]:
+    """The two usual mistakes of two sources that explain all slopes; none without such."""
+    suspects = [
+        (name, suspect)
+        for name, source in sources.items()
+        if any(one.relation.exponents.get(name) for one in told)
+        for suspect in source.suspects
+    ]
+    best: tuple[_Hypothesis, ...] = ()
+    for (a, first), (b, second) in combinations(suspects, 2):
+        if a == b:
+            continue
+        left = max(
+            _distance(one, _expected(one, a, first.factor) * _expected(one, b, second.factor))
+            for one in told
+        )
+        if left < (best[0].mismatch if best else 1.0):
+            best = (_Hypothesis(a, first, left), _Hypothesis(b, second, left))
+    return best
+
+
 def _off(one: Told, source: str, factor: float) -> float:
     """Mismatch of one slope, in tolerances, if a source is recorded `factor` times too large."""
+    return _distance(one, _expected(one, source, factor))
+
+
+def _expected(one: Told, source: str, factor: float) -> float:
+    """The slope that such a source makes of one."""
     power = one.relation.exponents.get(source, 0.0)
     signed = bool(power) and source not in one.relation.sizes
-    expected = float(abs(factor) ** power * (np.sign(factor) if signed else 1.0))
+    return float(abs(factor) ** power * (np.sign(factor) if signed else 1.0))
+
+
+def _distance(one: Told, expected: float) -> float:
+    """Of a slope from the expected one, in tolerances."""
     if one.slope * expected <= 0.0:
         return WRONG_SIGN
     return float(abs(np.log(one.slope / expected)) / one.relation.tolerance)

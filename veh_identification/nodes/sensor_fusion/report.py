@@ -59,6 +59,32 @@ CALIBRATIONS = (
 COSTLY = frozenset({FIX_DELAY, MOUNT_YAW, ANTENNA_Y})
 
 
+#: Samples after which a sensor counts.
+HEARD = 20
+
+
+def clock_ahead(sensors: Sequence[SensorLine]) -> list[Finding]:
+    """The one topic whose stamps lie so far ahead that all others come too late beside it."""
+    heard = [one for one in sensors if one.received > HEARD or one.late > HEARD]
+    late = {one.topic for one in heard if _behind_others(one)}
+    ahead = {one.topic for one in heard} - late
+    if len(late) < 2 or len(ahead) != 1:
+        return []
+    topic, others = ahead.pop(), ', '.join(sorted(late))
+    text = (
+        f'{topic}: its stamps lie ahead of those of {others}, which all come too late beside it '
+        'and cannot be used: correct its stamps or its clock, or give the delay of its values'
+    )
+    return [Finding('bad', 'clock_ahead', text, topic)]
+
+
+def _behind_others(line: SensorLine) -> bool:
+    """Whether all that a sensor says now is late."""
+    code = '' if line.finding is None else line.finding.code
+    unused = code == 'nothing_usable' and line.late > 0.5 * line.received
+    return code == 'all_late' or unused
+
+
 class FusionReport(Report):
     """Compares the counters with those of the period before."""
 
@@ -228,6 +254,7 @@ class FusionReport(Report):
             text = f'the fusion was restarted: {core.navigator.restart_reason}'
             self._find('warn', 'restarted', text)
         self._calibration()
+        self.say(*clock_ahead([*self.sensors.values()]))
         for name, text in core.mounts.contradictions.items():
             self.say(Finding('warn', 'poses_disagree', text, name))
         if self._reports % CHECK_EVERY == 0:
