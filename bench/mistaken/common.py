@@ -29,6 +29,8 @@ WORDS = {
     OTHER: 'told with another cause',
     SILENT: 'SILENT',
 }
+#: Who has a real machine has no truth; that a recording says little does not say it is wrong.
+SAYS_NOTHING = {'truth_coverage', 'parameters_weak', 'not_validated', 'unexcited', 'no_estimate'}
 #: Share of true values that may lie outside three sigma by chance or small model errors, plus one.
 OUTSIDE = 0.02
 
@@ -64,7 +66,7 @@ class Told:
     def reasons(self) -> set[str]:
         """Codes that speak against the result."""
         told = {code for level, code, _ in self.findings if level in ('bad', 'warn')}
-        return told - {'truth_coverage'}  # who has a real machine has no truth
+        return told - SAYS_NOTHING
 
     @property
     def bad(self) -> set[str]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.stats import chi2, norm
 
 from veh_identification.errors import EstimationError
 from veh_identification.orientations import matrix_of_rpy, rpy_of_matrix
@@ -57,6 +58,8 @@ from veh_identification.types import Array, BoolArray
 #: A setting is applied when it is this many deviations large, and matters.
 DEVIATIONS = 6.0
 ROUNDS = 3
+#: Squared distances beyond which probabilities are too small for numbers.
+MOST = 500.0
 #: Signals are that wide at most; thinned so that nothing folds back below BELIEVED_HZ.
 SIGNAL_HZ = 36.0
 #: Sensors whose delays differ by less are late together.
@@ -167,13 +170,13 @@ def calibrate(
     try:
         first = _solve(model, piece, imu, every, stop_bands)
         std = np.sqrt(np.diag(first.covariance))
-        chosen = _whole(every, _certain(every, first.value, std))
+        chosen = _whole(every, _certain(every, first.value, std), first.value, first.covariance)
         value, covariance, factor = _refined(model, piece, imu, every, chosen, stop_bands)
     except EstimationError:
         return None
     found = np.where(chosen, value, first.value)
     std = np.where(chosen, np.sqrt(np.diag(covariance)), std)
-    applied = chosen & _whole(every, _certain(every, found, std))
+    applied = chosen & _whole(every, _certain(every, found, std), found, covariance)
     added = first.response @ _left_open(every, first, applied, covariance) @ first.response.T
     return Calibration(every, found, std, applied, added, factor)
 
@@ -204,10 +207,27 @@ def _certain(every: Sequence[Setting], value: Array, std: Array) -> BoolArray:
     return np.asarray((size > np.maximum(least, DEVIATIONS * std)) & (size < most))
 
 
-def _whole(every: Sequence[Setting], certain: BoolArray) -> BoolArray:
-    """Hubs that camber at all: all their settings, which the recording hardly tells apart."""
+def _whole(
+    every: Sequence[Setting], certain: BoolArray, value: Array, covariance: Array
+) -> BoolArray:
+    """Hubs that camber at all: all their settings, which the recording hardly tells apart.
+
+    So none of them may be certain where all of them together are.
+    """
     camber = np.array([one in CAMBER for one in every])
-    return np.asarray(certain | (camber & np.any(certain & camber)))
+    if not camber.any():
+        return certain
+    part, size = covariance[np.ix_(camber, camber)], value[camber]
+    least, most = (np.array([getattr(one, name) for one in CAMBER]) for name in ('least', 'most'))
+    possible = bool(np.any(np.abs(size) > least) and np.all(np.abs(size) < most))
+    together = possible and np.all(np.diag(part) > 0.0) and _distance(size, part) > DEVIATIONS
+    return np.asarray(certain | (camber & (np.any(certain & camber) | together)))
+
+
+def _distance(value: Array, covariance: Array) -> float:
+    """From zero in deviations of one number that is as improbable."""
+    square = float(value @ np.linalg.solve(covariance, value))
+    return float(norm.isf(0.5 * chi2.sf(square, len(value)))) if square < MOST else np.inf
 
 
 def _refined(
