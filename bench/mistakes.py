@@ -19,11 +19,13 @@ import importlib
 import json
 import multiprocessing
 import os
+import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +125,21 @@ def _row(system: str, k: int, way: str, mistake: str, result: str, what: str) ->
         'mistake': mistake,
         'result': result,
         'what': what,
+        'code': code(),
     }
+
+
+@cache
+def code() -> str:
+    """The commit that is run, where there is one."""
+    told = subprocess.run(
+        ['git', 'rev-parse', '--short', 'HEAD'],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return told.stdout.strip()
 
 
 def collect(
@@ -200,6 +216,8 @@ def markdown(rows: Sequence[Row]) -> str:
         'from the same hands, so that the figures are no forecast for other mistakes or real '
         'machines.',
         '',
+        f'{len(rows)} runs, by the commit that was run: {_codes(rows)}.',
+        '',
         *_summary(rows),
     ]
     for system in dict.fromkeys(row['system'] for row in rows):
@@ -217,6 +235,12 @@ def markdown(rows: Sequence[Row]) -> str:
                       f'finding{what}.']  # fmt: skip
         lines.append('')
     return '\n'.join(lines).rstrip() + '\n'
+
+
+def _codes(rows: Sequence[Row]) -> str:
+    """How many runs each state of the code made."""
+    counts = Counter(row.get('code') or 'earlier, not noted' for row in rows)
+    return ', '.join(f'{name} {count}' for name, count in counts.most_common())
 
 
 def _summary(rows: Sequence[Row]) -> list[str]:
