@@ -20,4 +20,7 @@ def driving_options(part: str, *, cases: bool = True) -> argparse.ArgumentParser
         parser.add_argument(
             '--resume', metavar='FILE', help='keep every drive here, repeat none that is in it'
         )
+        parser.add_argument(
+            '--markdown', metavar='FILE', help='write the table of the cases here as well'
+        )
     return parser

@@ -18,6 +18,7 @@ import numpy as np
 
 from observe.plain import plain_filter
 from observe.score import Score, of_odometry, score
+from observe.table import markdown
 from veh_identification._version import __version__
 from veh_identification.api import observe, replay_graph
 from veh_identification.errors import UsageError, VehIdError
@@ -289,13 +290,17 @@ def finite(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is driven; `resume` names a file that keeps every drive (one JSON a line)."""
+    """How much is driven; `resume` names a file that keeps every drive (one JSON a line).
+
+    `markdown` names a file for the table of all cases.
+    """
 
     drives: int = DRIVES
     duration: float = DURATION
     cases: str = ''
     minutes: float = math.inf
     resume: str = ''
+    markdown: str = ''
 
     def chosen(self) -> list[Case]:
         """Cases whose names hold one of the texts; all without any."""
@@ -372,4 +377,7 @@ def road_rows(limits: Limits) -> list[dict[str, Any]]:
         print(text.partition('\n')[2] if rows else text, flush=True)
         rows.append(row)
     print(robot_localization_missing(), flush=True)
-    return [finite(row) for row in rows]
+    found_rows = [finite(row) for row in rows]
+    if limits.markdown:
+        Path(limits.markdown).write_text(markdown(found_rows, limits.duration), 'utf-8')
+    return found_rows

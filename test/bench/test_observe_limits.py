@@ -12,7 +12,7 @@ from veh_identification.runtime.share import share_directory
 
 sys.path.insert(0, str(share_directory() / 'bench'))
 
-from observe import road
+from observe import road, table
 from observe.score import STATES, Score
 
 from veh_identification.cli.main import main
@@ -62,6 +62,39 @@ def test_what_is_kept_is_not_driven_again(driven, tmp_path, capsys):
     assert road.road_rows(limits) == first and len(driven) == 4
     more = road.road_rows(road.Limits(3, 30.0, 'rear wheels lock', resume=limits.resume))
     assert len(driven) == 6 and more[1]['drives'] == 3 and more[1]['ours'] is None  # one failed
+
+
+def test_the_table_of_the_cases(driven, tmp_path, capsys):
+    file = tmp_path / 'table.md'
+    road.road_rows(road.Limits(2, 30.0, 'rear wheels lock', markdown=str(file)))
+    lines = file.read_text('utf-8').splitlines()
+    assert '2 drives of 30 s a case' in lines[0]
+    head, _, nominal, lock = ([c.strip() for c in line.split('|')[1:-1]] for line in lines[2:])
+    assert head[5:-2] == list(STATES) and len(nominal) == len(head) == len(lock)
+    assert nominal[:5] == ['nominal', '0.100', '0.100', '0.100', '1']
+    assert lock[4] == '2' and lock[-2:] == ['says a_word', 'no']
+    road.road_rows(road.Limits(3, 30.0, 'rear wheels lock', markdown=str(file)))
+    assert 'failed' in file.read_text('utf-8').splitlines()[-1]
+
+
+def test_a_covariance_that_is_not_true_is_in_bold():
+    row = {
+        'case': 'a',
+        'ours': 0.1,
+        'fusion': None,
+        'peer': 0.2,
+        'to_nominal': 1.0,
+        'nees': {'x': 1.0, 'y': 3.0, 'z': None},
+        'failures': [],
+        'words': ['', 'says b'],
+        'silent': 1,
+        'drives': 2,
+        'met': True,
+        'drift': 0.004,
+    }
+    text = table.markdown([row], 60.0).splitlines()[-1]
+    assert text.startswith('| a | 0.100, drift 0.40 % | failed | 0.200 | 1 | 1 | **3** | - |')
+    assert text.endswith('| says b; silent on 1 of 2 | yes |')
 
 
 def test_nothing_is_started_after_the_time(driven, tmp_path, capsys):

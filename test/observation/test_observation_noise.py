@@ -10,11 +10,11 @@ from veh_identification.observation.noise import (
 )
 from veh_identification.observation.sequential import (
     LEAST,
+    banded_transition,
     learn_noise,
     noise_factor,
+    predict_banded,
     predict_covariance,
-    predict_sparse,
-    sparse_transition,
     update_group,
     wrap_angle,
 )
@@ -166,9 +166,10 @@ def test_the_covariance_of_an_integrator_without_full_products():
     F[6:, 6:] = np.diag([1.0, 0.9, 1.0])
     A, B = rng.standard_normal((2, 9, 9))
     P, W = A @ A.T, B @ B.T
-    sparse = sparse_transition(F)
-    assert sparse is not None and sparse.value.size == 6
-    found = predict_sparse(sparse, P, W)
+    banded = banded_transition(F)
+    assert banded is not None and banded.offset.tolist() == [2, 4]
+    found = P.copy()
+    predict_banded(banded, found, W, np.empty((9, 9)))
     assert np.allclose(found, predict_covariance(F, P, W), rtol=1e-13, atol=1e-13)
     assert np.array_equal(found, found.T)
-    assert sparse_transition(F.T) is None
+    assert banded_transition(F.T) is None

@@ -12,6 +12,7 @@ from veh_identification.runtime.share import share_directory
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.stepper import FORWARD
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
+from veh_identification.systems.vehicle.observer.at_once import fade_side_forces
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
 from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     PSEUDO_SENSORS,
@@ -20,7 +21,6 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     Standstill,
 )
 from veh_identification.systems.vehicle.observer.rolling_wheel import RollingWheel
-from veh_identification.systems.vehicle.observer.vehicle_filter import fade_side_forces
 
 
 @pytest.fixture(scope='module')
@@ -111,13 +111,20 @@ def test_fading_is_a_transformation_of_the_covariance():
     rng = np.random.default_rng(1)
     half = rng.standard_normal((9, 9))
     P = half @ half.T
-    side, lost = np.array([np.cos(0.7), np.sin(0.7)]), 0.3
-    A = np.eye(9)
-    A[4:6, 4:6] -= lost * np.outer(side, side)
-    A[7, 7] = 1.0 - lost
-    wanted = A @ P @ A.T
-    fade_side_forces(P, 4, side, lost)
-    assert pytest.approx(wanted) == P
+    yaw, rate = 0.7, 0.5
+    side = np.array([-np.sin(yaw), np.cos(yaw)])
+    q, qd, force = np.zeros(13), np.zeros(13), np.zeros(13)
+    q[12], force[:2], force[12] = yaw, 2.0 * side, 3.0
+    for speed, lost in ((2.0, 0.0), (1.0, 1.0 - np.exp(-0.75 * rate))):
+        qd[:2] = speed * side[1], -speed * side[0]
+        A = np.eye(9)
+        A[4:6, 4:6] -= lost * np.outer(side, side)
+        A[7, 7] = 1.0 - lost
+        wanted = A @ P @ A.T
+        fade_side_forces(P, 4, q, qd, (rate, 2.0), force)
+        assert pytest.approx(wanted) == P
+    assert force[:2] == pytest.approx((1.0 - lost) * 2.0 * side)
+    assert force[12] == pytest.approx((1.0 - lost) * 3.0)
 
 
 def test_every_constraint_says_that_it_is_one(steered):

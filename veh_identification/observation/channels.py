@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,9 @@ from veh_identification.observation.protocols import (
 )
 from veh_identification.observation.trust import HOT, MOST_COMPONENTS, Trust
 from veh_identification.types import Array
+
+#: Columns of the tally of a compiled update; the last column is the time of the last one used.
+TALLY = ('used', 'rejected', 'weighted', 'unavailable', 'invalid')
 
 
 @dataclass
@@ -59,6 +62,22 @@ class Stack:
     noise: Array  # (rows, 4) what is known of it, see `sequential.noise_factor`
     judged: NDArray[np.bool_]  # per sensor: `trust.judge_groups` may do it
     hot: Array  # per sensor: what changes at every measurement, see `trust.judge_quietly`
+    tally: Array  # (sensors, 6) what `Counts` have not been told yet, see `TALLY`
+
+
+def tell_counts(stack: Stack, channels: Iterable[Channel]) -> None:
+    """Hand what compiled updates have counted to the counters of the sensors."""
+    if not stack.tally.any():
+        return
+    for channel in channels:
+        *counted, last = stack.tally[channel.number].tolist()
+        counts = channel.counts
+        for name, more in zip(TALLY, counted, strict=True):
+            if more:
+                setattr(counts, name, getattr(counts, name) + int(more))
+        if counted[0] and last > counts.last_used:
+            counts.last_used = last
+    stack.tally[:] = 0.0
 
 
 def trusting(stack: Stack, channel: Channel, trust: Trust) -> None:
@@ -101,6 +120,7 @@ def connect(
         np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
         np.zeros(len(sensors), dtype=bool),
         np.zeros((len(sensors), HOT)),
+        np.zeros((len(sensors), len(TALLY) + 1)),
     )
     channels: dict[str, Channel] = {}
     first = orders * coordinates

@@ -13,7 +13,13 @@ from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.fusion.health import HealthOptions
 from veh_identification.observation.adaptive import AdaptiveNoise
-from veh_identification.observation.channels import Channel, connect, refusal, trusting
+from veh_identification.observation.channels import (
+    Channel,
+    connect,
+    refusal,
+    tell_counts,
+    trusting,
+)
 from veh_identification.observation.noise import integrator_noise
 from veh_identification.observation.parameters import ParameterProcess
 from veh_identification.observation.protocols import (
@@ -24,10 +30,10 @@ from veh_identification.observation.protocols import (
     Sensor,
 )
 from veh_identification.observation.sequential import (
-    SparseTransition,
+    BandedTransition,
+    banded_transition,
+    predict_banded,
     predict_covariance,
-    predict_sparse,
-    sparse_transition,
     update_groups,
 )
 from veh_identification.observation.settings import ErrorEKFSettings
@@ -101,7 +107,8 @@ class ErrorEKF:
         )
         self._gates, self._medians = gates(settings.gate_probability), medians()
         self._plant: tuple[float, Array, Array] | None = None
-        self._sparse: tuple[Array, SparseTransition | None] = (np.zeros(0), None)
+        self._banded: tuple[Array, BandedTransition | None] = (np.zeros(0), None)
+        self._spare = np.empty_like(self.P)
         self.failed_corrections = 0
         self._stack, self._channels = connect(sensors, n, self.orders, self.size)
         if settings.gate_probability is not None:
@@ -114,6 +121,7 @@ class ErrorEKF:
     @property
     def counts(self) -> dict[str, Counts]:
         """Counters of every sensor."""
+        tell_counts(self._stack, self._channels.values())
         return {name: channel.counts for name, channel in self._channels.items()}
 
     @property
@@ -124,6 +132,7 @@ class ErrorEKF:
     @property
     def channels(self) -> dict[str, Channel]:
         """Sensors with their counters and their judgement."""
+        tell_counts(self._stack, self._channels.values())
         return self._channels
 
     #: Sensors whose loss makes the estimate doubtful.
@@ -131,7 +140,7 @@ class ErrorEKF:
 
     def findings(self, since: float = -math.inf) -> list[Finding]:
         """What there is to say about the sensors from a time of the filter on."""
-        for channel in self._channels.values():
+        for channel in self.channels.values():
             self._look_up(channel)
         return trust_findings(self._channels, self.failed_corrections, self.essential, since)
 
@@ -195,39 +204,53 @@ class ErrorEKF:
         """Run the model and the covariance (57); the predicted error is zero."""
         self.model.predict(dt, inputs)
         F, W = self.transition(dt)
-        if self._sparse[0] is not F:
-            self._sparse = F, sparse_transition(F)
-        sparse = self._sparse[1]
-        self.P = (
-            predict_covariance(F, self.P, W)
-            if sparse is None
-            else predict_sparse(sparse, self.P, W)
-        )
+        banded = self._bands(F)
+        if banded is None:
+            self.P[:] = predict_covariance(F, self.P, W)
+        else:
+            predict_banded(banded, self.P, W, self._spare)
         self._process.decay(dt, self.parameters)
         self.time += dt
+
+    def _bands(self, F: Array) -> BandedTransition | None:
+        """The transition by its bands, if it has few."""
+        if self._banded[0] is not F:
+            self._banded = F, banded_transition(F)
+        return self._banded[1]
 
     # -- update ---------------------------------------------------------------------------------
 
     def update(
         self, measurements: Iterable[Measurement], dt: float | None = None
-    ) -> list[Innovation]:
+    ) -> Sequence[Innovation]:
         """Use measurements that belong to the present time and correct the model."""
-        results: list[Innovation] = []
         self._x[:] = 0.0
         highest = slice((self.orders - 1) * self.model.size, self.orders * self.model.size)
         before = np.diag(self.P)[highest].copy() if self.adaptive is not None else None
         rounds, order = self._rounds(measurements)
         if rounds:
             self.model.prepare(order)
-        for pairs in rounds:
-            results += self._use(pairs)
+        if len(rounds) == 1 and self.adaptive is None:
+            results = self._use_and_correct(rounds[0])
+        else:
+            results = [one for pairs in rounds for one in self._use(pairs)]
+            self._correct_if_any(results)
+        if self.adaptive is not None and before is not None and dt is not None:
+            self.adaptive.corrected(self._x[highest], before - np.diag(self.P)[highest], dt)
+        return results
+
+    def _use_and_correct(self, pairs: list[tuple[Channel, Measurement]]) -> Sequence[Innovation]:
+        """All of an update in which no sensor speaks twice."""
+        results = self._use(pairs)
+        self._correct_if_any(results)
+        return results
+
+    def _correct_if_any(self, results: Sequence[Innovation]) -> None:
+        """Put the errors into the model if any measurement was used."""
         for result in results:
             if result.accepted:
                 self._correct()
                 break
-        if self.adaptive is not None and before is not None and dt is not None:
-            self.adaptive.corrected(self._x[highest], before - np.diag(self.P)[highest], dt)
-        return results
 
     def _rounds(
         self, measurements: Iterable[Measurement]
@@ -299,7 +322,13 @@ class ErrorEKF:
             QUIET,
             outcome,
         )
-        results = []
+        return self._take_stock(pairs, outcome)
+
+    def _take_stock(
+        self, pairs: list[tuple[Channel, Measurement]], outcome: Array
+    ) -> list[Innovation]:
+        """Count what the kernels did, and judge the sensors that gave cause for doubt."""
+        stack, results = self._stack, []
         innovation, total = stack.innovation.copy(), stack.total.copy()
         for (channel, message), (nis, degrees, weight, quiet) in zip(
             pairs, outcome.tolist(), strict=True
@@ -413,7 +442,7 @@ class ErrorEKF:
 
     def step(
         self, dt: float, inputs: Any, measurements: Iterable[Measurement]
-    ) -> list[Innovation]:
+    ) -> Sequence[Innovation]:
         """Predict, then update."""
         self.predict(dt, inputs)
         return self.update(measurements, dt)
@@ -436,7 +465,7 @@ class ErrorEKF:
                     channel.last_time,
                     None if channel.trust is None else channel.trust.copied(),
                 )
-                for name, channel in self._channels.items()
+                for name, channel in self.channels.items()
             },
             self.failed_corrections,
             self._stack.noise.copy(),
@@ -446,10 +475,11 @@ class ErrorEKF:
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot; only the counters of late messages keep counting."""
         self.model.restore(snapshot.model)
-        self.P, self.time = snapshot.P.copy(), snapshot.time
-        self.parameters = snapshot.parameters.copy()
+        self.P[:], self.parameters[:] = snapshot.P, snapshot.parameters
+        self.time = snapshot.time
         self.failed_corrections = snapshot.failed_corrections
         self._stack.noise[:], self._stack.hot[:] = snapshot.noise, snapshot.hot
+        self._stack.tally[:] = 0.0
         for name, (counts, last_time, trust) in snapshot.counts.items():
             channel = self._channels[name]
             channel.counts = replace(counts, late=channel.counts.late)

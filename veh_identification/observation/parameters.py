@@ -23,18 +23,19 @@ class ParameterProcess:
                 )
         self._walk = np.array([p.walk for p in parameters], dtype=float)
         self._variance = np.array([p.deviation**2 for p in parameters], dtype=float)
-        self._initial = np.array([p.initial for p in parameters], dtype=float)
+        self.initial = np.array([p.initial for p in parameters], dtype=float)
         self._rate = np.array([1.0 / p.correlation_time for p in parameters], dtype=float)
         self._returning = self._rate > 0.0
         self._any = bool(self._returning.any())
-        self._bounds = np.array([p.bounds for p in parameters], dtype=float).reshape(-1, 2).T
-        self._bounded = bool(np.isfinite(self._bounds).any())
+        self.bounds = np.array([p.bounds for p in parameters], dtype=float).reshape(-1, 2).T
+        self._bounded = bool(np.isfinite(self.bounds).any())
+        self._kept = (0.0, np.ones(len(parameters)))
 
     def confine(self, values: Array) -> None:
         """Take values that left their bounds back to them."""
         if self._bounded:
-            np.maximum(values, self._bounds[0], out=values)
-            np.minimum(values, self._bounds[1], out=values)
+            np.maximum(values, self.bounds[0], out=values)
+            np.minimum(values, self.bounds[1], out=values)
 
     def fill(self, dt: float, F: Array, W: Array) -> None:
         """Write their blocks of the transition and of the plant noise for a step of dt."""
@@ -42,7 +43,13 @@ class ParameterProcess:
         noise = np.where(self._returning, self._variance * (1.0 - keep**2), self._walk * dt)
         F[:], W[:] = np.diag(keep), np.diag(noise)
 
+    def kept(self, dt: float) -> Array:
+        """What is left of the distance to the initial values after a step of dt."""
+        if self._kept[0] != dt:
+            self._kept = dt, np.exp(-self._rate * dt)
+        return self._kept[1]
+
     def decay(self, dt: float, values: Array) -> None:
         """Let Gauss-Markov parameters return towards their initial values."""
         if self._any:
-            values[:] = self._initial + np.exp(-self._rate * dt) * (values - self._initial)
+            values[:] = self.initial + self.kept(dt) * (values - self.initial)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -139,6 +139,56 @@ class Innovation(NamedTuple):
     nis: float
     degrees: int
     accepted: bool
+
+
+class Innovations(Sequence[Innovation]):
+    """What came of the measurements of an update, made into objects when someone looks.
+
+    `told`: sensor, time and rows of every measurement; `outcome` (k, 4): NIS, components, weight;
+    `value` and `variance` of all rows of the filter.
+    """
+
+    __slots__ = ('_list', '_outcome', '_told', '_value', '_variance')
+
+    def __init__(
+        self,
+        told: Sequence[tuple[str, float, slice]],
+        outcome: Array,
+        value: Array,
+        variance: Array,
+    ) -> None:
+        self._told, self._outcome = told, outcome
+        self._value, self._variance = value, variance
+        self._list: list[Innovation] | None = None
+
+    def _made(self) -> list[Innovation]:
+        if self._list is None:
+            self._list = [
+                Innovation(
+                    name,
+                    time,
+                    self._value[rows],
+                    self._variance[rows],
+                    nis,
+                    int(degrees),
+                    weight > 0.0,
+                )
+                for (name, time, rows), (nis, degrees, weight, _) in zip(
+                    self._told, self._outcome.tolist(), strict=True
+                )
+                if degrees
+            ]
+            self._told = ()
+        return self._list
+
+    def __len__(self) -> int:
+        return len(self._made())
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._made()[index]
+
+    def __iter__(self) -> Iterator[Innovation]:
+        return iter(self._made())
 
 
 @dataclass

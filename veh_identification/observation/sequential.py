@@ -24,51 +24,55 @@ def predict_covariance(F: Array, P: Array, W: Array) -> Array:
     return 0.5 * (result + result.T)
 
 
-class SparseTransition(NamedTuple):
-    """An upper triangular transition: its diagonal, and by rows what stands beside it."""
+class BandedTransition(NamedTuple):
+    """An upper triangular transition: its diagonal, and few bands above it.
+
+    `band` (k, n): entry (i, i + offset[k]) of row i, zero where there is none.
+    """
 
     diagonal: Array
-    pointer: NDArray[np.int64]
-    column: NDArray[np.int64]
-    value: Array
+    offset: NDArray[np.int64]
+    band: Array
 
 
-def sparse_transition(F: Array) -> SparseTransition | None:
-    """The integrator (54) has one or two entries beside the diagonal; None for a full matrix."""
-    beside = F - np.diag(np.diag(F))
-    row, column = np.nonzero(beside)
-    if np.any(column < row) or row.size > 2 * F.shape[0]:
+def banded_transition(F: Array) -> BandedTransition | None:
+    """The integrator (54) has one or two bands beside the diagonal; None for other matrices."""
+    n = F.shape[0]
+    row, column = np.nonzero(F - np.diag(np.diag(F)))
+    offset = np.unique(column - row)
+    if offset.size > 3 or np.any(offset < 0):
         return None
-    pointer = np.searchsorted(row, np.arange(F.shape[0] + 1))
-    return SparseTransition(np.diag(F).copy(), pointer, column, beside[row, column])
+    band = np.zeros((offset.size, n))
+    for k, step in enumerate(offset):
+        band[k, : n - step] = np.diagonal(F, step)
+    return BandedTransition(np.diag(F).copy(), offset, band)
 
 
 @njit(cache=True, nogil=True)
-def predict_sparse(F: SparseTransition, P: Array, W: Array) -> Array:
-    """`predict_covariance` in O(n^2)."""
-    diagonal, pointer, column, value = F
+def predict_banded(F: BandedTransition, P: Array, W: Array, spare: Array) -> None:
+    """`predict_covariance` in O(n^2), in place; `spare` is as large as P."""
+    diagonal, offset, band = F
     n = P.shape[0]
-    result = P.copy()
-    for i in range(n):  # a row needs only those below it, which are still as they were
-        if diagonal[i] != 1.0:
-            for k in range(n):
-                result[i, k] *= diagonal[i]
-        for p in range(pointer[i], pointer[i + 1]):
-            v, j = value[p], column[p]
-            for k in range(n):
-                result[i, k] += v * result[j, k]
-    for k in range(n):
-        row = result[k]
-        for i in range(n):
-            total = diagonal[i] * row[i]
-            for p in range(pointer[i], pointer[i + 1]):
-                total += value[p] * row[column[p]]
-            row[i] = total
     for i in range(n):
-        for k in range(i + 1):
-            total = 0.5 * (result[i, k] + W[i, k] + (result[k, i] + W[k, i]))
-            result[i, k] = result[k, i] = total
-    return result
+        scale = diagonal[i]
+        for k in range(n):
+            spare[i, k] = scale * P[i, k]
+        for p in range(offset.size):
+            value = band[p, i]
+            if value != 0.0:
+                other = i + offset[p]
+                for k in range(n):
+                    spare[i, k] += value * P[other, k]
+    for i in range(n):
+        for k in range(n):
+            P[i, k] = spare[i, k] * diagonal[k] + W[i, k]
+        for p in range(offset.size):
+            step = offset[p]
+            for k in range(n - step):
+                P[i, k] += band[p, k] * spare[i, k + step]
+    for i in range(n):
+        for k in range(i):
+            P[i, k] = P[k, i] = 0.5 * (P[i, k] + P[k, i])
 
 
 @njit(cache=True, nogil=True)
@@ -202,11 +206,14 @@ def update_group(
         S += variance[i] * (1.0 / weight - 1.0)  # exactly zero for a full weight
         nu = innovation[i] - (np.dot(H[i], x) - np.dot(H[i], base))
         innovation[i] = nu  # whitened within the group: what this scalar update really saw
-        share = 1.0 / S
+        share, root = nu / S, np.sqrt(1.0 / S)
         for a in range(x.size):
-            x[a] += PH[a] * nu * share
+            x[a] += PH[a] * share
+            PH[a] *= root
+        for a in range(x.size):
+            part = PH[a]
             for b in range(x.size):
-                P[a, b] -= PH[a] * PH[b] * share  # in this order it stays symmetric
+                P[a, b] -= part * PH[b]  # in this order it stays symmetric
     return nis, count, weight
 
 

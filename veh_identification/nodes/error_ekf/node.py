@@ -11,6 +11,7 @@ and sensor parameters, so that a parked car starts knowing them).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -132,7 +133,7 @@ class ErrorEkf:
             self.report.tell(event)
         events.clear()  # stamps that jump to and fro make new ones for ever
 
-    def _made(self, session: Session, end_ns: int, innovations: list[Innovation]) -> None:
+    def _made(self, session: Session, end_ns: int, innovations: Sequence[Innovation]) -> None:
         self.report.totals.watch(session)
         self.report.totals.add(innovations)
         self.face.publish(session, end_ns, self._steps)

@@ -12,7 +12,7 @@ the description of the car (unit, sign, axis, place, delay).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,7 +60,7 @@ class Totals:
                 total.unavailable += counts.unavailable
         self.session = session
 
-    def add(self, innovations: list[Innovation]) -> None:
+    def add(self, innovations: Iterable[Innovation]) -> None:
         """Take the innovations of a step."""
         for item in innovations:
             if item.accepted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,7 +14,13 @@ from veh_identification.observation.sensors.base import (
     variances,
     weights,
 )
-from veh_identification.observation.sensors.kernels import accelerometer_rows, gyroscope_rows
+from veh_identification.observation.sensors.kernels import (
+    ACCELEROMETER,
+    GYROSCOPE,
+    Packed,
+    accelerometer_rows,
+    gyroscope_rows,
+)
 from veh_identification.types import Array
 
 Receive = Callable[[Array, Array | None], tuple[Array, Array | None]]
@@ -34,6 +40,12 @@ def turned_by(name: str, mounting: Array, size: int) -> Receive | None:
         return mounting @ value, None if variance is None else mounting**2 @ variance
 
     return receive
+
+
+def _three(values: Array) -> tuple[float, float, float]:
+    """As many numbers for one axis as for three."""
+    first, second, third = (*values.tolist(), 0.0, 0.0)[:3]
+    return first, second, third
 
 
 class Gyroscope:
@@ -86,6 +98,11 @@ class Gyroscope:
             reading.value += parameters
             reading.parameters[:] = self._unit
         reading.variance[:] = self._variance
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_sensor`."""
+        reals = (*_three(self._variance), *self._mounting.ravel().tolist())
+        return Packed(GYROSCOPE, tuple(self._axes.tolist()), reals)
 
 
 class Accelerometer:
@@ -148,3 +165,14 @@ class Accelerometer:
             reading.value += parameters
             reading.parameters[:] = self._unit
         reading.variance[:] = self._variance
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_sensor`."""
+        axes = (*self._axes.tolist(), 0, 0, 0)[:3]
+        reals = (
+            *_three(self._variance),
+            *self._mounting.ravel().tolist(),
+            *self._w.tolist(),
+            *self._gravity.tolist(),
+        )
+        return Packed(ACCELEROMETER, (*axes, int(not self.orientation_only)), reals)

@@ -9,11 +9,25 @@ A R, A R', A R''. For the motion q(z(t)):
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from veh_identification.types import Array
+
+#: Sensors that `read_sensor` knows; the others are read `BY_THEMSELVES`, by their `linearise`.
+BY_THEMSELVES, GYROSCOPE, ACCELEROMETER, COORDINATE, COORDINATE_RATE = range(5)
+MOST_INTEGERS, MOST_REALS = 4, 24
+
+
+class Packed(NamedTuple):
+    """A sensor as the numbers that its kernel takes; see `read_sensor`."""
+
+    kind: int
+    integers: tuple[int, ...]
+    reals: tuple[float, ...]
 
 
 @njit(cache=True, nogil=True)
@@ -128,3 +142,64 @@ def accelerometer_rows(
                     z[i, j] += T * total[axis] * D[0, 3 * (k + 1) + axis, j] + e * rows[0, axis, j]
                     zd[i, j] += e * rows[1, axis, j]
                     zdd[i, j] += e * rows[2, axis, j]
+
+
+@njit(cache=True, nogil=True)
+def _add_biases(parameters: Array, value: Array, own: Array) -> None:
+    """A bias for every axis, or none at all."""
+    for i in range(parameters.size):
+        value[i] += parameters[i]
+        for j in range(parameters.size):
+            own[i, j] = 1.0 if i == j else 0.0
+
+
+@njit(cache=True, nogil=True)
+def read_sensor(
+    kind: int,
+    integers: NDArray[np.int64],
+    reals: Array,
+    f: Array,
+    D: Array,
+    q: Array,
+    qd: Array,
+    parameters: Array,
+    value: Array,
+    z: Array,
+    zd: Array,
+    zdd: Array,
+    own: Array,
+    variance: Array,
+) -> None:
+    """`linearise` of a sensor by its kind.
+
+    Numbers of gyroscopes and accelerometers: axes, and for the latter whether its Jacobian is
+    complete; variances (3), mounting (9), place (4) and gravity (3). Of coordinates: which, and
+    its column among those observed, which it is one of; variance, and what a counter misses.
+    """
+    size = value.size
+    if kind in (GYROSCOPE, ACCELEROMETER):
+        axes, mounting = integers[:size], reals[3:12].reshape((3, 3))
+        if kind == GYROSCOPE:
+            gyroscope_rows(f, D, mounting, axes, value, z, zd)
+        else:
+            accelerometer_rows(
+                f,
+                D,
+                reals[12:16],
+                reals[16:19],
+                mounting,
+                axes,
+                integers[3] == 1,
+                value,
+                z,
+                zd,
+                zdd,
+            )
+        _add_biases(parameters, value, own)
+        variance[:] = reals[:size]
+    else:
+        place = z if kind == COORDINATE else zd
+        value[0] = (q if kind == COORDINATE else qd)[integers[0]] - reals[1]
+        place[0, :] = 0.0
+        place[0, integers[1]] = 1.0
+        variance[0] = reals[0]

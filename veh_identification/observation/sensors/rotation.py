@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation.protocols import Model, Parameter, Reading
 from veh_identification.observation.sensors.base import variances
+from veh_identification.observation.sensors.kernels import COORDINATE, COORDINATE_RATE, Packed
 from veh_identification.types import Array
 
 
@@ -56,6 +59,11 @@ class CoordinateSensor:
         reading.z[0] = row
         reading.variance[0] = self._variance
 
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_sensor`; `columns`: of the coordinates that are observed."""
+        place = self._coordinate, columns[self._coordinate]
+        return Packed(COORDINATE, place, (self._variance, self._missing))
+
 
 class CoordinateRateSensor:
     """Rate of one coordinate of the model (a tachometer, a wheel speed)."""
@@ -79,3 +87,8 @@ class CoordinateRateSensor:
         reading.z[0] = row_rate
         reading.zd[0] = row
         reading.variance[:] = self._variance
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_sensor`; `columns`: of the coordinates that are observed."""
+        place = self._coordinate, columns[self._coordinate]
+        return Packed(COORDINATE_RATE, place, (float(self._variance[0]), 0.0))

@@ -7,7 +7,7 @@ get the same numbers: the estimate at a stamp depends on samples and stamps alon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -80,7 +80,7 @@ class ObservedSystem(Protocol):
         """Start at the first of these samples."""
 
 
-Made = Callable[[Session, int, list[Innovation]], None]
+Made = Callable[[Session, int, Sequence[Innovation]], None]
 
 
 class OnlineObserver:
@@ -170,14 +170,14 @@ class OnlineObserver:
         if stream in self.system.inputs:
             self.session.take_input(item)
             return
+        measurements = self.session.measurements(item)
+        if not self.stepper.add(measurements, item.time_ns):
+            record = self.arrivals.record(stream)
+            record.belated -= 1
+            record.late += 1
+            return
         self.handed[stream] += 1
-        for measurement in self.session.measurements(item):
-            if not self.stepper.add(measurement, item.time_ns):
-                record = self.arrivals.record(stream)
-                record.belated -= 1
-                record.late += 1
-                self.handed[stream] -= 1
-                break
+        for measurement in measurements:
             self.offered[stream, measurement.sensor] += 1
 
     # -- start ----------------------------------------------------------------------------------

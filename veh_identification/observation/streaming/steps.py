@@ -8,7 +8,7 @@ the filter goes back to before its step and computes everything since again.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -81,18 +81,24 @@ class Stepper:
         """The step whose end is nearest."""
         return (time_ns - self.origin_ns + self._half) // self.step_ns - 1
 
-    def add(self, measurement: Measurement, taken_ns: int) -> bool:
-        """Keep a measurement for its step; False when that step is beyond reach."""
+    def add(self, measurements: list[Measurement], taken_ns: int) -> bool:
+        """Keep measurements for their step; False when that step is beyond reach."""
         k = self.index(taken_ns)
         if k >= self.count:
-            self._future.setdefault(k, []).append(measurement)
+            waiting = self._future.get(k)
+            if waiting is None:
+                self._future[k] = list(measurements)
+            else:
+                waiting += measurements
+            return True
+        if not measurements:
             return True
         place = k - (self.count - len(self._past))
         if k < 0 or place < 0 or not self._reachable(place):
             return False
-        self._past[place].measurements.append(measurement)
+        self._past[place].measurements += measurements
         self._again = k if self._again is None else min(k, self._again)
-        self._belated.add((measurement.sensor, measurement.time))
+        self._belated.update((one.sensor, one.time) for one in measurements)
         return True
 
     def pending(self) -> Counter[str]:
@@ -104,7 +110,7 @@ class Stepper:
         """Whether a copy of the filter is kept from before a past step."""
         return any(self._past[i].before is not None for i in range(min(place + 1, COPY_EVERY)))
 
-    def run(self, watermark_ns: int, made: Callable[[int, list[Innovation]], None]) -> None:
+    def run(self, watermark_ns: int, made: Callable[[int, Sequence[Innovation]], None]) -> None:
         """Make all steps to which nothing more can come; `made(k, innovations)` after each."""
         while self.due_ns <= watermark_ns:
             late = self._repeat()
@@ -119,7 +125,7 @@ class Stepper:
                 self._past.append(_Past(inputs, measurements, copied))
             innovations = self.filter.step(self.dt, inputs, measurements)
             self.count += 1
-            made(k, late + innovations)
+            made(k, [*late, *innovations] if late else innovations)
 
     def _repeat(self) -> list[Innovation]:
         """Go back for belated measurements; returns what came of them."""

@@ -50,7 +50,7 @@ class Run:
     covariance: list[Array] = field(default_factory=list)  # (2, 2) of the crank's angle and rate
     innovations: dict[str, list[Innovation]] = field(default_factory=dict)
 
-    def store(self, session: FourBarSession, end_ns: int, found: list[Innovation]) -> None:
+    def store(self, session: FourBarSession, end_ns: int, found: Sequence[Innovation]) -> None:
         """Keep a step."""
         self.stamps.append(end_ns)
         self.q.append(session.model.q.copy())

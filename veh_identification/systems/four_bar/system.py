@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -172,7 +172,7 @@ def _run(
     """All samples through the observer, or through the model alone."""
     run, count = Run(), len(recording.items)
 
-    def keep(session: Session, end_ns: int, found: list[Innovation]) -> None:
+    def keep(session: Session, end_ns: int, found: Sequence[Innovation]) -> None:
         assert isinstance(session, FourBarSession)
         run.store(session, end_ns, found)
         if progress is not None and len(run.stamps) % TELL == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from veh_identification.observation import Innovation
@@ -16,7 +16,7 @@ from veh_identification.observation.streaming import (
 )
 from veh_identification.observation.streaming.collector import set_aside
 
-Keep = Callable[[Session, int, list[Innovation]], None]
+Keep = Callable[[Session, int, Sequence[Innovation]], None]
 Beside = Callable[[Session, int], None]
 
 
@@ -43,7 +43,7 @@ def run_offline(
     """
     lost = lost_processor = 0.0
 
-    def made(session: Session, end_ns: int, innovations: list[Innovation]) -> None:
+    def made(session: Session, end_ns: int, innovations: Sequence[Innovation]) -> None:
         nonlocal lost, lost_processor
         keep(session, end_ns, innovations)
         if beside is not None:

@@ -8,19 +8,34 @@ its local r, r', r''; vectors follow E alone.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
-from veh_identification.multibody.natural.kinematics import set_independent
-from veh_identification.multibody.natural.model import POSITION_TOLERANCE
-from veh_identification.multibody.natural.views import body_values
+from veh_identification.systems.vehicle.model.chassis_frame import (
+    E1Z,
+    E2Z,
+    E3Z,
+    YAW_PLACE,
+    frame_of,
+)
 from veh_identification.systems.vehicle.model.stepper import ANGLE, AXIS, FORWARD, SPOKE_1, SPOKE_2
 from veh_identification.types import Array, IntArray
 
-Memory = tuple[Any, ...]
-ITERATIONS = 60
+
+@njit(cache=True, nogil=True)
+def _local(frame: Array, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """Components of a vector along the axes of a frame."""
+    return (
+        frame[0, 3] * x + frame[0, 4] * y + frame[0, 5] * z,
+        frame[0, 6] * x + frame[0, 7] * y + frame[0, 8] * z,
+        frame[0, 9] * x + frame[0, 10] * y + frame[0, 11] * z,
+    )
+
+
+@njit(cache=True, nogil=True)
+def _along(frame: Array, row: int, k: int, p: tuple[float, float, float]) -> float:
+    """Component k of the axes of a frame, or of one of their derivatives, times `p`."""
+    return frame[row, 3 + k] * p[0] + frame[row, 6 + k] * p[1] + frame[row, 9 + k] * p[2]
 
 
 @njit(cache=True, nogil=True)
@@ -28,35 +43,34 @@ def _carry(
     old: Array, new: Array, start: int, weight: float, q: Array, qd: Array, qdd: Array
 ) -> None:
     """Carry one point (weight 1) or vector (weight 0) from the old chassis frame to the new."""
-    local, rate, second = np.zeros(3), np.zeros(3), np.zeros(3)
-    p, v, a = np.empty(3), np.empty(3), np.empty(3)
+    place = _local(
+        old,
+        q[start] - weight * old[0, 0],
+        q[start + 1] - weight * old[0, 1],
+        q[start + 2] - weight * old[0, 2],
+    )
+    rate = _local(
+        old,
+        qd[start] - weight * old[1, 0] - _along(old, 1, 0, place),
+        qd[start + 1] - weight * old[1, 1] - _along(old, 1, 1, place),
+        qd[start + 2] - weight * old[1, 2] - _along(old, 1, 2, place),
+    )
+    twice = (2.0 * rate[0], 2.0 * rate[1], 2.0 * rate[2])
+    second = _local(
+        old,
+        qdd[start] - weight * old[2, 0] - _along(old, 2, 0, place) - _along(old, 1, 0, twice),
+        qdd[start + 1] - weight * old[2, 1] - _along(old, 2, 1, place) - _along(old, 1, 1, twice),
+        qdd[start + 2] - weight * old[2, 2] - _along(old, 2, 2, place) - _along(old, 1, 2, twice),
+    )
     for k in range(3):
-        p[k] = q[start + k] - weight * old[0, k]
-        v[k] = qd[start + k] - weight * old[1, k]
-        a[k] = qdd[start + k] - weight * old[2, k]
-    for i in range(3):
-        e = 3 * i + 3
-        local[i] = old[0, e] * p[0] + old[0, e + 1] * p[1] + old[0, e + 2] * p[2]
-    for k in range(3):
-        for i in range(3):
-            v[k] -= old[1, 3 * i + 3 + k] * local[i]
-    for i in range(3):
-        e = 3 * i + 3
-        rate[i] = old[0, e] * v[0] + old[0, e + 1] * v[1] + old[0, e + 2] * v[2]
-    for k in range(3):
-        for i in range(3):
-            a[k] -= old[2, 3 * i + 3 + k] * local[i] + 2.0 * old[1, 3 * i + 3 + k] * rate[i]
-    for i in range(3):
-        e = 3 * i + 3
-        second[i] = old[0, e] * a[0] + old[0, e + 1] * a[1] + old[0, e + 2] * a[2]
-    for k in range(3):
-        p[k], v[k], a[k] = weight * new[0, k], weight * new[1, k], weight * new[2, k]
-        for i in range(3):
-            e0, e1, e2 = new[0, 3 * i + 3 + k], new[1, 3 * i + 3 + k], new[2, 3 * i + 3 + k]
-            p[k] += e0 * local[i]
-            v[k] += e1 * local[i] + e0 * rate[i]
-            a[k] += e2 * local[i] + 2.0 * e1 * rate[i] + e0 * second[i]
-        q[start + k], qd[start + k], qdd[start + k] = p[k], v[k], a[k]
+        q[start + k] = weight * new[0, k] + _along(new, 0, k, place)
+        qd[start + k] = weight * new[1, k] + _along(new, 1, k, place) + _along(new, 0, k, rate)
+        qdd[start + k] = (
+            weight * new[2, k]
+            + _along(new, 2, k, place)
+            + _along(new, 1, k, twice)
+            + _along(new, 0, k, second)
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -120,12 +134,6 @@ def move(
 
 @njit(cache=True, nogil=True)
 def correct(
-    chassis: Memory,
-    drive: Array,
-    independent: IntArray,
-    part: Array,
-    memory: Memory,
-    body: int,
     errors: Array,
     points: IntArray,
     vectors: IntArray,
@@ -133,36 +141,27 @@ def correct(
     q: Array,
     qd: Array,
     qdd: Array,
-) -> int:
-    """Add errors (3, 10) of pose and wheel angles to the car; negative when it cannot follow.
+) -> bool:
+    """Add errors (3, 10) of pose and wheel angles to the car.
 
-    `chassis`, `drive`, `independent` and `part` (3, 13) belong to the model of the chassis alone,
-    `body` is the chassis in the car. The car stays as it was when this fails.
+    False, and the car stays as it was, when no chassis has such a pose.
     """
-    pose, size = independent.size, part.shape[1]
-    part[0], part[1], part[2] = q[:size], qd[:size], qdd[:size]
-    wanted = np.empty((3, pose))
+    pose, old, new = np.empty((3, 6)), np.empty((3, 12)), np.empty((3, 12))
     for row in range(3):
-        for i in range(pose):
-            wanted[row, i] = part[row, independent[i]] + errors[row, i]
-    status = set_independent(
-        chassis,
-        drive,
-        part[0],
-        part[1],
-        part[2],
-        wanted[0],
-        wanted[1],
-        wanted[2],
-        POSITION_TOLERANCE,
-        ITERATIONS,
-        False,
-    )
-    if status < 0:
-        return status
-    old, new = np.empty((3, 12)), np.empty((3, 12))
-    body_values(chassis, 0, part[0], part[1], part[2], new)
-    body_values(memory, body, q, qd, qdd, old)
-    move(old, new, points, vectors, spokes, errors[:, pose:].copy(), q, qd, qdd)
-    q[:size], qd[:size], qdd[:size] = part[0], part[1], part[2]
-    return status
+        x = q if row == 0 else (qd if row == 1 else qdd)
+        for i in range(12):
+            old[row, i] = x[i]
+        for i in range(3):
+            pose[row, i] = x[i] + errors[row, i]
+        pose[row, 3] = x[YAW_PLACE] + errors[row, 3]
+        pose[row, 4] = x[E1Z] + errors[row, 4]
+        pose[row, 5] = x[E2Z] + errors[row, 5]
+    if not frame_of(pose, 1.0 if q[E3Z] > 0.0 else -1.0, new):
+        return False
+    move(old, new, points, vectors, spokes, errors[:, 6:].copy(), q, qd, qdd)
+    for row in range(3):
+        x = q if row == 0 else (qd if row == 1 else qdd)
+        for i in range(12):
+            x[i] = new[row, i]
+        x[YAW_PLACE] = pose[row, 3]
+    return True

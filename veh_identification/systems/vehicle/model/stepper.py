@@ -31,7 +31,7 @@ AXIS, FORWARD, SPOKE_1, SPOKE_2, ANGLE = range(5)
 RENEW = 1e-4
 # Newton ends when its next change would be below this part of the tolerance; a change so many
 # times larger than the tolerance tells nothing of the next one.
-NEXT, NEAR = 0.01, 100.0
+NEXT, NEAR = 0.1, 100.0
 
 
 @njit(cache=True, nogil=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +30,7 @@ LARGEST_TURN = 0.3  # between two position problems [rad]
 ITERATIONS = 30
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(NamedTuple):
     """What drives the car during a step: wheel torques [N m], brake pressure [Pa], rack [m]."""
 
     torques: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
@@ -82,6 +81,7 @@ class Vehicle:
         self.ground = np.zeros((2, 3))  # of an unknown one, see `ground`
         self._dt = car.observer.step
         self._tables(*self._equilibrium())
+        self._arguments = self._of_a_step()
         self.model.force_hook = self._forces
         self.model.assemble(self.model.z, self.model.zd)
 
@@ -158,6 +158,35 @@ class Vehicle:
         )
         self.road = car.road.table()
 
+    def _of_a_step(self) -> tuple[Any, ...]:
+        """What `advance` takes: arrays that stay the same ones."""
+        model, loads = self.model, self.model.loads
+        return (
+            model.memory,
+            model.drive,
+            model.q,
+            model.qd,
+            model.qdd,
+            model.multipliers,
+            self.spokes,
+            self._bodies,
+            self.spins,
+            self.strokes,
+            self._tyres,
+            self._suspension,
+            self._scalars,
+            self.road,
+            self.inputs,
+            self.tread,
+            self._trial,
+            loads.coordinate_force,
+            model.force_error,
+            loads.tangents,
+            loads.wrenches,
+            loads.bodies,
+            self.report,
+        )
+
     def _forces(self, model: NaturalModel, loads: Loads) -> None:
         forces.all_forces(
             model.memory,
@@ -195,36 +224,9 @@ class Vehicle:
             raise EstimationError(f'the time step must be positive, found {dt}')
         self.apply(inputs)
         self._dt = dt
-        model, loads = self.model, self.model.loads
-        count = advance(
-            model.memory,
-            model.drive,
-            model.q,
-            model.qd,
-            model.qdd,
-            model.multipliers,
-            self.spokes,
-            self._bodies,
-            self.spins,
-            self.strokes,
-            self._tyres,
-            self._suspension,
-            self._scalars,
-            self.road,
-            self.inputs,
-            self.tread,
-            self._trial,
-            loads.coordinate_force,
-            model.force_error,
-            loads.tangents,
-            loads.wrenches,
-            loads.bodies,
-            self.report,
-            dt,
-            model.penalty(dt),
-            TOLERANCE,
-            ITERATIONS,
-        )
+        model = self.model
+        arguments = (*self._arguments, dt, model.penalty(dt), TOLERANCE, ITERATIONS)
+        count = advance(*arguments)
         model._factor = ''  # the scratch memory now holds the factor of the dynamics
         if count <= 0:
             raise EstimationError(f'a time step of {dt:.4g} s of the car does not converge')

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import njit
 
 from veh_identification.errors import EstimationError, ModelError
-from veh_identification.multibody.natural import NaturalBuilder, NaturalModel
-from veh_identification.multibody.natural.r_matrix import fresh_r_matrices
-from veh_identification.multibody.natural.views import body_derivatives, body_values
 from veh_identification.observation import BodyView
 from veh_identification.observation.noise import integrator_transition
 from veh_identification.systems.vehicle.configuration import CORNERS
+from veh_identification.systems.vehicle.model.chassis_frame import YAW_PLACE, frame_derivatives
 from veh_identification.systems.vehicle.model.ground import CARRIED, carry, lift, tilt_derivatives
 from veh_identification.systems.vehicle.model.rigid import correct
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle, VehicleState
@@ -29,58 +26,80 @@ POSE = 6
 YAW = 3
 
 
-def _chassis_model() -> NaturalModel:
-    """The chassis alone: its frame as a function of x, y, z, yaw, e1z, e2z."""
-    builder = NaturalBuilder(3, (0.0, 0.0, 0.0))
-    body = builder.free_body('chassis', [1.0, 0, 0, 0, 1.0, 0, 0, 1.0, 0, 1.0], (0.0, 0.0, 0.0))
-    world = builder.fixed((1.0, 0.0, 0.0)), builder.fixed((0.0, 1.0, 0.0))
-    builder.angle('yaw', world, body.axes[0], 0.0)
-    model = NaturalModel(
-        builder,
-        [
-            'chassis.origin.x',
-            'chassis.origin.y',
-            'chassis.origin.z',
-            'yaw',
-            'chassis.e1.z',
-            'chassis.e2.z',
-        ],
-    )
-    model.assemble()
-    return model
-
-
 @njit(cache=True, nogil=True)
 def chassis_view(
-    chassis: tuple[Any, ...],
-    drive: Array,
-    part: Array,
     q: Array,
     qd: Array,
     qdd: Array,
-    pose: IntArray,
     order: int,
-    R: Array,
-    Rd: Array,
-    Rdd: Array,
     carried: bool,
     ground: Array,
     values: Array,
     derivatives: Array,
-) -> int:
-    """Frame of the chassis and its derivatives up to `order`; not negative: it is singular."""
-    size = part.shape[1]
-    part[0], part[1], part[2] = q[:size], qd[:size], qdd[:size]
-    bad = fresh_r_matrices(chassis, drive, part[0], part[1], part[2], pose, order, R, Rd, Rdd)
-    if bad >= 0:
-        return bad
-    body_values(chassis, 0, part[0], part[1], part[2], values)
+) -> None:
+    """Frame of the chassis and its derivatives up to `order`."""
+    for i in range(12):
+        values[0, i], values[1, i], values[2, i] = q[i], qd[i], qdd[i]
+    yaw = (q[YAW_PLACE], qd[YAW_PLACE], qdd[YAW_PLACE])
+    frame_derivatives(values, yaw, order, derivatives)
     if carried:
         lift(values, ground)
-    body_derivatives(chassis, 0, order, R, Rd, Rdd, derivatives)
-    if carried:
         tilt_derivatives(values, order, derivatives)
-    return bad
+
+
+@njit(cache=True, nogil=True)
+def add_forces(
+    errors: Array, mass: Array, yaw: float, columns: IntArray, force_error: Array
+) -> None:
+    """Generalised force of acceleration errors; the mass turns with the car."""
+    co, si = np.cos(yaw), np.sin(yaw)
+    local, force = errors.copy(), np.zeros(errors.size)
+    local[0], local[1] = co * errors[0] + si * errors[1], co * errors[1] - si * errors[0]
+    for i in range(force.size):
+        for j in range(force.size):
+            force[i] += mass[i, j] * local[j]
+    force[0], force[1] = co * force[0] - si * force[1], si * force[0] + co * force[1]
+    for i in range(force.size):
+        force_error[columns[i]] += force[i]
+
+
+@njit(cache=True, nogil=True)
+def apply_errors(
+    x: Array,
+    orders: int,
+    carried: bool,
+    ground: Array,
+    mass: Array,
+    columns: IntArray,
+    force_error: Array,
+    points: IntArray,
+    vectors: IntArray,
+    spokes: IntArray,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+) -> bool:
+    """Put errors of the observed coordinates into the car; False: it stays as it was."""
+    n = columns.size
+    errors = np.zeros((3, n))
+    for row in range(orders):
+        for i in range(n):
+            errors[row, i] = x[row * n + i]
+    if not np.isfinite(np.sum(errors)):
+        return False
+    if carried:
+        for row in range(3):
+            for k in range(3):
+                errors[row, CARRIED[k]] = 0.0
+    if not correct(errors, points, vectors, spokes, q, qd, qdd):
+        return False
+    if carried:
+        for row in range(2):
+            for k in range(3):
+                ground[row, k] += x[row * n + CARRIED[k]]
+    if orders == 3:
+        add_forces(x[2 * n : 3 * n], mass, q[YAW_PLACE], columns, force_error)
+    return True
 
 
 @dataclass(frozen=True)
@@ -105,21 +124,31 @@ class ObservedVehicle:
         self._vectors = np.array(
             [i for name, i in starts.items() if name.startswith(('axis_', 'forward_'))]
         )
-        self._chassis = _chassis_model()
-        self._independent = np.array(self._chassis.independent, dtype=np.int64)
-        self._part, self._errors = np.empty((3, CHASSIS)), np.empty((3, self.size))
-        self._pose = np.arange(POSE)
-        self._R = np.zeros((3, CHASSIS, POSE))
         self._order = -1
-        self._carried = vehicle.car.road.unknown
+        self.carried = vehicle.car.road.unknown
         self.repeated_steps = 0
         self.turned = 0.0  # with the ground under it, in the last step [rad]
         self._view = BodyView(np.empty((3, 12)), np.zeros((3, 12, self.size)))
-        self._column = {int(spin): POSE + i for i, spin in enumerate(vehicle.spins)}
+        #: Of the wheel angles: their places among the observed coordinates.
+        self.columns = {int(spin): POSE + i for i, spin in enumerate(vehicle.spins)}
         self._unit = np.eye(self.size)
         self._none = np.zeros(self.size)
         self._mass = self._effective_mass()
         self.force_columns = np.array([*model.independent[:10]])
+        #: What `apply_errors` takes after the errors.
+        self.correction = (
+            self.carried,
+            vehicle.ground,
+            self._mass,
+            self.force_columns,
+            model.force_error,
+            self._points,
+            self._vectors,
+            vehicle.spokes,
+            model.q,
+            model.qd,
+            model.qdd,
+        )
 
     def _effective_mass(self) -> Array:
         """Mass that forces on the observed coordinates move at design, heading east (126)."""
@@ -140,7 +169,7 @@ class ObservedVehicle:
         self._step(dt, inputs)
         self._order = -1
         turn = float(model.q[CHASSIS - 1] - yaw)
-        if self._carried:
+        if self.carried:
             self.turned = turn
             carry(self.vehicle.ground, self.turned, dt)
         x, y = model.force_error[:2].tolist()
@@ -167,65 +196,15 @@ class ObservedVehicle:
 
     def correct(self, delta_z: Array, delta_zd: Array, delta_zdd: Array | None = None) -> None:
         """Add errors to the observed coordinates; strokes and rack keep their values."""
-        if not math.isfinite(delta_z.sum() + delta_zd.sum()):
-            raise EstimationError('the estimated errors are not finite')
-        model, chassis = self.vehicle.model, self._chassis
-        errors = self._errors
-        errors[0], errors[1] = delta_z, delta_zd
-        errors[2] = 0.0 if delta_zdd is None else delta_zdd
-        if self._carried:
-            carried = errors[:2, CARRIED]
-            errors[:, CARRIED] = 0.0
-        if (
-            correct(
-                chassis.memory,
-                chassis.drive,
-                self._independent,
-                self._part,
-                model.memory,
-                self.vehicle.chassis,
-                errors,
-                self._points,
-                self._vectors,
-                self.vehicle.spokes,
-                model.q,
-                model.qd,
-                model.qdd,
-            )
-            < 0
-        ):
-            self._fail(errors)
-        if self._carried:
-            self.vehicle.ground += carried
-        if delta_zdd is not None:
-            model.force_error[self.force_columns] += self._force(delta_zdd)
-        model._factor = ''  # belongs to the pose before
+        errors = [delta_z, delta_zd] if delta_zdd is None else [delta_z, delta_zd, delta_zdd]
+        if not apply_errors(np.concatenate(errors), len(errors), *self.correction):
+            raise EstimationError('no chassis has the pose that the estimated errors give')
+        self.corrected()
+
+    def corrected(self) -> None:
+        """What belonged to the pose before the last correction holds no more."""
+        self.vehicle.model._factor = ''
         self._order = -1
-
-    def _fail(self, errors: Array) -> None:
-        """Say why the chassis cannot follow: the same problem once more, with its errors."""
-        chassis = self._chassis
-        self._load_chassis()
-        chassis.set_independent(
-            chassis.z + errors[0, :POSE],
-            chassis.zd + errors[1, :POSE],
-            chassis.zdd + errors[2, :POSE],
-        )
-        raise EstimationError('the chassis cannot follow its correction')
-
-    def _force(self, delta_zdd: Array) -> Array:
-        """Generalised force of an acceleration error; the mass turns with the car."""
-        yaw = self.vehicle.model.q[CHASSIS - 1]
-        co, si = np.cos(yaw), np.sin(yaw)
-        local = delta_zdd.copy()
-        local[0], local[1] = (
-            co * delta_zdd[0] + si * delta_zdd[1],
-            co * delta_zdd[1] - si * delta_zdd[0],
-        )
-        force = self._mass @ local
-        x, y = force[0], force[1]
-        force[0], force[1] = co * x - si * y, si * x + co * y
-        return np.asarray(force, dtype=float)
 
     @property
     def force_error(self) -> Array:
@@ -238,40 +217,26 @@ class ObservedVehicle:
 
     # -- what sensors ask for -------------------------------------------------------------------
 
-    def _load_chassis(self) -> None:
-        model, chassis = self.vehicle.model, self._chassis
-        chassis.q[:], chassis.qd[:] = model.q[:CHASSIS], model.qd[:CHASSIS]
-        chassis.qdd[:] = model.qdd[:CHASSIS]
-        chassis._factor = ''
+    def seen(self, order: int) -> BodyView:
+        """The view, which the caller fills up to `order` for the present pose."""
+        self._order = order
+        return self._view
 
     def prepare(self, order: int) -> None:
         """Frame of the chassis and its derivatives up to `order`."""
         if order <= self._order:
             return
-        model, chassis, view = self.vehicle.model, self._chassis, self._view
-        chassis._factor = ''
-        if (
-            chassis_view(
-                chassis.memory,
-                chassis.drive,
-                self._part,
-                model.q,
-                model.qd,
-                model.qdd,
-                self._pose,
-                order,
-                self._R[0],
-                self._R[1],
-                self._R[2],
-                self._carried,
-                self.vehicle.ground,
-                view.values,
-                view.derivatives,
-            )
-            >= 0
-        ):
-            self._load_chassis()
-            chassis.r_matrices(self._pose, order)  # says why
+        model, view = self.vehicle.model, self._view
+        chassis_view(
+            model.q,
+            model.qd,
+            model.qdd,
+            order,
+            self.carried,
+            self.vehicle.ground,
+            view.values,
+            view.derivatives,
+        )
         self._order = order
 
     def body(self, name: str, order: int) -> BodyView:
@@ -285,7 +250,7 @@ class ObservedVehicle:
         """[q, q', q''] of a wheel angle and its rows of R, R', R''."""
         model = self.vehicle.model
         values = model.q[index], model.qd[index], model.qdd[index]
-        return values, self._unit[self._column[index]], self._none, self._none
+        return values, self._unit[self.columns[index]], self._none, self._none
 
     def snapshot(self) -> ObservedState:
         """Copy of the state."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from numba import njit
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation import Model, Parameter, Reading
 from veh_identification.observation.sensors.base import variances, weights
-from veh_identification.observation.sensors.kernels import point, point_row
-from veh_identification.types import Array
+from veh_identification.observation.sensors.kernels import Packed, point, point_row
+from veh_identification.types import Array, IntArray
 
+ROLLING = 100  # the kind of this sensor for its kernel; those of all models are below
 LARGEST_ERROR = 0.15  # of a wheel radius, over the radius
 LARGEST_SLIP = 0.1
 
@@ -141,3 +142,30 @@ class RollingWheel:
             reading.parameters,
         )
         reading.variance[0] = self._variance
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_rolling`: where its direction is; variance, hub and `give`."""
+        reals = (float(self._variance), *self._w.tolist(), *self._give)
+        return Packed(ROLLING, (self._forward,), reals)
+
+
+@njit(cache=True, nogil=True)
+def read_rolling(
+    integers: IntArray,
+    reals: Array,
+    f: Array,
+    D: Array,
+    q: Array,
+    parameters: Array,
+    age: float,
+    value: Array,
+    z: Array,
+    zd: Array,
+    zdd: Array,
+    own: Array,
+    variance: Array,
+) -> None:
+    """`RollingWheel.linearise` of the numbers of a wheel."""
+    give = (reals[5], reals[6])
+    rolling_rows(f, D, reals[1:5], q, integers[0], parameters, give, age, value, z, zd, zdd, own)
+    variance[0] = reals[0]

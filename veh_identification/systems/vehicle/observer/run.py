@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
+from numba import njit
 
 from veh_identification.observation import Innovation
 from veh_identification.observation.streaming import (
@@ -16,6 +17,7 @@ from veh_identification.observation.streaming import (
 )
 from veh_identification.systems.observing.offline import OfflineRun, run_offline
 from veh_identification.systems.vehicle.configuration import CarDescription
+from veh_identification.systems.vehicle.model.chassis_frame import YAW_PLACE
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
 from veh_identification.systems.vehicle.observer.driving import Driving
 from veh_identification.systems.vehicle.observer.filter_setup import place
@@ -23,17 +25,67 @@ from veh_identification.systems.vehicle.observer.online import VehicleSession, V
 from veh_identification.systems.vehicle.observer.start import Start
 from veh_identification.systems.vehicle.recording.recording import Recording
 from veh_identification.systems.vehicle.recording.samples import arrived
-from veh_identification.types import Array, Progress
+from veh_identification.types import Array, IntArray, Progress
 
 #: Called after every step with the session and the stamp of the step's end.
 Sink = Callable[[VehicleSession, int], None]
 # Error states whose consistency is judged: x, y, yaw and their rates.
 JUDGED = np.array([0, 1, 3, 10, 11, 13])
-JUDGED_BLOCK = np.ix_(JUDGED, JUDGED)
 # Of height, its rate, pitch and roll.
 TILTING = np.array([2, 12, 4, 5])
 #: Progress is told every so many steps.
 TELL = 500
+
+
+@njit(cache=True, nogil=True)
+def _keep(
+    k: int,
+    q: Array,
+    qd: Array,
+    spins: IntArray,
+    strokes: IntArray,
+    rack_place: int,
+    design: Array,
+    report: Array,
+    frame: Array,
+    yaw: Array,
+    rack: Array,
+    wheel: Array,
+    wheel_rate: Array,
+    stroke: Array,
+    tyre: Array,
+) -> None:
+    """Sample k of a run of the model."""
+    for i in range(12):
+        frame[k, 0, i], frame[k, 1, i] = q[i], qd[i]
+    yaw[k], rack[k] = q[YAW_PLACE], q[rack_place]
+    for i in range(4):
+        wheel[k, i], wheel_rate[k, i] = q[spins[i]], qd[spins[i]]
+        stroke[k, i] = design[i] - q[strokes[i]]
+        for j in range(3):
+            tyre[k, i, j] = report[i, j]
+
+
+@njit(cache=True, nogil=True)
+def _keep_errors(
+    k: int,
+    P: Array,
+    force: Array,
+    columns: IntArray,
+    judged: IntArray,
+    tilting: IntArray,
+    covariance: Array,
+    tilts: Array,
+    forces: Array,
+) -> None:
+    """What a filter thinks of sample k."""
+    for i in range(judged.size):
+        for j in range(judged.size):
+            covariance[k, i, j] = P[judged[i], judged[j]]
+    for i in range(tilting.size):
+        tilts[k, i] = P[tilting[i], tilting[i]]
+    for i in range(columns.size):
+        forces[k, i] = force[columns[i]]
 
 
 @dataclass
@@ -74,17 +126,42 @@ class Run:
     def store(self, k: int, vehicle: Vehicle) -> None:
         """Keep the vehicle's present state as sample k."""
         model = vehicle.model
-        self.frame[k] = vehicle.world_frame()[:2]
-        self.yaw[k], self.rack[k] = model.q[12], model.q[vehicle.rack]
-        self.wheel[k], self.wheel_rate[k] = model.q[vehicle.spins], model.qd[vehicle.spins]
-        self.stroke[k], self.tyre[k] = vehicle.travel, vehicle.report[:, :3]
+        _keep(
+            k,
+            model.q,
+            model.qd,
+            vehicle.spins,
+            vehicle.strokes,
+            vehicle.rack,
+            vehicle.design_strokes,
+            vehicle.report,
+            self.frame,
+            self.yaw,
+            self.rack,
+            self.wheel,
+            self.wheel_rate,
+            self.stroke,
+            self.tyre,
+        )
+        if vehicle.car.road.unknown:
+            self.frame[k] = vehicle.world_frame()[:2]
+        else:
+            self.frame[k, 0, 2] += vehicle.elevation
 
     def store_session(self, k: int, session: VehicleSession) -> None:
         """Keep the observer's present state as sample k."""
         self.store(k, session.vehicle)
-        self.covariance[k] = session.filter.P[JUDGED_BLOCK]
-        self.tilting[k] = session.filter.P[TILTING, TILTING]
-        self.force_error[k] = session.observed.force_error
+        _keep_errors(
+            k,
+            session.filter.P,
+            session.vehicle.model.force_error,
+            session.observed.force_columns,
+            JUDGED,
+            TILTING,
+            self.covariance,
+            self.tilting,
+            self.force_error,
+        )
 
     def first(self, count: int) -> Run:
         """So many samples from the start."""
@@ -119,14 +196,23 @@ class _Keeper:
         self.count, self.steps, self.start_ns = count, 0, start_ns
         self.session: VehicleSession | None = None
         self.progress = progress
+        self._innovations: list[Sequence[Innovation]] = []
 
-    def made(self, session: Session, end_ns: int, innovations: list[Innovation]) -> None:
+    def kept(self) -> Run:
+        """The run so far."""
+        run = self.run.first(self.steps)
+        for step in self._innovations:
+            for one in step:
+                run.innovations.setdefault(one.sensor, []).append(one)
+        self._innovations.clear()
+        return run
+
+    def made(self, session: Session, end_ns: int, innovations: Sequence[Innovation]) -> None:
         """After every step of the observer."""
         assert isinstance(session, VehicleSession)
         k, run = self.steps, self.run
         self.session = session
-        for innovation in innovations:
-            run.innovations.setdefault(innovation.sensor, []).append(innovation)
+        self._innovations.append(innovations)
         if k < run.time.size:
             run.time[k] = (end_ns - self.start_ns) * 1e-9
             run.store_session(k, session)
@@ -160,7 +246,7 @@ def observe_recording(
     )
     if keeper.session is None:
         return None
-    return Observed(keeper.run.first(keeper.steps), offline, keeper.session)
+    return Observed(keeper.kept(), offline, keeper.session)
 
 
 def _driving(car: CarDescription, recording: Recording) -> Driving:

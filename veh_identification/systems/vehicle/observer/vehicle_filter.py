@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
@@ -20,11 +19,19 @@ from veh_identification.observation import (
     Sensor,
 )
 from veh_identification.observation.channels import Channel
-from veh_identification.observation.error_ekf import Snapshot
+from veh_identification.observation.error_ekf import QUIET, Snapshot
+from veh_identification.observation.protocols import Innovations
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CORNERS
-from veh_identification.systems.vehicle.model.ground import turn_tilts
-from veh_identification.systems.vehicle.observer.observed import CHASSIS, YAW, ObservedVehicle
+from veh_identification.systems.vehicle.observer.at_once import (
+    CORRECTED,
+    FAILED,
+    TO_JUDGE,
+    SensorTable,
+    predict_errors,
+    use_and_correct,
+)
+from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.types import Array
 
@@ -43,21 +50,6 @@ FAST = 5.0  # above this speed estimated side forces last [m/s]
 WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
 UNIFORM_YAW = np.pi / np.sqrt(3.0)  # deviation of a heading of which nothing is known [rad]
 FOUND_PLACE = 3.0  # deviation of a place that the first fix set [m]
-
-
-@njit(cache=True, nogil=True)
-def fade_side_forces(P: Array, first: int, side: Array, lost: float) -> None:
-    """Covariance after the acceleration errors along `side` and of yaw lose a part.
-
-    `first`: place of the acceleration errors, which begin with x, y, z, yaw.
-    """
-    for _ in range(2):  # rows, then columns of the transpose: A P A^T
-        for j in range(P.shape[0]):
-            along = lost * (side[0] * P[first, j] + side[1] * P[first + 1, j])
-            P[first, j] -= along * side[0]
-            P[first + 1, j] -= along * side[1]
-            P[first + 3, j] *= 1.0 - lost
-        P = P.T
 
 
 @dataclass
@@ -104,6 +96,8 @@ class VehicleErrorEKF(ErrorEKF):
             for i, c in enumerate(CORNERS)
             if f'wheel_{c}.radius' in names
         ]
+        self._table = SensorTable(self.channels, model.columns)
+        self._fixed: tuple[Any, ...] | None = None
         self._yaw_variance = float(self.P[YAW, YAW])
         self._rear_slip: Any = self.sensors['rear_slip']
         self._slipping: dict[tuple[str, str], int] = {}  # samples in a row
@@ -147,24 +141,117 @@ class VehicleErrorEKF(ErrorEKF):
 
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
-        super().predict(dt, inputs)
-        if self.observed.turned != 0.0:
-            turn_tilts(self.P, TILTS, self.observed.turned)
-        if self._leak > 0.0:
-            self._fade(dt)
+        observed, n = self.observed, self.model.size
+        observed.predict(dt, inputs)
+        F, W = self.transition(dt)
+        banded = self._bands(F)
+        assert banded is not None
+        model, view = self.vehicle.model, observed.seen(2)
+        predict_errors(
+            banded,
+            W,
+            self.P,
+            self._spare,
+            self._process.kept(dt),
+            self._process.initial,
+            self.parameters,
+            observed.turned,
+            (self._leak * dt, FAST),
+            observed.carried,
+            self.vehicle.ground,
+            model.q,
+            model.qd,
+            model.qdd,
+            model.force_error,
+            (TILTS, 2 * n),
+            view.values,
+            view.derivatives,
+        )
+        self.time += dt
 
-    def _fade(self, dt: float) -> None:
-        model = self.vehicle.model
-        yaw = model.q[CHASSIS - 1]
-        side = np.array([-np.sin(yaw), np.cos(yaw)])
-        speed = (model.qd[0] * side[1] - model.qd[1] * side[0]) / FAST
-        if abs(speed) >= 1.0:
-            return
-        lost = 1.0 - float(np.exp(-self._leak * (1.0 - speed * speed) * dt))
-        fade_side_forces(self.P, 2 * self.model.size, side, lost)
-        force = model.force_error
-        force[:2] -= lost * float(side @ force[:2]) * side
-        force[CHASSIS - 1] *= 1.0 - lost
+    def _use_and_correct(self, pairs: list[tuple[Channel, Measurement]]) -> Sequence[Innovation]:
+        """`ErrorEKF._use_and_correct` in one compiled call."""
+        table, stack, observed = self._table, self._stack, self.observed
+        observed.prepare(2)
+        now, measured, count = self.time, stack.measured, len(pairs)
+        numbers, times, told = [], [], []
+        for channel, message in pairs:
+            name, time, value, variance = message
+            number, rows = channel.number, channel.rows
+            by_itself = table.by_itself[number]
+            if by_itself:
+                if channel.aged is not None:
+                    channel.aged(now - time)
+                channel.sensor.linearise(observed, self.parameters[channel.own], channel.reading)
+            if channel.receive is not None:
+                value, variance = channel.receive(value, variance)
+            measured[rows] = value
+            if variance is not None:
+                (stack.variance if by_itself else table.stated)[rows] = variance
+            numbers.append(number)
+            times.append(time)
+            told.append((name, time, rows))
+        table.numbers[:count], table.times[:count] = numbers, times
+        done = use_and_correct(count, now, *self._arguments())
+        results = Innovations(
+            told, table.outcome[:count].copy(), stack.innovation.copy(), stack.total.copy()
+        )
+        if self._radii:
+            self._look_at_wheels(results)
+        if done == TO_JUDGE:
+            for (channel, message), (_, degrees, _, quiet) in zip(
+                pairs, table.outcome[:count].tolist(), strict=True
+            ):
+                if degrees and not quiet and channel.trust is not None:
+                    self._judge(channel, message.time, int(degrees))
+            self._correct_if_any(results)
+        elif done == FAILED:
+            self.failed_corrections += 1
+        elif done == CORRECTED:
+            observed.corrected()
+        return results
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """What `use_and_correct` takes: arrays that stay the same ones."""
+        if self._fixed is None:
+            table, stack, view = self._table, self._stack, self.observed.seen(2)
+            self._fixed = (
+                table.numbers,
+                table.times,
+                table.kind,
+                table.integers,
+                table.reals,
+                table.own,
+                table.judged,
+                table.stated,
+                view.values,
+                view.derivatives,
+                self.parameters,
+                self._process.bounds,
+                self.P,
+                self._x,
+                stack.H,
+                stack.predicted,
+                stack.measured,
+                stack.variance,
+                stack.available,
+                stack.groups,
+                stack.scatter,
+                self._gates,
+                stack.noise,
+                stack.innovation,
+                stack.total,
+                stack.whitened,
+                stack.judged,
+                stack.hot,
+                self._medians,
+                QUIET,
+                stack.tally,
+                table.outcome,
+                self._spare,
+                *self.observed.correction,
+            )
+        return self._fixed
 
     def _push(self) -> None:
         """Hand the estimated parameters to the model."""
@@ -173,7 +260,7 @@ class VehicleErrorEKF(ErrorEKF):
 
     def update(
         self, measurements: Iterable[Measurement], dt: float | None = None
-    ) -> list[Innovation]:
+    ) -> Sequence[Innovation]:
         """`ErrorEKF.update`; place and heading are found first when they are not known."""
         bearings = self.bearings
         if not bearings.confirmed:
@@ -198,18 +285,21 @@ class VehicleErrorEKF(ErrorEKF):
         return results
 
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
-        """`ErrorEKF._use`; wheels of an axle that slip together are set aside at once."""
+        """`ErrorEKF._use`, and a look at the wheels."""
         results = super()._use(pairs)
-        if not self._radii:  # counted angles: what a slip adds to them stays
-            return results
+        if self._radii:  # not for counted angles: what a slip adds to them stays
+            self._look_at_wheels(results)
+        return results
+
+    def _look_at_wheels(self, results: Sequence[Innovation]) -> None:
+        """Wheels of an axle that slip together are set aside at once."""
         wheels = {one.sensor: one for one in results if one.sensor[:6] == 'wheel_'}
         if len(wheels) > 1:
             for axle in AXLES:
                 if axle[0] in wheels and axle[1] in wheels:
                     self._look_at_axle(axle, wheels[axle[0]], wheels[axle[1]])
-            rear = [self.channels[name].trust for name in AXLES[1]]
+            rear = [self._channels[name].trust for name in AXLES[1]]
             self._rear_slip.sliding = all(one is not None and one.health.aside for one in rear)
-        return results
 
     def _look_at_axle(self, axle: tuple[str, str], left: Innovation, right: Innovation) -> None:
         """Wheel against IMU: two wheels that leave the motion of the car the same way slip.
@@ -223,7 +313,7 @@ class VehicleErrorEKF(ErrorEKF):
             self._slipping[axle] = 0
             return
         self._slipping[axle] = self._slipping.get(axle, 0) + 1
-        speed = self.channels['gps_velocity'].trust
+        speed = self._channels['gps_velocity'].trust
         if self._slipping[axle] < 2 or (speed is not None and speed.health.aside):
             return
         for name in axle:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
@@ -27,7 +28,7 @@ def _some_steps(car: CarDescription, wheels: str) -> tuple[VehicleSession, int]:
     system = VehicleSystem(car, say=lambda finding: None)
     last: list[tuple[VehicleSession, int]] = []
 
-    def keep(session: Session, end_ns: int, found: list[Any]) -> None:
+    def keep(session: Session, end_ns: int, found: Sequence[Any]) -> None:
         assert isinstance(session, VehicleSession)
         last[:] = [(session, end_ns)]
 

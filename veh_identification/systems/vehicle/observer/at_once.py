@@ -1,0 +1,355 @@
+"""A whole update of the car in one compiled call: read sensors, gate, update, judge, correct.
+
+It is `ErrorEKF._use` and `ErrorEKF._correct` for an update in which no sensor speaks twice. What
+is rare stays in Python: sensors that are read by themselves are read before, and when one gives
+cause for doubt the correction waits until it has been judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from veh_identification.observation.channels import Channel
+from veh_identification.observation.sensors.kernels import (
+    BY_THEMSELVES,
+    MOST_INTEGERS,
+    MOST_REALS,
+    read_sensor,
+)
+from veh_identification.observation.sequential import (
+    BandedTransition,
+    predict_banded,
+    update_groups,
+)
+from veh_identification.observation.trust import judge_groups
+from veh_identification.systems.vehicle.model.chassis_frame import YAW_PLACE
+from veh_identification.systems.vehicle.model.ground import turn_tilts
+from veh_identification.systems.vehicle.observer.observed import apply_errors, chassis_view
+from veh_identification.systems.vehicle.observer.rolling_wheel import ROLLING, read_rolling
+from veh_identification.types import Array, IntArray
+
+#: What `use_and_correct` did.
+NOTHING, CORRECTED, TO_JUDGE, FAILED = range(4)
+
+
+class SensorTable:
+    """Sensors of a filter as numbers, by their places in it."""
+
+    def __init__(self, channels: Mapping[str, Channel], columns: Mapping[int, int]) -> None:
+        count = len(channels)
+        self.kind = np.full(count, BY_THEMSELVES, dtype=np.int64)
+        self.integers = np.zeros((count, MOST_INTEGERS), dtype=np.int64)
+        self.reals = np.zeros((count, MOST_REALS))
+        self.own = np.zeros((count, 2), dtype=np.int64)
+        self.judged = np.zeros(count, dtype=bool)
+        for channel in channels.values():
+            number = channel.number
+            self.own[number] = channel.own.start, channel.own.stop
+            self.judged[number] = channel.trust is not None
+            packed = getattr(channel.sensor, 'packed', None)
+            if packed is not None:
+                kind, integers, reals = packed(columns)
+                self.kind[number] = kind
+                self.integers[number, : len(integers)] = integers
+                self.reals[number, : len(reals)] = reals
+        rows = sum(channel.size for channel in channels.values())
+        self.stated = np.full(rows, np.nan)  # variances that messages bring
+        self.by_itself = (self.kind == BY_THEMSELVES).tolist()
+        # of the messages of an update: sensor, time, and what came of them
+        self.numbers = np.zeros(count, dtype=np.int64)
+        self.times = np.zeros(count)
+        self.outcome = np.zeros((count, 4))
+
+
+@njit(cache=True, nogil=True)
+def fade_side_forces(
+    P: Array, first: int, q: Array, qd: Array, leak: tuple[float, float], force_error: Array
+) -> None:
+    """Let side forces and yaw moments that were estimated for a slow car fade.
+
+    `first`: place of the acceleration errors, which begin with x, y, z, yaw; `leak`: what a step
+    takes of those of a car that stands, as a rate times its length, and the speed from which on
+    it takes nothing.
+    """
+    co, si = np.cos(q[YAW_PLACE]), np.sin(q[YAW_PLACE])
+    speed = (qd[0] * co + qd[1] * si) / leak[1]
+    if abs(speed) >= 1.0:
+        return
+    lost = 1.0 - np.exp(-leak[0] * (1.0 - speed * speed))
+    for _ in range(2):  # rows, then columns of the transpose: A P A^T
+        for j in range(P.shape[0]):
+            along = lost * (co * P[first + 1, j] - si * P[first, j])
+            P[first, j] += along * si
+            P[first + 1, j] -= along * co
+            P[first + 3, j] *= 1.0 - lost
+        P = P.T
+    along = lost * (co * force_error[1] - si * force_error[0])
+    force_error[0] += along * si
+    force_error[1] -= along * co
+    force_error[YAW_PLACE] *= 1.0 - lost
+
+
+@njit(cache=True, nogil=True)
+def predict_errors(
+    F: BandedTransition,
+    W: Array,
+    P: Array,
+    spare: Array,
+    keep: Array,
+    initial: Array,
+    parameters: Array,
+    turn: float,
+    leak: tuple[float, float],
+    carried: bool,
+    ground: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    force_error: Array,
+    places: tuple[int, int],
+    values: Array,
+    derivatives: Array,
+) -> None:
+    """Covariance, parameters and side forces after a step of the model, and the chassis' view.
+
+    `keep`: what is left of the parameters' distance to `initial`; `leak`: what a step takes of
+    the side forces of a car that stands, as a rate times its length, and the speed at which it
+    takes nothing; `places` of the tilts and of the accelerations among the errors.
+    """
+    predict_banded(F, P, W, spare)
+    for i in range(parameters.size):
+        if keep[i] != 1.0:
+            parameters[i] = initial[i] + keep[i] * (parameters[i] - initial[i])
+    if turn != 0.0:
+        turn_tilts(P, places[0], turn)
+    if leak[0] > 0.0:
+        fade_side_forces(P, places[1], q, qd, leak, force_error)
+    chassis_view(q, qd, qdd, 2, carried, ground, values, derivatives)
+
+
+@njit(cache=True, nogil=True)
+def _read(
+    number: int,
+    age: float,
+    rows: tuple[int, int],
+    kind: IntArray,
+    integers: IntArray,
+    reals: Array,
+    own: IntArray,
+    stated: Array,
+    parameters: Array,
+    values: Array,
+    derivatives: Array,
+    q: Array,
+    qd: Array,
+    H: Array,
+    predicted: Array,
+    variance: Array,
+    spare: Array,
+) -> None:
+    """`Sensor.linearise` into the rows of a sensor, and the variance that its message brings."""
+    n, states = derivatives.shape[2], H.shape[1]
+    first = states - parameters.size
+    a, b = rows
+    zdd = H[a:b, 2 * n : 3 * n] if first == 3 * n else spare[a:b, :n]
+    mine = parameters[own[number, 0] : own[number, 1]]
+    columns = H[a:b, first + own[number, 0] : first + own[number, 1]]
+    if kind[number] == ROLLING:
+        read_rolling(
+            integers[number],
+            reals[number],
+            values,
+            derivatives,
+            q,
+            mine,
+            age,
+            predicted[a:b],
+            H[a:b, :n],
+            H[a:b, n : 2 * n],
+            zdd,
+            columns,
+            variance[a:b],
+        )
+    else:
+        read_sensor(
+            kind[number],
+            integers[number],
+            reals[number],
+            values,
+            derivatives,
+            q,
+            qd,
+            mine,
+            predicted[a:b],
+            H[a:b, :n],
+            H[a:b, n : 2 * n],
+            zdd,
+            columns,
+            variance[a:b],
+        )
+    for row in range(a, b):
+        if stated[row] == stated[row]:
+            variance[row], stated[row] = stated[row], np.nan
+
+
+@njit(cache=True, nogil=True)
+def _count(outcome: Array, time: float, measured: Array, tally: Array) -> None:
+    """`ErrorEKF._count` into the row of a sensor; see `channels.TALLY`."""
+    if outcome[1] == 0.0:
+        finite = False
+        for i in range(measured.size):
+            finite = finite or np.isfinite(measured[i])
+        tally[3 if finite else 4] += 1.0
+        return
+    if outcome[2] == 0.0:
+        tally[1] += 1.0
+        return
+    if tally[0] == 0.0 or time > tally[5]:
+        tally[5] = time
+    tally[0] += 1.0
+    if outcome[2] < 1.0:
+        tally[2] += 1.0
+
+
+@njit(cache=True, nogil=True)
+def use_and_correct(
+    count: int,
+    now: float,
+    numbers: IntArray,
+    times: Array,
+    kind: IntArray,
+    integers: IntArray,
+    reals: Array,
+    own: IntArray,
+    to_judge: NDArray[np.bool_],
+    stated: Array,
+    values: Array,
+    derivatives: Array,
+    parameters: Array,
+    bounds: Array,
+    P: Array,
+    x: Array,
+    H: Array,
+    predicted: Array,
+    measured: Array,
+    variance: Array,
+    available: NDArray[np.bool_],
+    groups: IntArray,
+    scatter: Array,
+    gates: Array,
+    noise: Array,
+    innovation: Array,
+    total: Array,
+    whitened: Array,
+    judged: NDArray[np.bool_],
+    hot: Array,
+    medians: Array,
+    quiet: tuple[float, float, float],
+    tally: Array,
+    outcome: Array,
+    spare: Array,
+    carried: bool,
+    ground: Array,
+    mass: Array,
+    columns: IntArray,
+    force_error: Array,
+    points: IntArray,
+    vectors: IntArray,
+    spokes: IntArray,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+) -> int:
+    """Use the messages of `count` sensors; `outcome` (count, 4) as `judge_groups` leaves it."""
+    for g in range(count):
+        number = numbers[g]
+        if kind[number] != BY_THEMSELVES:
+            first = groups[number, 0]
+            _read(
+                number,
+                now - times[g],
+                (first, first + groups[number, 1]),
+                kind,
+                integers,
+                reals,
+                own,
+                stated,
+                parameters,
+                values,
+                derivatives,
+                q,
+                qd,
+                H,
+                predicted,
+                variance,
+                spare,
+            )
+    update_groups(
+        P,
+        x,
+        H,
+        predicted,
+        measured,
+        variance,
+        available,
+        numbers[:count],
+        groups,
+        scatter,
+        gates,
+        noise,
+        innovation,
+        total,
+        whitened,
+        outcome,
+    )
+    judge_groups(
+        numbers[:count],
+        groups,
+        times,
+        measured,
+        innovation,
+        whitened,
+        judged,
+        hot,
+        scatter,
+        medians,
+        quiet,
+        outcome,
+    )
+    accepted, doubtful = False, False
+    for g in range(count):
+        number = numbers[g]
+        first = groups[number, 0]
+        _count(outcome[g], times[g], measured[first : first + groups[number, 1]], tally[number])
+        if outcome[g, 1] > 0.0 and outcome[g, 3] == 0.0 and to_judge[number]:
+            doubtful = True
+        accepted = accepted or (outcome[g, 1] > 0.0 and outcome[g, 2] > 0.0)
+    if doubtful:
+        return TO_JUDGE
+    if not accepted:
+        return NOTHING
+    own_errors = x.size - parameters.size
+    if not apply_errors(
+        x,
+        own_errors // columns.size,
+        carried,
+        ground,
+        mass,
+        columns,
+        force_error,
+        points,
+        vectors,
+        spokes,
+        q,
+        qd,
+        qdd,
+    ):
+        return FAILED
+    for i in range(parameters.size):
+        value = parameters[i] + x[own_errors + i]
+        parameters[i] = min(max(value, bounds[0, i]), bounds[1, i])
+    return CORRECTED
