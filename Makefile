@@ -108,6 +108,7 @@ docs: $(STAMP)
 	$(BIN)/veh-id parameters --glossary > docs/.glossary.md
 	mv docs/.glossary.md docs/glossary.md
 	$(BIN)/python tools/architecture.py
+	$(BIN)/python tools/papers.py
 	$(BIN)/veh-id parameters --types > veh_identification/.api_options.py
 	mv veh_identification/.api_options.py veh_identification/api_options.py
 	$(BIN)/ruff format --quiet veh_identification/api_options.py

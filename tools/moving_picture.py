@@ -99,10 +99,10 @@ def loads(run: dict[str, np.ndarray]) -> list[str]:
     for newton in range(0, int(high), 500):
         y = top + height * (1.0 - (newton - low) / (high - low))
         parts.append(text(left - 42, y + 4, f'{newton} N', SOFT, 11))
-    for second in range(0, int(SECONDS) + 1, 2):
-        parts.append(
-            text(left + width * second / SECONDS - 6, top + height + 16, f'{second} s', SOFT, 11)
-        )
+    parts += [
+        text(left + width * second / SECONDS - 6, top + height + 16, f'{second} s', SOFT, 11)
+        for second in range(0, int(SECONDS) + 1, 2)
+    ]
     for corner, row in zip(CORNERS, found, strict=True):
         y = top + height * (1.0 - (row - low) / (high - low))
         parts.append(trail(x, y, CORNERS[corner], 2))

@@ -6,9 +6,9 @@ from veh_identification.systems import registry
 
 HEAD = """# Glossary
 
-Made from the systems themselves (`make docs`). Names are those in `parameters.json`, `metrics.json`,
-`~/parameters` and the reports. Of `LINK.Jxx` the part behind the point stands here. Everything is SI;
-axes are those of REP-103 (x forward, y left, z up).
+Made from the systems themselves (`make docs`). Names are those in `parameters.json`,
+`metrics.json`, `~/parameters` and reports. Of `LINK.Jxx` the part behind the point stands here.
+Everything is SI; axes are those of REP-103 (x forward, y left, z up).
 
 ## Words of every result
 
@@ -18,10 +18,10 @@ axes are those of REP-103 (x forward, y left, z up).
 | sigma % | sigma in per cent of the value; below 10 counts as well identified |
 | a priori | the value that one came with: from the configuration or the URDF |
 | base parameters | combinations of inertial parameters that motion and forces can tell apart |
-| condition number | of the observation matrix with columns of unit length; below 100 is comfortable |
+| condition number | of the observation matrix with unit columns; below 100 is comfortable |
 | rms_relative | rms of measured minus reconstructed over rms of measured |
 | NIS | normalised innovation squared; per degree of freedom 1 is expected |
-| NEES | normalised estimation error squared, where the truth is known; the number of states is expected |
+| NEES | normalised estimation error squared against the truth; as many as states are expected |
 | gate | chi-square test that refuses a measurement far from what was expected |
 | real_time_factor | seconds of recording per second of processor, compilation apart |
 | verdict | yes, with care, or no: what all findings add up to |
