@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 LOWEST := .venv-lowest
 FRESH := .venv-fresh
 
-.PHONY: demo test test-slow test-times test-lowest test-install lock dist lint unit bench fuzz docs \
+.PHONY: demo test test-slow test-times test-lowest test-install lock dist lint unit bench fuzz docs site \
   clean help
 
 help:
@@ -21,7 +21,8 @@ help:
 	@echo 'make lock   requirements/newest.txt: what the newest run used'
 	@echo 'make bench  benchmarks beside their peers'
 	@echo 'make fuzz   damaged files and spoilt messages: SEED=N SECONDS=S PARTS="--part streams"'
-	@echo 'make docs   what is made from declarations: docs/parameters.md, types of the API'
+	@echo 'make docs   what is made from declarations: parameters, glossary, architecture, types'
+	@echo 'make site   the documents as a site with search: site/index.html'
 	@echo 'make clean  remove the virtual environment and caches'
 
 $(STAMP): pyproject.toml setup.py
@@ -104,9 +105,19 @@ fuzz: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/veh-id parameters --markdown > docs/.parameters.md
 	mv docs/.parameters.md docs/parameters.md
+	$(BIN)/veh-id parameters --glossary > docs/.glossary.md
+	mv docs/.glossary.md docs/glossary.md
+	$(BIN)/python tools/architecture.py
+	$(BIN)/python tools/papers.py
 	$(BIN)/veh-id parameters --types > veh_identification/.api_options.py
 	mv veh_identification/.api_options.py veh_identification/api_options.py
 	$(BIN)/ruff format --quiet veh_identification/api_options.py
+
+# Search, navigation and one page a paper; the same files as on the repository's own pages.
+site: $(STAMP)
+	$(BIN)/pip install -qq --disable-pip-version-check '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
+	@echo 'site/index.html'
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(FRESH) dist site .pytest_cache .mypy_cache .ruff_cache build *.egg-info

@@ -45,10 +45,15 @@ def lines(fence: Fence) -> list[str]:
     return [line.split(' #')[0].strip() for line in fence.text.splitlines() if line.strip()]
 
 
+def called(line: str) -> str:
+    """Verb and system of a command: what test/slow.txt names it by, wherever it stands."""
+    return '-'.join(word for word in line.split()[1:3] if word.islower())
+
+
 OWN_FILES = [
-    pytest.param(line, id=f'{name(f)}-{k}')
+    pytest.param(line, id=f'{f.document.removesuffix(".md")}-{called(line)}')
     for f in marked('your own files')
-    for k, line in enumerate(lines(f))
+    for line in lines(f)
     if line.startswith('veh-id')
 ]
 

@@ -1,5 +1,7 @@
+import base64
 import json
 import re
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,8 +61,11 @@ def test_page_holds_everything(page: Page) -> None:
     assert not re.search(r'(src|href)="(?!#|data:)', outside)
     assert '@import' not in text
     assert 'url(' not in outside
-    assert text.count('plotly.js v') == 1
-    assert len(text) < 9_000_000
+    assert text.count('id="plotly"') == 1
+    packed = re.search(r'id="plotly">([^<]*)<', text)
+    assert packed is not None
+    assert 'plotly.js v' in zlib.decompress(base64.b64decode(packed[1])).decode()[:200]
+    assert len(text) < 2_500_000
 
 
 def test_text_from_files_cannot_become_markup(identification: IdentificationContent) -> None:

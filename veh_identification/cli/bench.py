@@ -125,14 +125,14 @@ def run(options: argparse.Namespace) -> int:
 def _readme() -> int:
     """Write the tables of the README in the source tree."""
     from veh_identification.atomic import write_text
-    from veh_identification.cli.readme_tables import filled, measured
+    from veh_identification.cli.readme_tables import filled
     from veh_identification.runtime.share import share_directory
 
     root = share_directory()
     file = root / 'README.md'
     if not file.is_file():
         raise UsageError(f'--readme is for the repository: there is no README.md in {root}')
-    write_text(file, filled(file.read_text('utf-8'), measured(root / 'bench' / 'measured')))
+    write_text(file, filled(file.read_text('utf-8'), root / 'bench' / 'measured'))
     return 0
 
 

@@ -21,6 +21,11 @@ def add_parser(verbs: Any) -> None:
         '--markdown', action='store_true', help='all nodes as Markdown (docs/parameters.md)'
     )
     parser.add_argument(
+        '--glossary',
+        action='store_true',
+        help='every parameter and state of the systems as Markdown (docs/glossary.md)',
+    )
+    parser.add_argument(
         '--types',
         action='store_true',
         help='options of all verbs as Python types (veh_identification/api_options.py)',
@@ -30,6 +35,11 @@ def add_parser(verbs: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print."""
+    if options.glossary:
+        from veh_identification.cli.glossary import glossary_text
+
+        print(glossary_text(), end='')
+        return 0
     from veh_identification.nodes.reference import all_nodes
     from veh_identification.nodes.reference_text import markdown, plain
     from veh_identification.runtime.graph import GRAPHS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from veh_identification.cli.options import add_parameter_options, parameter_values
@@ -29,6 +30,9 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument('--overwrite', action='store_true', help='replace an existing output')
     parser.add_argument(
         '--keep-inputs', action='store_true', help='copy the input topics into the output'
+    )
+    parser.add_argument(
+        '--report', metavar='FILE', help='of sensor_fusion: write a page about it (HTML)'
     )
     parser.add_argument(
         '--skip-damage',
@@ -79,7 +83,19 @@ def run(options: argparse.Namespace) -> int:
         f'{options.out}: {summary.duration:.1f} s of recording in {elapsed:.1f} s '
         f'({summary.duration / elapsed:.0f} times real time)'
     )
+    if options.report:
+        _report(options)
     return 0
+
+
+def _report(options: argparse.Namespace) -> None:
+    from veh_identification.reporting.pages import write_report
+    from veh_identification.results.fused import fused_report
+
+    told = [('graph', options.graph), ('config', options.config), ('out', options.out)]
+    content, verdict = fused_report(Path(options.out), [Path(bag) for bag in options.bags], told)
+    write_report(Path(options.report), content, verdict)
+    print(f'{verdict.line}\nreport: {options.report}')
 
 
 def _counts(counts: dict[str, int]) -> str:

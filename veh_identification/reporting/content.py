@@ -35,6 +35,7 @@ class ParameterRow:
     flag: Literal['well', 'small', 'weak', 'none', 'impossible', 'given']
     remark: str = ''
     truth: float = float('nan')
+    meaning: str = ''
 
     @property
     def percent(self) -> float:
@@ -256,6 +257,7 @@ class StateSeries:
     model: Array | None = None  # the model without corrections
     group: str = ''  # states of one group share a figure, which has this title
     folded: bool = False  # of less interest: below, closed at first
+    meaning: str = ''  # with the frame it is in
 
 
 @dataclass(frozen=True)
@@ -331,3 +333,4 @@ class ObservationContent:
     extras: tuple[ExtraTable, ...] = ()
     nees: float = float('nan')
     nees_expected: float = float('nan')
+    settling: float = 0.0  # s at the beginning that the errors leave out

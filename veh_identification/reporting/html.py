@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
-import re
+import zlib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -128,8 +129,8 @@ def inert(text: str) -> Markup:
 
 @lru_cache(maxsize=1)
 def plotly_source() -> Markup:
-    """plotly.js from the installed package, safe inside a script element."""
-    return Markup(re.sub(r'</(?=script)', r'<\\/', get_plotlyjs(), flags=re.IGNORECASE))
+    """plotly.js from the installed package, packed: 2 MB instead of 5; the page unpacks it."""
+    return Markup(base64.b64encode(zlib.compress(get_plotlyjs().encode(), 9)).decode('ascii'))
 
 
 def _asset(name: str) -> Markup:

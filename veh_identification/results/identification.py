@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,12 @@ def identification_outcome(
     """The outcome of an identification; the verdict is made here and nowhere else."""
     further = further or Further()
     content = _content(result, title, bags, validate, findings, series, provenance, further)
+    content = replace(
+        content,
+        parameters=tuple(
+            replace(row, meaning=described(row.name, glossary)) for row in content.parameters
+        ),
+    )
     verdict = judge(content)
     body = '\n'.join([to_table(result).rstrip('\n'), *validation_table(result), *further.lines])
     document = {

@@ -225,14 +225,16 @@ def error_rows(metrics: Mapping[str, Any], states: Sequence[StateSeries]) -> tup
     listed = {row.name for row in rows}
     # States that the metrics leave out, but whose deviation can be judged.
     rows += [
-        _errors_of(state)
+        errors_of(state)
         for state in states
         if state.name not in listed and np.isfinite(inside(state))
     ]
     return tuple(rows)
 
 
-def _errors_of(state: StateSeries) -> ErrorRow:
+def errors_of(state: StateSeries) -> ErrorRow:
+    """Largest and rms error of one state against its truth."""
+
     def size(estimate: Array | None) -> tuple[float, float]:
         if estimate is None or state.truth is None:
             return float('nan'), float('nan')

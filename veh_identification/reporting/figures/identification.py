@@ -137,10 +137,10 @@ def whiteness(colours: Iterable[Colour], what: str = 'residual') -> Figure:
     """Cumulative periodograms beside the straight line of white noise."""
     figure = go.Figure()
     members = list(colours)
-    width = max((one.limit for one in members), default=0.0)
+    width = 100.0 * max((one.limit for one in members), default=0.0)
     figure.add_scatter(
-        x=[0, 1, 1, 0],
-        y=[-width, 1 - width, 1 + width, width],
+        x=[0, 100, 100, 0],
+        y=[-width, 100 - width, 100 + width, width],
         mode='lines',
         line={'width': 0},
         fill='toself',
@@ -151,8 +151,8 @@ def whiteness(colours: Iterable[Colour], what: str = 'residual') -> Figure:
     for k, one in enumerate(members):
         step = max(1, len(one.share) // 500)
         figure.add_scatter(
-            x=small(one.share[::step]),
-            y=small(one.cumulative[::step]),
+            x=small(100.0 * one.share[::step]),
+            y=small(100.0 * one.cumulative[::step]),
             name=one.equation,
             mode='lines',
             line=line_style(k),
@@ -160,8 +160,8 @@ def whiteness(colours: Iterable[Colour], what: str = 'residual') -> Figure:
     style(figure, 330)
     figure.update_layout(
         hovermode='closest',
-        xaxis=axis('frequency [share of the tested band]', range=[0, 1]),
-        yaxis=axis('cumulative power [share]', range=[0, 1]),
+        xaxis=axis('frequency [% of the tested band]', range=[0, 100]),
+        yaxis=axis('cumulative power [%]', range=[0, 100]),
     )
     return Figure(
         f'Whiteness of the {what}s',

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy.stats import chi2
 
+from veh_identification.findings.numbers import unit
 from veh_identification.reporting.content import (
     InnovationSeries,
     ObservationContent,
@@ -88,8 +89,21 @@ def together(title: str, group: Sequence[StateSeries], outages: tuple[Outage, ..
     shade(figure, outages)
     style(figure, 300)
     figure.update_xaxes(axis('time [s]'))
-    figure.update_yaxes(axis(f'[{group[0].unit}]'))
-    return Figure(title, figure, height=300)
+    unit_of = unit(group[0].unit)
+    figure.update_yaxes(axis(f'{_stem(group)} [{unit_of}]'))
+    return Figure(title, figure, _sentence(group[0].meaning), height=300)
+
+
+def _stem(group: Sequence[StateSeries]) -> str:
+    """What the names of a group begin with: `stroke` of stroke_fl and stroke_rr."""
+    if len(group) == 1:
+        return group[0].name
+    stems = {one.name.rpartition('_')[0] for one in group}
+    return (stems.pop() if len(stems) == 1 else '') or 'value'
+
+
+def _sentence(words: str) -> str:
+    return f'{words[:1].upper()}{words[1:]}.' if words else ''
 
 
 def state(one: StateSeries, outages: tuple[Outage, ...]) -> Figure:
@@ -140,7 +154,7 @@ def state(one: StateSeries, outages: tuple[Outage, ...]) -> Figure:
     figure.update_xaxes(axis('time [s]'), row=2, col=1)
     figure.update_yaxes(axis(f'{one.name} [{one.unit}]'), row=1, col=1)
     figure.update_yaxes(axis(f'{lower} [{one.unit}]'), row=2, col=1)
-    return Figure(one.name, figure, height=340)
+    return Figure(one.name, figure, _sentence(one.meaning), height=340)
 
 
 def innovation(one: InnovationSeries, gate: float | None, outages: tuple[Outage, ...]) -> Figure:

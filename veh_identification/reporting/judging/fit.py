@@ -27,10 +27,23 @@ def unexplained(content: IdentificationContent) -> np.ndarray:
     )
 
 
+def judged_shares(content: IdentificationContent) -> np.ndarray:
+    """Known shares of the equations that judge; those that the recording hardly moves do not."""
+    idle = _idle(content)
+    left = np.array(
+        [
+            share
+            for row, share in zip(content.fit, unexplained(content), strict=True)
+            if row.equation not in idle
+        ]
+    )
+    return left[np.isfinite(left)]
+
+
 def median_unexplained(content: IdentificationContent) -> float:
-    """Over the equations; nan where nothing is known."""
-    left = unexplained(content)
-    return float(np.nanmedian(left)) if np.isfinite(left).any() else float('nan')
+    """The one figure of how much stays unexplained, on cards and in sentences; nan if unknown."""
+    left = judged_shares(content)
+    return float(np.median(left)) if len(left) else float('nan')
 
 
 def fit_level(share: float) -> Level:
@@ -45,19 +58,11 @@ def findings(content: IdentificationContent) -> list[Finding]:
 
 def _validation(content: IdentificationContent) -> list[Finding]:
     idle = _idle(content)
-    left = np.array(
-        [
-            share
-            for row, share in zip(content.fit, unexplained(content), strict=True)
-            if row.equation not in idle
-        ]
-    )
-    seen = left[np.isfinite(left)]
+    seen, median = judged_shares(content), median_unexplained(content)
     if not len(seen):
         return []
     span = (
-        f'{percent(float(seen.min()))} to {percent(float(seen.max()))} (median '
-        f'{percent(float(np.median(seen)))})'
+        f'{percent(float(seen.min()))} to {percent(float(seen.max()))} (median {percent(median)})'
     )
     if not content.validated:
         return [
@@ -72,7 +77,7 @@ def _validation(content: IdentificationContent) -> list[Finding]:
     aside = f' {listed(idle)} left aside, see below.' if idle else ''
     return [
         Finding(
-            fit_level(float(np.median(seen))),
+            fit_level(median),
             'validation_fit',
             'On a recording that was not used, the '
             f'model leaves {span} of the measured signals unexplained.{aside}',

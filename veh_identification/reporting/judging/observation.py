@@ -62,7 +62,9 @@ def cards(content: ObservationContent) -> tuple[Card, ...]:
         Card(
             'recording',
             f'{number(content.duration, 3)} s',
-            f'processed at {number(content.real_time_factor, 2)} times real time',
+            f'processed at {number(content.real_time_factor, 2)} times real time'
+            if np.isfinite(content.real_time_factor)
+            else '',
         ),
     )
 
@@ -290,7 +292,7 @@ def _whiteness(content: ObservationContent) -> list[Finding]:
 
 
 def _speed(content: ObservationContent) -> list[Finding]:
-    if content.real_time_factor >= 1.0:
+    if not content.real_time_factor < 1.0:
         return []
     return [
         Finding(

@@ -65,6 +65,7 @@ def identification_page(content: IdentificationContent, verdict: Verdict) -> Pag
 def _parameters(content: IdentificationContent) -> Section:
     truth = any(np.isfinite(row.truth) for row in content.parameters)
     remarks = any(row.remark for row in content.parameters)
+    meanings = any(row.meaning for row in content.parameters)
     columns = (
         Column('parameter'),
         Column('unit'),
@@ -76,8 +77,9 @@ def _parameters(content: IdentificationContent) -> Section:
         Column('flag'),
         *((Column('truth', True), Column('error / sigma', True)) if truth else ()),
         *((Column('remark'),) if remarks else ()),
+        *((Column('meaning'),) if meanings else ()),
     )
-    rows = tuple(_parameter_cells(row, truth, remarks) for row in content.parameters)
+    rows = tuple(_parameter_cells(row, truth, remarks, meanings) for row in content.parameters)
     explained = Text(
         'well: sigma below 10 % of the value. small value: above 10 %, but sigma is below 1 % of '
         'the largest value with the same unit, so that the percentage says little (a product of '
@@ -92,11 +94,13 @@ def _parameters(content: IdentificationContent) -> Section:
     )
 
 
-def _parameter_cells(row: ParameterRow, truth: bool, remarks: bool) -> tuple[Cell, ...]:
+def _parameter_cells(
+    row: ParameterRow, truth: bool, remarks: bool, meanings: bool
+) -> tuple[Cell, ...]:
     text, level = FLAGS[row.flag]
     order = float(list(FLAGS).index(row.flag))
     cells = [
-        Cell(row.name),
+        Cell(row.name, note=row.meaning),
         Cell(unit(row.unit)),
         Cell(plain(row.a_priori), row.a_priori),
         Cell(beside(row.value, row.std), row.value),
@@ -111,6 +115,8 @@ def _parameter_cells(row: ParameterRow, truth: bool, remarks: bool) -> tuple[Cel
         cells += [Cell(beside(row.truth, row.std), row.truth), Cell(number(off, 2), abs(off))]
     if remarks:
         cells.append(Cell(row.remark))
+    if meanings:
+        cells.append(Cell(row.meaning))
     return tuple(cells)
 
 
@@ -177,8 +183,8 @@ def _residuals(content: IdentificationContent) -> list[Section]:
     rows = tuple(
         (
             Cell(one.equation),
-            cell(one.statistic, 3),
-            cell(one.limit, 3),
+            Cell(percent(one.statistic), one.statistic),
+            Cell(percent(one.limit), one.limit),
             cell(one.band_hz, 3),
             Cell(
                 'white' if one.white else 'coloured',
@@ -191,8 +197,8 @@ def _residuals(content: IdentificationContent) -> list[Section]:
     table = Table(
         (
             Column('equation'),
-            Column('largest distance', True),
-            Column('limit (5 %)', True),
+            Column('largest distance', True, 'of the cumulative power from the straight line'),
+            Column('limit (5 % test)', True),
             Column('tested up to [Hz]', True),
             Column('whiteness'),
         ),

@@ -29,7 +29,7 @@ def observation_page(content: ObservationContent, verdict: Verdict) -> Page:
         *_others(content),
         *_errors(content),
         _sensors(content),
-        _innovations(content),
+        *([_innovations(content)] if content.innovations else []),
         *_whiteness(content),
         *extra_section(content.extras),
         health_section(content.health),
@@ -98,7 +98,8 @@ def _errors(content: ObservationContent) -> list[Section]:
         ),
         tuple(rows),
     )
-    intro = 'Errors against the truth that the recording holds.'
+    later = f', after the first {content.settling:g} s' if content.settling else ''
+    intro = f'Errors against the truth that the recording holds{later}.'
     if np.isfinite(content.nees):
         intro += (
             f' NEES {number(content.nees, 3)} (mean over the run), '

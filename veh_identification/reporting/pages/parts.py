@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,32 @@ LINE = 150
 def cell(value: float, digits: int = 4, **more: Any) -> Cell:
     """A number."""
     return Cell(number(value, digits), value, **more)
+
+
+#: What lies beside a report, by its name.
+FILES = {
+    'parameters.json': 'verdict, values with deviations, residuals, settings',
+    'parameters.csv': 'the values as a table',
+    'covariance.npz': 'covariance of all values (NumPy)',
+    'metrics.json': 'verdict, errors, consistency, sensors, settings',
+    'identified.urdf': 'the robot with the identified inertias',
+    'identified.yaml': 'the description with the identified values',
+    'engineers_sheet.csv': 'quantities that follow from the values',
+    'result': 'recording (mcap) of parameters and of both sides of the equations',
+    'observed': 'recording (mcap) of the observed topics',
+}
+
+
+def files_section(folder: Path) -> list[Section]:
+    """Links to what lies beside the report."""
+    found = sorted(path.name for path in folder.iterdir() if path.name != 'report.html')
+    if not found:
+        return []
+    table = Table(
+        (Column('file'), Column('what')),
+        tuple((Cell(name, link=name), Cell(FILES.get(name, ''))) for name in found),
+    )
+    return [Section('files', 'Files beside this page', (table,), short='Files')]
 
 
 def health_section(rows: tuple[HealthRow, ...]) -> Section:

@@ -17,8 +17,26 @@
     displaylogo: false, responsive: true, scrollZoom: false, displayModeBar: 'hover',
     modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']],
   };
+  // The plotting library is packed into the page: unpack it once, then draw.
+  const unpacked = async () => {
+    const packed = document.getElementById('plotly');
+    if (!packed) { return; }
+    const bytes = Uint8Array.from(atob(packed.textContent), (one) => one.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+    const script = document.createElement('script');
+    script.textContent = await new Response(stream).text();
+    document.head.appendChild(script);
+    packed.remove();
+  };
+  const ready = unpacked().catch((error) => {
+    document.querySelectorAll('.plot').forEach((plot) => {
+      plot.textContent = `This browser cannot draw figures (${error.message}); tables and sentences are complete.`;
+    });
+    throw error;
+  });
   const drawn = new Set();
   const draw = (plot) => {
+    if (!window.Plotly) { return ready.then(() => draw(plot)); }
     const source = document.querySelector(`script[data-for="${plot.id}"]`);
     const figure = themed(source.textContent);
     drawn.add(plot);

@@ -140,7 +140,7 @@ def states_of(
     exact = true_values(run, truth, values['yaw'])
     spread = deviations(run, values)
     states = []
-    for stem, (unit, _) in MEANINGS.items():
+    for stem, (unit, meaning) in MEANINGS.items():
         if stem.startswith('unknown') and not forces:
             continue
         names = [f'{stem}_{c}' for c in CORNERS] if stem in GROUPS else [stem]
@@ -157,6 +157,7 @@ def states_of(
                 else at(run.time, model.time, alone[name]),
                 GROUPS.get(stem, ''),
                 stem in FOLDED,
+                meaning,
             )
             for name in names
         ]

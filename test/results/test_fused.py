@@ -1,0 +1,58 @@
+"""The report of the sensor fusion beside the truth of a short drive."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from veh_identification.cli.main import main
+from veh_identification.errors import InputError
+from veh_identification.results.fused import fused_report
+from veh_identification.runtime.bags import read_columns
+
+
+@pytest.fixture(scope='module')
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp('drive')
+    bag = folder / 'drive'
+    assert main(['simulate', 'drive', '--duration', '14', '--out', str(bag)]) == 0
+    words = ['replay', str(bag), '--graph', 'sensor_fusion', '--config', 'sensor_fusion_drive']
+    page = str(folder / 'report.html')
+    assert main([*words, '--out', str(folder / 'fused'), '--report', page]) == 0
+    return folder
+
+
+def test_errors_are_those_of_the_published_states(drive: Path) -> None:
+    content, verdict = fused_report(drive / 'fused', [drive / 'drive'])
+    assert verdict.level in ('yes', 'care')
+    path = 'pose.position.x'
+    seen = read_columns(drive / 'fused', {'/fused/state': [path]})['/fused/state']
+    real = read_columns(drive / 'drive', {'/truth/odom': [f'pose.{path}']})['/truth/odom']
+    exact = np.interp(seen.stamps_ns, real.stamps_ns, real[f'pose.{path}'])
+    inside = (seen.stamps_ns <= real.stamps_ns[-1]) & (seen.stamps_ns >= real.stamps_ns[0])
+    late = inside & (seen.stamps_ns > seen.stamps_ns[0] + 10_000_000_000)
+    rms = np.sqrt(np.mean(np.square((seen[path] - exact)[late])))
+    row = next(one for one in content.errors if one.name == 'x')
+    assert row.rms_observer == pytest.approx(rms, rel=1e-6)
+    assert 0.0 < row.rms_observer < 0.2
+
+
+def test_every_sensor_of_the_node_is_told(drive: Path) -> None:
+    content, _ = fused_report(drive / 'fused', [drive / 'drive'])
+    used = {row.sensor: row.used for row in content.sensors}
+    assert {'imu', 'gnss', 'speed', 'joints'} <= set(used) and used['imu'] > 1000
+
+
+def test_page_shows_map_speeds_and_frames(drive: Path) -> None:
+    text = (drive / 'report.html').read_text('utf-8')
+    for words in ('Path', 'forward_speed', 'along its own x', 'after the first 10 s'):
+        assert words in text
+    assert not re.search(r'times real time', text)
+
+
+def test_a_recording_of_something_else_is_refused(drive: Path) -> None:
+    with pytest.raises(InputError, match='FusedState'):
+        fused_report(drive / 'drive', [])

@@ -1,0 +1,181 @@
+"""The report of the sensor fusion, from what the node has published: states, sensors, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from veh_identification.errors import InputError
+from veh_identification.findings import Verdict
+from veh_identification.reporting.content import ObservationContent, SensorRow, StateSeries
+from veh_identification.reporting.health import sensor_health
+from veh_identification.reporting.judging.observation import judge
+from veh_identification.results.observation import at, errors_of
+from veh_identification.results.provenance import provenance
+from veh_identification.runtime.bags import BagReader, read_columns
+from veh_identification.types import Array
+
+STATE, TRUTH = 'veh_identification/msg/FusedState', '/truth/odom'
+#: Seconds that the estimator gets before its errors count.
+SETTLING = 10.0
+STATUS = 'veh_identification/msg/ObserverStatus'
+#: Unit and meaning with its frame, in the order of the page.
+MEANINGS: Mapping[str, tuple[str, str]] = {
+    'x': ('m', 'place of the base link along x of the world-fixed frame'),
+    'y': ('m', 'place of the base link along y of the world-fixed frame'),
+    'z': ('m', 'height of the base link in the world-fixed frame'),
+    'yaw': ('rad', 'heading about z of the world-fixed frame'),
+    'roll': ('rad', 'roll of the base link'),
+    'pitch': ('rad', 'pitch of the base link, nose down positive'),
+    'forward_speed': ('m/s', 'velocity of the base link along its own x'),
+    'lateral_speed': ('m/s', 'velocity of the base link along its own y (left)'),
+    'yaw_rate': ('rad/s', 'turning rate about z of the base link'),
+    'forward_acceleration': ('m/s^2', 'along x of the base link, gravity not included'),
+    'lateral_acceleration': ('m/s^2', 'along y of the base link, gravity not included'),
+}
+POSITION = [f'pose.position.{axis}' for axis in 'xyz']
+ORIENTATION = [f'pose.orientation.{axis}' for axis in 'xyzw']
+TWIST = ['twist.linear.x', 'twist.linear.y', 'twist.angular.z']
+ACCELERATION = ['acceleration.linear.x', 'acceleration.linear.y']
+VALID = {
+    'pose_valid': ('x', 'y', 'z', 'yaw'),
+    'orientation_valid': ('roll', 'pitch'),
+    'twist_valid': ('forward_speed', 'lateral_speed', 'yaw_rate'),
+    'acceleration_valid': ('forward_acceleration', 'lateral_acceleration'),
+}
+
+
+def fused_report(
+    fused: Path, recordings: Sequence[Path], command: Sequence[tuple[str, Any]] = ()
+) -> tuple[ObservationContent, Verdict]:
+    """What a replay of the sensor fusion has published, beside the truth where there is one."""
+    topic = _topic(fused, STATE)
+    if topic is None:
+        raise InputError(f'{fused} holds no topic of {STATE}: the report is of the sensor fusion.')
+    paths = [*POSITION, *ORIENTATION, *TWIST, *ACCELERATION, *VALID]
+    columns = read_columns(fused, {topic: paths})[topic]
+    if not len(columns):
+        raise InputError(f'{fused}: {topic} holds no message: the sensor fusion never started.')
+    stamps = columns.stamps_ns
+    time = (stamps - stamps[0]) * 1e-9
+    values = _values(columns)
+    fields = zip(VALID['acceleration_valid'], ACCELERATION, strict=True)
+    values |= {name: columns[path] for name, path in fields}
+    for flag, names in VALID.items():
+        known = np.asarray(columns[flag], dtype=bool)
+        values |= {name: np.where(known, values[name], np.nan) for name in names}
+    states = _states(time, values, _truth(recordings, stamps))
+    content = ObservationContent(
+        title=f'Sensor fusion: {", ".join(path.name for path in recordings) or fused.name}',
+        system='sensor fusion',
+        duration=float(time[-1]),
+        real_time_factor=float('nan'),  # a replay decodes and compiles beside it
+        states=states,
+        innovations=(),
+        errors=tuple(errors_of(_settled(state)) for state in states if state.truth is not None),
+        sensors=_sensors(fused),
+        outages=(),
+        whiteness=(),
+        gate_probability=None,
+        findings=(),
+        health=sensor_health(recordings),
+        provenance=provenance('replay', 'sensor_fusion', command),
+        path=('x', 'y'),
+        settling=SETTLING,
+    )
+    return content, judge(content)
+
+
+def _settled(state: StateSeries) -> StateSeries:
+    """The state without its beginning; where there is nothing else, whole."""
+    assert state.truth is not None
+    later = state.time > SETTLING
+    if not later.any():
+        return state
+    return replace(
+        state, time=state.time[later], value=state.value[later], truth=state.truth[later]
+    )
+
+
+def _topic(bag: Path, kind: str) -> str | None:
+    with BagReader(bag) as reader:
+        return next((name for name, one in reader.topics.items() if one.typename == kind), None)
+
+
+def _values(columns: Any, pose: str = '', twist: str = '') -> dict[str, Array]:
+    """Place, attitude and speeds; `pose` and `twist`: what stands before them in Odometry."""
+    found = {axis: columns[f'{pose}{path}'] for axis, path in zip('xyz', POSITION, strict=True)}
+    turn = columns.matrix(*(f'{pose}{path}' for path in ORIENTATION))
+    angles = np.full((len(turn), 3), np.nan)
+    good = np.linalg.norm(turn, axis=1) > 0.5
+    angles[good] = Rotation.from_quat(turn[good]).as_euler('xyz')
+    angles[good, 2] = np.unwrap(angles[good, 2])
+    found |= dict(zip(('roll', 'pitch', 'yaw'), angles.T, strict=True))
+    names = ('forward_speed', 'lateral_speed', 'yaw_rate')
+    return found | {
+        name: columns[f'{twist}{path}'] for name, path in zip(names, TWIST, strict=True)
+    }
+
+
+def _truth(recordings: Sequence[Path], stamps_ns: Any) -> dict[str, Array]:
+    """What a simulated recording knows of the states, at the stamps of the estimate."""
+    for bag in recordings:
+        with BagReader(bag, on_error='skip') as reader:
+            if TRUTH not in reader.topics:
+                continue
+        paths = [
+            *(f'pose.{path}' for path in (*POSITION, *ORIENTATION)),
+            *(f'twist.{path}' for path in TWIST),
+        ]
+        columns = read_columns(bag, {TRUTH: paths})[TRUTH]
+        start = columns.stamps_ns[0]
+        known, wanted = (columns.stamps_ns - start) * 1e-9, (stamps_ns - start) * 1e-9
+        exact = _values(columns, 'pose.', 'twist.')
+        return {name: at(wanted, known, values) for name, values in exact.items()}
+    return {}
+
+
+def _states(
+    time: Array, values: Mapping[str, Array], truth: Mapping[str, Array]
+) -> tuple[StateSeries, ...]:
+    states = []
+    for name, (unit, meaning) in MEANINGS.items():
+        exact = truth.get(name)
+        if name == 'yaw' and exact is not None:  # whole turns are no error of the heading
+            gap = (values[name] - exact) / (2.0 * np.pi)
+            known = np.isfinite(gap)
+            exact = exact + 2.0 * np.pi * np.round(np.median(gap[known]) if known.any() else 0.0)
+        states.append(StateSeries(name, unit, time, values[name], truth=exact, meaning=meaning))
+    return tuple(states)
+
+
+def _sensors(fused: Path) -> tuple[SensorRow, ...]:
+    """The counts that the node told last."""
+    topic = _topic(fused, STATUS)
+    last = None
+    if topic is not None:
+        with BagReader(fused) as reader:
+            for item in reader.messages([topic]):
+                last = item.message
+    if last is None:
+        return ()
+    return tuple(
+        SensorRow(
+            one.name,
+            float(one.rate),
+            int(one.accepted),
+            int(one.rejected),
+            int(one.late + one.duplicate + one.invalid + one.waiting),
+            float(one.nis_mean),
+            float(one.nis_lower),
+            float(one.nis_upper),
+            (),
+            float('nan'),
+        )
+        for one in last.sensors
+    )
