@@ -13,6 +13,7 @@ from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed, number
 from veh_identification.identification import IdentificationResult
 from veh_identification.reporting.content import Trace
+from veh_identification.reproduce.car_rows import OURS, accuracy_row, values, within
 from veh_identification.reproduce.geometry import TABLE_I, TABLE_III, beside_ours, printed
 from veh_identification.reproduce.paper import (
     Column,
@@ -22,7 +23,6 @@ from veh_identification.reproduce.paper import (
     Made,
     Paper,
     Row,
-    compared,
 )
 from veh_identification.reproduce.workspace import Workspace
 from veh_identification.results.outcome import Outcome
@@ -72,13 +72,6 @@ HOP_HZ = 12.7
 HOP_BAND = (8.0, 18.0)
 
 
-def values(table: str, columns: int) -> dict[str, tuple[float, ...]]:
-    """A printed table by the names of its rows."""
-    words = table.split()
-    rows = [words[k : k + columns + 1] for k in range(0, len(words), columns + 1)]
-    return {name: tuple(float(one) for one in rest) for name, *rest in rows}
-
-
 def recording(work: Workspace) -> Path:
     """The sine steering that is identified from."""
     return work.recording('car-sine-steer', work.pick(60.0, 12.0))
@@ -110,33 +103,6 @@ def truth(work: Workspace) -> dict[str, float]:
     return known
 
 
-def accuracy_row(
-    name: str, paper: tuple[float, ...], value: float, std: float, true: float
-) -> Row:
-    """A parameter; ours counts by its sigma or its true error, whichever is larger.
-
-    A small deviation around a wrong value is no merit. The cars are of one size, so that sizes are
-    compared as they are: percentages of values near zero say nothing.
-    """
-    sigma, off = paper[-2], abs(value - true)
-    ours = (true, value, std, 100.0 * std / (abs(value) or float('nan')), off / std)
-    return Row((name, unit(name), *paper, *ours, max(std, off)), compared(sigma, max(std, off)))
-
-
-OURS = tuple(
-    Column(title, 'ours')
-    for title in ('truth', 'estimated', 'sigma', 'sigma %', 'error/sigma', 'sigma or error')
-)
-
-
-def _within(rows: tuple[Row, ...]) -> Finding:
-    errors = [float(row.cells[-2]) for row in rows]
-    inside = sum(one <= 2.0 for one in errors)
-    level: Any = 'good' if inside >= 0.85 * len(errors) else 'warn'
-    text = f'ours: {inside} of {len(errors)} true values within two sigma (95 % expected)'
-    return Finding(level, 'truth_coverage', f'{text}; the paper knows no truth.')
-
-
 def table_1(work: Workspace) -> Made:
     """Geometry of the rear left branch."""
     return beside_ours('car_38_dof', printed(TABLE_I))
@@ -151,7 +117,7 @@ def table_2(work: Workspace) -> Made:
     """The 38-dof estimates."""
     result, known = identified(work), truth(work)
     rows = tuple(
-        accuracy_row(name, row, result[name].value, result[name].std, known[name])
+        accuracy_row(name, unit(name), row, result[name].value, result[name].std, known[name])
         for name, row in values(TABLE_II, 4).items()
     )
     well = [name for name in known if result[name].well_identified]
@@ -163,7 +129,7 @@ def table_2(work: Workspace) -> Made:
     )
     heads = ('a priori', 'estimated', 'sigma', 'sigma %')
     columns = (Column('parameter'), Column('unit'), *(Column(h, 'paper') for h in heads), *OURS)
-    return Made(columns, rows, (_within(rows), Finding('note', 'well_identified', f'{text}.')))
+    return Made(columns, rows, (within(rows), Finding('note', 'well_identified', f'{text}.')))
 
 
 def table_4(work: Workspace) -> Made:
@@ -174,7 +140,9 @@ def table_4(work: Workspace) -> Made:
     rows, agreeing = [], 0
     for name, row in values(TABLE_IV, 3).items():
         one = ours[name]
-        rows.append(accuracy_row(name, row, one['value_20'], one['std_20'], known[name]))
+        rows.append(
+            accuracy_row(name, unit(name), row, one['value_20'], one['std_20'], known[name])
+        )
         agreeing += abs(row[0] - wide[name][1]) <= 2.0 * np.hypot(row[1], wide[name][2])
     columns = (
         Column('parameter'),
@@ -189,7 +157,7 @@ def table_4(work: Workspace) -> Made:
     )
     level: Any = 'good' if every['agree'] == every['of'] else 'warn'
     made = tuple(rows)
-    return Made(columns, made, (_within(made), Finding(level, 'model_comparison', f'{text}.')))
+    return Made(columns, made, (within(made), Finding(level, 'model_comparison', f'{text}.')))
 
 
 def filtering(work: Workspace) -> Made:
