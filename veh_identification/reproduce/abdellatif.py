@@ -22,6 +22,7 @@ from veh_identification.reproduce.hexapod_trials import (
     record,
 )
 from veh_identification.reproduce.paper import (
+    COMPUTED,
     Column,
     Curve,
     Drawing,
@@ -442,6 +443,7 @@ PAPER = Paper(
             'inertias of config/hexapod_palida.yaml by the printed definitions; these masses were '
             'chosen so that they meet Table II.',
             table_1,
+            COMPUTED,
         ),
         Item(
             'table-2',
@@ -461,6 +463,7 @@ PAPER = Paper(
             'Another optimum of the same criterion: geometry and limits of the robot are not '
             'printed, and the search is not convex.',
             figure_1,
+            COMPUTED,
         ),
         Item(
             'figure-2',

@@ -39,5 +39,5 @@ def within(rows: tuple[Row, ...]) -> Finding:
     errors = [float(row.cells[-2]) for row in rows]
     inside = sum(one <= 2.0 for one in errors)
     level: Any = 'good' if inside >= 0.85 * len(errors) else 'warn'
-    text = f'ours: {inside} of {len(errors)} true values within two sigma (95 % expected)'
+    text = f'Here {inside} of {len(errors)} true values lie within two sigma (95 % expected)'
     return Finding(level, 'truth_coverage', f'{text}; the paper knows no truth.')

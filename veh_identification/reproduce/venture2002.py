@@ -22,7 +22,16 @@ from veh_identification.multibody.tree import TreeModel
 from veh_identification.reporting.content import IdentificationContent
 from veh_identification.reproduce.car_rows import OURS, accuracy_row, values, within
 from veh_identification.reproduce.geometry import TABLE_1, beside_ours, printed
-from veh_identification.reproduce.paper import Column, Item, Made, Paper, Row, compared, same
+from veh_identification.reproduce.paper import (
+    COMPUTED,
+    Column,
+    Item,
+    Made,
+    Paper,
+    Row,
+    compared,
+    same,
+)
 from veh_identification.reproduce.workspace import Workspace
 from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.share import share_directory
@@ -305,7 +314,7 @@ def _share(fit: dict[str, float]) -> float:
     return fit['rms'] / fit['rms_relative'] if fit['rms_relative'] else float('nan')
 
 
-SIMULATED = (
+OUR_CAR = (
     'Simulated: the recordings of the car were never published. The simulated car is that of '
     'Venture 2006 with its own springs and sensors, on the same manoeuvres: a ramp steer to the '
     'left at 90 km/h and one to the right at 110, and a braking.'
@@ -317,7 +326,7 @@ PAPER = Paper(
     'car, 15th IFAC World Congress',
     'Models a car as a tree of 20 bodies, finds its base parameters, identifies those that two '
     'ramp steers excite, and checks them by a braking and by weighing.',
-    SIMULATED,
+    OUR_CAR,
     (
         Item(
             'table-1',
@@ -326,6 +335,7 @@ PAPER = Paper(
             'They do not: config/models/car_2002.yaml is the table; both front wheels have a '
             'steering angle of their own.',
             table_1,
+            COMPUTED,
         ),
         Item(
             'table-2',
@@ -333,6 +343,7 @@ PAPER = Paper(
             'section 4.1',
             'They do not.',
             table_2,
+            COMPUTED,
         ),
         Item(
             'table-3',
@@ -343,6 +354,7 @@ PAPER = Paper(
             'inertias. As coefficients of the model they are 23 different columns, as parameters '
             'to identify they are 20.',
             table_3,
+            COMPUTED,
         ),
         Item(
             'table-4',
