@@ -202,8 +202,8 @@ def table_3(work: Workspace) -> Made:
 def table_4(work: Workspace) -> Made:
     """What the simulated drives are given."""
     rows = []
-    for number, name, rack in ((5, 'straight', -0.004), (6, 'circular', 0.01)):
-        bag = drive(work, MANOEUVRES[number])
+    for table, name, rack in ((5, 'straight', -0.004), (6, 'circular', 0.01)):
+        bag = drive(work, MANOEUVRES[table])
         known = work.truth(bag)
         error = _rolling(known['true_tyre']) - _rolling(known['model_tyre'])
         paths = ['position[steering_rack]', 'effort[wheel_rl]']
@@ -228,9 +228,9 @@ def _heads(side: Side) -> tuple[Column, ...]:
     return tuple(Column(title, side) for title in titles)
 
 
-def errors(number: int, work: Workspace) -> Made:
+def errors(table: int, work: Workspace) -> Made:
     """One of Tables 5 to 8; the marks compare the rms of the observers, start known to both."""
-    one = MANOEUVRES[number]
+    one = MANOEUVRES[table]
     outcome = observed(work, one, True)
     ours = coordinates(outcome)
     free = {} if work.quick else coordinates(observed(work, one, False))
