@@ -15,6 +15,7 @@ from veh_identification.reporting.content import Trace
 from veh_identification.reproduce import find_paper, papers
 from veh_identification.reproduce.driver import chosen, reproduce
 from veh_identification.reproduce.paper import (
+    SIMULATED,
     Column,
     Curve,
     Drawing,
@@ -104,6 +105,7 @@ def test_document_and_page_hold_the_paper_beside_ours(tmp_path: Path) -> None:
     assert first['rows'][1] == {'cells': ['y', 'm', 0.1, 0.3], 'mark': 'worse'}
     assert first['rows'][2]['cells'][2] is None  # what is not printed is no number
     assert first['statements'][0]['text'] == 'quick, seed 7'
+    assert first['data'] == SIMULATED and SIMULATED in (out / 'report.html').read_text('utf-8')
     assert first['failed'] is None and first['remark'] == 'another car'
     page = (out / 'report.html').read_text('utf-8')
     for words in ('paper: rms', 'ours: rms', 'worse', 'another road', 'Quick run', 'error [mm]'):
@@ -113,8 +115,8 @@ def test_document_and_page_hold_the_paper_beside_ours(tmp_path: Path) -> None:
 
 def test_every_column_has_a_cell_in_the_text(tmp_path: Path) -> None:
     lines = table_text(reproduce(paper()).done[0].made).splitlines()
-    assert lines[0].split() == ['name', 'unit', 'paper:', 'rms', 'ours:', 'rms', 'ours', 'is']
-    assert lines[2].split() == ['y', 'm', '0.1', '0.3', 'worse']
+    assert lines[0].split() == ['name', 'unit', 'ours', 'is', 'paper:', 'rms', 'ours:', 'rms']
+    assert lines[2].split() == ['y', 'm', 'worse', '0.1', '0.3']
 
 
 def test_a_table_that_fails_leaves_the_others(tmp_path: Path) -> None:

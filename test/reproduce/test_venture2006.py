@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from veh_identification.cli.main import main
-from veh_identification.reproduce.venture2006 import TABLE_II, TABLE_IV, accuracy_row, values
+from veh_identification.reproduce.car_rows import accuracy_row, values
+from veh_identification.reproduce.venture2006 import TABLE_II, TABLE_IV
 from veh_identification.systems.car.parameters import NAMES
 
 
@@ -29,5 +30,5 @@ def test_geometry_is_that_of_the_tables(tmp_path: Path) -> None:
 
 def test_a_small_sigma_around_a_wrong_value_is_worse() -> None:
     paper = (1508.5, 1496.6, 2.2, 0.1)
-    assert accuracy_row('Mc', paper, 1535.0, 0.7, 1536.0).mark == 'better'
-    assert accuracy_row('Mc', paper, 1511.0, 0.7, 1536.0).mark == 'worse'
+    assert accuracy_row('Mc', 'kg', paper, 1535.0, 0.7, 1536.0).mark == 'better'
+    assert accuracy_row('Mc', 'kg', paper, 1511.0, 0.7, 1536.0).mark == 'worse'

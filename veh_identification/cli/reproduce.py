@@ -81,6 +81,7 @@ def _show(one: Done, number: int, total: int) -> None:
 
     title = f'[{number}/{total}] {one.item.title} ({one.seconds:.0f} s)'
     print(f'\n{title}\n{"=" * len(title)}')
+    print(f'ours: {one.item.data}')
     if one.failed:
         print(f'not made: {one.failed}', flush=True)
     if one.made.rows:

@@ -9,7 +9,7 @@ from veh_identification.errors import UsageError
 from veh_identification.reproduce.paper import Paper
 
 #: Papers by the module that holds them; each module has one `PAPER`.
-NAMES = ('venture2006', 'abdellatif', 'sinigaglia', 'ayusawa')
+NAMES = ('venture2006', 'venture2002', 'abdellatif', 'sinigaglia', 'ayusawa')
 
 
 def papers() -> list[Paper]:

@@ -17,6 +17,7 @@ from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.urdf import load_urdf
 from veh_identification.reporting.content import IdentificationContent, ParameterRow, Trace
 from veh_identification.reproduce.paper import (
+    COMPUTED,
     Column,
     Curve,
     Drawing,
@@ -263,6 +264,7 @@ PAPER = Paper(
             'They do not. The closed form (11)-(17) is that of the paper, summed over all '
             'children of a link, with the misprinted index of (14) mended; the rank is numeric.',
             figure_1,
+            COMPUTED,
         ),
         Item(
             'figure-2',
@@ -271,6 +273,7 @@ PAPER = Paper(
             ANOTHER + 'Without noise; what remains is the filter and the differences of the time '
             'grids of plate, joints and motion capture.',
             figure_2,
+            'simulated recordings, as in the paper',
         ),
         Item(
             'figure-4',

@@ -69,6 +69,7 @@ def _entry(one: Done) -> dict[str, Any]:
         'key': one.item.key,
         'title': one.item.title,
         'where': one.item.where,
+        'data': one.item.data,
         'remark': one.item.remark,
         'seconds': one.seconds,
         'failed': one.failed or None,

@@ -27,8 +27,9 @@ from veh_identification.reporting.html import (
     write_page,
 )
 from veh_identification.reporting.palette import line_style
-from veh_identification.reproduce.paper import Drawing, Paper
-from veh_identification.reproduce.text import heading, shown
+from veh_identification.reproduce.paper import Column as Heading
+from veh_identification.reproduce.paper import Drawing, Paper, mark_place
+from veh_identification.reproduce.text import OURS_IS, heading, shown
 
 LEVELS: dict[str, Level | None] = {
     'better': 'good',
@@ -105,7 +106,9 @@ def _summary(paper: Paper, document: dict[str, Any]) -> FirstScreen:
 
 
 def _section(entry: dict[str, Any], drawn: Sequence[Trace | Drawing]) -> Section:
-    blocks: list[Table | Text | Code | Figures] = [Text(f'In the paper: {entry["where"]}.')]
+    blocks: list[Table | Text | Code | Figures] = [
+        Text(f'In the paper: {entry["where"]}. Ours: {entry["data"]}.')
+    ]
     if entry['failed']:
         blocks.append(Text(f'This could not be made: {entry["failed"]}'))
     if entry['rows']:
@@ -122,7 +125,6 @@ def _short(title: str) -> str:
 
 
 def _table(entry: dict[str, Any]) -> Table:
-    marked = any(row['mark'] for row in entry['rows'])
     numeric = [
         any(isinstance(row['cells'][k], float) for row in entry['rows'])
         for k in range(len(entry['columns']))
@@ -131,16 +133,17 @@ def _table(entry: dict[str, Any]) -> Table:
         Column(unit(heading(one['title'], one['side'])), right, HELP.get(one['side'], ''))
         for one, right in zip(entry['columns'], numeric, strict=True)
     ]
-    rows = []
-    for row in entry['rows']:
-        cells = [
-            Cell(unit(shown(cell)), cell if isinstance(cell, float) else None)
-            for cell in row['cells']
-        ]
-        if marked:
-            cells.append(Cell(row['mark'], level=LEVELS[row['mark']]))
-        rows.append(tuple(cells))
-    return Table((*columns, *((Column('ours is'),) if marked else ())), tuple(rows))
+    rows = [[_cell(cell) for cell in row['cells']] for row in entry['rows']]
+    if any(row['mark'] for row in entry['rows']):
+        place = mark_place(tuple(Heading(**one) for one in entry['columns']))
+        columns.insert(place, Column(OURS_IS))
+        for cells, row in zip(rows, entry['rows'], strict=True):
+            cells.insert(place, Cell(row['mark'], level=LEVELS[row['mark']]))
+    return Table(tuple(columns), tuple(tuple(cells) for cells in rows))
+
+
+def _cell(cell: str | float) -> Cell:
+    return Cell(unit(shown(cell)), cell if isinstance(cell, float) else None)
 
 
 def _figure(one: Trace | Drawing) -> Figure:

@@ -19,6 +19,9 @@ Mark = Literal['', 'better', 'alike', 'worse', 'other']
 MARKS: tuple[Mark, ...] = ('better', 'alike', 'worse', 'other')
 #: Share by which two figures may differ and still count as alike.
 ALIKE = 0.01
+#: What stands behind our side of a table.
+SIMULATED = 'simulated recordings, because those of the authors are not public'
+COMPUTED = 'computed from the model, no recording'
 _ROMAN = {'i': 1, 'ii': 2, 'iii': 3, 'iv': 4, 'v': 5, 'vi': 6, 'vii': 7, 'viii': 8}
 
 
@@ -79,6 +82,7 @@ class Item:
     where: str  # in the paper
     remark: str  # why ours differ
     make: Callable[[Workspace], Made]
+    data: str = SIMULATED  # what ours stand on
 
     def answers_to(self, name: str) -> bool:
         """Whether `--only name` means this: `Table II`, `figure-8` of `figures-6-12`."""
@@ -126,3 +130,8 @@ def compared(printed: float, ours: float) -> Mark:
 def same(printed: float, ours: float, tolerance: float = 1e-4) -> Mark:
     """Settings and definitions, which are as printed or other ones, but no better."""
     return 'alike' if abs(ours - printed) <= tolerance * abs(printed) else 'other'
+
+
+def mark_place(columns: tuple[Column, ...]) -> int:
+    """Where the comparison stands in a line: after the names, before the figures."""
+    return next((k for k, one in enumerate(columns) if one.side), len(columns))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from veh_identification.findings.numbers import plain
-from veh_identification.reproduce.paper import Made, Row
+from veh_identification.reproduce.paper import Made, Row, mark_place
+
+#: Heading of the comparison.
+OURS_IS = 'ours is'
 
 
 def shown(cell: str | float) -> str:
@@ -17,19 +20,22 @@ def heading(title: str, side: str) -> str:
 
 
 def table_text(made: Made) -> str:
-    """Columns as wide as they need to be; numbers stand right, the comparison comes last."""
+    """Columns as wide as they need to be; numbers stand right, the comparison after the names."""
     if not made.rows:
         return ''
-    marked = any(row.mark for row in made.rows)
-    head = [heading(column.title, column.side) for column in made.columns]
-    lines = [[*head, *(['ours is'] if marked else [])]]
-    lines += [[*map(shown, row.cells), *([row.mark] if marked else [])] for row in made.rows]
+    lines = [[heading(column.title, column.side) for column in made.columns]]
+    lines += [[shown(cell) for cell in row.cells] for row in made.rows]
+    right = [_numeric(made.rows, k) for k in range(len(made.columns))]
+    if any(row.mark for row in made.rows):
+        place = mark_place(made.columns)
+        right.insert(place, False)
+        for line, mark in zip(lines, [OURS_IS, *(row.mark for row in made.rows)], strict=True):
+            line.insert(place, mark)
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    right = [_numeric(made.rows, k) for k in range(len(head))] + [False]
     return '\n'.join(
         '  '.join(
-            cell.rjust(width) if right[k] else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+            cell.rjust(width) if aligned else cell.ljust(width)
+            for cell, width, aligned in zip(line, widths, right, strict=True)
         ).rstrip()
         for line in lines
     )
