@@ -28,6 +28,8 @@ def factorise(
 ) -> int:
     """Fill `factor` with L; returns -1, or the first permuted row whose pivot is too small.
 
+    In place of its diagonal stands the inverse of that: a division takes as long as many products.
+
     A pivot below `floor` times its diagonal entry, or below `lowest`, means that the row is
     (numerically) a combination of earlier ones: the pose is singular.
     """
@@ -43,7 +45,7 @@ def factorise(
         for t in range(row_pointer[k], row_pointer[k + 1]):
             j = row_column[t]
             start = factor_pointer[j]
-            value = work[j] / factor[start]
+            value = work[j] * factor[start]
             work[j] = 0.0
             stop = fill[j]
             for p in range(start + 1, stop):
@@ -53,7 +55,7 @@ def factorise(
             fill[j] = stop + 1
         if not (pivot > floor * diagonal and pivot > lowest):
             return k
-        factor[factor_pointer[k]] = np.sqrt(pivot)
+        factor[factor_pointer[k]] = 1.0 / np.sqrt(pivot)
         fill[k] = factor_pointer[k] + 1
     return -1
 
@@ -74,7 +76,7 @@ def solve(
         work[k] = right[permutation[k]]
     for k in range(size):
         start = factor_pointer[k]
-        value = work[k] / factor[start]
+        value = work[k] * factor[start]
         work[k] = value
         for p in range(start + 1, factor_pointer[k + 1]):
             work[factor_row[p]] -= factor[p] * value
@@ -83,7 +85,7 @@ def solve(
         value = work[k]
         for p in range(start + 1, factor_pointer[k + 1]):
             value -= factor[p] * work[factor_row[p]]
-        work[k] = value / factor[start]
+        work[k] = value * factor[start]
     for k in range(size):
         result[permutation[k]] = work[k]
 
@@ -107,7 +109,7 @@ def solve_block(
             work[k, c] = right[source, c]
     for k in range(size):
         start = factor_pointer[k]
-        inverse = 1.0 / factor[start]
+        inverse = factor[start]
         for c in range(width):
             work[k, c] *= inverse
         for p in range(start + 1, factor_pointer[k + 1]):
@@ -120,7 +122,7 @@ def solve_block(
             row, value = factor_row[p], factor[p]
             for c in range(width):
                 work[k, c] -= value * work[row, c]
-        inverse = 1.0 / factor[start]
+        inverse = factor[start]
         target = permutation[k]
         for c in range(width):
             work[k, c] *= inverse

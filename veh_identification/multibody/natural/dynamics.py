@@ -106,14 +106,15 @@ def newton_iteration(
 
 
 @njit(cache=True, nogil=True)
-def _project(memory: Memory, x: Array, target: Array, weight: float) -> None:
+def _project(memory: Memory, x: Array, target: Array, weight: float, projected: float) -> None:
     """Projection (42) of rates or accelerations onto Phi_q x = target.
 
     Minimises (x - x*)^T D (x - x*), D = M + dt/2 C + dt^2/4 K, by the same augmented iteration as
-    the positions. The factor belongs to the last Newton iterate, so the full residual is formed
-    anew in every pass: a single pass with a slightly old factor would push energy into the
-    motion, since the penalty multiplies the difference of the Jacobians. It ends when the next
-    pass would change nothing, judged by how much less the last one did than the one before.
+    the positions. The factor belongs to an earlier Newton iterate, so the residual of the present
+    pose counts: a single pass with a slightly old factor would push energy into the motion, since
+    the penalty multiplies the difference of the Jacobians. It ends when the next pass would change
+    less than `projected` times the size of x, judged by how much less the last one did than the
+    one before.
     """
     _, _, _, scratch, places, _ = memory
     rows = reals_of(scratch, places, pk.ROWS)
@@ -127,10 +128,11 @@ def _project(memory: Memory, x: Array, target: Array, weight: float) -> None:
     sigma[:] = 0.0
     right[:] = 0.0
     previous = 0.0
+    jacobian_times(memory, x, rows)
+    for row in range(rows.size):
+        rows[row] = target[row] - rows[row]
     for _ in range(PROJECTION_PASSES):
-        jacobian_times(memory, x, rows)
         for row in range(rows.size):
-            rows[row] = target[row] - rows[row]
             change[row] = weight * share[row] * rows[row] - sigma[row]
         add_transposed(memory, change, 1.0, right)
         solve(memory, right, step)
@@ -141,30 +143,38 @@ def _project(memory: Memory, x: Array, target: Array, weight: float) -> None:
             gap[i] -= step[i]
             size = max(size, abs(x[i]))
             largest = max(largest, abs(step[i]))
-        limit = PROJECTED * (1.0 + size)
+        limit = projected * (1.0 + size)
         if largest <= limit or largest * largest <= limit * previous:
             break
         previous = largest
         for row in range(rows.size):
-            sigma[row] -= weight * share[row] * (rows[row] - change[row])
+            rows[row] -= change[row]
+            sigma[row] -= weight * share[row] * rows[row]
         dynamic_part_times(memory, gap, right)
 
 
 @njit(cache=True, nogil=True)
 def finish_step(
-    memory: Memory, drive: Array, q: Array, qd: Array, qdd: Array, dt: float, penalty: float
+    memory: Memory,
+    drive: Array,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    dt: float,
+    penalty: float,
+    projected: float = PROJECTED,
 ) -> float:
     """Velocity and acceleration projections of (42); returns the largest position residual."""
     _, _, _, scratch, places, _ = memory
     worst = evaluate(memory, drive, q)
     weight = 0.25 * dt * dt * penalty
-    _project(memory, qd, drive[1], weight)
+    _project(memory, qd, drive[1], weight, projected)
     target = reals_of(scratch, places, pk.ROWS_2)
     evaluate_forms(memory, qd, False, pk.RATE)
     velocity_products(memory, q, qd, target)
     for row in range(target.size):
         target[row] = drive[2, row] - target[row]
-    _project(memory, qdd, target, weight)
+    _project(memory, qdd, target, weight, projected)
     return worst
 
 

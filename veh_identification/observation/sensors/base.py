@@ -29,6 +29,12 @@ def variances(name: str, deviation: Sequence[float] | float, size: int) -> Array
     return values
 
 
+def three(values: Array) -> tuple[float, float, float]:
+    """As many numbers for one axis as for three."""
+    first, second, third = (*values.tolist(), 0.0, 0.0)[:3]
+    return first, second, third
+
+
 def weights(name: str, position: Sequence[float]) -> Array:
     """(1, x, y, z) of a mounting position in the body."""
     values = np.concatenate([[1.0], np.asarray(position, dtype=float), np.zeros(3)])[:4]

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from veh_identification.observation.protocols import Model, Parameter, Reading
-from veh_identification.observation.sensors.base import variances, weights
-from veh_identification.observation.sensors.kernels import point, position_rows, velocity_rows
+from veh_identification.observation.sensors.base import three, variances, weights
+from veh_identification.observation.sensors.kernels import (
+    POSITION,
+    VELOCITY,
+    Packed,
+    antenna_position,
+    antenna_velocity,
+)
 from veh_identification.types import Array
 
 LARGEST_DELAY = (-0.5, 0.5)  # of a receiver, beyond what is configured [s]
 LARGEST_ARM = (-0.5, 0.5)  # error of an antenna's place [m]
-EXACT = 1e-6  # an age that is none [s]
 
 
 def drift_process(drift: tuple[float, float]) -> tuple[float, float, float]:
@@ -58,11 +63,11 @@ class GpsPosition:
             for axis in 'xy'
             if self._drift > 0.0
         ]
-        self._columns = np.eye(components)[:, : len(own)]
+        self._drifts = len(own)
         self._late = delay_deviation > 0.0
         if self._late:
             own.append(Parameter('delay', 0.0, delay_deviation, bounds=LARGEST_DELAY))
-        self._arm = len(own) if arm_deviation > 0.0 else None
+        self._arm = len(own) if arm_deviation > 0.0 else -1
         if arm_deviation > 0.0:
             own += [
                 Parameter(f'arm_{axis}', 0.0, arm_deviation, bounds=LARGEST_ARM) for axis in 'xy'
@@ -83,27 +88,26 @@ class GpsPosition:
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, 0)
-        position_rows(view.values, view.derivatives, self._w, reading.value, reading.z)
-        drifts = self._columns.shape[1]
-        if drifts:
-            reading.value += self._columns @ parameters[:drifts]
-            reading.parameters[:, :drifts] = self._columns
-        if self._arm is not None:
-            for k in (0, 1):
-                along = view.values[0, 3 + 3 * k : 3 + 3 * k + self.size]
-                reading.value += float(parameters[self._arm + k]) * along
-                reading.parameters[:, self._arm + k] = along
-        age = self._age + (float(parameters[drifts]) if self._late else 0.0)
-        if self._late or abs(age) > EXACT:
-            for axis in range(self.size):
-                velocity = point(view.values[1], self._w, axis)
-                reading.value[axis] -= age * velocity
-                reading.zd[axis] = -age * reading.z[axis]
-                if self._late:
-                    reading.parameters[axis, drifts] = -velocity
-        else:
-            reading.zd[:] = 0.0
+        antenna_position(
+            view.values,
+            view.derivatives,
+            self._w,
+            self._drifts,
+            self._late,
+            self._arm,
+            self._age,
+            parameters,
+            reading.value,
+            reading.z,
+            reading.zd,
+            reading.parameters,
+        )
         reading.variance[:] = self._variance
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_sensor`."""
+        reals = (*three(self._variance), *9 * (0.0,), *self._w.tolist())
+        return Packed(POSITION, (self._drifts, int(self._late), self._arm), reals)
 
     def aged(self, seconds: float) -> None:
         """How long before the present time the next fix was taken."""
@@ -149,13 +153,21 @@ class GpsVelocity:
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body(self.body, 1)
-        velocity_rows(view.values, view.derivatives, self._w, reading.value, reading.z, reading.zd)
-        late = bool(self.parameters)
-        age = self._age + (float(parameters[0]) if late else 0.0)
-        if late or abs(age) > EXACT:
-            for axis in range(self.size):
-                acceleration = point(view.values[2], self._w, axis)
-                reading.value[axis] -= age * acceleration
-                if late:
-                    reading.parameters[axis, 0] = -acceleration
+        antenna_velocity(
+            view.values,
+            view.derivatives,
+            self._w,
+            bool(self.parameters),
+            self._age,
+            parameters,
+            reading.value,
+            reading.z,
+            reading.zd,
+            reading.parameters,
+        )
         reading.variance[:] = self._variance
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_sensor`."""
+        reals = (*three(self._variance), *9 * (0.0,), *self._w.tolist())
+        return Packed(VELOCITY, (0, int(bool(self.parameters))), reals)

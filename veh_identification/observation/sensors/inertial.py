@@ -11,6 +11,7 @@ from veh_identification.observation.protocols import Model, Reading
 from veh_identification.observation.sensors.base import (
     bias_parameters,
     rotation,
+    three,
     variances,
     weights,
 )
@@ -40,12 +41,6 @@ def turned_by(name: str, mounting: Array, size: int) -> Receive | None:
         return mounting @ value, None if variance is None else mounting**2 @ variance
 
     return receive
-
-
-def _three(values: Array) -> tuple[float, float, float]:
-    """As many numbers for one axis as for three."""
-    first, second, third = (*values.tolist(), 0.0, 0.0)[:3]
-    return first, second, third
 
 
 class Gyroscope:
@@ -101,7 +96,7 @@ class Gyroscope:
 
     def packed(self, columns: Mapping[int, int]) -> Packed:
         """Its numbers for `read_sensor`."""
-        reals = (*_three(self._variance), *self._mounting.ravel().tolist())
+        reals = (*three(self._variance), *self._mounting.ravel().tolist())
         return Packed(GYROSCOPE, tuple(self._axes.tolist()), reals)
 
 
@@ -170,7 +165,7 @@ class Accelerometer:
         """Its numbers for `read_sensor`."""
         axes = (*self._axes.tolist(), 0, 0, 0)[:3]
         reals = (
-            *_three(self._variance),
+            *three(self._variance),
             *self._mounting.ravel().tolist(),
             *self._w.tolist(),
             *self._gravity.tolist(),

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from veh_identification.types import Array
 
 #: Sensors that `read_sensor` knows; the others are read `BY_THEMSELVES`, by their `linearise`.
-BY_THEMSELVES, GYROSCOPE, ACCELEROMETER, COORDINATE, COORDINATE_RATE = range(5)
+BY_THEMSELVES, GYROSCOPE, ACCELEROMETER, COORDINATE, COORDINATE_RATE, POSITION, VELOCITY = range(7)
+EXACT = 1e-6  # an age that is none [s]
 MOST_INTEGERS, MOST_REALS = 4, 24
 
 
@@ -69,6 +70,75 @@ def velocity_rows(f: Array, D: Array, w: Array, value: Array, z: Array, zd: Arra
         zd[axis, :] = 0.0
         point_row(D[1], w, axis, 1.0, z[axis])
         point_row(D[0], w, axis, 1.0, zd[axis])
+
+
+@njit(cache=True, nogil=True)
+def antenna_position(
+    f: Array,
+    D: Array,
+    w: Array,
+    drifts: int,
+    late: bool,
+    arm: int,
+    age: float,
+    parameters: Array,
+    value: Array,
+    z: Array,
+    zd: Array,
+    own: Array,
+) -> None:
+    """Position of an antenna `age` ago, see `GpsPosition`.
+
+    Of its own states the first `drifts` are slow errors, the next one is a delay if `late`, and
+    from `arm` on (negative: none) stand two errors of its place.
+    """
+    position_rows(f, D, w, value, z)
+    own[:, :] = 0.0
+    for k in range(drifts):
+        value[k] += parameters[k]
+        own[k, k] = 1.0
+    if arm >= 0:
+        for axis in range(value.size):
+            for k in range(2):
+                along = f[0, 3 + 3 * k + axis]
+                value[axis] += parameters[arm + k] * along
+                own[axis, arm + k] = along
+    if late:
+        age += parameters[drifts]
+    zd[:, :] = 0.0
+    if late or abs(age) > EXACT:
+        for axis in range(value.size):
+            velocity = point(f[1], w, axis)
+            value[axis] -= age * velocity
+            for j in range(z.shape[1]):
+                zd[axis, j] = -age * z[axis, j]
+            if late:
+                own[axis, drifts] = -velocity
+
+
+@njit(cache=True, nogil=True)
+def antenna_velocity(
+    f: Array,
+    D: Array,
+    w: Array,
+    late: bool,
+    age: float,
+    parameters: Array,
+    value: Array,
+    z: Array,
+    zd: Array,
+    own: Array,
+) -> None:
+    """Velocity of an antenna `age` ago, see `GpsVelocity`."""
+    velocity_rows(f, D, w, value, z, zd)
+    if late:
+        age += parameters[0]
+    if late or abs(age) > EXACT:
+        for axis in range(value.size):
+            acceleration = point(f[2], w, axis)
+            value[axis] -= age * acceleration
+            if late:
+                own[axis, 0] = -acceleration
 
 
 @njit(cache=True, nogil=True)
@@ -163,6 +233,7 @@ def read_sensor(
     q: Array,
     qd: Array,
     parameters: Array,
+    age: float,
     value: Array,
     z: Array,
     zd: Array,
@@ -173,10 +244,32 @@ def read_sensor(
     """`linearise` of a sensor by its kind.
 
     Numbers of gyroscopes and accelerometers: axes, and for the latter whether its Jacobian is
-    complete; variances (3), mounting (9), place (4) and gravity (3). Of coordinates: which, and
-    its column among those observed, which it is one of; variance, and what a counter misses.
+    complete; variances (3), mounting (9), place (4) and gravity (3). Of antennas: drifts, late and
+    arm as above; variances (3) and place (4) as before. Of coordinates: which, and its column
+    among those observed, which it is one of; variance, and what a counter misses.
     """
     size = value.size
+    if kind in (POSITION, VELOCITY):
+        late = integers[1] == 1
+        if kind == VELOCITY:
+            antenna_velocity(f, D, reals[12:16], late, age, parameters, value, z, zd, own)
+        else:
+            antenna_position(
+                f,
+                D,
+                reals[12:16],
+                integers[0],
+                late,
+                integers[2],
+                age,
+                parameters,
+                value,
+                z,
+                zd,
+                own,
+            )
+        variance[:] = reals[:size]
+        return
     if kind in (GYROSCOPE, ACCELEROMETER):
         axes, mounting = integers[:size], reals[3:12].reshape((3, 3))
         if kind == GYROSCOPE:

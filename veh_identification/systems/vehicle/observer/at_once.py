@@ -29,6 +29,7 @@ from veh_identification.observation.trust import judge_groups
 from veh_identification.systems.vehicle.model.chassis_frame import YAW_PLACE
 from veh_identification.systems.vehicle.model.ground import turn_tilts
 from veh_identification.systems.vehicle.observer.observed import apply_errors, chassis_view
+from veh_identification.systems.vehicle.observer.pseudo_sensors import ROAD, read_constraint
 from veh_identification.systems.vehicle.observer.rolling_wheel import ROLLING, read_rolling
 from veh_identification.types import Array, IntArray
 
@@ -40,7 +41,7 @@ class SensorTable:
     """Sensors of a filter as numbers, by their places in it."""
 
     def __init__(self, channels: Mapping[str, Channel], columns: Mapping[int, int]) -> None:
-        count = len(channels)
+        count, self._columns = len(channels), columns
         self.kind = np.full(count, BY_THEMSELVES, dtype=np.int64)
         self.integers = np.zeros((count, MOST_INTEGERS), dtype=np.int64)
         self.reals = np.zeros((count, MOST_REALS))
@@ -50,12 +51,7 @@ class SensorTable:
             number = channel.number
             self.own[number] = channel.own.start, channel.own.stop
             self.judged[number] = channel.trust is not None
-            packed = getattr(channel.sensor, 'packed', None)
-            if packed is not None:
-                kind, integers, reals = packed(columns)
-                self.kind[number] = kind
-                self.integers[number, : len(integers)] = integers
-                self.reals[number, : len(reals)] = reals
+            self.fill(channel)
         rows = sum(channel.size for channel in channels.values())
         self.stated = np.full(rows, np.nan)  # variances that messages bring
         self.by_itself = (self.kind == BY_THEMSELVES).tolist()
@@ -63,6 +59,15 @@ class SensorTable:
         self.numbers = np.zeros(count, dtype=np.int64)
         self.times = np.zeros(count)
         self.outcome = np.zeros((count, 4))
+
+    def fill(self, channel: Channel) -> None:
+        """Take the numbers of a sensor, if it has any."""
+        packed = getattr(channel.sensor, 'packed', None)
+        if packed is not None:
+            number = channel.number
+            self.kind[number], integers, reals = packed(self._columns)
+            self.integers[number, : len(integers)] = integers
+            self.reals[number, : len(reals)] = reals
 
 
 @njit(cache=True, nogil=True)
@@ -149,6 +154,8 @@ def _read(
     H: Array,
     predicted: Array,
     variance: Array,
+    available: NDArray[np.bool_],
+    ground: Array,
     spare: Array,
 ) -> None:
     """`Sensor.linearise` into the rows of a sensor, and the variance that its message brings."""
@@ -174,6 +181,21 @@ def _read(
             columns,
             variance[a:b],
         )
+    elif kind[number] >= ROAD:
+        read_constraint(
+            kind[number],
+            reals[number],
+            values,
+            derivatives,
+            ground,
+            mine,
+            predicted[a:b],
+            H[a:b, :n],
+            H[a:b, n : 2 * n],
+            columns,
+            variance[a:b],
+            available[a:b],
+        )
     else:
         read_sensor(
             kind[number],
@@ -184,6 +206,7 @@ def _read(
             q,
             qd,
             mine,
+            age,
             predicted[a:b],
             H[a:b, :n],
             H[a:b, n : 2 * n],
@@ -193,7 +216,8 @@ def _read(
         )
     for row in range(a, b):
         if stated[row] == stated[row]:
-            variance[row], stated[row] = stated[row], np.nan
+            doubt = variance[row] - reals[number, 0] if kind[number] == ROLLING else 0.0
+            variance[row], stated[row] = stated[row] + doubt, np.nan
 
 
 @njit(cache=True, nogil=True)
@@ -286,6 +310,8 @@ def use_and_correct(
                 H,
                 predicted,
                 variance,
+                available,
+                ground,
                 spare,
             )
     update_groups(

@@ -6,14 +6,22 @@ they have no outages, no noise and nothing to be whitened.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from veh_identification.observation import Model, Parameter, Reading
+from veh_identification.observation.sensors.kernels import Packed
 from veh_identification.types import Array
 
 #: How often they speak [Hz].
 RATE = 50.0
 HEIGHT, PITCH, ROLL = 2, 4, 5  # places in the error state
+E1, E2 = 3, 6  # axes of the chassis in its frame
+#: Their kinds for `read_constraint`; those of other sensors are below, and that of wheels above.
+ROAD, GROUND, REAR_SLIP, STANDSTILL = range(50, 54)
 LARGEST_USE = 0.95  # of the friction: beyond it the slip angle says nothing
 SOFTNESS = (-0.7, 1.5)  # of rear tyres against the configuration, at the most
 RAKE, LEAN = 0.01, 0.005  # pitch and roll by a load that the description does not know [rad]
@@ -44,16 +52,15 @@ class RoadContact:
     parameters: tuple[Parameter, ...] = ()
 
     def __init__(self, height: float, rate: float, tilt: float) -> None:
-        self._variance = np.array([height, rate, tilt, tilt]) ** 2
+        self._reals = np.array([height, rate, tilt, tilt]) ** 2
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading; measured and predicted are both zero."""
-        reading.value[:] = 0.0
-        reading.z[:] = 0.0
-        reading.zd[:] = 0.0
-        reading.z[0, HEIGHT] = reading.zd[1, HEIGHT] = 1.0
-        reading.z[2, PITCH] = reading.z[3, ROLL] = 1.0
-        reading.variance[:] = self._variance
+        _read_constraint(ROAD, self._reals, model, parameters, reading)
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_constraint`: variances."""
+        return Packed(ROAD, (), tuple(self._reals.tolist()))
 
 
 class GroundContact:
@@ -85,37 +92,25 @@ class GroundContact:
         self, climb: tuple[float, float] = (0.2, 0.3), slope: tuple[float, float] = (0.05, 10.0)
     ) -> None:
         lasting = [2.0 * deviation**2 * time * RATE for deviation, time in (climb, slope)]
-        self._variance = np.array([lasting[0], lasting[1], lasting[1]])
+        self._reals = np.array([lasting[0], lasting[1], lasting[1]])
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
-        frame = model.body('chassis', 0).values
-        ground = model.vehicle.ground  # type: ignore[attr-defined]
-        forward = float(frame[0, 3:5] @ frame[1, 0:2])
-        along = float(frame[0, 3:5] @ frame[2, 0:2])
-        across = float(frame[0, 6:8] @ frame[2, 0:2])
-        rake, lean, dive, sway = parameters.tolist()
-        slope = ground[0, 1] - rake - dive * along
-        reading.value[0] = ground[1, 0] - forward * slope
-        reading.value[1], reading.value[2] = slope, ground[0, 2] - lean - sway * across
-        reading.z[:] = 0.0
-        reading.zd[:] = 0.0
-        reading.parameters[:] = 0.0
-        reading.parameters[0, 0], reading.parameters[0, 2] = forward, forward * along
-        reading.parameters[1, 0] = reading.parameters[2, 1] = -1.0
-        reading.parameters[1, 2], reading.parameters[2, 3] = -along, -across
-        reading.zd[0, HEIGHT], reading.z[0, PITCH] = 1.0, -forward
-        reading.z[1, PITCH] = reading.z[2, ROLL] = 1.0
-        reading.variance[:] = self._variance
+        _read_constraint(GROUND, self._reals, model, parameters, reading)
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_constraint`: variances."""
+        return Packed(GROUND, (), tuple(self._reals.tolist()))
 
 
+@njit(cache=True, nogil=True)
 def slip_angle(
     lateral_acceleration: float, gravity: float, cornering: float, friction: float
 ) -> float:
     """Slip angle of an axle that supports a lateral acceleration (tanh tyre of `model.forces`)."""
     use = lateral_acceleration / (gravity * friction)
     use = min(max(use, -LARGEST_USE), LARGEST_USE)
-    return friction / cornering * float(np.arctanh(use))
+    return friction / cornering * np.arctanh(use)
 
 
 class RearSlip:
@@ -159,28 +154,22 @@ class RearSlip:
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
-        view = model.body('chassis', 1)
-        f, D = view.values, view.derivatives
-        velocity, side = f[1, 0:3], f[0, 6:9]
-        forward = float(f[0, 3:6] @ velocity)
-        yaw_rate = float(side @ f[1, 3:6])
-        expected = -forward * slip_angle(
-            yaw_rate * forward, self.gravity, self.cornering, self.friction
+        _read_constraint(REAR_SLIP, np.array(self.numbers()), model, parameters, reading)
+
+    def numbers(self) -> tuple[float, ...]:
+        """What `read_constraint` takes."""
+        return (
+            self.deviation**2,
+            self.gravity,
+            self.cornering,
+            self.friction,
+            self.minimum_speed,
+            float(self.sliding),
         )
-        scatter = 0.3
-        if self.parameters:
-            reading.parameters[0, 0] = -expected
-            expected *= 1.0 + float(parameters[0])
-            expected += float(parameters[1]) * forward
-            reading.parameters[0, 1] = -forward
-            scatter = 0.1
-        reading.value[0] = float(side @ velocity) - expected
-        reading.z[0] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
-        reading.zd[0] = side @ D[0, 0:3]
-        reading.variance[0] = self.deviation**2 + (scatter * expected) ** 2
-        if self.sliding:  # tyres that spin or lock hold nothing sideways
-            reading.variance[0] += (SLIDING * forward) ** 2
-        reading.available[0] = abs(forward) >= self.minimum_speed
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_constraint`."""
+        return Packed(REAR_SLIP, (), self.numbers())
 
 
 class Standstill:
@@ -195,22 +184,141 @@ class Standstill:
     parameters: tuple[Parameter, ...] = ()
 
     def __init__(self, rate: float = 0.002, speed: float = 0.01) -> None:
-        self._variance = np.array([rate, speed]) ** 2
+        self._reals = np.array([rate, speed]) ** 2
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
-        view = model.body('chassis', 1)
-        f, D = view.values, view.derivatives
-        side, velocity = f[0, 6:9], f[1, 0:3]
-        reading.value[0] = float(side @ f[1, 3:6])
-        reading.z[0] = side @ D[1, 3:6] + f[1, 3:6] @ D[0, 6:9]
-        reading.zd[0] = side @ D[0, 3:6]
-        reading.value[1] = float(side @ velocity)
-        reading.z[1] = side @ D[1, 0:3] + velocity @ D[0, 6:9]
-        reading.zd[1] = side @ D[0, 0:3]
-        reading.variance[:] = self._variance
+        _read_constraint(STANDSTILL, self._reals, model, parameters, reading)
+
+    def packed(self, columns: Mapping[int, int]) -> Packed:
+        """Its numbers for `read_constraint`: variances."""
+        return Packed(STANDSTILL, (), tuple(self._reals.tolist()))
+
+
+@njit(cache=True, nogil=True)
+def _row_of(f: Array, D: Array, side: int, place: int, z: Array, zd: Array) -> float:
+    """Component of a rate (its place in the frame) along an axis, and its derivatives."""
+    value = 0.0
+    z[:] = 0.0
+    zd[:] = 0.0
+    for k in range(3):
+        value += f[0, side + k] * f[1, place + k]
+        for j in range(z.size):
+            z[j] += f[0, side + k] * D[1, place + k, j] + f[1, place + k] * D[0, side + k, j]
+            zd[j] += f[0, side + k] * D[0, place + k, j]
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _along(f: Array, axis: int, level: int, size: int) -> float:
+    """Velocity (level 1) or acceleration (2) of the origin along an axis."""
+    total = 0.0
+    for k in range(size):
+        total += f[0, axis + k] * f[level, k]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _read_ground(
+    f: Array, ground: Array, parameters: Array, value: Array, z: Array, zd: Array, own: Array
+) -> None:
+    forward = _along(f, E1, 1, 2)
+    along, across = _along(f, E1, 2, 2), _along(f, E2, 2, 2)
+    slope = ground[0, 1] - parameters[0] - parameters[2] * along
+    value[0] = ground[1, 0] - forward * slope
+    value[1], value[2] = slope, ground[0, 2] - parameters[1] - parameters[3] * across
+    z[:, :] = 0.0
+    zd[:, :] = 0.0
+    own[:, :] = 0.0
+    own[0, 0], own[0, 2] = forward, forward * along
+    own[1, 0] = own[2, 1] = -1.0
+    own[1, 2], own[2, 3] = -along, -across
+    zd[0, HEIGHT], z[0, PITCH] = 1.0, -forward
+    z[1, PITCH] = z[2, ROLL] = 1.0
+
+
+@njit(cache=True, nogil=True)
+def _read_rear_slip(
+    reals: Array,
+    f: Array,
+    D: Array,
+    parameters: Array,
+    value: Array,
+    z: Array,
+    zd: Array,
+    own: Array,
+    variance: Array,
+    available: NDArray[np.bool_],
+) -> None:
+    forward = _along(f, E1, 1, 3)
+    yaw_rate = f[0, 6] * f[1, 3] + f[0, 7] * f[1, 4] + f[0, 8] * f[1, 5]
+    expected = -forward * slip_angle(yaw_rate * forward, reals[1], reals[2], reals[3])
+    scatter = 0.3
+    if parameters.size:
+        own[0, 0], own[0, 1] = -expected, -forward
+        expected = expected * (1.0 + parameters[0]) + parameters[1] * forward
+        scatter = 0.1
+    value[0] = _row_of(f, D, E2, 0, z[0], zd[0]) - expected
+    variance[0] = reals[0] + (scatter * expected) ** 2
+    if reals[5] != 0.0:  # tyres that spin or lock hold nothing sideways
+        variance[0] += (SLIDING * forward) ** 2
+    available[0] = abs(forward) >= reals[4]
+
+
+@njit(cache=True, nogil=True)
+def read_constraint(
+    kind: int,
+    reals: Array,
+    f: Array,
+    D: Array,
+    ground: Array,
+    parameters: Array,
+    value: Array,
+    z: Array,
+    zd: Array,
+    own: Array,
+    variance: Array,
+    available: NDArray[np.bool_],
+) -> None:
+    """`linearise` of a constraint by its kind and its numbers."""
+    if kind == REAR_SLIP:
+        _read_rear_slip(reals, f, D, parameters, value, z, zd, own, variance, available)
+        return
+    for i in range(value.size):
+        variance[i] = reals[i]
+    if kind == GROUND:
+        _read_ground(f, ground, parameters, value, z, zd, own)
+    elif kind == STANDSTILL:
+        value[0] = _row_of(f, D, E2, E1, z[0], zd[0])
+        value[1] = _row_of(f, D, E2, 0, z[1], zd[1])
         # along the car only, which the wheels measure: an error sideways must not switch it off
-        reading.available[:] = abs(float(f[0, 3:6] @ velocity)) < SLOWEST
+        available[:] = abs(_along(f, E1, 1, 3)) < SLOWEST
+    else:
+        value[:] = 0.0
+        z[:, :] = 0.0
+        zd[:, :] = 0.0
+        z[0, HEIGHT] = zd[1, HEIGHT] = 1.0
+        z[2, PITCH] = z[3, ROLL] = 1.0
+
+
+def _read_constraint(
+    kind: int, reals: Array, model: Model, parameters: Array, reading: Reading
+) -> None:
+    view = model.body('chassis', 1)
+    read_constraint(
+        kind,
+        reals,
+        view.values,
+        view.derivatives,
+        model.vehicle.ground,  # type: ignore[attr-defined]
+        parameters,
+        reading.value,
+        reading.z,
+        reading.zd,
+        reading.parameters,
+        reading.variance,
+        reading.available,
+    )
 
 
 #: Their names, for whoever judges sensors: reports, metrics and diagnostics.

@@ -299,7 +299,10 @@ class VehicleErrorEKF(ErrorEKF):
                 if axle[0] in wheels and axle[1] in wheels:
                     self._look_at_axle(axle, wheels[axle[0]], wheels[axle[1]])
             rear = [self._channels[name].trust for name in AXLES[1]]
-            self._rear_slip.sliding = all(one is not None and one.health.aside for one in rear)
+            sliding = all(one is not None and one.health.aside for one in rear)
+            if sliding != self._rear_slip.sliding:
+                self._rear_slip.sliding = sliding
+                self._table.fill(self._channels['rear_slip'])
 
     def _look_at_axle(self, axle: tuple[str, str], left: Innovation, right: Innovation) -> None:
         """Wheel against IMU: two wheels that leave the motion of the car the same way slip.

@@ -1,0 +1,70 @@
+"""The compiled update of the car against the same update in parts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from veh_identification.observation import ErrorEKF
+from veh_identification.observation.streaming import OnlineObserver, OnlineOptions
+from veh_identification.runtime.share import share_directory
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.observer.online import VehicleSystem
+from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
+
+STEPS = 80
+PLACE = (45.0, 7.0, 0.0)
+
+
+def driven(name, wheels):
+    """A car that stands among noisy sensors, with two messages that are wrong."""
+    car, rng, innovations = load(share_directory() / 'config' / name), np.random.default_rng(3), []
+    system = VehicleSystem(car, say=lambda finding: None)
+    observer = OnlineObserver(
+        system,
+        OnlineOptions(lag=0.004, window=0.02, settle=0.05),
+        lambda session, end_ns, found: innovations.extend(found),
+    )
+    step_ns, nan = round(car.observer.step * 1e9), float('nan')
+    latitude, longitude, height = car.datum or PLACE
+    for k in range(STEPS):
+        now = 1_000_000_000 + k * step_ns
+        imu = np.array([0.0, 0.0, 0.0, 0.0, 0.0, car.gravity]) + 0.01 * rng.standard_normal(6)
+        imu[2] += 3.0 * (k == 50)
+        observer.push('imu', now, tuple(imu))
+        if k % 4 == 0:
+            off = 1e-7 * rng.standard_normal(2) + 1e-3 * (k == 60)
+            observer.push('gps', now, (latitude + off[0], longitude + off[1], height, *3 * (nan,)))
+            observer.push('gps_velocity', now, tuple(0.05 * rng.standard_normal(2)))
+        observer.push(f'{wheels}:15', now, tuple(1e-3 * rng.standard_normal(4)))
+        observer.push('rack', now, (0.0,))
+        observer.poll()
+    observer.finish()
+    assert observer.session is not None
+    return observer.session.filter, innovations
+
+
+@pytest.mark.parametrize(
+    ('name', 'wheels'),
+    [('buggy.yaml', 'wheel_angle'), ('road_drive.yaml', 'wheel_rate')],
+)
+def test_the_compiled_update_is_the_update_in_parts(name, wheels, monkeypatch):
+    at_once, found = driven(name, wheels)
+    monkeypatch.setattr(VehicleErrorEKF, '_use_and_correct', ErrorEKF._use_and_correct)
+    in_parts, wanted = driven(name, wheels)
+    model, same = at_once.vehicle.model, in_parts.vehicle.model
+    assert model.q == pytest.approx(same.q, rel=1e-9, abs=1e-9)
+    assert model.qd == pytest.approx(same.qd, rel=1e-7, abs=1e-7)
+    assert at_once.parameters == pytest.approx(in_parts.parameters, rel=1e-7, abs=1e-9)
+    deviation = np.sqrt(np.diag(in_parts.P))
+    gap = (at_once.P - in_parts.P) / np.maximum(np.outer(deviation, deviation), 1e-30)
+    assert np.abs(gap).max() < 1e-6
+    counts = {one: asdict(many) for one, many in in_parts.counts.items()}
+    assert {one: asdict(many) for one, many in at_once.counts.items()} == counts
+    assert counts['gyroscope']['rejected'] > 0 and counts['gps']['used'] > 0
+    assert [one.sensor for one in found] == [one.sensor for one in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        assert (one.time, one.degrees, one.accepted) == (other.time, other.degrees, other.accepted)
+        assert one.value == pytest.approx(other.value, rel=1e-5, abs=1e-8, nan_ok=True)
