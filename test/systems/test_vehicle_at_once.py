@@ -10,6 +10,7 @@ import pytest
 from veh_identification.observation import ErrorEKF
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions
 from veh_identification.runtime.share import share_directory
+from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.observer.online import VehicleSystem
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
@@ -68,3 +69,18 @@ def test_the_compiled_update_is_the_update_in_parts(name, wheels, monkeypatch):
     for one, other in zip(found, wanted, strict=True):
         assert (one.time, one.degrees, one.accepted) == (other.time, other.degrees, other.accepted)
         assert one.value == pytest.approx(other.value, rel=1e-5, abs=1e-8, nan_ok=True)
+
+
+def test_an_estimate_that_everyone_contradicts_is_given_up():
+    filter_, _ = driven('road_drive.yaml', 'wheel_rate')
+    names = [*(f'wheel_{corner}' for corner in CORNERS), 'gps', 'gps_velocity']
+    trusts = {name: filter_.channels[name].trust for name in names}
+    for name, trust in trusts.items():
+        assert not filter_._stands_alone(filter_.time)
+        trust.set_aside(filter_.time - 2.0, 'said so')
+        filter_._write_down(filter_.channels[name])
+    assert filter_._stands_alone(filter_.time) and not filter_._stands_alone(filter_.time - 1.5)
+    filter_._judge(filter_.channels['gps_velocity'], filter_.time, 2)
+    assert not filter_.bearings.aligned and not filter_.bearings.placed
+    assert not any(trust.health.aside for trust in trusts.values())
+    assert filter_.counts['gps_velocity'].believed == 1

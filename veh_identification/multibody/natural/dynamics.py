@@ -162,19 +162,18 @@ def finish_step(
     qdd: Array,
     dt: float,
     penalty: float,
-    projected: float = PROJECTED,
 ) -> float:
     """Velocity and acceleration projections of (42); returns the largest position residual."""
     _, _, _, scratch, places, _ = memory
     worst = evaluate(memory, drive, q)
     weight = 0.25 * dt * dt * penalty
-    _project(memory, qd, drive[1], weight, projected)
+    _project(memory, qd, drive[1], weight, PROJECTED)
     target = reals_of(scratch, places, pk.ROWS_2)
     evaluate_forms(memory, qd, False, pk.RATE)
     velocity_products(memory, q, qd, target)
     for row in range(target.size):
         target[row] = drive[2, row] - target[row]
-    _project(memory, qdd, target, weight, projected)
+    _project(memory, qdd, target, weight, PROJECTED)
     return worst
 
 

@@ -31,9 +31,7 @@ AXIS, FORWARD, SPOKE_1, SPOKE_2, ANGLE = range(5)
 RENEW = 1e-4
 # Newton ends when its next change would be below this part of the tolerance; a change so many
 # times larger than the tolerance tells nothing of the next one.
-NEXT, NEAR = 0.1, 100.0
-# What projections may leave, over the size of the rates: 3e-6 of 30 rad/s, 1e-4 of 900 rad/s^2.
-PROJECTED = 1e-7
+NEXT, NEAR = 0.01, 100.0
 
 
 @njit(cache=True, nogil=True)
@@ -160,7 +158,7 @@ def _advance(
             and change * change <= NEXT * tolerance * previous
         )
         if close or change <= tolerance + rounding(q):
-            finish_step(memory, drive, q, qd, qdd, dt, penalty, PROJECTED)
+            finish_step(memory, drive, q, qd, qdd, dt, penalty)
             return iteration + 1
         renew, previous = change > RENEW or change > 0.1 * previous, change
     return 0

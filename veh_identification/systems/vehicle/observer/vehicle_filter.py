@@ -49,6 +49,7 @@ LARGEST_TURN = 0.2  # of the car in one correction [rad]
 FAST = 5.0  # above this speed estimated side forces last [m/s]
 WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
 UNIFORM_YAW = np.pi / np.sqrt(3.0)  # deviation of a heading of which nothing is known [rad]
+ALONE = 1.0  # so long all sensors of place and speed may contradict the estimate [s]
 FOUND_PLACE = 3.0  # deviation of a place that the first fix set [m]
 
 
@@ -354,6 +355,27 @@ class VehicleErrorEKF(ErrorEKF):
             return True
         self._lose_bearings()
         return True
+
+    def _judge(self, channel: Channel, time: float, degrees: int) -> None:
+        """`ErrorEKF._judge`; an estimate that everyone contradicts is wrong itself."""
+        super()._judge(channel, time, degrees)
+        if channel.sensor.name == 'gps_velocity' and self._stands_alone(time):
+            channel.counts.believed += 1
+            self._lose_bearings()
+
+    def _stands_alone(self, time: float) -> bool:
+        """Whether fixes, velocities and all wheels have been set aside for a while.
+
+        Then it does not matter whether they stay at the same distance: of an estimate that is off
+        in speed the fixes go away more and more.
+        """
+        watched = [
+            self._channels[name].trust for axle in AXLES for name in axle if name in self._channels
+        ]
+        watched += [self._channels[name].trust for name in ('gps', 'gps_velocity')]
+        return len(watched) == 6 and all(
+            one is not None and time - one.health.aside_since >= ALONE for one in watched
+        )
 
     def _lose_bearings(self) -> None:
         """Place, speed and heading are wrong, and so is what the other sensors were judged by."""
