@@ -178,10 +178,6 @@ def _choose_topics(
     for name in (one for one in wrenches if one in others):
         what = 'a force plate' if others[name] else 'a sensor on the robot'
         text = f'{name} is taken for {what}, by its type and its frame'
-        if not others[name]:
-            text += (
-                ' (the link of that name counts as beyond the sensor, with all that hangs on it)'
-            )
         findings.append(Finding('note', 'wrench_by_frame', text, f'topic {name}'))
     return _Topics(c, inertial, wrenches, plates, findings)
 
