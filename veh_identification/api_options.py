@@ -35,6 +35,7 @@ class HumanoidIdentify(TypedDict, total=False):
     loss: Literal['huber', 'tukey']
     essential: bool
     prior_percent: float
+    anthropometry: Literal['none', 'de-leva-male', 'de-leva-female', 'winter']
     cutoff_hz: float
     sigma: Sequence[float]
     rate_hz: float

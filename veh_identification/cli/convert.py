@@ -16,12 +16,15 @@ def add_parser(verbs: Any) -> None:
         description='Writes rosbag2 or ROS 1 recordings as one rosbag2. A mapping file turns '
         'custom messages (a force plate without header, say) into standard ones; '
         'config/map_force_plate.yaml is an example. An OpenSim model (.osim) with the tables of '
-        'its coordinates and of the ground forces (.mot, .sto) becomes a recording with '
-        'model.urdf beside it.',
+        'its coordinates and of the ground forces (.mot, .sto, or the plates of a .c3d) becomes a '
+        'recording with model.urdf beside it. CSV files (with a .c3d or without) need a mapping '
+        'file that says what their columns are.',
     )
-    parser.add_argument('bags', metavar='BAG', nargs='+', help='recordings, or files of OpenSim')
+    parser.add_argument(
+        'bags', metavar='BAG', nargs='+', help='recordings, or files of a laboratory'
+    )
     parser.add_argument('--out', metavar='BAG2', required=True, help='recording to write')
-    parser.add_argument('--map', metavar='YAML', help='what becomes of which topic')
+    parser.add_argument('--map', metavar='YAML', help='what becomes of which topic or column')
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing output')
     parser.add_argument(
@@ -44,7 +47,11 @@ def run(options: argparse.Namespace) -> int:
 
     if is_laboratory(options.bags):
         written = convert_laboratory(
-            options.bags, options.out, storage=options.storage, overwrite=options.overwrite
+            options.bags,
+            options.out,
+            columns=options.map,
+            storage=options.storage,
+            overwrite=options.overwrite,
         )
         return _told(written, options.out)
     mapping = read_mapping(find_config(options.map)) if options.map else None

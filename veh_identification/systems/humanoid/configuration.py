@@ -118,6 +118,13 @@ class Configuration(Model):
     prior_percent: Percent = entry(
         40.0, 'deviation of the CAD values before the recording judges them'
     )
+    anthropometry: Annotated[str, Choice(('none', 'de-leva-male', 'de-leva-female', 'winter'))] = (
+        entry(
+            'none',
+            'for people: masses of links by a published table instead of those of the URDF, '
+            'scaled to the weight; links are told by their names',
+        )
+    )
     wrench_offset: Annotated[str, Choice(('auto', 'on', 'off'))] = entry(
         'auto', 'small offsets of the wrench sensors as unknowns; auto: unless implausible'
     )

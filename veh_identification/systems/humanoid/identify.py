@@ -21,6 +21,7 @@ from veh_identification.systems.humanoid.estimation.links import LinkFit, fit_li
 from veh_identification.systems.humanoid.processing.supports import left_out
 from veh_identification.systems.humanoid.results.findings import (
     against_impulse,
+    implausible_links,
     link_findings,
     other_weight,
     poor_fit,
@@ -67,6 +68,7 @@ def identify(setup: Setup, config: str | None = None) -> Identified:
         *against_impulse(found.total_mass, found.impulse),
         *poor_fit(recordings),
         *link_findings(fit),
+        *implausible_links(fit, found.problem.prior),
     ]
     base = found.problem.base
     result = found.solved.result(

@@ -45,6 +45,7 @@ class IdentifyOptions:
     loss: str | None = entry_option('loss')
     essential: bool | None = entry_option('essential')
     prior_percent: float | None = entry_option('prior_percent', 'PERCENT')
+    anthropometry: str | None = entry_option('anthropometry')
     cutoff_hz: float | None = entry_option('cutoff_hz', 'HZ')
     sigma: tuple[float, ...] | None = entry_option('sigma', 'X')
     rate_hz: float | None = entry_option('rate_hz', 'HZ')

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.multibody.tree import TreeModel
@@ -26,6 +28,7 @@ from veh_identification.systems.humanoid.robot import Robot
 # A joint that no message names is taken as resting at zero if it moves less than this share of
 # the mass (fingers, eyes); any other one would spoil the estimate unseen.
 MISSING_MASS_SHARE = 0.03
+NO_MOMENT = 1e-6  # m: moments over forces of a sensor that has no moments
 
 
 class JointFindingError(InputError):
@@ -170,6 +173,7 @@ def _cuts(
             if not wrench.is_plate:
                 found.setdefault(wrench.topic, wrench)
     cuts: list[str] = []
+    touching: list[str] = []
     for topic, wrench in found.items():
         if wrench.frame not in robot.links:
             raise InputError(
@@ -177,14 +181,32 @@ def _cuts(
                 f"{robot.path}; name the sensor's link as sensors.{topic} in the configuration"
             )
         given = c.sensors.get(topic)
-        cuts.extend(given.beyond if given is not None and given.beyond else [wrench.frame])
+        named = given is not None and bool(given.beyond)
+        if not named and _touches_ground(wrench) and robot.subtree(wrench.frame) == [wrench.frame]:
+            touching.append(wrench.frame)
+            continue
+        cuts.extend(given.beyond if given is not None and named else [wrench.frame])
+    findings = []
+    if any(name in robot.parameters for name in touching):
+        text = (
+            f'{", ".join(touching)}: forces without any moment, so these links touch the ground '
+            'there and belong to what is identified'
+        )
+        findings.append(Finding('note', 'point_contacts', text, f'{robot.path}'))
     beyond = robot.cut_at(cuts)
     if not cuts or not beyond.mass_beyond > 0.0:
-        return cuts, []
+        return cuts, findings
     text = (
         f'left out beyond the sensors ({", ".join(cuts)}): {beyond.mass_beyond:.4g} kg of CAD mass'
     )
-    return cuts, [Finding('note', 'mass_beyond_sensors', text, f'{robot.path}, {", ".join(cuts)}')]
+    where = f'{robot.path}, {", ".join(cuts)}'
+    return cuts, [*findings, Finding('note', 'mass_beyond_sensors', text, where)]
+
+
+def _touches_ground(wrench: Wrench) -> bool:
+    """Whether it is a force at a point: no sensor within a leg is free of moments."""
+    force, moment = wrench.series.values[:, :3], wrench.series.values[:, 3:]
+    return float(np.abs(moment).max()) <= NO_MOMENT * float(np.abs(force).max())
 
 
 def _locked(

@@ -11,6 +11,7 @@ from veh_identification.identification import Prior
 from veh_identification.multibody.base_parameters import BaseParameters
 from veh_identification.multibody.inertia import PARAMETERS_PER_BODY, centre_of_mass
 from veh_identification.multibody.tree import TreeModel
+from veh_identification.systems.humanoid.estimation.anthropometry import DEVIATION, scales
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.types import Array
 
@@ -39,15 +40,24 @@ class LinkPrior:
         return self.load * self.std
 
 
-def link_prior(robot: Robot, percent: float) -> LinkPrior:
-    """Each parameter may be off by `percent` of its natural size: m, m l, m l^2."""
+def link_prior(robot: Robot, percent: float, anthropometry: str = 'none') -> LinkPrior:
+    """Each parameter may be off by `percent` of its natural size: m, m l, m l^2.
+
+    With a table of people's segments masses are those of the table, and may be off by less; where
+    the mass of a link lies within it, the URDF says.
+    """
     links = robot.massive
     values = np.array([robot.parameters[name] for name in links])
+    by_table = anthropometry != 'none'
+    if by_table:
+        values = values * scales(robot, anthropometry)[:, None]
     lengths = np.array([typical_length(one) for one in values])
     std = np.empty_like(values)
     for k in range(len(links)):
         m, length = values[k, 0], lengths[k]
         std[k] = 0.01 * percent * np.array([m, *([m * length] * 3), *([m * length**2] * 6)])
+        if by_table:
+            std[k, 0] = min(std[k, 0], DEVIATION * m)
     return LinkPrior(links, values.ravel(), std.ravel(), values[:, 0], lengths)
 
 

@@ -136,7 +136,7 @@ def make_problem(
         model,
         base,
         regressor,
-        link_prior(robot, configuration.prior_percent),
+        link_prior(robot, configuration.prior_percent, configuration.anthropometry),
         links_to_base(robot, model, base),
         unknowns,
         configuration,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,11 @@ from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.systems.humanoid.laboratory.skeleton import UPRIGHT, Skeleton
 from veh_identification.systems.humanoid.laboratory.storage import Table
+from veh_identification.systems.humanoid.laboratory.wrenches import PlateWrench
 from veh_identification.types import Array
 
 #: Stamps begin here, for files that know no date.
 EPOCH_NS = 1_000_000_000_000_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class PlateWrench:
-    """What one plate exerts, about its place in the world, in world axes."""
-
-    name: str
-    place: Array
-    values: Array  # (N, 6)
 
 
 def plate_wrenches(table: Table) -> list[PlateWrench]:
@@ -79,22 +70,25 @@ def has_forces(table: Table) -> bool:
     return any(name.endswith('vx') and f'{name[:-2]}px' in table.columns for name in table.columns)
 
 
+Stamped = tuple[int, str, Any]
+
+
 def write_recording(
     path: str | Path,
-    skeleton: Skeleton,
-    motion: Table,
-    forces: Table,
+    motion: Iterable[Stamped],
+    plates: Sequence[tuple[Array, PlateWrench]],
     *,
     storage: str = 'mcap',
     overwrite: bool = False,
 ) -> dict[str, int]:
-    """Write base pose, joints, wrenches and the plates' places; returns the messages by topic."""
-    plates = plate_wrenches(forces)
-    found = [
-        (EPOCH_NS, '/tf_static', _places(plates)),
-        *_moving(skeleton, motion),
-        *(one for plate in plates for one in _pressing(plate, forces.time)),
-    ]
+    """Write motion, wrenches (with their stamps in s) and the plates' places.
+
+    Returns the messages by topic.
+    """
+    found = [*motion, *(one for time, plate in plates for one in _pressing(plate, time))]
+    if plates:
+        first = min((stamp for stamp, _, _ in found), default=EPOCH_NS)
+        found.append((first, '/tf_static', _places([plate for _, plate in plates])))
     counts = Counter(topic for _, topic, _ in found)
     with BagWriter(path, storage=storage, overwrite=overwrite) as writer:
         for stamp, topic, message in sorted(found, key=lambda one: one[0]):
@@ -102,18 +96,33 @@ def write_recording(
     return dict(counts)
 
 
-def _moving(skeleton: Skeleton, motion: Table) -> Iterator[tuple[int, str, Any]]:
-    position, rotation = skeleton.base_pose(motion)
+def skeleton_motion(skeleton: Skeleton, motion: Table) -> Iterator[Stamped]:
+    """Base pose and joints of a model of OpenSim."""
+    yield from base_poses(motion.time, *skeleton.base_pose(motion))
     joints = skeleton.values(motion)
-    names, values = list(joints), np.column_stack(list(joints.values()))
-    for k, stamp in enumerate(_stamps(motion.time)):
+    yield from joint_states(motion.time, list(joints), np.column_stack(list(joints.values())))
+
+
+def base_poses(time: Array, position: Array, rotation: Array) -> Iterator[Stamped]:
+    """Poses of the base link."""
+    for k, stamp in enumerate(_stamps(time)):
         pose = {'position': position[k], 'orientation': quaternion_of_matrix(rotation[k])}
         header = messages.header(stamp, 'world')
         message = messages.new('geometry_msgs/msg/PoseStamped', header=header, pose=pose)
         yield stamp, '/base/pose', message
-        header = messages.header(stamp)
+
+
+def joint_states(time: Array, names: list[str], values: Array) -> Iterator[Stamped]:
+    """Positions of joints; those that are not known are not named."""
+    for stamp, row in zip(_stamps(time), values, strict=True):
+        known = np.isfinite(row)
+        if not known.any():
+            continue
         message = messages.new(
-            'sensor_msgs/msg/JointState', header=header, name=names, position=values[k]
+            'sensor_msgs/msg/JointState',
+            header=messages.header(stamp),
+            name=[name for name, one in zip(names, known, strict=True) if one],
+            position=row[known],
         )
         yield stamp, '/joint_states', message
 

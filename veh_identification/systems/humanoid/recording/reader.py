@@ -38,6 +38,7 @@ from veh_identification.types import Array, Progress
 
 PLATE_TOPIC = re.compile(r'^(.*/)?force_plate[^/]*/wrench$')
 FOOT_TOPIC = re.compile(r'^(.*/)?(l|r)_foot/wrench$')
+WRENCH_TYPE = 'geometry_msgs/msg/WrenchStamped'
 WRENCH_PATHS = [f'wrench.{part}.{axis}' for part in ('force', 'torque') for axis in 'xyz']
 WRENCH_NAMES = ('FX', 'FY', 'FZ', 'NX', 'NY', 'NZ')
 WRENCH_UNITS = ('N',) * 3 + ('N m',) * 3
@@ -94,6 +95,7 @@ class _Topics:
     configuration: Configuration  # with the names that the recording has
     inertial: bool  # the base's motion comes from an IMU
     wrenches: list[str]
+    plates: frozenset[str]  # those of them that stand in the world
     findings: list[Finding]
 
     @property
@@ -111,26 +113,49 @@ def read_recording(
     """Read joints, base pose, wrenches and static transforms of a bag."""
     with BagReader(bag, progress=progress) as reader:
         present = {name.lstrip('/'): name for name, info in reader.topics.items() if info.count}
-        topics = _choose_topics(configuration, present, str(bag))
+        # A transform that contradicts the others is reported, not fatal.
+        frames, refused = read_static_frames(reader)
+        others = _other_wrenches(reader, present, frames, configuration)
+        topics = _choose_topics(configuration, present, others, str(bag))
         joint_states = present[topics.configuration.joint_states]
         motion = 'sensor_msgs/msg/Imu' if topics.inertial else 'geometry_msgs/msg/PoseStamped'
         reader.expect_type(joint_states, 'sensor_msgs/msg/JointState')
         reader.expect_type(present[topics.base], motion)
         for topic in topics.wrenches:
-            reader.expect_type(present[topic], 'geometry_msgs/msg/WrenchStamped')
+            reader.expect_type(present[topic], WRENCH_TYPE)
         wanted: dict[str, Sequence[str] | None] = {
             joint_states: ['position'],
             present[topics.base]: IMU_PATHS if topics.inertial else POSE_PATHS,
             **{present[topic]: WRENCH_PATHS for topic in topics.wrenches},
         }
         columns = columns_of(reader, wanted)
-        # A transform that contradicts the others is reported, not fatal.
-        frames, refused = read_static_frames(reader)
     by_topic = {name.lstrip('/'): one for name, one in columns.items()}
     return _build(str(bag), by_topic, topics, frames, refused, joints)
 
 
-def _choose_topics(c: Configuration, present: Mapping[str, str], bag: str) -> _Topics:
+def _other_wrenches(
+    reader: BagReader, present: Mapping[str, str], frames: StaticFrames, c: Configuration
+) -> dict[str, bool]:
+    """Wrenches under names of their own: whether each stands in the world, by its frame.
+
+    Looked for only where none has one of the usual names.
+    """
+    if any(PLATE_TOPIC.match(name) or FOOT_TOPIC.match(name) for name in present) or c.sensors:
+        return {}
+    found: dict[str, bool] = {}
+    for name, full in sorted(present.items()):
+        if reader.topics[full].typename != WRENCH_TYPE:
+            continue
+        frame = next((m.message.header.frame_id for m in reader.messages([full])), '').strip('/')
+        given = (name, name.removesuffix('/wrench'), frame)
+        world = any(frames.connected(root, frame) for root in (c.world_frame or 'world', 'world'))
+        found[name] = world or any(c.plate(one) is not None for one in given)
+    return found
+
+
+def _choose_topics(
+    c: Configuration, present: Mapping[str, str], others: Mapping[str, bool], bag: str
+) -> _Topics:
     """Which topics are read; what is needed and is not there is refused."""
     c, findings = _in_namespace(c, present, bag)
     inertial = c.base == 'imu' or (
@@ -147,7 +172,14 @@ def _choose_topics(c: Configuration, present: Mapping[str, str], bag: str) -> _T
                 f'{bag}: there is no topic {topic} with {what}, only '
                 f'{", ".join(sorted(present)) or "nothing"}'
             )
-    return _Topics(c, inertial, _wrench_topics(present, c, bag, inertial), findings)
+    plates = frozenset(n for n in present if PLATE_TOPIC.match(n) and n not in c.sensors)
+    plates |= {name for name, world in others.items() if world}
+    wrenches = _wrench_topics(present, plates, others, c, bag, inertial)
+    for name in (one for one in wrenches if one in others):
+        what = 'a force plate' if others[name] else 'a sensor on the robot'
+        text = f'{name} is taken for {what}, by its type and its frame'
+        findings.append(Finding('note', 'wrench_by_frame', text, f'topic {name}'))
+    return _Topics(c, inertial, wrenches, plates, findings)
 
 
 def _in_namespace(
@@ -180,10 +212,16 @@ def _in_namespace(
 
 
 def _wrench_topics(
-    present: Mapping[str, str], c: Configuration, bag: str, inertial: bool
+    present: Mapping[str, str],
+    in_world: frozenset[str],
+    others: Mapping[str, bool],
+    c: Configuration,
+    bag: str,
+    inertial: bool,
 ) -> list[str]:
-    plates = sorted(name for name in present if PLATE_TOPIC.match(name))
-    sensors = sorted({name for name in present if FOOT_TOPIC.match(name) or name in c.sensors})
+    plates = sorted(in_world)
+    usual = {name for name in present if FOOT_TOPIC.match(name) or name in c.sensors}
+    sensors = sorted(usual | {name for name, world in others.items() if not world})
     for name in c.sensors:
         if name not in present:
             raise RecordingError(
@@ -224,7 +262,7 @@ def _build(
     frame_ids = () if topics.inertial else columns[topics.base].frame_ids
     world = c.world_frame or next((f for f in frame_ids if f), 'world')
     wrenches = [
-        _wrench(topic, columns[topic], frames, world, c, epoch, findings)
+        _wrench(topic, columns[topic], topic in topics.plates, frames, world, c, epoch, findings)
         for topic in topics.wrenches
     ]
     # Poses may rest on what is left of the transforms.
@@ -271,6 +309,7 @@ def _base(
 def _wrench(
     topic: str,
     columns: Columns,
+    in_world: bool,
     frames: StaticFrames,
     world: str,
     c: Configuration,
@@ -285,7 +324,7 @@ def _wrench(
         text = f'{topic}: messages name the frames {names}; {frame} is used'
         findings.append(Finding('warn', 'frames_mixed', text, f'topic {topic}'))
     sensor = c.sensors.get(topic)
-    if PLATE_TOPIC.match(topic) and sensor is None:
+    if in_world:
         pose, origin = plate_pose(topic, frame, frames, world, c)
         return Wrench(topic, frame, series, pose, origin)
     if sensor is not None and sensor.frame:

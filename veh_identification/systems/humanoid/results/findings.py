@@ -8,7 +8,9 @@ import numpy as np
 
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
+from veh_identification.systems.humanoid.estimation.anthropometry import other_side
 from veh_identification.systems.humanoid.estimation.links import LinkFit
+from veh_identification.systems.humanoid.estimation.prior import LinkPrior
 from veh_identification.systems.humanoid.processing.impulse import ImpulseMass
 from veh_identification.systems.humanoid.results.wrenches import NONE, OWN, Wrenches
 
@@ -22,6 +24,9 @@ OTHER_WEIGHT = 0.03
 IMPULSE_DEVIATIONS, IMPULSE_SHARE = 3.0, 0.005
 # From this share of links at the border of what can exist on, single links are not to be trusted.
 MANY_AT_THE_BORDER = 0.5
+# Links below this share of the whole are not looked at one by one. Others are not plausible if
+# they differ by this factor from the URDF's, or by that one from an equal link of the other side.
+SMALL_LINK, LINK_FACTOR, SIDE_FACTOR = 0.01, 2.0, 1.6
 
 
 def poor_fit(recordings: Sequence[Wrenches]) -> list[Finding]:
@@ -75,6 +80,38 @@ def against_impulse(total: tuple[float, float], impulse: ImpulseMass | None) -> 
         'wrench sensors that were not tared, or errors of the joint angles that look like mass'
     )
     return [Finding('warn', 'mass_against_impulse', text, 'total_mass', apart)]
+
+
+def implausible_links(fit: LinkFit, prior: LinkPrior) -> list[Finding]:
+    """Single links of a weight that nobody would believe, or unlike that of the other side."""
+    total = float(fit.parameters[:, 0].sum())
+    mass = dict(zip(fit.links, fit.parameters[:, 0].tolist(), strict=True))
+    given = dict(zip(prior.links, (prior.load * prior.mass).tolist(), strict=True))
+    found = []
+    for name, one in mass.items():
+        before = given[name]
+        if max(one, before) < SMALL_LINK * total:
+            continue
+        if not 1.0 / LINK_FACTOR < one / before < LINK_FACTOR:
+            found.append(
+                f'{name} {one:.3g} kg ({before:.3g} kg by the URDF, scaled to the weight)'
+            )
+        twin = other_side(name)
+        if (
+            twin <= name
+            or twin not in mass
+            or max(before / given[twin], given[twin] / before) > 1.1
+        ):
+            continue
+        if max(one / mass[twin], mass[twin] / one) > SIDE_FACTOR:
+            found.append(f'{name} {one:.3g} kg, {twin} {mass[twin]:.3g} kg')
+    if not found:
+        return []
+    text = (
+        f'single links of identified.urdf are not plausible: {listed(found)}; together they fit '
+        'the wrenches, but errors of joint angles look like mass that moves from link to link'
+    )
+    return [Finding('warn', 'links_implausible', text, 'identified.urdf')]
 
 
 def link_findings(fit: LinkFit) -> list[Finding]:
