@@ -80,7 +80,7 @@ lock: $(STAMP)
 	mv requirements/.newest.txt requirements/newest.txt
 
 dist: $(STAMP)
-	$(BIN)/pip install -qq --disable-pip-version-check '.[release]'
+	$(BIN)/pip install -qq --disable-pip-version-check -e '.[release]'
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 
@@ -115,7 +115,7 @@ docs: $(STAMP)
 
 # Search, navigation and one page a paper; the same files as on the repository's own pages.
 site: $(STAMP)
-	$(BIN)/pip install -qq --disable-pip-version-check '.[docs]'
+	$(BIN)/pip install -qq --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
 	@echo 'site/index.html'
 

@@ -24,6 +24,7 @@ EXTRAS = {
     'zenoh': 'live in several processes without ROS',
     'dataframe': 'results as pandas tables',
     'foxglove': 'live views in Foxglove',
+    'batch': 'recordings on several machines or in object stores',
     'test': 'the tests',
     'docs': 'the site (make site)',
     'release': 'wheels (make dist)',
