@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from veh_identification.findings.numbers import sentence
+from veh_identification.reproduce import find_paper
 from veh_identification.reproduce.paper import MARKS
 from veh_identification.reproduce.text import heading, shown
 
@@ -21,14 +23,14 @@ DOCUMENT = Path(__file__).parents[1] / 'docs' / 'papers.md'
 MOST_ROWS = 8
 
 
-def block(told: dict[str, Any]) -> str:
-    """Markdown of one paper."""
+def block(told: dict[str, Any], titles: Sequence[str] = ()) -> str:
+    """Markdown of one paper; `titles` are those of all its tables."""
     minutes = told['seconds'] / 60.0
     parts = [
         f'`veh-id reproduce {told["paper"]}`, seed {told["seed"]}, {minutes:.0f} min '
         f'({told["created"]}, version {told["version"]}'
         + (', QUICK: shorter recordings, fewer trials)' if told['quick'] else ')'),
-        _counts(told['items']),
+        _counts(told['items'], titles),
     ]
     for item in told['items']:
         few = len(item['rows']) <= MOST_ROWS
@@ -40,7 +42,7 @@ def block(told: dict[str, Any]) -> str:
     return '\n\n'.join(parts)
 
 
-def _counts(items: list[dict[str, Any]]) -> str:
+def _counts(items: list[dict[str, Any]], titles: Sequence[str]) -> str:
     lines = [
         f'| table or figure | {" | ".join(MARKS)} | what came out |',
         '|---|---|---|---|---|---|',
@@ -50,6 +52,10 @@ def _counts(items: list[dict[str, Any]]) -> str:
         said = ' '.join(sentence(one['text']) for one in item['statements'])
         said = f'not made: {item["failed"]}' if item['failed'] else said
         lines.append(f'| {item["title"]} | {" | ".join(map(str, counts))} | {said} |')
+    made = {item['title'] for item in items}
+    lines += [
+        f'| {title} |  |  |  |  | not in this run |' for title in titles if title not in made
+    ]
     return '\n'.join(lines)
 
 
@@ -62,7 +68,7 @@ def _table(columns: list[dict[str, str]], rows: list[dict[str, Any]]) -> str:
     return '\n'.join(lines)
 
 
-def filled(text: str, told: dict[str, Any]) -> str:
+def filled(text: str, told: dict[str, Any], titles: Sequence[str] = ()) -> str:
     """The document with the block of one paper replaced."""
     begin, end = f'<!-- begin {told["paper"]} -->', f'<!-- end {told["paper"]} -->'
     pattern = re.compile(f'{re.escape(begin)}.*?{re.escape(end)}', re.DOTALL)
@@ -70,14 +76,15 @@ def filled(text: str, told: dict[str, Any]) -> str:
         raise SystemExit(
             f'{DOCUMENT} has no place for {told["paper"]}: expected {begin} and {end}'
         )
-    return pattern.sub(lambda _: f'{begin}\n{block(told)}\n{end}', text)
+    return pattern.sub(lambda _: f'{begin}\n{block(told, titles)}\n{end}', text)
 
 
 def main(paths: list[str]) -> None:
     """Replace the blocks of the papers that are given."""
     text = DOCUMENT.read_text('utf-8')
     for path in paths:
-        text = filled(text, json.loads(Path(path).read_text('utf-8')))
+        told = json.loads(Path(path).read_text('utf-8'))
+        text = filled(text, told, [item.title for item in find_paper(told['paper']).items])
     DOCUMENT.write_text(text, 'utf-8')
 
 

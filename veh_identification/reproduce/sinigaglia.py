@@ -92,8 +92,6 @@ MANOEUVRES = {
         Manoeuvre(8, 'buggy-noisy-parking', 60.0, 'buggy_parking.yaml', TABLE_8),
     )
 }
-#: Coordinates that are drawn.
-DRAWN = ('x', 'y', 'vx', 'vy', 'yaw', 'yaw_rate')
 #: Points of a drawn line.
 POINTS = 800
 #: Lines that take the known start away.
@@ -260,7 +258,7 @@ def errors(table: int, work: Workspace) -> Made:
     ]
     text = f'rms with observer, printed and here: {", ".join(pairs)} (m, m, rad)'
     said.append(Finding('note', 'rms', f'{text}.'))
-    return Made(columns, tuple(rows), tuple(said), _drawings(outcome, DRAWN))
+    return Made(columns, tuple(rows), tuple(said), _drawings(outcome, tuple(UNITS)))
 
 
 def _drawings(outcome: Outcome[ObserverRun], names: tuple[str, ...]) -> tuple[Drawing, ...]:
