@@ -291,7 +291,9 @@ def _drawn(state: StateSeries) -> list[Drawing]:
 AS_THERE = 'simulated recordings, as in the thesis'
 GEOMETRY = (
     'The geometry of the buggy is not published: ours is a plausible one of the same structure, '
-    'so that the errors of the model alone differ more than those of the observer.'
+    'so that the errors of the model alone differ. The observer of the thesis knows all but a '
+    'friction coefficient; ours also estimates biases, radii, delays and unknown forces, which '
+    'probably is why positions come out worse where they do (not looked into).'
 )
 NOT_THE_SAME = (
     'The thesis has a real drive here and compares with its own sensors, so that its errors are '
