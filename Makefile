@@ -23,7 +23,7 @@ help:
 	@echo 'make fuzz   damaged files and spoilt messages: SEED=N SECONDS=S PARTS="--part streams"'
 	@echo 'make docs   what is made from declarations: parameters, glossary, architecture, types'
 	@echo 'make site   the documents as a site with search: site/index.html'
-	@echo 'make papers docs/papers.md: every table of the papers beside ours (half an hour)'
+	@echo 'make papers measure every table of the papers anew and write their pages (half an hour)'
 	@echo 'make clean  remove the virtual environment and caches'
 
 $(STAMP): pyproject.toml setup.py
@@ -123,7 +123,8 @@ site: $(STAMP)
 PAPERS = venture2006 venture2002 abdellatif sinigaglia ayusawa
 papers: $(STAMP)
 	for paper in $(PAPERS); do $(BIN)/veh-id reproduce $$paper --out out/reproduce/$$paper || exit; done
-	$(BIN)/python bench/papers.py $(PAPERS:%=out/reproduce/%/reproduce.json)
+	for paper in $(PAPERS); do cp out/reproduce/$$paper/reproduce.json bench/measured/$$paper.json; done
+	$(BIN)/python tools/papers.py
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(FRESH) dist site .pytest_cache .mypy_cache .ruff_cache build *.egg-info
