@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 FRESH := .venv-fresh
 
 .PHONY: demo test test-slow test-times test-lowest test-install lock dist lint unit bench fuzz docs site \
-  clean help
+  papers clean help
 
 help:
 	@echo 'make demo   simulate, run the nodes and estimators, print results next to the truth'
@@ -23,6 +23,7 @@ help:
 	@echo 'make fuzz   damaged files and spoilt messages: SEED=N SECONDS=S PARTS="--part streams"'
 	@echo 'make docs   what is made from declarations: parameters, glossary, architecture, types'
 	@echo 'make site   the documents as a site with search: site/index.html'
+	@echo 'make papers measure every table of the papers anew and write their pages (half an hour)'
 	@echo 'make clean  remove the virtual environment and caches'
 
 $(STAMP): pyproject.toml setup.py
@@ -118,6 +119,12 @@ site: $(STAMP)
 	$(BIN)/pip install -qq --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir site
 	@echo 'site/index.html'
+
+PAPERS = venture2006 venture2002 abdellatif sinigaglia ayusawa
+papers: $(STAMP)
+	for paper in $(PAPERS); do $(BIN)/veh-id reproduce $$paper --out out/reproduce/$$paper || exit; done
+	for paper in $(PAPERS); do cp out/reproduce/$$paper/reproduce.json bench/measured/$$paper.json; done
+	$(BIN)/python tools/papers.py
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(FRESH) dist site .pytest_cache .mypy_cache .ruff_cache build *.egg-info

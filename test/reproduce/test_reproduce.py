@@ -111,6 +111,8 @@ def test_document_and_page_hold_the_paper_beside_ours(tmp_path: Path) -> None:
     for words in ('paper: rms', 'ours: rms', 'worse', 'another road', 'Quick run', 'error [mm]'):
         assert words in page
     assert 'ours <b>' not in page
+    # single precision, packed: plotly.js unpacks it
+    assert page.count('"bdata":"') == 6
 
 
 def test_every_column_has_a_cell_in_the_text(tmp_path: Path) -> None:
@@ -141,6 +143,11 @@ def test_the_folder_is_replaced_only_where_it_is_ours(tmp_path: Path) -> None:
     assert (out / 'thesis.txt').read_text('utf-8') == 'three years of work'
     with pytest.raises(InputError, match='is a file, expected a folder'):
         reproduce(paper(), out / 'thesis.txt')
+
+
+def test_seeds_count_from_zero() -> None:
+    with pytest.raises(UsageError, match='must not be negative'):
+        reproduce(paper(), seed=-1)
 
 
 def test_each_result_is_made_once(tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ def reproduce(
 
     Recordings are simulated into a temporary folder; `out` gets reproduce.json and report.html.
     """
+    if seed < 0:
+        raise UsageError(f'the seed must not be negative, got {seed}')
     items = chosen(paper, only)
     if out is not None:
         check_target(Path(out), (), FILES)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import plotly.graph_objects as go
 
 from veh_identification.findings import Finding, Level, Verdict
@@ -13,7 +14,7 @@ from veh_identification.findings.finding import worst_first
 from veh_identification.findings.numbers import counted, number, sentence, unit
 from veh_identification.reporting.content import Card, Trace
 from veh_identification.reporting.figures.identification import cross_validation
-from veh_identification.reporting.figures.style import Figure, axis, style
+from veh_identification.reporting.figures.style import Figure, axis, small, style
 from veh_identification.reporting.first_screen import FirstScreen
 from veh_identification.reporting.html import (
     Cell,
@@ -152,13 +153,15 @@ def _figure(one: Trace | Drawing) -> Figure:
     figure = go.Figure()
     for k, curve in enumerate(one.curves):
         look = line_style(k)
+        x = list(curve.x) if isinstance(curve.x[0], str) else small(np.array(curve.x))
+        y = small(np.array(curve.y))
         if curve.kind == 'bars':
-            figure.add_bar(x=curve.x, y=curve.y, name=curve.name, marker={'color': look['color']})
+            figure.add_bar(x=x, y=y, name=curve.name, marker={'color': look['color']})
             continue
         look = {**look, 'dash': 'dash'} if curve.kind == 'dash' else look
         figure.add_scatter(
-            x=curve.x,
-            y=curve.y,
+            x=x,
+            y=y,
             name=curve.name,
             mode='markers' if curve.kind == 'points' else 'lines',
             line=look,

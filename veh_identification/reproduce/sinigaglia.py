@@ -92,8 +92,6 @@ MANOEUVRES = {
         Manoeuvre(8, 'buggy-noisy-parking', 60.0, 'buggy_parking.yaml', TABLE_8),
     )
 }
-#: Coordinates that are drawn.
-DRAWN = ('x', 'y', 'vx', 'vy', 'yaw', 'yaw_rate')
 #: Points of a drawn line.
 POINTS = 800
 #: Lines that take the known start away.
@@ -260,7 +258,7 @@ def errors(table: int, work: Workspace) -> Made:
     ]
     text = f'rms with observer, printed and here: {", ".join(pairs)} (m, m, rad)'
     said.append(Finding('note', 'rms', f'{text}.'))
-    return Made(columns, tuple(rows), tuple(said), _drawings(outcome, DRAWN))
+    return Made(columns, tuple(rows), tuple(said), _drawings(outcome, tuple(UNITS)))
 
 
 def _drawings(outcome: Outcome[ObserverRun], names: tuple[str, ...]) -> tuple[Drawing, ...]:
@@ -293,7 +291,9 @@ def _drawn(state: StateSeries) -> list[Drawing]:
 AS_THERE = 'simulated recordings, as in the thesis'
 GEOMETRY = (
     'The geometry of the buggy is not published: ours is a plausible one of the same structure, '
-    'so that the errors of the model alone differ more than those of the observer.'
+    'so that the errors of the model alone differ. The observer of the thesis knows all but a '
+    'friction coefficient; ours also estimates biases, radii, delays and unknown forces, which '
+    'probably is why positions come out worse where they do (not looked into).'
 )
 NOT_THE_SAME = (
     'The thesis has a real drive here and compares with its own sensors, so that its errors are '
