@@ -166,6 +166,13 @@ SCENARIOS = {
             takes_faults=True,
         ),
         Scenario(
+            'road-handling',
+            'the same cars in a handling test: steering steps, drive torque, a coast-down',
+            100.0,
+            'veh_identification.simulation.road_car.handling:write',
+            takes_faults=True,
+        ),
+        Scenario(
             'hexapod-periodic',
             'hexapod on its D-optimal excitation',
             25.0,

@@ -110,6 +110,34 @@ class RoadCar:
             slips.append(half * (share + sign * tyre.trail / self.wheelbase) / stiffness)
         return slips[0] - slips[1]
 
+    def handling(self) -> dict[str, float]:
+        """What `identify car` without wheel forces looks for, under its names."""
+        total, length = self.total_mass, self.wheelbase
+        x = (self.mass * self.centre[0] + 2.0 * self.unsprung * length) / total
+        front, rear = (
+            2.0 * tyre.cornering_stiffness(0.5 * total * GRAVITY * share)
+            for tyre, share in ((self.tyre_front, x / length), (self.tyre_rear, 1.0 - x / length))
+        )
+        corners = (length - x) ** 2 + self.half_track_front**2 + x**2 + self.half_track_rear**2
+        inertia = self.inertia[2] + self.mass * (self.centre[0] - x) ** 2
+        inertia += 2.0 * self.unsprung * corners
+        return {
+            'm': total,
+            'cg_x': x,
+            'Cf': front,
+            'Cr': rear,
+            'Izz': inertia,
+            'Cf/m': front / total,
+            'Cr/m': rear / total,
+            'Izz/m': inertia / total,
+            'sigma_f': self.tyre_front.relaxation_y,
+            'sigma_r': self.tyre_rear.relaxation_y,
+            'understeer': self.understeer(),
+            'Cx': self.drag,
+            'rolling': 0.5
+            * (self.tyre_front.rolling_resistance + self.tyre_rear.rolling_resistance),
+        }
+
     def packed(self, preload: Array) -> Array:
         """The numbers in the order that the kernel takes them (see `dynamics`)."""
         tyres = [value for t in (self.tyre_front, self.tyre_rear) for value in astuple(t)]

@@ -86,6 +86,7 @@ class RoadDrive:
         """For truth.json."""
         return {
             'car': asdict(self.car),
+            'parameters': self.car.handling(),
             'faults': asdict(self.faults),
             'sensors': asdict(self.sensors),
             'drawn': {name: np.asarray(v).tolist() for name, v in asdict(self.drawn).items()},
@@ -261,7 +262,8 @@ def _joints(stamps: list[int], values: Array, sensors: Sensors) -> Iterator[Any]
             'sensor_msgs/msg/JointState',
             header=messages.header(stamp, ''),
             name=names,
-            position=row,
+            position=row[:5],
+            effort=[*row[5:], *([float('nan')] if len(row) > 5 else [])],
         )
 
 
@@ -276,6 +278,7 @@ def _wheel_speeds(stamps: list[int], values: Array, sensors: Sensors) -> Iterato
             name=[*names, 'steering_wheel'],
             position=[nan, nan, nan, nan, row[4]],
             velocity=[*row[:4], nan],
+            effort=[*row[5:], *([nan] if len(row) > 5 else [])],
         )
 
 

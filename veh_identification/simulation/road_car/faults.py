@@ -29,6 +29,7 @@ class Faults:
     dropped: float = 0.0  # share of the messages of every sensor that never come
     # wheels
     speeds: bool = False  # joint_states gives wheel speeds, not angles: an interface, no fault
+    torque: bool = False  # the effort of the wheels is the drive torque: an interface, no fault
     ticks: int = 0  # of an encoder per turn, 0: those of the sensors
     wheel_start: float = 0.0  # angle that the wheels have already turned [rad]
     stuck: tuple[int, ...] = ()  # corners whose angle stands still from `fault_time` on
@@ -68,6 +69,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
     'dropped': {'dropped': 0.1},
     'ticks': {'ticks': 96},
     'wheel-speeds': {'speeds': True},
+    'torque': {'torque': True},
     'turned-wheels': {'wheel_start': 100.0},
     'stuck-wheel': {'stuck': (2,)},
     'spin': {'slipping': (2, 3), 'slip_factor': 1.3, 'slip_duration': 1.5},

@@ -145,6 +145,11 @@ class Record:
         return self.table[:, STEER]
 
     @property
+    def drive(self) -> Array:
+        """Drive torque of all wheels (N,)."""
+        return self.table[:, DRIVE]
+
+    @property
     def speed(self) -> Array:
         """Forward speed (N,)."""
         return np.asarray(np.einsum('ni,ni->n', self.velocity, self.rotation[:, :, 0]))

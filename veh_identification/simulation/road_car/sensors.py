@@ -38,6 +38,7 @@ class Sensors:
     ticks: int = 2048  # of a wheel encoder per turn
     wheel_speed_noise: float = 0.05  # [rad/s], where speeds are told instead of angles
     steering_noise: float = 0.005  # of the steering wheel [rad]
+    torque_noise: float = 5.0  # of the drive torque of a wheel [N m]
     latency: float = 0.0012  # longest way to the recorder [s]
 
     def scaled(self, noise: float) -> Sensors:
@@ -57,6 +58,7 @@ class Sensors:
             ticks=self.ticks if noise > 0.0 else 0,
             wheel_speed_noise=noise * self.wheel_speed_noise,
             steering_noise=noise * self.steering_noise,
+            torque_noise=noise * self.torque_noise,
         )
 
 
@@ -284,7 +286,15 @@ def _joints(
     car = record.car
     steering = car.steering_ratio * _at(record.steer[:, None], measured) + car.steering_offset
     steering = steering + sensors.steering_noise * random.standard_normal(steering.shape)
-    return Stream('joint_states', stamps, arrived, np.hstack([wheels, steering]), measured)
+    columns = [wheels, steering]
+    if faults.torque:
+        # apart from the other random numbers, so that nothing else changes by it
+        own = np.random.default_rng([len(stamps), 109])
+        front = car.front_drive
+        share = 0.5 * np.array([front, front, 1.0 - front, 1.0 - front])
+        torque = _at(record.drive[:, None], measured) * share
+        columns.append(torque + sensors.torque_noise * own.standard_normal(torque.shape))
+    return Stream('joint_states', stamps, arrived, np.hstack(columns), measured)
 
 
 def sensor_streams(

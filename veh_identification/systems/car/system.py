@@ -12,6 +12,8 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task
+from veh_identification.systems.car.bicycle.identify import HandlingMethod, identify_handling
+from veh_identification.systems.car.bicycle.outcome import handling_outcome
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
 from veh_identification.systems.car.estimation.identify import (
@@ -31,6 +33,7 @@ from veh_identification.systems.car.processing.signals import Processing, prepar
 from veh_identification.systems.car.recording.reader import (
     CarRecording,
     Recordings,
+    has_wheel_forces,
     read_recording,
 )
 from veh_identification.systems.car.studies.filters import filter_study
@@ -38,19 +41,31 @@ from veh_identification.systems.car.studies.models import compare_models
 from veh_identification.systems.options import option
 from veh_identification.types import Progress
 
+#: Options that only the model without wheel forces has.
+HANDLING_OPTIONS = ('mass', 'mass_std', 'front_share')
 #: Probability of a false alarm of the load change test, per chunk.
 LOAD_SIGNIFICANCE = 1e-5
 
 
 @dataclass(frozen=True)
 class CarOptions:
-    """Options of `identify car`; the model of 2002 has none of the others."""
+    """Options of `identify car`; the model of 2002 has none but `model`."""
 
-    model: str = option(
-        '2006',
+    model: str | None = option(
+        None,
         '2006: mixed Newton-Lagrange form (Venture 2006); 2002: Lagrange form (Venture 2002), '
-        'identified from ramps and validated by braking',
-        choices=('2006', '2002'),
+        'identified from ramps and validated by braking; handling: single track with roll, '
+        'without wheel forces; by default 2006 where wheel forces are recorded, else handling',
+        choices=('2006', '2002', 'handling'),
+    )
+    mass: float | None = option(
+        None, 'mass of the car as driven, where it was weighed [kg] (handling)', minimum=1.0
+    )
+    mass_std: float | None = option(
+        None, 'its standard deviation [kg]; by default 1 % (handling)', minimum=0.0
+    )
+    front_share: float | None = option(
+        None, 'share of the weight on the front axle by scales, 0 to 1 (handling)', minimum=0.0
     )
     dof: int | None = option(
         None,
@@ -113,17 +128,24 @@ class CarOptions:
             calibrate=self.calibrate,
         )
 
-    def check_2002(self) -> None:
-        """Refuse what the model of 2002 does not have."""
+    def check_only(self, model: str, known: tuple[str, ...] = ()) -> None:
+        """Refuse what a model does not have."""
         given = asdict(self)
         foreign = [
             one.name
             for one in fields(self)
-            if one.name != 'model' and given[one.name] != one.default
+            if one.name not in ('model', *known) and given[one.name] != one.default
         ]
         if foreign:
             names = ', '.join(repr(name) for name in foreign)
-            raise UsageError(f'identify car: model 2002 has no option {names}')
+            raise UsageError(f'identify car: model {model} has no option {names}')
+
+    def check_2006(self) -> None:
+        """Refuse what belongs to the model without wheel forces."""
+        foreign = [name for name in HANDLING_OPTIONS if getattr(self, name) is not None]
+        if foreign:
+            names = ', '.join(repr(name) for name in foreign)
+            raise UsageError(f'identify car: model 2006 has no option {names}')
 
 
 class Car(System[CarDescription, CarRecording]):
@@ -153,9 +175,14 @@ class Car(System[CarDescription, CarRecording]):
 
     def identify(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         """The parameters, with the model that the options name."""
-        if task.options.model == '2002':
-            task.options.check_2002()
+        options: CarOptions = task.options
+        if options.model == '2002':
+            options.check_only('2002')
             return self._identify_2002(task)
+        if options.model == 'handling' or (options.model is None and self._without_forces(task)):
+            options.check_only('handling', (*HANDLING_OPTIONS, 'check'))
+            return self._identify_handling(task)
+        options.check_2006()
         return self._identify_2006(task)
 
     def live(self, config: CarDescription) -> CarLiveModel:
@@ -178,6 +205,23 @@ class Car(System[CarDescription, CarRecording]):
         )
         studies = _studies(options, recordings, config, method)
         return car_outcome(task, identified, presentation, shown, studies)
+
+    def _without_forces(self, task: Task[CarDescription]) -> bool:
+        """Whether no recording holds a wheel force."""
+        for one in task.recordings:
+            if isinstance(one, CarRecording):
+                if one.wrenches:
+                    return False
+            elif has_wheel_forces(one, task.config):
+                return False
+        return bool(task.recordings)
+
+    def _identify_handling(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
+        options: CarOptions = task.options
+        recordings, validation = self._recordings(task)
+        method = HandlingMethod(options.mass, options.mass_std, options.front_share, options.check)
+        identified = identify_handling(recordings, task.config, method, validation)
+        return handling_outcome(task, identified)
 
     def _identify_2002(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
         method, config = Method2002(), task.config

@@ -37,6 +37,13 @@ JOINT_KINDS = (
 )
 
 
+#: Joints of the whole car beside those of the corners.
+SINGLE_JOINTS = ('steering_wheel', 'steering_rack')
+_LENGTHS = ('susp', 'half', 'wheelbase', 'tyre', 'steering_rack')
+_FIX = ('deg', 'deg', 'm', '')
+FIX_PATHS = ['latitude', 'longitude', 'altitude', 'status.status']
+
+
 class CarRecordingError(InputError):
     """A recording lacks what the identification of a car needs."""
 
@@ -51,7 +58,14 @@ class CarRecording:
     joints: Mapping[str, TimeSeries]  # one channel each
     wrenches: Mapping[str, TimeSeries]  # by corner, in hub axes
     ride_heights: Mapping[str, TimeSeries] = field(default_factory=dict)
+    wheel_speeds: Mapping[str, TimeSeries] = field(default_factory=dict)  # by corner, as told
+    torques: Mapping[str, TimeSeries] = field(default_factory=dict)  # of the drive, by corner
+    velocity: TimeSeries | None = None  # of satellites: east, north
+    fix: TimeSeries | None = None  # latitude, longitude, altitude
+    pressure: TimeSeries | None = None  # of the brakes
     reports: tuple[SampleReport, ...] = ()
+    #: Of what only the identification without wheel forces reads.
+    further_reports: tuple[SampleReport, ...] = ()
     frames: StaticFrames = field(default_factory=StaticFrames)
     findings: tuple[Finding, ...] = ()
     source: str = ''  # the bag it was read from
@@ -59,6 +73,15 @@ class CarRecording:
     def joint(self, kind: str, corner: str) -> TimeSeries | None:
         """Series of one joint, None if the recording does not hold it."""
         return self.joints.get(f'{kind}_{corner}')
+
+
+def has_wheel_forces(bag: str | Path, configuration: CarDescription) -> bool:
+    """Whether a bag holds the force of any wheel."""
+    wanted = {configuration.topics[f'wrench_{corner}'].lstrip('/') for corner in CORNERS}
+    with BagReader(bag) as reader:
+        return any(
+            name.lstrip('/') in wanted and info.count for name, info in reader.topics.items()
+        )
 
 
 def read_recording(
@@ -80,7 +103,14 @@ def read_recording(
         if there('speed'):
             wanted[topics['speed']] = ['twist.linear.x', 'twist.linear.y']
         if there('joints'):
-            wanted[topics['joints']] = ['position']
+            wanted[topics['joints']] = ['position', 'velocity', 'effort']
+        for key, paths in (
+            ('gps_velocity', _velocity_paths(reader, topics['gps_velocity'])),
+            ('gps_fix', FIX_PATHS),
+            ('brake_pressure', ['fluid_pressure']),
+        ):
+            if there(key):
+                wanted[topics[key]] = paths
         for corner in CORNERS:
             if there(f'wrench_{corner}'):
                 wanted[topics[f'wrench_{corner}']] = WRENCH_PATHS
@@ -105,13 +135,29 @@ def read_recording(
     )
 
 
+def _velocity_paths(reader: BagReader, topic: str) -> list[str]:
+    """East and north of TwistStamped or TwistWithCovarianceStamped."""
+    kinds = [
+        info.typename
+        for name, info in reader.topics.items()
+        if name.strip('/') == topic.strip('/')
+    ]
+    inner = 'twist.twist' if any('WithCovariance' in kind for kind in kinds) else 'twist'
+    return [f'{inner}.linear.x', f'{inner}.linear.y']
+
+
 def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]) -> CarRecording:
     stamps = [one.stamps_ns[one.stamps_ns > 0] for one in columns.values()]
     epoch = int(min((s.min() for s in stamps if len(s)), default=0))
     reports: list[SampleReport] = []
+    further: list[SampleReport] = []
 
     def series(
-        key: str, paths: Sequence[str], names: Sequence[str], units: Sequence[str]
+        key: str,
+        paths: Sequence[str],
+        names: Sequence[str],
+        units: Sequence[str],
+        into: list[SampleReport] = reports,
     ) -> TimeSeries | None:
         found = columns.get(topics[key])
         if found is None:
@@ -120,7 +166,7 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
             found.stamps_ns, found.matrix(*paths), names, units, epoch_ns=epoch, label=found.topic
         )
         tidy, report = clean(raw)
-        reports.append(report)
+        into.append(report)
         return tidy if len(tidy) > 8 else None
 
     imu = series(
@@ -136,24 +182,77 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
         if height is not None:
             heights[corner] = height
     joints = columns.get(topics['joints'])
+    known = {f'{kind}_{corner}' for kind in JOINT_KINDS for corner in CORNERS}
+
+    def of_joints(
+        name: str, named: set[str], into: list[SampleReport], unit: str = ''
+    ) -> dict[str, TimeSeries]:
+        return {} if joints is None else _joints(joints, name, named, unit, epoch, into)
+
+    def of_wheels(name: str, unit: str) -> dict[str, TimeSeries]:
+        wheels = {f'wheel_{corner}' for corner in CORNERS}
+        return {key[-2:]: one for key, one in of_joints(name, wheels, further, unit).items()}
+
+    fix = series(
+        'gps_fix', FIX_PATHS, ('latitude', 'longitude', 'altitude', 'status'), _FIX, further
+    )
     return CarRecording(
         label,
         imu,
         speed,
-        {} if joints is None else _joints(joints, epoch, reports),
+        {
+            **of_joints('position', known, reports),
+            **of_joints('position', set(SINGLE_JOINTS), further),
+        },
         wrenches,
         heights,
+        of_wheels('velocity', 'rad/s'),
+        of_wheels('effort', 'N m'),
+        series(
+            'gps_velocity',
+            list(columns[topics['gps_velocity']].values)
+            if topics['gps_velocity'] in columns
+            else (),
+            ('east', 'north'),
+            ('m/s',) * 2,
+            further,
+        ),
+        None if fix is None else _usable_fixes(fix),
+        series('brake_pressure', ['fluid_pressure'], ('pressure',), ('Pa',), further),
         tuple(reports),
+        tuple(further),
     )
 
 
-def _joints(columns: Columns, epoch: int, reports: list[SampleReport]) -> dict[str, TimeSeries]:
+def _usable_fixes(fix: TimeSeries) -> TimeSeries | None:
+    """Fixes that the receiver itself calls one."""
+    good = fix.values[:, 3] >= 0.0
+    if np.count_nonzero(good) < 9:
+        return None
+    return TimeSeries(
+        fix.stamps[good],
+        fix.values[good, :3],
+        fix.names[:3],
+        fix.units[:3],
+        fix.epoch_ns,
+        fix.label,
+    )
+
+
+def _joints(
+    columns: Columns,
+    field_name: str,
+    known: set[str],
+    unit: str,
+    epoch: int,
+    reports: list[SampleReport],
+) -> dict[str, TimeSeries]:
     """One clean series for each joint of the car that the messages name."""
     result: dict[str, TimeSeries] = {}
-    known = {f'{kind}_{corner}' for kind in JOINT_KINDS for corner in CORNERS}
     for path, values in columns.values.items():
-        name = path.partition('[')[2].rstrip(']')
-        if name not in known:
+        kind, _, rest = path.partition('[')
+        name = rest.rstrip(']')
+        if name not in known or kind != field_name:
             continue
         # A message may name any subset of the joints: NaN only says that it did not name this one.
         named = ~np.isnan(values)
@@ -163,7 +262,7 @@ def _joints(columns: Columns, epoch: int, reports: list[SampleReport]) -> dict[s
             columns.stamps_ns[named],
             values[named],
             (name,),
-            ('m' if name.startswith(('susp', 'half', 'wheelbase', 'tyre')) else 'rad',),
+            (unit or ('m' if name.startswith(_LENGTHS) else 'rad'),),
             epoch_ns=epoch,
             label=f'{columns.topic} {name}',
         )

@@ -53,6 +53,11 @@ MEANING: dict[str, tuple[str, str]] = {
     **{f'hop_damping_{c}': ('', f'damping ratio of wheel hop {w}') for c, w in _CORNER.items()},
     'cornering_front': ('N/rad', 'cornering stiffness of the front axle at small slip angles'),
     'cornering_rear': ('N/rad', 'cornering stiffness of the rear axle at small slip angles'),
+    'compliance_front': ('deg/g', 'cornering compliance of the front axle'),
+    'compliance_rear': ('deg/g', 'cornering compliance of the rear axle'),
+    'roll_gradient': ('deg/g', 'roll angle over lateral acceleration'),
+    'roll_hz': ('Hz', 'natural frequency of roll'),
+    'characteristic_speed': ('m/s', 'at which the yaw response to steering is largest'),
     'understeer_gradient': ('deg/g', 'steering at the wheels beyond the kinematic angle, per g'),
 }
 

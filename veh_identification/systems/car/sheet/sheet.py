@@ -38,6 +38,7 @@ class Sheet:
 
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
+    holds: str = 'Level ground, tyres taken as rigid.'
 
     def as_dict(self) -> dict[str, Any]:
         """For parameters.json."""
@@ -79,7 +80,7 @@ class Sheet:
         """For the report."""
         return ExtraTable(
             "Engineer's sheet",
-            ' '.join(('Level ground, tyres taken as rigid.', *self.notes)),
+            ' '.join((self.holds, *self.notes)),
             ('quantity', 'value', 'sigma', 'unit', 'what it is'),
             tuple((one.name, one.value, one.std, one.unit, one.description) for one in self.lines),
         )
@@ -102,7 +103,7 @@ def engineers_sheet(
         return quantities(dict(zip(wanted, vector.tolist(), strict=True)), car)
 
     try:
-        middle, gradient = _propagated(of, value, 1e-5 * scales(tuple(wanted)))
+        middle, gradient = propagated(of, value, 1e-5 * scales(tuple(wanted)))
     except np.linalg.LinAlgError:
         return None
     spread = np.sqrt(np.maximum(np.einsum('qi,ij,qj->q', gradient, covariance, gradient), 0.0))
@@ -140,7 +141,7 @@ def known_car(configuration: CarDescription) -> tuple[Car, list[str]]:
     return Car(configuration.geometry, configuration.gravity, wheel, tyre), notes
 
 
-def _propagated(function: Any, value: Array, steps: Array) -> tuple[dict[str, float], Array]:
+def propagated(function: Any, value: Array, steps: Array) -> tuple[dict[str, float], Array]:
     """A function's values and its derivatives (quantities, parameters), by central differences."""
     middle = function(value)
     gradient = np.empty((len(middle), len(value)))

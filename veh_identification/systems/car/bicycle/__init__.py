@@ -1,0 +1,1 @@
+"""A car without force-measuring wheels: single-track model with roll, by prediction error."""

@@ -1,0 +1,197 @@
+"""Maximum likelihood of innovations by Fisher scoring, with deviations that see their colour.
+
+With scalar innovations e of variance S the likelihood is -1/2 sum(log S + e^2 / S). Its expected
+information is sum(de de' / S + dS dS' / (2 S^2)), which needs first derivatives only. Where the
+model is not quite the truth innovations are coloured, and the information alone promises too much:
+the sums of the score over blocks of some seconds tell how much it really varies (sandwich).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veh_identification.errors import EstimationError
+from veh_identification.types import Array, BoolArray, IntArray
+
+MOST = 40  # scoring steps
+STEP = 1e-4  # of differences, in deviations of the prior
+SMALL_GAIN = 0.1  # of the likelihood, that ends the search
+LARGEST = 5.0  # an innovation counts up to so many deviations
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Where the unknowns may be: normal, in the coordinates of the search."""
+
+    mean: Array
+    deviation: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Innovations:
+    """All scalar innovations of all recordings, their variances, and the block of each."""
+
+    error: Array
+    variance: Array
+    block: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The most likely unknowns."""
+
+    value: Array
+    covariance: Array  # see `_covariance`
+    innovations: Innovations
+    steps: int
+    condition_number: float
+
+
+def maximise(
+    predict: Callable[[Array], Innovations], prior: Prior, considered: BoolArray | None = None
+) -> Fitted:
+    """Scoring steps with damping from the prior's mean.
+
+    Unknowns that are `considered` stay at their mean, and how uncertain they are enters the
+    deviations of the others: a model that is not quite the truth would use them to mend itself.
+    """
+    value = np.array(prior.mean, dtype=float)
+    fixed = np.zeros(len(value), dtype=bool) if considered is None else considered
+    free = np.flatnonzero(~fixed)
+    now = predict(value)
+    best, damping, steps = _loss(now, value, prior), 1e-3, 0
+    while True:
+        slopes = _slopes(predict, value, prior, now, free)
+        information, score, _ = _normal(now, slopes, value, prior, free)
+        gain = 0.0
+        for _ in range(8):
+            matrix = information + damping * np.diag(np.diag(information))
+            limit = 2.0 * prior.deviation[free]
+            moved = value.copy()
+            moved[free] += np.clip(np.linalg.solve(matrix, score), -limit, limit)
+            tried = predict(moved)
+            loss = _loss(tried, moved, prior)
+            if np.isfinite(loss) and loss < best:
+                gain, best, value, now = best - loss, loss, moved, tried
+                damping = max(damping / 5.0, 1e-9)
+                break
+            damping *= 8.0
+        steps += 1
+        if gain < SMALL_GAIN or steps >= MOST:
+            break
+    if not np.isfinite(best):
+        raise EstimationError('the prediction of the car cannot follow this recording')
+    everything = np.arange(len(value))
+    slopes = _slopes(predict, value, prior, now, everything)
+    information, _, blocks = _normal(now, slopes, value, prior, everything)
+    own = information[np.ix_(free, free)]
+    scale = np.sqrt(np.diag(own))
+    return Fitted(
+        value,
+        _covariance(information, blocks, prior, free),
+        now,
+        steps,
+        float(np.linalg.cond(own / np.outer(scale, scale))),
+    )
+
+
+def _clipped(now: Innovations) -> Array:
+    """Innovations, outliers drawn in."""
+    limit = LARGEST * np.sqrt(now.variance)
+    return np.clip(now.error, -limit, limit)
+
+
+def _loss(now: Innovations, value: Array, prior: Prior) -> float:
+    away = (value - prior.mean) / prior.deviation
+    ratio = np.square(now.error) / now.variance
+    # Huber: linear beyond the limit, so that an outlier pulls no more than any other.
+    big = ratio > LARGEST**2
+    pull = np.where(big, 2.0 * LARGEST * np.sqrt(ratio) - LARGEST**2, ratio)
+    return float(0.5 * np.sum(np.log(now.variance) + pull) + 0.5 * away @ away)
+
+
+def _slopes(
+    predict: Callable[[Array], Innovations],
+    value: Array,
+    prior: Prior,
+    now: Innovations,
+    which: IntArray,
+) -> tuple[Array, Array]:
+    """Derivatives (which, N) of innovations and of the logarithms of their variances."""
+    errors = np.empty((len(which), len(now.error)))
+    spreads = np.empty_like(errors)
+    for row, k in enumerate(which):
+        step = STEP * prior.deviation[k]
+        moved = value.copy()
+        moved[k] += step
+        other = predict(moved)
+        errors[row] = (other.error - now.error) / step
+        spreads[row] = np.log(other.variance / now.variance) / step
+    return errors, spreads
+
+
+def _normal(
+    now: Innovations, slopes: tuple[Array, Array], value: Array, prior: Prior, which: IntArray
+) -> tuple[Array, Array, Array]:
+    """Information, score, and scores of the blocks (blocks, which)."""
+    errors, spreads = slopes
+    root = np.sqrt(now.variance)
+    scaled = errors / root
+    information = scaled @ scaled.T + 0.5 * spreads @ spreads.T
+    whitened = _clipped(now) / root
+    each = -scaled * whitened + 0.5 * (np.abs(whitened * now.error / root) - 1.0) * spreads
+    count = int(now.block.max()) + 1
+    blocks = np.stack([np.bincount(now.block, one, count) for one in each], axis=1)
+    weight = 1.0 / np.square(prior.deviation[which])
+    score = blocks.sum(axis=0) - weight * (value[which] - prior.mean[which])
+    return information + np.diag(weight), score, blocks
+
+
+def _covariance(information: Array, blocks: Array, prior: Prior, free: IntArray) -> Array:
+    """Covariance of all unknowns: of the free ones by information and blocks of scores.
+
+    The sandwich of few blocks is rough and may be too small by chance: it only enlarges. What is
+    considered adds its own uncertainty through the estimates' sensitivity to it.
+    """
+    count = len(blocks)
+    expected = np.linalg.inv(information[np.ix_(free, free)])
+    own = blocks[:, free] - blocks[:, free].mean(axis=0)
+    middle = own.T @ own * (count / max(count - 1.0, 1.0))
+    middle += np.diag(1.0 / np.square(prior.deviation[free]))
+    seen = expected @ middle @ expected
+    factor = np.sqrt(np.maximum(np.diag(seen) / np.diag(expected), 1.0))
+    fixed = np.setdiff1d(np.arange(len(information)), free)
+    spread = np.diag(np.square(prior.deviation[fixed]))
+    response = -expected @ information[np.ix_(free, fixed)]
+    whole = np.zeros_like(information)
+    whole[np.ix_(free, free)] = (
+        expected * np.outer(factor, factor) + response @ spread @ response.T
+    )
+    whole[np.ix_(free, fixed)] = response @ spread
+    whole[np.ix_(fixed, free)] = spread @ response.T
+    whole[np.ix_(fixed, fixed)] = spread
+    return whole
+
+
+def innovations_of(out: Array, block: IntArray) -> Innovations:
+    """The innovations of a filter's (N, 2, outputs), NaN left out; `block` (N,) numbers rows."""
+    good = np.isfinite(out[:, 0])
+    return Innovations(
+        out[:, 0][good], out[:, 1][good], np.broadcast_to(block[:, None], good.shape)[good]
+    )
+
+
+def joined(parts: Sequence[Innovations]) -> Innovations:
+    """Innovations of several recordings; their blocks stay apart."""
+    block, offset = [], 0
+    for part in parts:
+        block.append(part.block + offset)
+        offset += int(part.block.max()) + 1 if len(part.block) else 0
+    return Innovations(
+        np.concatenate([part.error for part in parts]),
+        np.concatenate([part.variance for part in parts]),
+        np.concatenate(block),
+    )

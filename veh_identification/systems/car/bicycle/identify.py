@@ -1,0 +1,442 @@
+"""`identify car` without force-measuring wheels: from recordings to parameters and their sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from veh_identification.errors import EstimationError
+from veh_identification.findings import Finding
+from veh_identification.identification import IdentificationResult, Validation
+from veh_identification.identification.result import Solved
+from veh_identification.systems.car.bicycle import model
+from veh_identification.systems.car.bicycle.fit import (
+    Fitted,
+    Innovations,
+    innovations_of,
+    joined,
+    maximise,
+)
+from veh_identification.systems.car.bicycle.longitudinal import Forward, fit_forward
+from veh_identification.systems.car.bicycle.signals import (
+    RATE,
+    HandlingSamples,
+    block_numbers,
+    handling_samples,
+)
+from veh_identification.systems.car.bicycle.unknowns import (
+    Known,
+    Unknown,
+    physical,
+    prior_of,
+    unknowns,
+)
+from veh_identification.systems.car.checks.plausibility import check_plausibility
+from veh_identification.systems.car.configuration import CarDescription
+from veh_identification.systems.car.origins import Origin
+from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose
+from veh_identification.types import Array
+
+EQUATIONS = ('yaw_rate', 'roll_rate', 'side_force')
+EQUATION_UNITS = ('rad/s', 'rad/s', 'm/s^2')
+#: What shows over mass only, with its name where the mass is known.
+OVER_MASS = {'Izz/m': 'Izz', 'Cf/m': 'Cf', 'Cr/m': 'Cr'}
+UNITS = {'Izz': 'kg m^2', 'Cf': 'N/rad', 'Cr': 'N/rad', 'm': 'kg', 'Cx': 'N s^2/m^2'}
+SHOWN = (
+    'Izz/m',
+    'Cf/m',
+    'Cr/m',
+    'cg_x',
+    'sigma_f',
+    'sigma_r',
+    'roll_frequency',
+    'roll_damping',
+    'roll_gain',
+    'steering_gain',
+)
+#: What a single track leaves out, as relative deviations found on simulated cars (docs/car.md).
+LEFT_OUT = {
+    'Izz/m': 0.025,
+    'Cf/m': 0.035,
+    'Cr/m': 0.035,
+    'sigma_f': 0.2,
+    'sigma_r': 0.2,
+    'steering_gain': 0.012,
+    'roll_frequency': 0.05,
+    'roll_damping': 0.2,
+    'roll_gain': 0.1,
+}
+#: Settled by the description and usual values: their uncertainty enters, they are not estimated.
+CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead')
+LEAST_CORNERING = 0.4  # rms of the sideways acceleration that is needed [m/s^2]
+CENTRE_SHARE = 0.03  # of the wheelbase: deviation of a described centre of gravity
+
+
+@dataclass(frozen=True)
+class HandlingMethod:
+    """What is known beside the recordings and the description."""
+
+    mass: float | None = None  # of the car as driven [kg]
+    mass_std: float | None = None
+    front_share: float | None = None  # of the weight, by scales
+    check: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Traces:
+    """Measured and simulated yaw rate, roll rate and side force of one recording."""
+
+    stamps_ns: Any
+    measured: Array
+    simulated: Array
+
+
+@dataclass(frozen=True, eq=False)
+class HandlingIdentified:
+    """What was found."""
+
+    result: IdentificationResult
+    findings: tuple[Finding, ...]
+    origins: tuple[Origin, ...]
+    shown: Traces
+    quantities: Callable[[Array], Mapping[str, float]]  # of the parameters, for the sheet
+
+
+def identify_handling(
+    recordings: Iterable[CarRecording],
+    config: CarDescription,
+    method: HandlingMethod,
+    validation: CarRecording | None = None,
+) -> HandlingIdentified:
+    """Fit the single-track car to all recordings and judge it on another one."""
+    findings: list[Finding] = []
+    origins: list[Origin] = []
+    parts: list[HandlingSamples] = []
+    for one in recordings:
+        parts.append(handling_samples(one, config))
+        findings += _about(one, config, method)
+        origins += _origins(one, parts[-1], config)
+    if not parts:
+        raise EstimationError('no recording was given')
+    _enough(parts)
+    forward = fit_forward(parts, config)
+    mass = _mass(forward, method)
+    parts = [_with_spin(one, config, 1500.0 if mass is None else mass[0]) for one in parts]
+    given = unknowns(_known(parts, config, method))
+    considered = np.array([one.name in CONSIDERED for one in given])
+    fitted = maximise(_predictor(parts, given), prior_of(given), considered)
+    result = _result(parts, given, fitted, forward, mass)
+    par = physical(given, fitted.value)
+    shown = traces(parts[-1], par)
+    _judge_fit(result, [traces(one, par) for one in parts])
+    if validation is not None:
+        other = _with_spin(handling_samples(validation, config), config, 1500.0)
+        findings += _about(validation, config, method)
+        shown = traces(other, par)
+        result.validation = _validation(shown)
+    findings += [*_told(parts, forward, mass, method), *_poor(result)]
+    findings.append(_centre(result, config, method))
+    length = config.geometry.wheelbase
+    return HandlingIdentified(
+        result,
+        tuple(findings),
+        tuple(origins),
+        shown,
+        lambda value: quantities(dict(zip(result.names, value, strict=True)), length),
+    )
+
+
+def _enough(parts: Sequence[HandlingSamples]) -> None:
+    side = np.concatenate([one.measured[:, model.M_SIDE] for one in parts])
+    lively = float(np.nanstd(side))
+    if lively < LEAST_CORNERING:
+        raise EstimationError(
+            f'{parts[0].label}: the sideways acceleration varies by {lively:.2f} m/s^2 only '
+            f'({LEAST_CORNERING} are needed); drive bends or steer sines of 0.2 to 2 Hz at 10 to '
+            '25 m/s'
+        )
+
+
+def _about(one: CarRecording, config: CarDescription, method: HandlingMethod) -> list[Finding]:
+    """What is wrong with a recording."""
+    reports = (*one.reports, *one.further_reports)
+    found = [*one.findings, *(finding for report in reports for finding in report.findings())]
+    if method.check:
+        sensor, _ = sensor_pose(config.sensors.imu, one)
+        found += check_plausibility(one, config, sensor)
+    return found
+
+
+def _origins(one: CarRecording, samples: HandlingSamples, config: CarDescription) -> list[Origin]:
+    sensor, source = sensor_pose(config.sensors.imu, one)
+    place = ' '.join(f'{x:g}' for x in sensor.position)
+    return [
+        ('pose of the inertial unit in base_link', f'x y z {place} m', source),
+        ('steering', samples.steering.source, one.label),
+        ('forward speed', samples.speed_source, one.label),
+        ('sideways speed', samples.sideways_source, one.label),
+    ]
+
+
+def _mass(forward: Forward | None, method: HandlingMethod) -> tuple[float, float] | None:
+    """Mass and deviation, where they are known: given, by torque, or both."""
+    told = []
+    if method.mass is not None:
+        told.append((method.mass, method.mass_std or 0.01 * method.mass))
+    if forward is not None:
+        told.append((float(forward.value[0]), float(np.sqrt(forward.covariance[0, 0]))))
+    if not told:
+        return None
+    weight = np.array([1.0 / std**2 for _, std in told])
+    value = float(weight @ [one for one, _ in told] / weight.sum())
+    return value, float(weight.sum() ** -0.5)
+
+
+def _with_spin(one: HandlingSamples, config: CarDescription, mass: float) -> HandlingSamples:
+    car = one.car.copy()
+    car[model.SPIN] = 4.0 * config.wheel.spin_inertia / (mass * config.geometry.wheel_radius)
+    return replace(one, car=car)
+
+
+def _known(
+    parts: Sequence[HandlingSamples], config: CarDescription, method: HandlingMethod
+) -> Known:
+    length = config.geometry.wheelbase
+    centre, deviation = 0.53 * length, 0.1 * length
+    known = config.a_priori
+    if method.front_share is not None:
+        centre, deviation = method.front_share * length, 0.005 * length
+    elif known.get('Mc') and known.get('MXc'):
+        hubs = sum(known.get(f'M{j}', 0.0) for j in (1, 2))
+        whole = known['Mc'] + sum(known.get(f'M{j}', 0.0) for j in (1, 2, 3, 4))
+        centre, deviation = (known['MXc'] + hubs * length) / whole, CENTRE_SHARE * length
+    gps = config.sensors.gps
+    return Known(
+        length,
+        centre,
+        deviation,
+        max(one.steering.gain_deviation for one in parts),
+        0.002,
+        max(gps.velocity_delay_deviation, 0.01),
+    )
+
+
+def _predictor(
+    parts: Sequence[HandlingSamples], given: tuple[Unknown, ...]
+) -> Callable[[Array], Innovations]:
+    blocks = [block_numbers(one) for one in parts]
+    nothing = np.zeros((0, model.STATES))
+
+    def predict(search: Array) -> Innovations:
+        par = physical(given, search)
+        found = []
+        for one, block in zip(parts, blocks, strict=True):
+            out = np.empty((len(one), 2, model.OUTPUTS))
+            model.filtered(par, one.car, one.inputs, one.measured, 1.0 / RATE, out, nothing)
+            found.append(innovations_of(out, block))
+        return joined(found)
+
+    return predict
+
+
+def _result(
+    parts: Sequence[HandlingSamples],
+    given: tuple[Unknown, ...],
+    fitted: Fitted,
+    forward: Forward | None,
+    mass: tuple[float, float] | None,
+) -> IdentificationResult:
+    """The shown parameters; over mass, or times the mass where that is known."""
+    names = [one.name for one in given]
+    places = [names.index(name) for name in SHOWN]
+    value = physical(given, fitted.value)[places]
+    scale = np.array([value[k] if given[p].positive else 1.0 for k, p in enumerate(places)])
+    covariance = fitted.covariance[np.ix_(places, places)] * np.outer(scale, scale)
+    left_out = np.array([LEFT_OUT.get(name, 0.0) for name in SHOWN])
+    covariance += np.diag(np.square(left_out * value))
+    shown, units = list(SHOWN), [given[p].unit for p in places]
+    if mass is not None:
+        turn = np.diag([mass[0] if name in OVER_MASS else 1.0 for name in SHOWN])
+        by_mass = np.array(
+            [v if n in OVER_MASS else 0.0 for n, v in zip(SHOWN, value, strict=True)]
+        )
+        value = turn @ value
+        covariance = turn @ covariance @ turn.T + mass[1] ** 2 * np.outer(by_mass, by_mass)
+        shown = ['m', *(OVER_MASS.get(name, name) for name in SHOWN)]
+        units = [
+            'kg',
+            *(UNITS.get(OVER_MASS.get(n, n), u) for n, u in zip(SHOWN, units, strict=True)),
+        ]
+        value = np.concatenate([[mass[0]], value])
+        beside = mass[1] ** 2 * by_mass
+        covariance = np.block(
+            [[np.array([[mass[1] ** 2]]), beside[None]], [beside[:, None], covariance]]
+        )
+    if forward is not None:
+        shown += ['Cx', 'rolling']
+        units += ['N s^2/m^2', '']
+        value = np.concatenate([value, forward.value[1:]])
+        wide = np.zeros((len(shown), len(shown)))
+        wide[:-2, :-2], wide[-2:, -2:] = covariance, forward.covariance[1:, 1:]
+        covariance = wide
+    unknown = np.full(len(EQUATIONS), np.nan)
+    error, spread = fitted.innovations.error, fitted.innovations.variance
+    return Solved(
+        value,
+        covariance,
+        unknown,
+        unknown,
+        unknown,
+        'prediction error',
+        sum(len(one) for one in parts),
+        0,
+        fitted.condition_number,
+        {
+            'model': 'innovations of a Kalman filter; deviations by blocks of 5 s',
+            'normalised_innovations': float(np.mean(np.square(error) / spread)),
+            'steps': fitted.steps,
+        },
+    ).result(
+        shown,
+        units,
+        EQUATIONS,
+        system='car',
+        input={
+            'model': 'handling',
+            'recordings': [one.label for one in parts],
+            'seconds': sum(len(one) for one in parts) / RATE,
+            'steering': parts[0].steering.source,
+            'speed': parts[0].speed_source,
+            'sideways_speed': parts[0].sideways_source,
+            'mass': 'unknown' if mass is None else 'given or by torque',
+            'cutoff_hz': dict.fromkeys(EQUATIONS, 1.9),
+        },
+    )
+
+
+def traces(one: HandlingSamples, par: Array) -> Traces:
+    """What the car measured, and what steering and speed alone make of it."""
+    states = np.empty((len(one), model.STATES))
+    out = np.empty((len(one), 2, model.OUTPUTS))
+    model.filtered(par, one.car, one.inputs, one.measured, 1.0 / RATE, out, states)
+    simulated = np.empty((len(one), 3))
+    model.simulated(par, one.car, one.inputs, states, 1.0 / RATE, simulated)
+    rows = np.flatnonzero(np.isfinite(one.measured[:, :3]).all(axis=1))
+    stamps = one.epoch_ns + np.rint(1e9 * one.time[rows]).astype(np.int64)
+    return Traces(stamps, one.measured[rows, :3], simulated[rows])
+
+
+def _judge_fit(result: IdentificationResult, shown: Sequence[Traces]) -> None:
+    """Residuals of the simulation into the result."""
+    error = np.concatenate([one.measured - one.simulated for one in shown])
+    measured = np.concatenate([one.measured for one in shown])
+    result.residual_rms = np.sqrt(np.mean(np.square(error), axis=0))
+    result.residual_rms_relative = result.residual_rms / np.sqrt(
+        np.mean(np.square(measured), axis=0)
+    )
+    result.sigma = result.residual_rms.copy()
+
+
+def _validation(shown: Traces) -> Validation:
+    rms = np.sqrt(np.mean(np.square(shown.measured - shown.simulated), axis=0))
+    whole = np.sqrt(np.mean(np.square(shown.measured), axis=0))
+    return Validation(list(EQUATIONS), rms, rms / whole, None, len(shown.measured), 0)
+
+
+def _told(
+    parts: Sequence[HandlingSamples],
+    forward: Forward | None,
+    mass: tuple[float, float] | None,
+    method: HandlingMethod,
+) -> list[Finding]:
+    """Which model was chosen, and what cannot be told apart."""
+    label = parts[0].label
+    found = [
+        Finding(
+            'note',
+            'without_wheel_forces',
+            'no wheel forces are recorded: a single-track car with roll is identified from '
+            f'{parts[0].steering.source}, yaw and roll rate, side force, speed by '
+            f'{parts[0].speed_source} and sideways speed by {parts[0].sideways_source}',
+            label,
+        )
+    ]
+    if mass is None:
+        text = (
+            'without mass or drive torque only ratios to the mass show (Izz/m, Cf/m, Cr/m): give '
+            '--mass, or record the torque as effort of the wheels'
+        )
+        found.append(Finding('note', 'only_ratios', text, label))
+    if forward is not None and method.mass is not None:
+        std = np.hypot(np.sqrt(forward.covariance[0, 0]), method.mass_std or 0.01 * method.mass)
+        apart = (forward.value[0] - method.mass) / std
+        if abs(apart) > 3.0:
+            text = (
+                f'the torque says {forward.value[0]:.0f} kg, --mass {method.mass:.0f} kg: '
+                f'{abs(apart):.1f} deviations apart; one of them is wrong'
+            )
+            found.append(Finding('bad', 'masses_disagree', text, label))
+    if parts[0].sideways_source == 'nothing':
+        text = (
+            'no sideways speed (gps/vel or an optical sensor): the axles are told apart by the '
+            'phase of their response alone'
+        )
+        found.append(Finding('warn', 'no_sideways_speed', text, label))
+    return found
+
+
+def _centre(
+    result: IdentificationResult, config: CarDescription, method: HandlingMethod
+) -> Finding:
+    """Where the centre of gravity comes from: motion alone hardly tells it from stiffness."""
+    place = result.index('cg_x')
+    value = f'{result.value[place]:.3f} +- {result.std[place]:.3f} m'
+    if method.front_share is not None:
+        source = 'by --front-share'
+    elif config.a_priori.get('Mc') and config.a_priori.get('MXc'):
+        source = 'by the description; give --front-share if the axles were weighed'
+    else:
+        source = 'as usual cars have it, since nothing gives it; give --front-share'
+    text = (
+        f'cg_x is taken as {value} {source}: motion alone tells only load share over stiffness '
+        'of each axle, and the doubt of cg_x is in the deviations of Cf and Cr'
+    )
+    return Finding('note', 'centre_taken', text)
+
+
+def _poor(result: IdentificationResult) -> list[Finding]:
+    """Does steering explain the motion at all?"""
+    relative = float(result.residual_rms_relative[0])
+    if relative < 0.25:
+        return []
+    text = (
+        f'steering and speed explain the yaw rate to {100 * relative:.0f} % only: look for a '
+        'wrong sign, unit or ratio of the steering, or another wheelbase'
+    )
+    return [Finding('bad', 'poor_fit', text)]
+
+
+def quantities(p: Mapping[str, float], length: float) -> dict[str, float]:
+    """What engineers ask for, of the parameters."""
+    over = p.get('m', 1.0) if 'Izz' in p else 1.0
+    front, rear = (p.get(name, p.get(f'{name}/m', np.nan)) / over for name in ('Cf', 'Cr'))
+    inertia = p.get('Izz', p.get('Izz/m', np.nan)) / over
+    share = p['cg_x'] / length
+    to_degrees = float(np.degrees(1.0)) * 9.80665
+    compliance = share / front, (1.0 - share) / rear
+    understeer = compliance[0] - compliance[1]
+    found = {
+        'front_share': 100.0 * share,
+        'yaw_radius': float(np.sqrt(inertia)),
+        'compliance_front': to_degrees * compliance[0],
+        'compliance_rear': to_degrees * compliance[1],
+        'understeer_gradient': to_degrees * understeer,
+        'roll_gradient': to_degrees * p['roll_gain'] / p['roll_frequency'] ** 2,
+        'roll_hz': p['roll_frequency'] / (2.0 * np.pi),
+    }
+    if understeer > 0.0:
+        found['characteristic_speed'] = float(np.sqrt(length / understeer))
+    return found

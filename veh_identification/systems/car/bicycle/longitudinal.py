@@ -1,0 +1,242 @@
+"""Mass, drag and rolling resistance from known drive torque: a filter along the way.
+
+    (m + m_r) v' = T / arm - D v^2 - m g (c_r + grade) + m w       m_r: inertia of the wheels
+    height' = v grade
+
+States: speed, height, grade (random walk), wind over mass (memory of some seconds), constant error
+of the forward accelerometer. Measured: speed, height where satellites give one, and the forward
+specific force, which is v' + g grade, enlarged because the body pitches with it. Speed and height
+tell the accelerometer's error from the rolling resistance. Where the brakes act or the car corners
+hard its acceleration is taken as unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from veh_identification.systems.car.bicycle.fit import (
+    Innovations,
+    Prior,
+    innovations_of,
+    joined,
+    maximise,
+)
+from veh_identification.systems.car.bicycle.model import I_BEGIN, M_SIDE
+from veh_identification.systems.car.bicycle.signals import RATE, HandlingSamples, block_numbers
+from veh_identification.systems.car.configuration import CarDescription
+from veh_identification.types import Array, BoolArray
+
+(MASS, DRAG, ROLLING, PITCH, N_SPEED, N_HEIGHT, N_FORCE, Q_GRADE, Q_WIND) = range(9)
+COUNT = 9
+#: Columns: drive force [N], speed, height, specific force, whether the forces are known, begin.
+(FORCE, SPEED, HEIGHT, FORWARD, KNOWN, BEGIN) = range(6)
+(V, Z, GRADE, WIND, BIAS) = range(5)
+STATES = 5
+OUTPUTS = 3
+WIND_TIME = 5.0
+DRIVING = 40.0  # a torque that nobody has while braking [N m]
+BRAKING = 0.6  # coasting cars slow down by less [m/s^2]
+LONG_COASTING = 5.0  # nobody brakes so evenly for so long [s]
+CORNERING = 1.0  # sideways, above which tyres slow the car down [m/s^2]
+STEADY_WIND = 0.25  # relative deviation of drag and rolling resistance by it
+LEAST = 15.0  # seconds of known forces that are needed
+START = np.array([0.5, 3.0, 0.03, 0.05, 0.15])
+
+
+@njit(cache=True)
+def _correct(x: Array, cov: Array, row: Array, error: float, variance: float) -> float:
+    gain = cov @ row
+    total = variance + row @ gain
+    x += gain * (error / total)
+    cov -= np.outer(gain, gain) / total
+    return total
+
+
+@njit(cache=True)
+def filtered(
+    par: Array, rotating: float, gravity: float, rows: Array, dt: float, out: Array
+) -> None:
+    """Innovations and their variances (N, 2, OUTPUTS); `rotating`: mass by spin."""
+    x, cov = np.zeros(STATES), np.zeros((STATES, STATES))
+    step, row = np.zeros((STATES, STATES)), np.zeros(STATES)
+    out[:] = np.nan
+    whole = par[MASS] + rotating
+    share = par[MASS] / whole
+    pushed, first = 0.0, True
+    for k in range(rows.shape[0]):
+        z = rows[k]
+        if z[BEGIN] > 0.0:
+            bias, spread = x[BIAS], cov[BIAS, BIAS]
+            x[:] = 0.0
+            cov[:] = 0.0
+            for i in range(STATES):
+                cov[i, i] = START[i] ** 2
+            if not first:
+                x[BIAS], cov[BIAS, BIAS] = bias, spread
+            x[V] = z[SPEED] if z[SPEED] == z[SPEED] else 10.0
+            x[Z] = z[HEIGHT] if z[HEIGHT] == z[HEIGHT] else 0.0
+            first = False
+        else:
+            # forces between the last row and this one
+            known = rows[k - 1, KNOWN] > 0.0 and z[KNOWN] > 0.0
+            step[:] = 0.0
+            for i in range(STATES):
+                step[i, i] = 1.0
+            speed = x[V]
+            step[V, V] -= dt * 2.0 * par[DRAG] * abs(speed) / whole if known else 0.0
+            step[V, GRADE] = -dt * share * gravity
+            step[V, WIND] = dt * share
+            step[Z, V], step[Z, GRADE] = dt * x[GRADE], dt * speed
+            step[WIND, WIND] = np.exp(-dt / WIND_TIME)
+            x[Z] += dt * speed * x[GRADE]
+            x[V] += dt * (pushed + share * (x[WIND] - gravity * x[GRADE]))
+            x[WIND] *= step[WIND, WIND]
+            cov[:] = step @ cov @ step.T
+            cov[V, V] += dt * (4e-4 if known else 4.0)
+            cov[GRADE, GRADE] += dt * max(speed, 1.0) * par[Q_GRADE] ** 2
+            cov[WIND, WIND] += dt * par[Q_WIND] ** 2 * 2.0 / WIND_TIME
+            cov[BIAS, BIAS] += dt * 1e-8
+        known = z[KNOWN] > 0.0
+        pushed = 0.0
+        if known:
+            resisting = par[DRAG] * x[V] * abs(x[V]) + par[MASS] * gravity * par[ROLLING]
+            pushed = (z[FORCE] - resisting) / whole
+        elif z[FORWARD] == z[FORWARD]:
+            pushed = (z[FORWARD] - x[BIAS]) - gravity * x[GRADE] * (1.0 - share) - share * x[WIND]
+        if z[SPEED] == z[SPEED]:
+            row[:] = 0.0
+            row[V] = 1.0
+            out[k, 0, 0] = z[SPEED] - x[V]
+            out[k, 1, 0] = _correct(x, cov, row, out[k, 0, 0], par[N_SPEED] ** 2)
+        if z[HEIGHT] == z[HEIGHT]:
+            row[:] = 0.0
+            row[Z] = 1.0
+            out[k, 0, 1] = z[HEIGHT] - x[Z]
+            out[k, 1, 1] = _correct(x, cov, row, out[k, 0, 1], par[N_HEIGHT] ** 2)
+        if known and z[FORWARD] == z[FORWARD]:
+            row[:] = 0.0
+            more = 1.0 + par[PITCH]
+            row[V] = -more * 2.0 * par[DRAG] * abs(x[V]) / whole
+            row[GRADE] = more * gravity * (1.0 - share)
+            row[WIND] = more * share
+            row[BIAS] = 1.0
+            felt = pushed + share * (x[WIND] - gravity * x[GRADE]) + gravity * x[GRADE]
+            out[k, 0, 2] = z[FORWARD] - more * felt - x[BIAS]
+            out[k, 1, 2] = _correct(x, cov, row, out[k, 0, 2], par[N_FORCE] ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """What the drive torque tells."""
+
+    value: Array  # mass, drag [N s^2/m^2], rolling resistance over weight
+    covariance: Array
+    seconds: float  # with known forces
+
+
+_UNKNOWN = (
+    # middle, deviation, positive: mass, drag, rolling resistance, pitch, noise ...
+    (1500.0, 0.5, True),
+    (0.45, 0.5, True),
+    (0.011, 0.4, True),
+    (0.02, 0.02, False),
+    (0.06, 1.0, True),
+    (0.06, 1.0, True),
+    (0.05, 1.0, True),
+    (0.002, 1.0, True),
+    (0.05, 1.0, True),
+)
+
+
+def known_forces(samples: HandlingSamples) -> BoolArray:
+    """Rows where torque tells all: driving, or coasting for long; not braking, not cornering."""
+    torque, forward = samples.torque, samples.forward
+    driving = torque > DRIVING
+    idle = (np.abs(torque) <= DRIVING) & (forward > -BRAKING)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], idle.astype(np.int8), [0]])))
+    coasting = np.zeros(len(torque), dtype=bool)
+    for a, b in zip(edges[::2], edges[1::2], strict=True):
+        coasting[a:b] = b - a > LONG_COASTING * RATE
+    sideways = _filled(samples.measured[:, M_SIDE])
+    straight = np.abs(sideways) < CORNERING
+    return np.asarray((driving | coasting) & straight & ~samples.braking)
+
+
+def _filled(values: Array) -> Array:
+    """The last number before, where there is none."""
+    good = np.flatnonzero(np.isfinite(values))
+    if not len(good):
+        return np.zeros(len(values))
+    return np.interp(np.arange(len(values)), good, values[good])
+
+
+def fit_forward(parts: Sequence[HandlingSamples], config: CarDescription) -> Forward | None:
+    """Mass, drag and rolling resistance; None where no torque was recorded for long enough."""
+    usable = [one for one in parts if np.isfinite(one.torque).any()]
+    count = sum(int(np.count_nonzero(known_forces(one))) for one in usable)
+    if count < LEAST * RATE:
+        return None
+    middle, deviation, positive = (np.array(column) for column in zip(*_UNKNOWN, strict=True))
+    logarithm = np.log(np.where(positive, middle, 1.0))
+    prior = Prior(np.where(positive, logarithm, middle), deviation)
+    mass, fitted = 1500.0, None
+    for _ in range(2):  # the arm of the force depends on the mass a little
+        arm, uncertain = force_arm(usable, config, mass)
+        fitted = maximise(_predictor(usable, config, arm, positive), prior)
+        mass = float(np.exp(fitted.value[MASS]))
+    assert fitted is not None
+    value = np.exp(fitted.value[:3])
+    covariance = fitted.covariance[:3, :3].copy()
+    # forces are as wrong as the arm, and all of them alike
+    covariance[:2, :2] += uncertain**2
+    # a steady wind of some metres a second turns drag into rolling resistance and back
+    covariance[1:3, 1:3] += STEADY_WIND**2 * np.array([[1.0, -0.9], [-0.9, 1.0]])
+    return Forward(value, covariance * np.outer(value, value), count / RATE)
+
+
+def force_arm(
+    parts: Sequence[HandlingSamples], config: CarDescription, mass: float
+) -> tuple[float, float]:
+    """Height of the wheel centres [m], and its relative deviation.
+
+    A tyre rolls as if its radius were less by a third of what it gives under load; the force acts
+    at the height of the centre.
+    """
+    told = [one.radius for one in parts if np.isfinite(one.radius)]
+    if not told:
+        return config.geometry.wheel_radius, 0.015
+    sunk = mass * config.gravity / (4.0 * config.tyre.stiffness)
+    arm = float(np.mean(told)) - 2.0 / 3.0 * sunk
+    return arm, 0.2 * sunk / arm
+
+
+def _predictor(
+    parts: Sequence[HandlingSamples], config: CarDescription, arm: float, positive: BoolArray
+) -> Callable[[Array], Innovations]:
+    rotating = 4.0 * config.wheel.spin_inertia / arm**2
+    tables, blocks = [], []
+    for one in parts:
+        rows = np.zeros((len(one), 6))
+        rows[:, FORCE] = np.nan_to_num(one.torque) / arm
+        rows[:, SPEED], rows[:, HEIGHT] = one.told_speed, one.altitude
+        every = np.arange(len(one)) % 4 == 0
+        rows[:, FORWARD] = np.where(every, one.forward, np.nan)
+        rows[:, KNOWN] = known_forces(one)
+        rows[:, BEGIN] = one.inputs[:, I_BEGIN]
+        tables.append(rows)
+        blocks.append(block_numbers(one))
+
+    def predict(search: Array) -> Innovations:
+        value = np.where(positive, np.exp(np.where(positive, search, 0.0)), search)
+        found = []
+        for rows, block in zip(tables, blocks, strict=True):
+            out = np.empty((len(rows), 2, OUTPUTS))
+            filtered(value, rotating, config.gravity, rows, 1.0 / RATE, out)
+            found.append(innovations_of(out, block))
+        return joined(found)
+
+    return predict

@@ -1,0 +1,365 @@
+"""Single-track car with roll, banked roads and wind; its Kalman filter and its simulation.
+
+Everything is over the mass of the car: without forces only ratios show. States, in the axes of the
+road below the rear axle (y to the left): sideways velocity at the ground, yaw rate, lagged slip
+angles of both axles, roll over the road and its rate, bank of the road and its rate, heading,
+constant errors of the yaw and roll gyroscopes and of the sideways accelerometer, the steering
+angle that goes straight, and what disturbs the car: the wind's force over mass, forces of the road
+on both axles, and how it tilts below the wheels.
+
+    v'   = Y - g bank - r u - x_c r' + h phi''          Y: force of tyres and wind over mass
+    i r' = (L - t - x_c) F_f cos(delta) - (x_c + t) F_r - gyroscopic moment of the wheels
+           + product of inertia times phi''
+    phi'' = -w^2 phi - 2 z w phi' + Gamma Y
+    slip' = u / sigma (alpha - slip),  F = C slip / sqrt(1 + 2 kappa (C slip / (g load share))^2)
+    bank' = road roll rate - r nose_up
+
+An accelerometer at (x_i, z_i) feels Y + (x_i - x_c) r' + (h - z_i - R) phi'' + g phi: the bank of
+the road drops out of it, and shows in the sideways velocity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from veh_identification.types import Array, IntArray
+
+#: Places of the parameters.
+(CF, CR, XC, IZ, KAPPA, SF, SR, OMEGA, ZETA, GAMMA, H, GAIN, TRAIL, LAG, DELAY, CROSS) = range(16)
+#: Noise of the measurements, then deviations of what disturbs the car.
+(N_YAW, N_ROLL, N_SIDE, N_SPEED, Q_FRONT, Q_REAR, Q_ROLL, Q_ROAD, Q_WIND) = range(16, 25)
+COUNT = 25
+#: Places of what is known: wheelbase, height of base_link over the ground, gravity, x and z of
+#: the accelerometer, x and z of the sensor of sideways speed, spin inertia over mass and radius.
+(LENGTH, HEIGHT, GRAVITY, X_IMU, Z_IMU, X_SPEED, Z_SPEED, SPIN) = range(8)
+#: Places of the states.
+(V, R, AF, AR, PHI, P, BANK, ROAD, PSI, B_YAW, B_ROLL, B_SIDE, STEER, WIND) = range(14)
+(D_F, D_R, BUMP) = range(14, 17)
+STATES = 17
+#: Columns of the inputs: steering angle, its rate, forward speed, nose up, drive and brake force
+#: on the front axle over mass, whether a stretch begins.
+(I_STEER, I_RATE, I_SPEED, I_NOSE, I_FRONT, I_BEGIN) = range(6)
+INPUTS = 6
+#: Columns of the measurements: yaw rate, roll rate, sideways specific force, sideways speed in car
+#: axes (optical), or velocity east and north (satellites) with how long before the sample it was
+#: true, and forward and sideways acceleration meanwhile.
+(M_YAW, M_ROLL, M_SIDE, M_OPTICAL, M_EAST, M_NORTH, M_AGE, M_AX, M_AY) = range(9)
+OUTPUTS = 4  # yaw, roll, side, speed
+#: Memory of the road's roll rate, of the wind, of forces on the axles and of bumps [s].
+ROAD_TIME, WIND_TIME, FORCE_TIME, BUMP_TIME = 1.5, 5.0, 0.1, 0.4
+#: Deviations of the states at the start of a stretch; those of constant errors only at the first.
+START = np.array(
+    [
+        0.5,
+        0.1,
+        0.02,
+        0.02,
+        0.03,
+        0.1,
+        0.05,
+        0.03,
+        0.1,
+        0.01,
+        0.01,
+        0.08,
+        0.004,
+        0.05,
+        0.1,
+        0.1,
+        0.003,
+    ]
+)
+#: Random walks of the constant errors [per sqrt(s)]: yaw, roll, side, steering.
+WALK = np.array([1e-5, 1e-5, 5e-4, 1e-5])
+
+
+@njit(cache=True)
+def axle(stiffness: float, slip: float, load: float, kappa: float) -> tuple[float, float]:
+    """Sideways force of an axle over mass and its slope."""
+    u = stiffness * slip / load
+    root = 1.0 / np.sqrt(1.0 + 2.0 * kappa * u * u)
+    return stiffness * slip * root, stiffness * root**3
+
+
+@njit(cache=True)
+def rates(par: Array, car: Array, x: Array, u: Array, dx: Array) -> float:
+    """Rates of the states; returns the force of tyres and wind over mass."""
+    speed, length, g = u[I_SPEED], car[LENGTH], car[GRAVITY]
+    steer = par[GAIN] * (u[I_STEER] + par[LAG] * u[I_RATE]) - x[STEER]
+    dx[AF] = speed / par[SF] * (steer - np.arctan((x[V] + length * x[R]) / speed) - x[AF])
+    dx[AR] = speed / par[SR] * (-np.arctan(x[V] / speed) - x[AR])
+    share = par[XC] / length
+    front, _ = axle(par[CF], x[AF], g * share, par[KAPPA])
+    rear, _ = axle(par[CR], x[AR], g * (1.0 - share), par[KAPPA])
+    pulled = front * np.cos(steer) + u[I_FRONT] * np.sin(steer) + x[D_F]
+    total = pulled + rear + x[WIND] + x[D_R]
+    moment = (length - par[XC]) * pulled - par[XC] * (rear + x[D_R])
+    moment -= par[TRAIL] * (front + rear) + car[SPIN] * speed * x[P]
+    w = par[OMEGA]
+    dx[P] = -(w**2) * x[PHI] - 2.0 * par[ZETA] * w * x[P] + par[GAMMA] * total
+    # bumps pull at springs and dampers
+    dx[P] += (w**2 - 2.0 * par[ZETA] * w / BUMP_TIME) * x[BUMP]
+    dx[R] = moment / par[IZ] + par[CROSS] * dx[P]
+    dx[V] = total - g * (x[BANK] + x[BUMP]) - x[R] * speed - par[XC] * dx[R] + par[H] * dx[P]
+    dx[PHI], dx[PSI] = x[P], x[R]
+    dx[BANK] = x[ROAD] - x[R] * u[I_NOSE]
+    dx[ROAD], dx[WIND] = -x[ROAD] / ROAD_TIME, -x[WIND] / WIND_TIME
+    dx[D_F], dx[D_R] = -x[D_F] / FORCE_TIME, -x[D_R] / FORCE_TIME
+    dx[BUMP] = -x[BUMP] / BUMP_TIME
+    return total
+
+
+@njit(cache=True)
+def slopes(par: Array, car: Array, x: Array, u: Array, A: Array) -> None:
+    """Slopes of the rates (STATES + 1, STATES); of the returned force in the last row.
+
+    The same entries differ from zero at every call: `A` begins with zeros.
+    """
+    speed, length, g, last = u[I_SPEED], car[LENGTH], car[GRAVITY], STATES
+    steer = par[GAIN] * (u[I_STEER] + par[LAG] * u[I_RATE]) - x[STEER]
+    side_f, side_r = (x[V] + length * x[R]) / speed, x[V] / speed
+    lag_f, lag_r = speed / par[SF], speed / par[SR]
+    A[AF, AF], A[AF, STEER] = -lag_f, -lag_f
+    A[AF, V] = -lag_f / (speed * (1.0 + side_f**2))
+    A[AF, R] = A[AF, V] * length
+    A[AR, AR], A[AR, V] = -lag_r, -lag_r / (speed * (1.0 + side_r**2))
+    share = par[XC] / length
+    front, k_f = axle(par[CF], x[AF], g * share, par[KAPPA])
+    _, k_r = axle(par[CR], x[AR], g * (1.0 - share), par[KAPPA])
+    ahead = np.cos(steer)
+    A[last, AF], A[last, AR] = k_f * ahead, k_r
+    A[last, WIND] = A[last, D_F] = A[last, D_R] = 1.0
+    A[last, STEER] = front * np.sin(steer) - u[I_FRONT] * ahead
+    A[R, PHI] = A[R, WIND] = A[R, BUMP] = 0.0
+    A[R, AF] = ((length - par[XC]) * ahead - par[TRAIL]) * k_f / par[IZ]
+    A[R, AR] = -(par[XC] + par[TRAIL]) * k_r / par[IZ]
+    A[R, D_F], A[R, D_R] = (length - par[XC]) / par[IZ], -par[XC] / par[IZ]
+    A[R, STEER] = (length - par[XC]) * A[last, STEER] / par[IZ]
+    A[R, P] = -car[SPIN] * speed / par[IZ]
+    w = par[OMEGA]
+    A[P, PHI], A[P, P] = -(w**2), -2.0 * par[ZETA] * w
+    A[P, BUMP] = w**2 - 2.0 * par[ZETA] * w / BUMP_TIME
+    for j in (AF, AR, WIND, D_F, D_R, STEER):
+        A[P, j] = par[GAMMA] * A[last, j]
+    for j in (AF, AR, PHI, P, WIND, D_F, D_R, BUMP, STEER):
+        A[R, j] += par[CROSS] * A[P, j]
+        A[V, j] = A[last, j] - par[XC] * A[R, j] + par[H] * A[P, j]
+    A[V, BANK], A[V, R] = -g, -speed
+    A[V, BUMP] -= g
+    A[PHI, P] = A[BANK, ROAD] = A[PSI, R] = 1.0
+    A[BANK, R] = -u[I_NOSE]
+    A[ROAD, ROAD], A[WIND, WIND] = -1.0 / ROAD_TIME, -1.0 / WIND_TIME
+    A[D_F, D_F] = A[D_R, D_R] = -1.0 / FORCE_TIME
+    A[BUMP, BUMP] = -1.0 / BUMP_TIME
+
+
+@njit(cache=True)
+def step_mean(
+    par: Array, car: Array, x: Array, u: Array, later: Array, dt: float, dx: Array
+) -> None:
+    """Move the states by dt between two rows of inputs (midpoint rule, short steps)."""
+    count = max(1, int(np.ceil(u[I_SPEED] * dt / 0.25)))
+    short = dt / count
+    now, half = u.copy(), x.copy()
+    for k in range(count):
+        for j in range(I_BEGIN):
+            now[j] = u[j] + k / count * (later[j] - u[j])
+        rates(par, car, x, now, dx)
+        for j in range(STATES):
+            half[j] = x[j] + 0.5 * short * dx[j]
+        for j in range(I_BEGIN):
+            now[j] = u[j] + (k + 0.5) / count * (later[j] - u[j])
+        rates(par, car, half, now, dx)
+        for j in range(STATES):
+            x[j] += short * dx[j]
+
+
+@njit(cache=True)
+def predict_covariance(par: Array, A: Array, cov: Array, dt: float, step: Array) -> None:
+    """Move the covariance by dt with the slopes A; `step` is room for the transition."""
+    n = STATES
+    places = np.empty((n, n), dtype=np.int64)
+    counts = np.zeros(n, dtype=np.int64)
+    for i in range(n):
+        # a state with a short memory of its own: exact for what drives it meanwhile
+        own = dt * A[i, i]
+        keep = np.exp(own)
+        share = (keep - 1.0) / own if own < 0.0 else 1.0
+        for j in range(n):
+            if i == j or A[i, j] != 0.0:
+                step[i, j] = keep if i == j else share * dt * A[i, j]
+                places[i, counts[i]] = j
+                counts[i] += 1
+    half = np.zeros((n, n))
+    for i in range(n):
+        for c in range(counts[i]):
+            k = places[i, c]
+            f = step[i, k]
+            for j in range(n):
+                half[i, j] += f * cov[k, j]
+    for i in range(n):
+        for j in range(i + 1):
+            total = 0.0
+            for c in range(counts[j]):
+                k = places[j, c]
+                total += half[i, k] * step[j, k]
+            cov[i, j] = total
+            cov[j, i] = total
+    cov[D_F, D_F] += (1.0 - step[D_F, D_F] ** 2) * par[Q_FRONT] ** 2
+    cov[D_R, D_R] += (1.0 - step[D_R, D_R] ** 2) * par[Q_REAR] ** 2
+    bump = 2.0 * dt / BUMP_TIME * par[Q_ROLL] ** 2
+    pull = 2.0 * par[ZETA] * par[OMEGA]  # of the dampers
+    cov[BUMP, BUMP] += bump
+    cov[P, P] += pull**2 * bump
+    cov[P, BUMP] += pull * bump
+    cov[BUMP, P] += pull * bump
+    cov[ROAD, ROAD] += dt * par[Q_ROAD] ** 2 * 2.0 / ROAD_TIME
+    cov[WIND, WIND] += dt * par[Q_WIND] ** 2 * 2.0 / WIND_TIME
+    cov[PSI, PSI] += dt * 1e-8
+    cov[B_YAW, B_YAW] += dt * WALK[0] ** 2
+    cov[B_ROLL, B_ROLL] += dt * WALK[1] ** 2
+    cov[B_SIDE, B_SIDE] += dt * WALK[2] ** 2
+    cov[STEER, STEER] += dt * WALK[3] ** 2
+
+
+@njit(cache=True)
+def correct(x: Array, cov: Array, row: Array, error: float, variance: float) -> float:
+    """One scalar measurement; returns the variance of its innovation."""
+    n = STATES
+    gain = np.zeros(n)
+    total = variance
+    for i in range(n):
+        for j in range(n):
+            gain[i] += cov[i, j] * row[j]
+    for i in range(n):
+        total += row[i] * gain[i]
+    for i in range(n):
+        x[i] += gain[i] * error / total
+        for j in range(i + 1):
+            cov[i, j] -= gain[i] * gain[j] / total
+            cov[j, i] = cov[i, j]
+    return total
+
+
+@njit(cache=True)
+def begin(x: Array, cov: Array, measured: Array, first: bool) -> None:
+    """States at the start of a stretch; constant errors are kept from the stretch before."""
+    for i in range(STATES):
+        constant = i in (B_YAW, B_ROLL, B_SIDE, STEER)
+        if constant and not first:
+            continue
+        x[i] = 0.0
+        cov[i, :] = 0.0
+        cov[:, i] = 0.0
+        cov[i, i] = START[i] ** 2
+    if measured[M_YAW] == measured[M_YAW]:
+        x[R] = measured[M_YAW] - x[B_YAW]
+
+
+@njit(cache=True)
+def filtered(
+    par: Array, car: Array, inputs: Array, measured: Array, dt: float, out: Array, states: Array
+) -> None:
+    """Innovations and their variances (N, 2, OUTPUTS) into `out`, NaN where nothing was measured.
+
+    `states` (N, STATES) receives the estimate after each sample; it may have no rows.
+    """
+    x, cov = np.zeros(STATES), np.zeros((STATES, STATES))
+    dx, A = np.zeros(STATES), np.zeros((STATES + 1, STATES))
+    row, step = np.zeros(STATES), np.zeros((STATES, STATES))
+    headed, first = False, True
+    out[:] = np.nan
+    for k in range(inputs.shape[0]):
+        z, u = measured[k], inputs[k]
+        if u[I_BEGIN] > 0.0:
+            begin(x, cov, z, first)
+            headed, first = False, False
+        else:
+            slopes(par, car, x, inputs[k - 1], A)
+            predict_covariance(par, A, cov, dt, step)
+            step_mean(par, car, x, inputs[k - 1], u, dt, dx)
+        if z[M_YAW] == z[M_YAW]:
+            row[:] = 0.0
+            row[R] = row[B_YAW] = 1.0
+            out[k, 0, 0] = z[M_YAW] - x[R] - x[B_YAW]
+            out[k, 1, 0] = correct(x, cov, row, out[k, 0, 0], par[N_YAW] ** 2)
+        if z[M_ROLL] == z[M_ROLL]:
+            row[:] = 0.0
+            row[P] = row[ROAD] = row[B_ROLL] = 1.0
+            out[k, 0, 1] = z[M_ROLL] - x[P] - x[ROAD] - x[B_ROLL]
+            out[k, 1, 1] = correct(x, cov, row, out[k, 0, 1], par[N_ROLL] ** 2)
+        if z[M_SIDE] == z[M_SIDE]:
+            total = rates(par, car, x, u, dx)
+            slopes(par, car, x, u, A)
+            arm_x = car[X_IMU] - par[XC]
+            arm_z = par[H] - car[Z_IMU] - car[HEIGHT]
+            for j in range(STATES):
+                row[j] = A[STATES, j] + arm_x * A[R, j] + arm_z * A[P, j]
+            row[PHI] += car[GRAVITY]
+            row[BUMP] -= car[GRAVITY]
+            row[B_SIDE] += 1.0
+            felt = total + arm_x * dx[R] + arm_z * dx[P] + car[GRAVITY] * (x[PHI] - x[BUMP])
+            felt += x[B_SIDE]
+            out[k, 0, 2] = z[M_SIDE] - felt
+            out[k, 1, 2] = correct(x, cov, row, out[k, 0, 2], par[N_SIDE] ** 2)
+        high = car[Z_SPEED] + car[HEIGHT]
+        own = x[V] + car[X_SPEED] * x[R] - high * (x[P] + x[ROAD])
+        if z[M_OPTICAL] == z[M_OPTICAL] or z[M_EAST] == z[M_EAST]:
+            row[:] = 0.0
+            row[V], row[R], row[P], row[ROAD] = 1.0, car[X_SPEED], -high, -high
+            if z[M_OPTICAL] == z[M_OPTICAL]:
+                error = z[M_OPTICAL] - own
+            else:
+                if not headed:
+                    x[PSI] = np.arctan2(z[M_NORTH], z[M_EAST]) - own / u[I_SPEED]
+                    cov[PSI, :] = 0.0
+                    cov[:, PSI] = 0.0
+                    cov[PSI, PSI] = START[PSI] ** 2
+                    headed = True
+                s, c = np.sin(x[PSI]), np.cos(x[PSI])
+                age = z[M_AGE] + par[DELAY]
+                east = z[M_EAST] + age * (c * z[M_AX] - s * z[M_AY])
+                north = z[M_NORTH] + age * (s * z[M_AX] + c * z[M_AY])
+                error = -s * east + c * north - own
+                row[PSI] = c * east + s * north
+            out[k, 0, 3] = error
+            out[k, 1, 3] = correct(x, cov, row, error, par[N_SPEED] ** 2)
+        if states.shape[0] > 0:
+            states[k] = x
+
+
+@njit(cache=True)
+def simulated(par: Array, car: Array, inputs: Array, start: Array, dt: float, out: Array) -> None:
+    """Yaw rate, roll rate and sideways specific force (N, 3) by steering and speed alone.
+
+    `start` (N, STATES) are filtered states: constant errors are taken from there, everything else
+    at the first sample of a stretch only.
+    """
+    x, dx = np.zeros(STATES), np.zeros(STATES)
+    for k in range(inputs.shape[0]):
+        u = inputs[k]
+        if u[I_BEGIN] > 0.0:
+            x[:] = start[k]
+        else:
+            step_mean(par, car, x, inputs[k - 1], u, dt, dx)
+        for j in (B_YAW, B_ROLL, B_SIDE, STEER):
+            x[j] = start[-1, j]
+        x[BANK], x[ROAD] = start[k, BANK], 0.0
+        x[WIND] = x[D_F] = x[D_R] = x[BUMP] = 0.0
+        total = rates(par, car, x, u, dx)
+        out[k, 0] = x[R] + x[B_YAW]
+        out[k, 1] = x[P] + x[B_ROLL]
+        arm_z = par[H] - car[Z_IMU] - car[HEIGHT]
+        out[k, 2] = (
+            total
+            + (car[X_IMU] - par[XC]) * dx[R]
+            + arm_z * dx[P]
+            + car[GRAVITY] * x[PHI]
+            + x[B_SIDE]
+        )
+
+
+def stretches(inputs: Array) -> IntArray:
+    """Rows at which stretches begin."""
+    return np.flatnonzero(inputs[:, I_BEGIN] > 0.0)
