@@ -406,7 +406,9 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'motion capture 8 degrees askew': Mistake(_tilted, ('base_tilted',)),
     'one plate in kN': Mistake(plates(scaled(*[1e-3] * 6), PLATES[:1]), ('unit',)),
-    'joints of the right leg in degrees': Mistake(joints(_leg_degrees), ('unit',)),
+    'joints of the right leg in degrees': Mistake(
+        joints(_leg_degrees), ('unit', 'joints_in_degrees')
+    ),
     'knee of wrong sign from the middle on': Mistake(
         halfway(joints(_sign('r_knee_joint'))), ('joint_sign', 'changes')
     ),

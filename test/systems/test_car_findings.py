@@ -235,3 +235,14 @@ def test_steering_is_judged_only_where_somebody_steers(size: float, named: bool)
     moved = replace(steering, position=size * steering.position)
     found = check_steering(replace(piece, joints={**piece.joints, 'steering': moved}))
     assert bool(found) == named
+
+
+@pytest.mark.parametrize('factor', [0.7, 1.4])
+def test_a_scaled_travel_of_one_wheel_is_named(factor: float) -> None:
+    run = recording(20.0, 1.0)
+    series = run.joints['suspension_fr']
+    scaled = replace(series, values=factor * series.values)
+    wrong = replace(run, joints={**run.joints, 'suspension_fr': scaled})
+    found = faults(identify_recordings([wrong], configuration(), QUICK).findings)
+    assert [(one.level, one.code) for one in found] == [('bad', 'travel_scale')]
+    assert 'suspension_fr' in found[0].text
