@@ -144,10 +144,11 @@ def _normal(
     whitened = _clipped(now) / root
     each = -scaled * whitened + 0.5 * (np.abs(whitened * now.error / root) - 1.0) * spreads
     count = int(now.block.max()) + 1
-    blocks = np.stack([np.bincount(now.block, one, count) for one in each], axis=1)
+    sums = [np.bincount(now.block, one, count) for one in each]
+    blocks = np.asarray(np.stack(sums, axis=1), dtype=float)
     weight = 1.0 / np.square(prior.deviation[which])
     score = blocks.sum(axis=0) - weight * (value[which] - prior.mean[which])
-    return information + np.diag(weight), score, blocks
+    return information + np.diag(weight), np.asarray(score), blocks
 
 
 def _covariance(information: Array, blocks: Array, prior: Prior, free: IntArray) -> Array:

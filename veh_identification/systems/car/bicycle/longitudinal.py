@@ -50,7 +50,7 @@ START = np.array([0.5, 3.0, 0.03, 0.05, 0.15])
 @njit(cache=True)
 def _correct(x: Array, cov: Array, row: Array, error: float, variance: float) -> float:
     gain = cov @ row
-    total = variance + row @ gain
+    total: float = variance + row @ gain  # type: ignore[assignment]
     x += gain * (error / total)
     cov -= np.outer(gain, gain) / total
     return total

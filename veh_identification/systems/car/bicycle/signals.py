@@ -248,13 +248,13 @@ def _speeds(
     return found
 
 
-def _rows_of(time: Array, grid: Array) -> tuple[IntArray, Array]:
+def _rows_of(time: Array, grid: Array) -> tuple[IntArray, IntArray]:
     """The row nearest to each time, one time per row, and which times those are."""
     row = np.rint((time - grid[0]) * RATE).astype(np.int64)
     inside = np.flatnonzero((row >= 0) & (row < len(grid)))
     _, first = np.unique(row[inside], return_index=True)
-    kept = inside[first]
-    return row[kept], kept
+    kept: IntArray = np.asarray(inside[first], dtype=np.int64)
+    return np.asarray(row[kept]), kept
 
 
 def handling_samples(recording: CarRecording, config: CarDescription) -> HandlingSamples:

@@ -175,9 +175,8 @@ class CarChunks:
             series('speed', *CHANNELS['speed']),
             joints,
             wrenches,
-            {},
-            tuple(reports),
-            self.frames,
+            reports=tuple(reports),
+            frames=self.frames,
         )
 
 
