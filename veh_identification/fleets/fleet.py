@@ -38,6 +38,7 @@ class Fleet:
     entries: tuple[Entry, ...]
     level: float = LEVEL
     remarks: tuple[str, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()  # of the identification
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
