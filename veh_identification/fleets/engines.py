@@ -31,8 +31,6 @@ PATIENCE = 30.0
 #: Our matrices are small: threads of the linear algebra that wait for each other cost more.
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
-GO_ON = 'what was reduced is stored: the same command goes on from there'
-
 
 class EngineError(InputError):
     """The cluster is lost or cannot be reached."""
@@ -185,40 +183,51 @@ def on_cluster(
     Dask does again what a lost worker had; only so much is handed over that all workers are busy,
     so that the scheduler's memory does not grow with the number of recordings.
     """
-    distributed = _distributed()
-    waiting = list(range(len(jobs)))[::-1]
     with _client(address, workers) as client:
+        done = 0
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
-        except (TimeoutError, OSError):
+        except _lost():
             raise EngineError(f'the Dask scheduler at {address} has no worker.') from None
-        running: dict[Any, int] = {}
-        while waiting or running:
-            _check(client, address, len(jobs) - len(waiting) - len(running), len(jobs))
-            room = AHEAD * max(1, sum(client.nthreads().values())) - len(running)
-            for _ in range(min(room, len(waiting))):
-                index = waiting.pop()
-                future = client.submit(function, jobs[index], pure=False, retries=TRIES - 1)
-                running[future] = index
-            with suppress(distributed.TimeoutError, TimeoutError):
-                distributed.wait(list(running), timeout=1.0, return_when='FIRST_COMPLETED')
-            for future in [one for one in running if one.done()]:
-                _check(client, address, len(jobs) - len(waiting) - len(running), len(jobs))
-                index = running.pop(future)
-                yield index, _result(future, jobs[index], address)
-                future.release()
+        try:
+            for index, result in _rounds(client, function, jobs):
+                done += 1
+                yield index, result
+        except _lost():
+            where = f' at {address}' if address else ''
+            raise EngineError(
+                f'the Dask scheduler{where} was lost after {done} of {len(jobs)} recordings; '
+                'what was reduced is stored: the same command goes on from there.'
+            ) from None
 
 
-def _check(client: Any, address: str, done: int, count: int) -> None:
-    if client.status != 'running':
-        raise EngineError(f'{_lost(address)} after {done} of {count} recordings; {GO_ON}.')
+def _lost() -> tuple[type[Exception], ...]:
+    """What a cluster raises that is not there any more; Python 3.10 has a timeout of its own."""
+    return (OSError, _distributed().TimeoutError, futures.CancelledError)
 
 
-def _lost(address: str) -> str:
-    return f'the Dask scheduler{" at " + address if address else ""} was lost'
+def _rounds(client: Any, function: Function, jobs: Sequence[Job]) -> Done:
+    """Keep the workers busy and hand on what is done; OSError when the scheduler is lost."""
+    distributed = _distributed()
+    waiting = list(range(len(jobs)))[::-1]
+    running: dict[Any, int] = {}
+    while waiting or running:
+        if client.status != 'running':
+            raise ConnectionError
+        room = AHEAD * max(1, sum(client.nthreads().values())) - len(running)
+        for _ in range(min(room, len(waiting))):
+            index = waiting.pop()
+            future = client.submit(function, jobs[index], pure=False, retries=TRIES - 1)
+            running[future] = index
+        with suppress(distributed.TimeoutError):
+            distributed.wait(list(running), timeout=1.0, return_when='FIRST_COMPLETED')
+        for future in [one for one in running if one.done()]:
+            index = running.pop(future)
+            yield index, _result(future, jobs[index])
+            future.release()
 
 
-def _result(future: Any, job: Job, address: str) -> Reduction:
+def _result(future: Any, job: Job) -> Reduction:
     from distributed.scheduler import KilledWorker
 
     try:
@@ -226,8 +235,8 @@ def _result(future: Any, job: Job, address: str) -> Reduction:
         return found
     except KilledWorker:
         return _given_up(job)
-    except (TimeoutError, OSError, futures.CancelledError) as error:
-        raise EngineError(f'{_lost(address)} ({one_line(error)}); {GO_ON}.') from None
+    except _lost():
+        raise
     except Exception as error:  # the function itself raises nothing: it could not be loaded there
         raise EngineError(
             f'a worker cannot run veh_identification: {type(error).__name__}: {one_line(error)}.'
