@@ -7,6 +7,7 @@ which is tried again; a job that ends three processes is given up with a sentenc
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 from collections import Counter
@@ -28,6 +29,8 @@ TRIES = 3
 AHEAD = 3
 #: Seconds until a scheduler must have answered.
 PATIENCE = 30.0
+#: Seconds that a small result may travel; it is asked for again afterwards.
+FETCH = 10.0
 #: Our matrices are small: threads of the linear algebra that wait for each other cost more.
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
@@ -146,6 +149,20 @@ def _distributed() -> Any:
 
 
 @contextmanager
+def _quiet() -> Iterator[None]:
+    """What is wrong with a cluster is one sentence of ours, not what every part of it logs."""
+    loggers = [logging.getLogger(name) for name in ('distributed', 'asyncio', 'tornado')]
+    before = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for one, level in zip(loggers, before, strict=True):
+            one.setLevel(level)
+
+
+@contextmanager
 def _client(address: str, workers: int) -> Iterator[Any]:
     distributed = _distributed()
     if address:
@@ -183,7 +200,7 @@ def on_cluster(
     Dask does again what a lost worker had; only so much is handed over that all workers are busy,
     so that the scheduler's memory does not grow with the number of recordings.
     """
-    with _client(address, workers) as client:
+    with _quiet(), _client(address, workers) as client:
         done = 0
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
@@ -222,8 +239,11 @@ def _rounds(client: Any, function: Function, jobs: Sequence[Job]) -> Done:
         with suppress(distributed.TimeoutError):
             distributed.wait(list(running), timeout=1.0, return_when='FIRST_COMPLETED')
         for future in [one for one in running if one.done()]:
-            index = running.pop(future)
-            yield index, _result(future, jobs[index])
+            try:
+                result = _result(future, jobs[running[future]])
+            except distributed.TimeoutError:
+                continue  # its worker died with it, and another one does it again
+            yield running.pop(future), result
             future.release()
 
 
@@ -231,7 +251,7 @@ def _result(future: Any, job: Job) -> Reduction:
     from distributed.scheduler import KilledWorker
 
     try:
-        found: Reduction = future.result(timeout=PATIENCE)
+        found: Reduction = future.result(timeout=FETCH)
         return found
     except KilledWorker:
         return _given_up(job)
