@@ -246,7 +246,7 @@ def _killed_scheduler(
         _apart(one.reduction, other.reduction)
         for one, other in zip(fleet.entries, alone.results, strict=True)
     )
-    told = 'was lost' in sentence
+    told = 'were lost' in sentence
     return [
         _row(
             'scheduler killed: kept of so many',

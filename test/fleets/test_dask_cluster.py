@@ -83,7 +83,7 @@ def test_lost_scheduler_is_one_sentence(cluster: Cluster) -> None:
     jobs = [Job(str(index), 'car') for index in range(200)]
     found = 0
     with pytest.raises(
-        engines.EngineError, match=r'was lost after \d+ of 200.*goes on from there'
+        engines.EngineError, match=r'were lost after \d+ of 200.*goes on from there'
     ):
         for _ in engines.on_cluster(fleet_workers.slow_number, jobs, address=cluster.address):
             found += 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
@@ -29,8 +30,10 @@ TRIES = 3
 AHEAD = 3
 #: Seconds until a scheduler must have answered.
 PATIENCE = 30.0
+#: Seconds that a cluster may be without any worker: they may be restarted.
+GONE = 600.0
 #: Seconds that a small result may travel; it is asked for again afterwards.
-FETCH = 10.0
+FETCH = 3.0
 #: Our matrices are small: threads of the linear algebra that wait for each other cost more.
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
@@ -183,7 +186,7 @@ def _client(address: str, workers: int) -> Iterator[Any]:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address='127.0.0.1:0',
             host='127.0.0.1',
             silence_logs=50,
         ) as cluster,
@@ -213,7 +216,8 @@ def on_cluster(
         except _lost():
             where = f' at {address}' if address else ''
             raise EngineError(
-                f'the Dask scheduler{where} was lost after {done} of {len(jobs)} recordings; '
+                f'the Dask scheduler{where} or its workers were lost after {done} of {len(jobs)} '
+                'recordings; '
                 'what was reduced is stored: the same command goes on from there.'
             ) from None
 
@@ -224,37 +228,56 @@ def _lost() -> tuple[type[Exception], ...]:
 
 
 def _rounds(client: Any, function: Function, jobs: Sequence[Job]) -> Done:
-    """Keep the workers busy and hand on what is done; OSError when the scheduler is lost."""
+    """Keep the workers busy and hand on what is done; OSError when the scheduler is lost.
+
+    Dask blames a dead worker's end on all that waited there: whoever is blamed is tried once more,
+    alone.
+    """
     distributed = _distributed()
     waiting = list(range(len(jobs)))[::-1]
+    blamed: list[int] = []
+    alone: set[int] = set()
     running: dict[Any, int] = {}
-    while waiting or running:
-        if client.status != 'running':
+    heard = time.monotonic()
+    while waiting or running or blamed:
+        threads = sum(client.nthreads().values()) if client.status == 'running' else 0
+        heard = time.monotonic() if threads else heard
+        if client.status != 'running' or time.monotonic() - heard > GONE:
             raise ConnectionError
-        room = AHEAD * max(1, sum(client.nthreads().values())) - len(running)
-        for _ in range(min(room, len(waiting))):
+        if blamed and not waiting and not running:
+            alone.add(blamed[-1])
+            waiting.append(blamed.pop())
+        for _ in range(min(AHEAD * max(1, threads) - len(running), len(waiting))):
             index = waiting.pop()
-            future = client.submit(function, jobs[index], pure=False, retries=TRIES - 1)
+            future = client.submit(function, jobs[index], pure=False)
             running[future] = index
         with suppress(distributed.TimeoutError):
             distributed.wait(list(running), timeout=1.0, return_when='FIRST_COMPLETED')
         for future in [one for one in running if one.done()]:
+            index = running[future]
             try:
-                result = _result(future, jobs[running[future]])
+                result = _result(future)
             except distributed.TimeoutError:
                 continue  # its worker died with it, and another one does it again
-            yield running.pop(future), result
+            running.pop(future)
             future.release()
+            if result is not None:
+                yield index, result
+            elif index in alone:
+                yield index, _given_up(jobs[index])
+            else:
+                blamed.append(index)
 
 
-def _result(future: Any, job: Job) -> Reduction:
+def _result(future: Any) -> Reduction | None:
+    """None: the workers that had it died."""
     from distributed.scheduler import KilledWorker
 
     try:
         found: Reduction = future.result(timeout=FETCH)
         return found
     except KilledWorker:
-        return _given_up(job)
+        return None
     except _lost():
         raise
     except Exception as error:  # the function itself raises nothing: it could not be loaded there
