@@ -115,6 +115,9 @@ FOREIGN_OPTIONS = {
     '--clock',
     '--cutoff',
     '--from-paths',
+    '--host',
+    '--nthreads',
+    '--nworkers',
     '--show-args',
     '--system-site-packages',
     '--ros-args',
@@ -137,6 +140,7 @@ def all_options() -> set[str]:
     """Options of all verbs, and of every system that a verb knows."""
     named = [(verb, one.name) for one in registry.SYSTEMS for verb in one.verbs]
     named += [('design', one.name) for one in designs.DESIGNS]
+    named += [('batch', one.name) for one in registry.entries('identify')]
     found = set().union(*(known_options(build_parser(words)) for words in named))
     return found | options_of_benchmarks()
 

@@ -58,6 +58,13 @@ def test_dask_workers_and_one_that_is_killed(tmp_path: Path) -> None:
     assert os.getpid() not in {one.samples for one in found.values()}
 
 
+def test_dask_gives_up_what_kills_every_worker_and_nothing_else() -> None:
+    pytest.importorskip('distributed', reason='dask.distributed is not installed')
+    found = dict(engines.on_cluster(fleet_workers.ends_always, jobs(5), workers=2))
+    check(found, 5, without=[1])
+    assert '3 worker processes ended' in found[1].error
+
+
 def test_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip('distributed', reason='dask.distributed is not installed')
     monkeypatch.setattr(engines, 'PATIENCE', 0.5)

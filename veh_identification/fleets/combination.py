@@ -63,8 +63,8 @@ class Machine:
         return float(stats.chi2.sf(self.chi_square, self.freedom)) if self.freedom else 1.0
 
 
-def combine(name: str, reductions: Sequence[Reduction]) -> Machine:
-    """The estimate of a machine from its recordings, in their order."""
+def combine(name: str, reductions: Sequence[Reduction], known: Sequence[Finding] = ()) -> Machine:
+    """The estimate of a machine from its recordings, in their order; `known`: said of it, too."""
     used = [one for one in reductions if one.usable]
     keys, clashes = _parameters(used)
     place = {key: k for k, key in enumerate(keys)}
@@ -91,7 +91,7 @@ def combine(name: str, reductions: Sequence[Reduction]) -> Machine:
     )
     freedom = int(counts.sum()) - count
     wider, findings = _agreement(chi_square, freedom)
-    findings += _remarks(reductions, used, clashes)
+    findings += [*known, *_remarks(reductions, used, clashes)]
     return Machine(
         name,
         tuple(key[0] for key in keys),

@@ -7,8 +7,10 @@ which is tried again; a job that ends three processes is given up with a sentenc
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
@@ -28,10 +30,12 @@ TRIES = 3
 AHEAD = 3
 #: Seconds until a scheduler must have answered.
 PATIENCE = 30.0
+#: Seconds that a cluster may be without any worker: they may be restarted.
+GONE = 600.0
+#: Seconds that a small result may travel; it is asked for again afterwards.
+FETCH = 3.0
 #: Our matrices are small: threads of the linear algebra that wait for each other cost more.
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
-
-GO_ON = 'what was reduced is stored: the same command goes on from there'
 
 
 class EngineError(InputError):
@@ -148,6 +152,20 @@ def _distributed() -> Any:
 
 
 @contextmanager
+def _quiet() -> Iterator[None]:
+    """What is wrong with a cluster is one sentence of ours, not what every part of it logs."""
+    loggers = [logging.getLogger(name) for name in ('distributed', 'asyncio', 'tornado')]
+    before = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for one, level in zip(loggers, before, strict=True):
+            one.setLevel(level)
+
+
+@contextmanager
 def _client(address: str, workers: int) -> Iterator[Any]:
     distributed = _distributed()
     if address:
@@ -168,7 +186,7 @@ def _client(address: str, workers: int) -> Iterator[Any]:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address='127.0.0.1:0',
             host='127.0.0.1',
             silence_logs=50,
         ) as cluster,
@@ -185,49 +203,83 @@ def on_cluster(
     Dask does again what a lost worker had; only so much is handed over that all workers are busy,
     so that the scheduler's memory does not grow with the number of recordings.
     """
-    distributed = _distributed()
-    waiting = list(range(len(jobs)))[::-1]
-    with _client(address, workers) as client:
+    with _quiet(), _client(address, workers) as client:
+        done = 0
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
-        except (TimeoutError, OSError):
+        except _lost():
             raise EngineError(f'the Dask scheduler at {address} has no worker.') from None
-        running: dict[Any, int] = {}
-        while waiting or running:
-            _check(client, address, len(jobs) - len(waiting) - len(running), len(jobs))
-            room = AHEAD * max(1, sum(client.nthreads().values())) - len(running)
-            for _ in range(min(room, len(waiting))):
-                index = waiting.pop()
-                future = client.submit(function, jobs[index], pure=False, retries=TRIES - 1)
-                running[future] = index
-            with suppress(distributed.TimeoutError, TimeoutError):
-                distributed.wait(list(running), timeout=1.0, return_when='FIRST_COMPLETED')
-            for future in [one for one in running if one.done()]:
-                _check(client, address, len(jobs) - len(waiting) - len(running), len(jobs))
-                index = running.pop(future)
-                yield index, _result(future, jobs[index], address)
-                future.release()
+        try:
+            for index, result in _rounds(client, function, jobs):
+                done += 1
+                yield index, result
+        except _lost():
+            where = f' at {address}' if address else ''
+            raise EngineError(
+                f'the Dask scheduler{where} or its workers were lost after {done} of {len(jobs)} '
+                'recordings; '
+                'what was reduced is stored: the same command goes on from there.'
+            ) from None
 
 
-def _check(client: Any, address: str, done: int, count: int) -> None:
-    if client.status != 'running':
-        raise EngineError(f'{_lost(address)} after {done} of {count} recordings; {GO_ON}.')
+def _lost() -> tuple[type[Exception], ...]:
+    """What a cluster raises that is not there any more; Python 3.10 has a timeout of its own."""
+    return (OSError, _distributed().TimeoutError, futures.CancelledError)
 
 
-def _lost(address: str) -> str:
-    return f'the Dask scheduler{" at " + address if address else ""} was lost'
+def _rounds(client: Any, function: Function, jobs: Sequence[Job]) -> Done:
+    """Keep the workers busy and hand on what is done; OSError when the scheduler is lost.
+
+    Dask blames a dead worker's end on all that waited there: whoever is blamed is tried once more,
+    alone.
+    """
+    distributed = _distributed()
+    waiting = list(range(len(jobs)))[::-1]
+    blamed: list[int] = []
+    alone: set[int] = set()
+    running: dict[Any, int] = {}
+    heard = time.monotonic()
+    while waiting or running or blamed:
+        threads = sum(client.nthreads().values()) if client.status == 'running' else 0
+        heard = time.monotonic() if threads else heard
+        if client.status != 'running' or time.monotonic() - heard > GONE:
+            raise ConnectionError
+        if blamed and not waiting and not running:
+            alone.add(blamed[-1])
+            waiting.append(blamed.pop())
+        for _ in range(min(AHEAD * max(1, threads) - len(running), len(waiting))):
+            index = waiting.pop()
+            future = client.submit(function, jobs[index], pure=False)
+            running[future] = index
+        with suppress(distributed.TimeoutError):
+            distributed.wait(list(running), timeout=1.0, return_when='FIRST_COMPLETED')
+        for future in [one for one in running if one.done()]:
+            index = running[future]
+            try:
+                result = _result(future)
+            except distributed.TimeoutError:
+                continue  # its worker died with it, and another one does it again
+            running.pop(future)
+            future.release()
+            if result is not None:
+                yield index, result
+            elif index in alone:
+                yield index, _given_up(jobs[index])
+            else:
+                blamed.append(index)
 
 
-def _result(future: Any, job: Job, address: str) -> Reduction:
+def _result(future: Any) -> Reduction | None:
+    """None: the workers that had it died."""
     from distributed.scheduler import KilledWorker
 
     try:
-        found: Reduction = future.result(timeout=PATIENCE)
+        found: Reduction = future.result(timeout=FETCH)
         return found
     except KilledWorker:
-        return _given_up(job)
-    except (TimeoutError, OSError, futures.CancelledError) as error:
-        raise EngineError(f'{_lost(address)} ({one_line(error)}); {GO_ON}.') from None
+        return None
+    except _lost():
+        raise
     except Exception as error:  # the function itself raises nothing: it could not be loaded there
         raise EngineError(
             f'a worker cannot run veh_identification: {type(error).__name__}: {one_line(error)}.'

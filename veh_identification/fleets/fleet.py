@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veh_identification.findings.numbers import beside, counted
+from veh_identification.findings import Finding
+from veh_identification.findings.numbers import beside, counted, listed
 from veh_identification.fleets.changes import (
     LEVEL,
     Changes,
@@ -38,6 +39,7 @@ class Fleet:
     entries: tuple[Entry, ...]
     level: float = LEVEL
     remarks: tuple[str, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()  # of the identification
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
@@ -46,7 +48,14 @@ class Fleet:
         for one in self.entries:
             if one.machine:
                 grouped.setdefault(one.machine, []).append(one.reduction)
-        return tuple(combine(name, grouped[name]) for name in sorted(grouped))
+        return tuple(combine(name, grouped[name], self._changed(name)) for name in sorted(grouped))
+
+    def _changed(self, machine: str) -> list[Finding]:
+        names = [one.parameter for one in self.changes.steps if one.machine == machine]
+        if not names:
+            return []
+        text = f'{listed(names)} changed over time: the values are means of before and after'
+        return [Finding('warn', 'changed', text, machine)]
 
     def machine(self, name: str) -> Machine:
         """One by its name."""

@@ -11,6 +11,7 @@ from veh_identification._version import __version__
 from veh_identification.atomic import OutputError, atomic_folder, remove, write_text
 from veh_identification.fleets.combination import Machine
 from veh_identification.fleets.fleet import Fleet
+from veh_identification.fleets.page import page_content
 from veh_identification.fleets.tables import write_csv, write_parquet
 from veh_identification.results.comparison import covariance_entries
 from veh_identification.results.folder import to_json
@@ -19,6 +20,7 @@ from veh_identification.saved_state import write_state
 SUMMARY = 'batch.json'
 PARAMETERS = 'parameters'
 MACHINES = 'machines'
+PAGE = 'fleet.html'
 
 
 def check_out(out: Path) -> None:
@@ -48,7 +50,19 @@ def save(fleet: Fleet, out: Path) -> list[str]:
             "no Parquet: pyarrow is not installed (pip install 'veh_identification[batch]')"
         )
     write_text(out / SUMMARY, to_json(summary(fleet)))
-    return lines
+    return [*lines, _page(fleet, out / PAGE)]
+
+
+def _page(fleet: Fleet, path: Path) -> str:
+    """The least of all files: what it lacks is told and takes nothing else along."""
+    try:
+        from veh_identification.reporting.pages.fleet import write_fleet_page
+    except ImportError as error:
+        if (error.name or '').split('.')[0] not in ('plotly', 'jinja2', 'markupsafe'):
+            raise
+        return f'no page: {error.name} is not installed (pip install plotly jinja2)'
+    write_fleet_page(path, page_content(fleet))
+    return f'page: {path}'
 
 
 def summary(fleet: Fleet) -> dict[str, Any]:

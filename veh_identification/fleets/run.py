@@ -88,7 +88,8 @@ def run_batch(
     entries = campaign.entries(progress or (lambda done, total: None))
     if all(one.reduction.usage for one in entries):
         raise UsageError(entries[0].reduction.error)
-    return Fleet(made.name, tuple(entries), settings.level, tuple(campaign.store.damaged))
+    remarks = tuple(campaign.store.damaged)
+    return Fleet(made.name, tuple(entries), settings.level, remarks, campaign.options)
 
 
 @dataclass(frozen=True, eq=False)

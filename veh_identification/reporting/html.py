@@ -87,12 +87,32 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Explorer:
+    """Series over time that are drawn as they are asked for; `data` is JSON (see fleet.js)."""
+
+    data: str
+    kind: str = 'explorer'
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A long list that is shown page by page and can be searched; `data` is JSON of its rows."""
+
+    columns: tuple[str, ...]
+    data: str
+    kind: str = 'listing'
+
+
+Block = Table | Text | Code | Figures | Explorer | Listing
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the page with an entry in its contents; `folded` hides it behind its title."""
 
     anchor: str
     title: str
-    blocks: tuple[Table | Text | Code | Figures, ...]
+    blocks: tuple[Block, ...]
     folded: bool = False
     short: str = ''  # in the contents
 
@@ -119,6 +139,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters['figure_json'] = lambda figure: inert(figure.json)
+    made.filters['inert'] = inert
     return made
 
 
@@ -142,6 +163,7 @@ def _asset(name: str) -> Markup:
 def render(page: Page) -> str:
     """The text of the file."""
     number = iter(range(1_000_000))
+    blocks = [block for section in page.sections for block in section.blocks]
     return (
         _environment()
         .get_template('page.html')
@@ -154,10 +176,12 @@ def render(page: Page) -> str:
             themes=inert(json.dumps(THEMES)),
             identity=lambda: f'figure-{next(number)}',
             drawn=any(
-                isinstance(block, Figures) and block.figures
-                for section in page.sections
-                for block in section.blocks
+                isinstance(block, Explorer) or (isinstance(block, Figures) and block.figures)
+                for block in blocks
             ),
+            further=_asset('fleet.js')
+            if any(isinstance(block, (Explorer, Listing)) for block in blocks)
+            else '',
         )
     )
 

@@ -54,6 +54,7 @@
   const apply = () => {
     root.dataset.theme = current();
     drawn.forEach(draw);
+    window.dispatchEvent(new Event('themed'));
   };
   apply();
   plots.forEach((plot) => watcher.observe(plot));

@@ -22,11 +22,13 @@ class Progress:
         self.unit = unit
         self.stream = sys.stderr if stream is None else stream
         self.bar: tqdm | None = None
-        self.last_line = time.monotonic()
+        self.begin = self.last_line = time.monotonic()
+        self.first: int | None = None  # what was done before
         self.last_done = -1
 
     def __call__(self, done: int, total: int) -> None:
         """Say that `done` of `total` are done."""
+        self.first = done if self.first is None else self.first
         if self.stream.isatty():
             if self.bar is None:
                 self.bar = tqdm(
@@ -39,7 +41,18 @@ class Progress:
             if done >= total or now - self.last_line >= LINE_INTERVAL:
                 self.last_line, self.last_done = now, done
                 percent = f' ({100 * done // total} %)' if total else ''
-                print(f'{self.label}: {done} of {total} {self.unit}{percent}', file=self.stream)
+                line = f'{self.label}: {done} of {total} {self.unit}{percent}'
+                print(f'{line}{self._left(done, total, now)}', file=self.stream)
+
+    def _left(self, done: int, total: int, now: float) -> str:
+        """How long it will take; only where that is worth saying."""
+        gone, made = now - self.begin, done - (self.first or 0)
+        seconds = gone * (total - done) / made if made > 0 else 0.0
+        if gone < 10.0 or seconds < 10.0:
+            return ''
+        if seconds < 120.0:
+            return f', about {seconds:.0f} s left'
+        return f', about {seconds / 60.0:.0f} min left'
 
     def close(self) -> None:
         """End the bar."""

@@ -1,0 +1,70 @@
+"""The page of a fleet as text: what it leaves out it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fleet_numbers import reduction
+
+from veh_identification.fleets.entries import Entry
+from veh_identification.fleets.fleet import Fleet
+from veh_identification.fleets.page import page_content
+from veh_identification.fleets.reduction import refused
+from veh_identification.reporting.figures.fleet import from_the_others
+from veh_identification.reporting.html import render
+from veh_identification.reporting.pages import fleet as pages
+
+
+def small(machines: int = 3, weeks: int = 5) -> Fleet:
+    rng = np.random.default_rng(2)
+    return Fleet(
+        'car',
+        tuple(
+            Entry(
+                f'car_{m}/{w}',
+                f'car_{m}',
+                None,
+                reduction([1500.0 + rng.standard_normal(), 3.0], np.eye(2), w),
+            )
+            for m in range(machines)
+            for w in range(weeks)
+        ),
+        options=(('dof', 20), ('check', False), ('paper_rule', True)),
+    )
+
+
+def test_quiet_fleet_says_so_and_how_to_look_closer() -> None:
+    content = page_content(small())
+    page = pages.fleet_page(content)
+    assert page.summary.verdict.level == 'yes'
+    assert content.single_report == (
+        'veh-id identify car car_0/0 --dof 20 --paper-rule --out one_recording'
+    )
+    assert 'Nothing changed.' in render(page)
+
+
+def test_what_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, 'MOST_POINTS', 10)
+    monkeypatch.setattr(pages, 'MOST_RECORDINGS', 7)
+    text = render(pages.fleet_page(page_content(small())))
+    assert '4 series without changes are left out' in text
+    assert '8 more recordings' in text
+
+
+def test_fleet_without_any_estimate(tmp_path: Path) -> None:
+    entries = tuple(
+        replace(one, reduction=refused('car', 'It is empty.')) for one in small().entries
+    )
+    content = page_content(Fleet('car', entries))
+    assert pages.fleet_page(content).summary.verdict.level == 'no'
+    pages.write_fleet_page(tmp_path / 'x.html', content)
+
+
+def test_distance_from_the_others() -> None:
+    value = np.array([[1.0, 5.0, np.nan], [2.0, 5.0, 1.0], [3.0, 5.0, 2.0], [13.0, 5.0, np.nan]])
+    found = from_the_others(value)
+    np.testing.assert_allclose(found[:, 0], (value[:, 0] - 2.5) / 1.4826, rtol=1e-12)
+    assert np.isnan(found[:, 1:]).all()  # no spread; two machines
