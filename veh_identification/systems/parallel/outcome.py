@@ -170,6 +170,7 @@ def _seconds(records: Sequence[PeriodicRecord], made: Estimate) -> float:
 def extra_facts(structures: Structures, made: Estimate) -> dict[str, Any]:
     """Further entries: the passive friction models, the cut-offs that were tried, the delay."""
     extra: dict[str, Any] = {'model_selection': structures.facts()}
+    extra['covariance'] = made.result.covariance[:-1, :-1].tolist()  # for feedforward
     if made.likelihood is not None:
         extra['likelihood'] = {f'{fc:.6g}': cost for fc, cost in made.likelihood.tried.items()}
     if made.delay is not None:
