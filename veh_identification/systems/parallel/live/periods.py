@@ -20,10 +20,9 @@ LOST_SAMPLES = 3
 REMEMBERED = 5
 #: A sample this many deviations off the median of the periods spoils its period. Less does not
 #: matter: it moves a mean over hundreds of samples by a part of its deviation.
-GLITCH = 20.0
-#: Smallest deviation, as a share of the range of lengths and of forces: dry friction turns round
-#: a sample earlier or later, which is no glitch.
-LEAST_LENGTH, LEAST_FORCE = 2e-4, 0.02
+GLITCH = 10.0
+#: Smallest deviation, as a share of the range of lengths and of forces.
+LEAST_LENGTH, LEAST_FORCE = 2e-4, 2e-3
 #: Raw samples that are kept for periods off the grid: 40 s at 1 kHz, some megabytes.
 RAW_SAMPLES = 40_000
 
@@ -244,13 +243,18 @@ class PeriodGate:
         tables = np.stack([one.table for one in self._recent])
         middle = np.median(tables, axis=0)
         spread = np.abs(tables - middle)
-        # Half of the differences of two periods are nothing: both are as far from their middle.
+        count = len(tables)
+        pair = count == 2  # both are half of their difference off the middle
+        # One of few values is the median itself, which makes the others look more alike.
         scale = 1.4826 * np.median(spread.reshape(-1, spread.shape[2]), axis=0)
+        scale *= 1.0 if pair else count / (count - 1)
         share = np.repeat([LEAST_LENGTH, LEAST_FORCE], 6)
-        usual = np.median(np.ptp(tables, axis=1), axis=0)  # of periods: one may have a spike
-        floor = share * np.minimum(usual, np.ptp(middle, axis=0))
-        scale = np.maximum(np.maximum(scale, floor), 1e-9)
-        off = np.abs(period.table - middle) / scale
+        scale = np.maximum(np.maximum(scale, share * np.ptp(tables, axis=1).min(axis=0)), 1e-9)
+        # Where forces jump in all periods (dry friction), they may jump a sample earlier or later.
+        steps = np.abs(tables - np.roll(tables, 1, axis=1))
+        jump = np.maximum(steps, np.roll(steps, -1, axis=1)).min(axis=0)
+        jump *= 0.5 if pair else 1.0
+        off = (np.abs(period.table - middle) - jump) / scale
         sample, channel = np.unravel_index(int(np.argmax(off)), off.shape)
         if not off[sample, channel] > GLITCH:
             return ''
