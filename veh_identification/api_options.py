@@ -63,7 +63,7 @@ class ParallelIdentify(TypedDict, total=False):
     """Options of identify."""
 
     estimator: Literal['maximum-likelihood', 'gauss-markov']
-    processing: Literal['frequency', 'harmonic', 'time', 'raw']
+    processing: Literal['auto', 'band', 'frequency', 'harmonic', 'time', 'raw']
     fundamental_hz: float
     harmonics: int
     cutoff_hz: float

@@ -239,3 +239,45 @@ def test_wrong_parameters_are_refused() -> None:
         run_node([], harmonic=3)
     with pytest.raises(ParameterError, match='below its minimum'):
         run_node([], rate=-1.0)
+
+
+@pytest.fixture(scope='module')
+def clean():
+    """What five periods without a glitch give."""
+    return run_node(samples(5, 1.0), rate=RATE)[0].model.result
+
+
+@pytest.mark.parametrize(
+    ('period', 'field', 'size'),
+    [
+        (0, 'effort', 1e6),
+        (1, 'effort', -400.0),
+        (4, 'effort', 1e6),
+        (0, 'position', 0.3),
+        (4, 'position', 0.01),
+    ],
+)
+def test_a_period_with_a_glitch_is_left_out_and_counted(clean, period, field, size) -> None:
+    def spoilt(k, fields):
+        if k != period * 250 + 77:
+            return fields
+        values = fields[field].copy()
+        values[2] += size
+        return {**fields, field: values}
+
+    node, _ = run_node(samples(5, 1.0, change=spoilt), rate=RATE)
+    assert (node.model.periods, node.model.rejected_periods) == (4, 1)
+    moved = np.abs(node.model.result.value - clean.value)[:-1] / clean.std[:-1]
+    assert moved.max() < 1.0  # that a fifth of the data is missing included
+    assert 'leg_3' in node.model.reason
+    assert ('period_dropped' in {one.code for one in node.model.doubts()}) == (period == 4)
+
+
+@pytest.mark.parametrize('size', [30.0, 60.0, 120.0])
+def test_a_small_glitch_moves_no_estimate_by_a_deviation(clean, size) -> None:
+    def spoilt(k, fields):
+        return {**fields, 'effort': fields['effort'] + size * (k == 300) * np.eye(6)[2]}
+
+    result = run_node(samples(5, 1.0, change=spoilt), rate=RATE)[0].model.result
+    moved = np.abs(result.value - clean.value)[:-1] / clean.std[:-1]
+    assert moved.max() < 1.0

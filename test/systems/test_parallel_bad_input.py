@@ -123,7 +123,12 @@ def test_a_robot_that_stands_still(tmp_path, noise) -> None:
 def test_a_motion_that_does_not_repeat(tmp_path) -> None:
     how = stewart.Recording(rate=250.0, duration=15.0)
     data = stewart.record(ROBOT, stewart.wandering(ROBOT), how)
-    refused(tmp_path, data, 'the motion does not repeat|no repetition found')
+    assert 'motion_not_periodic' in findings(tmp_path, data)
+    configuration = stewart.write_config(
+        tmp_path / 'periods.yaml', ROBOT, identify={'processing': 'frequency'}
+    )
+    with pytest.raises(VehIdError, match=r'does not repeat|no repetition|two periods of'):
+        run('identify', 'parallel', [tmp_path / 'bag'], config=configuration)
 
 
 def test_messages_that_never_hold_all_legs(tmp_path) -> None:

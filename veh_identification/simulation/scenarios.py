@@ -185,6 +185,12 @@ SCENARIOS = {
             'veh_identification.simulation.parallel.scenarios:write_circle',
         ),
         Scenario(
+            'hexapod-closed-loop',
+            'hexapod under PID: equations of its own, stiction, ripple, late efforts',
+            25.0,
+            'veh_identification.simulation.parallel.controlled:write_closed_loop',
+        ),
+        Scenario(
             'arm-free',
             'six-axis arm under its controller, without a load',
             40.0,

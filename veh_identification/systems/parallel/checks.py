@@ -17,6 +17,7 @@ from veh_identification.checks.explanation import (
 from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.identification.gauss_markov import whitening
+from veh_identification.systems.parallel.estimation.band import BandEstimate
 from veh_identification.systems.parallel.estimation.equations import Equations, equations
 from veh_identification.systems.parallel.estimation.likelihood import (
     gauss_markov,
@@ -33,6 +34,8 @@ REFUSED_SHARE = 0.2
 REFUSED_RATIO = 3.0
 #: From here on the misfit is told, where it is worth telling. Chance moves the ratio by 1 to 2 %.
 TOLD_RATIO, TOLD_SHARE = 1.1, 0.005
+#: The same for filtered rows, where a controller's own forces scatter unlike white noise.
+BAND_RATIO = 1.5
 #: Speeds [m/s, rad/s] over which dry friction may change its sign, tried where the misfit is told.
 SIGN_WIDTHS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
 #: A moving mass this many times the configured one, or a part of it, is a matter of units.
@@ -93,6 +96,39 @@ def judge(
     _require_plausible_mass(model, source, p)
     if found.ratio > TOLD_RATIO and found.share > TOLD_SHARE:
         return [_doubt(model, records, refit, found)]
+    return []
+
+
+def judge_band(
+    model: HexapodModel, made: BandEstimate, records: Sequence[PeriodicRecord]
+) -> list[Finding]:
+    """The same for filtered rows; what noise explains is known where the motion repeats."""
+    system, p, source = made.equations(), made.result.value, made.rows[0].source
+    noise = made.covariance()
+    if records:
+        gain = float(np.mean([one.filter.noise_gain for one in made.rows]))
+        noise = gain * pooled_force_covariance(records)
+    found = misfit(system, noise, p)
+    if found.share > REFUSED_SHARE and (found.ratio > REFUSED_RATIO or not records):
+        raise EstimationError(
+            f'{source}: the model does not explain the forces, {found.share:.0%} of their '
+            'variation is left: check joints, order of the legs, gravity and units (m, N)'
+        )
+    _require_plausible_mass(model, source, p)
+    if not records:
+        text = (
+            f'{source}: the motion does not repeat, so nothing but the residuals tells the noise '
+            'of the forces, and legs or units that are mixed up are only seen by a large misfit'
+        )
+        return [Finding('note', 'motion_not_periodic', text, source)]
+    if found.ratio > BAND_RATIO and found.share > TOLD_SHARE:
+        text = (
+            f'the forces differ from the model by {found.ratio:.3g} times what the scatter of the '
+            f'periods explains ({found.share:.2%} of their variation), so values may be off by '
+            'more than their deviation: geometry, friction or load are not quite those of the '
+            'model'
+        )
+        return [Finding('warn', 'force_misfit', text, source, found.ratio)]
     return []
 
 

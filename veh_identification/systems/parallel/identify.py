@@ -10,14 +10,21 @@ import numpy as np
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.identification.essential import Removal
-from veh_identification.systems.parallel.checks import judge
+from veh_identification.systems.parallel.checks import judge, judge_band
+from veh_identification.systems.parallel.estimation.band import (
+    BandEstimate,
+    EvenLegs,
+    estimate_in_band,
+)
 from veh_identification.systems.parallel.estimation.effort_delay import (
+    SIGNIFICANT,
     EffortDelay,
     delayed,
     estimate_effort_delay,
 )
 from veh_identification.systems.parallel.estimation.equations import Equations, equations
 from veh_identification.systems.parallel.estimation.likelihood import (
+    SAME_FUNDAMENTAL,
     Likelihood,
     gauss_markov,
     maximum_likelihood,
@@ -28,16 +35,25 @@ from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.systems.parallel.options import Settings
 from veh_identification.systems.parallel.processing import applied_cutoff
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
-from veh_identification.types import Array
+from veh_identification.types import Array, IntArray
 
 #: Ways of processing that take the motion as it is; the others are bad on purpose.
 EXACT = ('frequency', 'harmonic')
 
 
 @dataclass(frozen=True, eq=False)
+class Recordings:
+    """What is known of the recordings: the samples, and mean periods where the motion repeats."""
+
+    legs: tuple[EvenLegs, ...] = ()  # empty: mean periods alone
+    records: tuple[PeriodicRecord, ...] = ()  # empty: some motion does not repeat
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """The parameters, with `fc` as the last of them, and how they were found."""
 
+    method: str  # of processing
     result: IdentificationResult
     system: Equations
     cutoff_hz: float  # of the frequency method: estimated, given, or harmonics x fundamental
@@ -45,6 +61,13 @@ class Estimate:
     delay: EffortDelay | None  # None: nobody wants to know, or the motion cannot say
     records: tuple[PeriodicRecord, ...]  # with the delay that is applied
     findings: tuple[Finding, ...]
+    stamps_ns: IntArray  # of the rows of `system`
+    band: BandEstimate | None = None  # where both sides were filtered alike
+
+    @property
+    def effort_delay(self) -> float:
+        """Seconds by which efforts are taken as late."""
+        return self.delay.value if self.delay is not None and self.delay.applied else 0.0
 
     @property
     def parameters(self) -> Array:
@@ -52,7 +75,62 @@ class Estimate:
         return self.result.value[:-1]
 
 
-def estimate(
+def estimate(model: HexapodModel, recordings: Recordings, settings: Settings) -> Estimate:
+    """By mean periods where the motion repeats and ends with its harmonics, else by filtered rows.
+
+    With `processing: auto` the recordings decide; anything else is taken as it is.
+    """
+    records, method = recordings.records, settings.processing
+    spread = sorted(one.fundamental_hz for one in records)
+    mixed = bool(spread) and spread[-1] > (1.0 + SAME_FUNDAMENTAL) * spread[0]
+    possible = method == 'auto' and bool(recordings.legs)
+    if method == 'band' or (possible and (mixed or not records)):
+        return _by_band(model, recordings, settings)
+    periodic = replace(settings, processing='frequency' if method == 'auto' else method)
+    if not possible or settings.estimator != 'maximum-likelihood':
+        return _by_periods(model, records, periodic)
+    likelihood = _cutoff_of(model, records, periodic)
+    assert likelihood is not None  # of maximum-likelihood with frequency
+    if round(likelihood.cutoff_hz / records[0].fundamental_hz) > settings.harmonics:
+        # A controller adds accelerations beyond the harmonics, the small ones below all noise.
+        return _by_band(model, recordings, settings)
+    return _by_periods(model, records, periodic)
+
+
+def _by_band(model: HexapodModel, recordings: Recordings, settings: Settings) -> Estimate:
+    """Any motion: both sides of (8) through one filter."""
+    made = estimate_in_band(model, recordings.legs, settings.cutoff_hz, settings.effort_delay)
+    sure = abs(made.delay) > SIGNIFICANT * made.delay_std
+    given = settings.effort_delay is not None
+    delay = None
+    if made.delay or not given:
+        before = made.misfit_before
+        delay = EffortDelay(made.delay, made.delay_std, True, sure, before, 1.0, made.slope)
+    findings = judge_band(model, made, recordings.records)
+    if delay is not None:
+        findings = [*delay.findings(settings.topic), *findings]
+    result = with_cutoff(made.result, made.cutoff_hz)
+    result = replace(
+        result,
+        system='parallel',
+        estimator='instrumental-variable',
+        impossible=impossible_names(model, result),
+    )
+    return Estimate(
+        'band',
+        result,
+        made.equations(),
+        made.cutoff_hz,
+        None,
+        delay,
+        tuple(delayed(recordings.records, made.delay)),
+        tuple(findings),
+        np.concatenate([one.stamps_ns for one in made.rows]),
+        made,
+    )
+
+
+def _by_periods(
     model: HexapodModel, records: Sequence[PeriodicRecord], settings: Settings
 ) -> Estimate:
     """Gauss-Markov (9), with the cut-off of (24) where it is wanted and used."""
@@ -80,7 +158,26 @@ def estimate(
         impossible=impossible_names(model, found),
     )
     return Estimate(
-        found, system, cutoff or nominal, likelihood, delay, tuple(records), tuple(findings)
+        method,
+        found,
+        system,
+        cutoff or nominal,
+        likelihood,
+        delay,
+        tuple(records),
+        tuple(findings),
+        np.concatenate([one.stamps_ns() for one in records]),
+    )
+
+
+def _cutoff_of(
+    model: HexapodModel, records: Sequence[PeriodicRecord], settings: Settings
+) -> Likelihood | None:
+    """The cut-off by (24), where it is wanted."""
+    if settings.estimator != 'maximum-likelihood' or settings.processing != 'frequency':
+        return None
+    return maximum_likelihood(
+        model, records, settings.harmonics, start_hz=settings.cutoff_hz, penalty=settings.penalty
     )
 
 
@@ -89,14 +186,9 @@ def _timed(
 ) -> tuple[Sequence[PeriodicRecord], Likelihood | None, EffortDelay | None]:
     """Recordings with the delay of their efforts, and the cut-off that goes with it."""
     harmonics, method, given = settings.harmonics, settings.processing, settings.effort_delay
-    likely = settings.estimator == 'maximum-likelihood' and method == 'frequency'
 
     def cutoff_of(timed: Sequence[PeriodicRecord]) -> Likelihood | None:
-        if not likely:
-            return None
-        return maximum_likelihood(
-            model, timed, harmonics, start_hz=settings.cutoff_hz, penalty=settings.penalty
-        )
+        return _cutoff_of(model, timed, settings)
 
     if given is not None:
         timed = delayed(records, given) if given else records

@@ -14,6 +14,8 @@ from veh_identification.systems.parallel.processing import METHODS
 from veh_identification.systems.parallel.recording.reader import TOPIC
 
 ESTIMATORS = ('maximum-likelihood', 'gauss-markov')
+#: auto: `frequency` where the motion ends with the excitation's harmonics, else `band`.
+PROCESSING = ('auto', 'band', *METHODS)
 #: Of an excitation that nobody has described.
 HARMONICS = 5
 #: Seconds: more than this is a delay in other units.
@@ -31,8 +33,10 @@ class IdentifyOptions:
     )
     processing: str | None = option(
         None,
-        'from leg lengths to the motion; default: frequency, the others are to be compared with',
-        choices=METHODS,
+        'from leg lengths to the motion; default: auto, that is frequency (mean periods) where '
+        'the motion ends with its harmonics, else band (any motion, both sides low-passed '
+        'alike); the others are to be compared with',
+        choices=PROCESSING,
     )
     fundamental_hz: float | None = option(
         None,
@@ -118,7 +122,7 @@ def settings_of(configuration: Configuration) -> Settings:
     )
     return Settings(
         estimator=chosen.estimator or ESTIMATORS[0],
-        processing=chosen.processing or METHODS[0],
+        processing=chosen.processing or PROCESSING[0],
         fundamental_hz=fundamental,
         harmonics=harmonics,
         cutoff_hz=cutoff,

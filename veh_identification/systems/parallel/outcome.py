@@ -123,15 +123,18 @@ def input_facts(
     validated: Validated | None,
 ) -> dict[str, Any]:
     """The `input` entry of parameters.json."""
-    covariance = pooled_force_covariance(records)
+    covariance = _force_covariance(records, made)
     unseen = None if validated is None else validated.data
+    forces = 'unfiltered mean over periods'
+    if made.band is not None:
+        forces = f'both sides low-passed at {made.cutoff_hz:g} Hz'
     return {
-        'bags': [r.source for r in records],
+        'bags': _sources(records, made),
         'topic': settings.topic,
         'config': configuration.source,
-        'processing': settings.processing,
+        'processing': made.method,
         'cutoff_hz': float(made.result.value[-1]),
-        'forces': 'unfiltered mean over periods',
+        'forces': forces,
         'harmonics': settings.harmonics,
         'fundamental_hz': [r.fundamental_hz for r in records],
         'periods': [r.periods for r in records],
@@ -146,9 +149,28 @@ def input_facts(
     }
 
 
+def _force_covariance(records: Sequence[PeriodicRecord], made: Estimate) -> Array:
+    """Of one raw sample; of the filtered rows where no motion repeats."""
+    if records or made.band is None:
+        return pooled_force_covariance(records)
+    return made.band.covariance()
+
+
+def _sources(records: Sequence[PeriodicRecord], made: Estimate) -> list[str]:
+    return [one.source for one in (records if made.band is None else made.band.rows)]
+
+
+def _seconds(records: Sequence[PeriodicRecord], made: Estimate) -> float:
+    """Of motion that was used."""
+    if made.band is None:
+        return sum(r.periods / r.fundamental_hz for r in records)
+    return sum(len(one.W) / one.filter.output_rate for one in made.band.rows)
+
+
 def extra_facts(structures: Structures, made: Estimate) -> dict[str, Any]:
     """Further entries: the passive friction models, the cut-offs that were tried, the delay."""
     extra: dict[str, Any] = {'model_selection': structures.facts()}
+    extra['covariance'] = made.result.covariance[:-1, :-1].tolist()  # for feedforward
     if made.likelihood is not None:
         extra['likelihood'] = {f'{fc:.6g}': cost for fc, cost in made.likelihood.tried.items()}
     if made.delay is not None:
@@ -158,14 +180,13 @@ def extra_facts(structures: Structures, made: Estimate) -> dict[str, Any]:
 
 def series(
     model: HexapodModel,
-    records: Sequence[PeriodicRecord],
     made: Estimate,
     validated: Validated | None,
 ) -> list[Reconstruction]:
     """Measured and predicted forces: the mean periods, then the recording that was not used."""
     measured = np.concatenate(made.system.Y)
     known = np.isfinite(measured).all(axis=1)
-    stamps = np.concatenate([r.stamps_ns() for r in records])
+    stamps = made.stamps_ns
     regressor = np.concatenate(made.system.W)[known]
     units = ('N',) * len(LEGS)
     found = [
@@ -225,18 +246,27 @@ def further(
             f'cut-off {made.likelihood.cutoff_hz:.6g} Hz by maximum likelihood '
             f'({made.likelihood.evaluations} cut-offs tried)'
         )
+    if made.band is not None:
+        why = (
+            'the motion goes on beyond its harmonics' if records else 'the motion does not repeat'
+        )
+        used = np.isfinite(np.concatenate(made.system.Y)).mean()
+        lines.append(
+            f'both sides low-passed at {made.cutoff_hz:g} Hz, {used:.0%} of the rows used (those '
+            f'where a leg may stick are left out): {why}'
+        )
     if made.delay is not None:
         lines.append(made.delay.line())
     lines += structures.lines()
     if validated is not None:
-        noise = validated.data.noise(pooled_force_covariance(records))
+        noise = validated.data.noise(_force_covariance(records, made))
         told = ', '.join(f'{leg} {one:.4g} N' for leg, one in zip(LEGS, noise, strict=True))
         lines.append(f'of the validation on {validated.data.source} noise alone leaves {told}')
     return Further(
         lines=tuple(lines),
         tables=structures.table(),
-        truth=simulated_truth(records[0].source),
-        seconds=sum(r.periods / r.fundamental_hz for r in records),
+        truth=simulated_truth(_sources(records, made)[0]),
+        seconds=_seconds(records, made),
     )
 
 
@@ -283,6 +313,8 @@ def origins(
     if np.isfinite(cutoff):
         estimated = made.likelihood is not None
         source = 'maximum likelihood' if estimated else origin('cutoff_hz')
+        if made.band is not None and settings.cutoff_hz is None:
+            source = 'motion and noise of the lengths'
         found.append(('cut-off [Hz]', f'{cutoff:.6g}', source))
     if made.delay is not None and made.delay.applied:
         source = 'maximum likelihood' if made.delay.estimated else origin('effort_delay')

@@ -159,8 +159,13 @@ def _commanded(record: PeriodicRecord) -> list[Finding]:
     return [Finding('warn', 'lengths_commanded', text, f'{record.source}, position')]
 
 
-def channel_findings(legs: TimeSeries, topic: str, fundamental_hz: float) -> list[Finding]:
-    """Lengths and efforts that hold or repeat values, run into a limit, or become others."""
+def channel_findings(
+    legs: TimeSeries, topic: str, fundamental_hz: float | None = None
+) -> list[Finding]:
+    """Lengths and efforts that hold or repeat values, run into a limit, or become others.
+
+    Without a fundamental the motion does not repeat, and nothing can be said of the last.
+    """
     found: list[Finding] = []
     repeated: list[Finding] = []
     moving = np.ones(len(legs), dtype=bool)
@@ -171,7 +176,7 @@ def channel_findings(legs: TimeSeries, topic: str, fundamental_hz: float) -> lis
             legs.stamps, value, where, moving=moving
         )
         repeated += check_repeated(legs.stamps, value, where, least=0.0)
-    if not found:
+    if not found and fundamental_hz is not None:
         found += _changes(legs, topic, 1.0 / fundamental_hz)
     return [*found, *told_once(repeated)]
 

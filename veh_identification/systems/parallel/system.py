@@ -20,12 +20,17 @@ from veh_identification.systems.parallel.configuration import (
     Configuration,
     load_configuration,
 )
-from veh_identification.systems.parallel.estimation.structure_selection import select_structure
+from veh_identification.systems.parallel.estimation.band import even_legs
+from veh_identification.systems.parallel.estimation.structure_selection import (
+    Candidate,
+    best_structure,
+    select_structure,
+)
 from veh_identification.systems.parallel.estimation.validation import validation_data
 from veh_identification.systems.parallel.glossary import GLOSSARY
-from veh_identification.systems.parallel.identify import estimate
+from veh_identification.systems.parallel.identify import Estimate, Recordings, estimate
 from veh_identification.systems.parallel.live.accumulation import LiveOptions, ParallelLive
-from veh_identification.systems.parallel.model.model import HexapodModel
+from veh_identification.systems.parallel.model.model import HexapodModel, Structure
 from veh_identification.systems.parallel.options import (
     IdentifyOptions,
     Settings,
@@ -37,6 +42,7 @@ from veh_identification.systems.parallel.processing import measured_pose
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.systems.parallel.recording.reader import (
     LegRecording,
+    NotRepeatingError,
     periodic_record,
     read_legs,
 )
@@ -76,7 +82,12 @@ class ParallelRobot(System[Configuration, LegRecording]):
     def checks(self, recording: LegRecording, config: Configuration) -> list[Finding]:
         """Whether the motion repeats, is complete, and can be made by the described robot."""
         settings = settings_of(config)
-        record = _averaged(recording, settings)
+        records = _periods([recording], settings)
+        if not records:
+            found = channel_findings(recording.legs, settings.topic)
+            text = f'{recording.source}: the motion does not repeat; rows are filtered instead'
+            return [*found, Finding('note', 'motion_not_periodic', text, recording.source)]
+        record = records[0]
         found = channel_findings(recording.legs, settings.topic, record.fundamental_hz)
         found += [*record.findings]
         if not any(one.level == 'bad' for one in found):
@@ -95,17 +106,15 @@ class ParallelRobot(System[Configuration, LegRecording]):
         config, settings = task.config, settings_of(task.config)
         model = config.model()
         recordings = [self.series(one, task) for one in task.recordings]
-        records = [_averaged(one, settings) for one in recordings]
+        records = _periods(recordings, settings)
         unseen = None if task.validation is None else self.series(task.validation, task)
         checked = _plausible(model, recordings, records, settings)
-        made = estimate(model, records, settings)
+        legs = tuple(even_legs(one.legs) for one in recordings)
+        made = estimate(model, Recordings(legs, tuple(records)), settings)
         records = list(made.records)
-        late = records[0].effort_delay
+        late = made.effort_delay
         data = None if unseen is None else validation_data(config.robot, unseen.legs, late)
-        lines = round(made.cutoff_hz / records[0].fundamental_hz)
-        structures = told.Structures(
-            *select_structure(config.robot, records, lines, config.structure)
-        )
+        structures = told.Structures(*_structures(config, made))
         validated = None if data is None else told.Validated.of(model, data, made.parameters)
         result = replace(
             made.result,
@@ -126,7 +135,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
             bags=paths_of(recordings),
             validate=next(iter(paths_of([] if unseen is None else [unseen])), None),
             findings=findings,
-            series=told.series(model, records, made, validated),
+            series=told.series(model, made, validated),
             provenance=provenance(
                 'identify',
                 self.name,
@@ -140,6 +149,25 @@ class ParallelRobot(System[Configuration, LegRecording]):
         )
 
 
+def _structures(config: Configuration, made: Estimate) -> tuple[Structure, list[Candidate]]:
+    """Passive friction models on the same rows as the estimate."""
+    if made.band is not None:
+        covariance = made.band.covariance()
+        return best_structure(config.robot, made.band.equations, covariance, config.structure)
+    lines = round(made.cutoff_hz / made.records[0].fundamental_hz)
+    return select_structure(config.robot, made.records, lines, config.structure)
+
+
+def _periods(recordings: Sequence[LegRecording], settings: Settings) -> list[PeriodicRecord]:
+    """Mean periods; none where one of the motions does not repeat and need not."""
+    try:
+        return [_averaged(one, settings) for one in recordings]
+    except NotRepeatingError:
+        if settings.processing not in ('auto', 'band'):
+            raise
+        return []
+
+
 def _plausible(
     model: HexapodModel,
     recordings: Sequence[LegRecording],
@@ -148,9 +176,11 @@ def _plausible(
 ) -> list[Finding]:
     """What the checks say of all recordings; a mistake that explains a misfit is refused."""
     findings = []
-    for recording, record in zip(recordings, records, strict=True):
-        found = channel_findings(recording.legs, settings.topic, record.fundamental_hz)
-        found += plausibility(model, record, settings.harmonics, settings.cutoff_hz)
+    for k, recording in enumerate(recordings):
+        fundamental = records[k].fundamental_hz if records else None
+        found = channel_findings(recording.legs, settings.topic, fundamental)
+        if records:
+            found += plausibility(model, records[k], settings.harmonics, settings.cutoff_hz)
         for one in found:
             if one.level == 'bad':
                 raise ImplausibleLegsError(one.text)

@@ -76,7 +76,7 @@ class EffortDelay:
             return f'delay of the efforts {1e3 * self.value:.4g} ms, as given'
         what = 'applied' if self.applied else 'not applied'
         if not self.sure:
-            what = 'not told from zero, not applied'
+            what = f'not told from zero, {"allowed for" if self.applied else what}'
         return (
             f'delay of the efforts {1e3 * self.value:.4g} +- {1e3 * self.std:.2g} ms by maximum '
             f'likelihood: {what}'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,30 +45,26 @@ class Candidate:
         return self.chi_square / inflation + 2.0 * self.parameters
 
 
-def select_structure(
+def best_structure(
     robot: Hexapod,
-    records: Sequence[PeriodicRecord],
-    harmonics: int,
+    equations_of: Callable[[HexapodModel], Equations],
+    covariance: Array,
     structure: Structure | None = None,
     rise: float = CORRELATION_RISE,
 ) -> tuple[Structure, list[Candidate]]:
     """The passive friction model to use, and all that were tried.
 
-    Candidates must keep cond(rho) within `rise` of the lowest and have no insignificant
-    parameter; of those the one with the best Akaike criterion wins.
+    `covariance` is that of one raw sample of the forces. Candidates must keep cond(rho) within
+    `rise` of the lowest and have no insignificant parameter; of those the one with the best
+    Akaike criterion wins.
     """
     start = structure or Structure()
-    covariance = pooled_force_covariance(records)
-    poses = [measured_pose(robot, record) for record in records]
     model = HexapodModel(robot, start)
-    system = equations(model, records, harmonics, poses=poses)
-    colour, misfit = _inflation(model, system, covariance)
+    colour, misfit = _inflation(model, equations_of(model), covariance)
     candidates = []
     for passive in PASSIVE:
-        trial = replace(start, passive=passive)
-        model = HexapodModel(robot, trial)
-        system = equations(model, records, harmonics, poses=poses)
-        candidates.append(_judge(model, system, covariance, colour))
+        model = HexapodModel(robot, replace(start, passive=passive))
+        candidates.append(_judge(model, equations_of(model), covariance, colour))
     lowest = min(c.correlation_condition for c in candidates)
     usable = [
         c for c in candidates if c.correlation_condition <= rise * lowest and not c.insignificant
@@ -76,6 +72,21 @@ def select_structure(
     if not usable:
         return start, candidates
     return min(usable, key=lambda c: c.information(colour * misfit)).structure, candidates
+
+
+def select_structure(
+    robot: Hexapod,
+    records: Sequence[PeriodicRecord],
+    harmonics: int,
+    structure: Structure | None = None,
+) -> tuple[Structure, list[Candidate]]:
+    """The same by mean periods whose motion ends with a harmonic."""
+    poses = [measured_pose(robot, record) for record in records]
+
+    def equations_of(model: HexapodModel) -> Equations:
+        return equations(model, records, harmonics, poses=poses)
+
+    return best_structure(robot, equations_of, pooled_force_covariance(records), structure)
 
 
 def _inflation(model: HexapodModel, system: Equations, covariance: Array) -> tuple[float, float]:

@@ -35,7 +35,12 @@ from veh_identification.systems.parallel.estimation.likelihood import (
     with_cutoff,
 )
 from veh_identification.systems.parallel.identify import impossible_names
-from veh_identification.systems.parallel.live.periods import PeriodCollector, RunningPeriods
+from veh_identification.systems.parallel.live.periods import (
+    CollectedPeriod,
+    PeriodCollector,
+    PeriodGate,
+    RunningPeriods,
+)
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
 from veh_identification.systems.parallel.options import settings_of
@@ -108,6 +113,8 @@ class ParallelLive(LiveModel):
         self._waiting: list[tuple[int, Array]] = []
         self._collector: PeriodCollector | None = None
         self._running = RunningPeriods()
+        self._gate = PeriodGate()
+        self._spoilt = 0  # periods with a glitch
         self._skipped = 0
         self._system: Equations | None = None
         self._newest_ns = 0
@@ -156,8 +163,10 @@ class ParallelLive(LiveModel):
         if self._skipped < self.options.skip_periods:
             self._skipped += 1
             return False
-        self._running.add(period, self._collector.raw)
-        if self._running.count < 2:
+        taken = self._gated(CollectedPeriod(period, self._collector.raw))
+        for one in taken:
+            self._running.add(one.table, one.raw)
+        if not taken or self._running.count < 2:
             return False
         try:
             self._estimate()
@@ -166,6 +175,14 @@ class ParallelLive(LiveModel):
             return False
         self.problem = ''
         return True
+
+    def _gated(self, period: CollectedPeriod) -> list[CollectedPeriod]:
+        """Periods to be averaged now: those that do not differ from the others."""
+        used, left_out = self._gate.push(period)
+        if left_out:
+            self._spoilt += left_out
+            self.last_rejected = True
+        return used
 
     def _find_rate(self, stamp_ns: int, values: Array) -> bool:
         self._waiting.append((stamp_ns, values))
@@ -343,7 +360,10 @@ class ParallelLive(LiveModel):
             )
             found.append(Finding('warn', 'fundamental_off', text, 'fundamental'))
         if self.periods < 2:
-            text = f'{self.periods} whole periods so far, two are needed'
+            whole = self.periods + self._gate.waiting
+            text = f'{whole} whole periods so far, two are needed'
+            if whole > 1:
+                text = 'the first two periods differ: a third must tell which of them is spoilt'
             found.append(Finding('warn', 'few_periods', text))
         return found
 
@@ -386,12 +406,14 @@ class ParallelLive(LiveModel):
 
     @property
     def rejected_periods(self) -> int:
-        """Dropped periods."""
-        return 0 if self._collector is None else self._collector.rejected
+        """Dropped periods: with gaps, or with a glitch."""
+        return self._spoilt + (0 if self._collector is None else self._collector.rejected)
 
     @property
     def reason(self) -> str:
         """Why the last dropped period was dropped."""
+        if self._gate.reason:
+            return self._gate.reason
         return '' if self._collector is None else self._collector.reason
 
     @property

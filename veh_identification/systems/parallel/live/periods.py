@@ -16,6 +16,13 @@ from veh_identification.types import Array
 NANOSECONDS = 1_000_000_000
 #: Messages that may be lost one after the other; a longer gap drops its period.
 LOST_SAMPLES = 3
+#: Periods whose median says what a period looks like.
+REMEMBERED = 5
+#: A sample this many deviations off the median of the periods spoils its period. Less does not
+#: matter: it moves a mean over hundreds of samples by a part of its deviation.
+GLITCH = 10.0
+#: Smallest deviation, as a share of the range of lengths and of forces.
+LEAST_LENGTH, LEAST_FORCE = 2e-4, 2e-3
 #: Raw samples that are kept for periods off the grid: 40 s at 1 kHz, some megabytes.
 RAW_SAMPLES = 40_000
 
@@ -188,4 +195,72 @@ class RunningPeriods:
             len(self._mean),
             np.arange(len(self._raw)),
             self._mean,
+        )
+
+
+@dataclass(frozen=True)
+class CollectedPeriod:
+    """A whole period, on the grid and as its samples came."""
+
+    table: Array  # (N, 12) lengths, forces
+    raw: RawPeriod
+
+
+class PeriodGate:
+    """Tells periods that hold what the others do not: a spike, a jump, a push from outside.
+
+    Of two periods that differ nobody can say which is the spoilt one: both wait for a third.
+    """
+
+    def __init__(self) -> None:
+        self._recent: deque[CollectedPeriod] = deque(maxlen=REMEMBERED)
+        self._undecided: list[CollectedPeriod] = []
+        self.reason = ''  # why the last one was left out
+
+    @property
+    def waiting(self) -> int:
+        """Periods of which nothing is known yet."""
+        return len(self._undecided)
+
+    def push(self, period: CollectedPeriod) -> tuple[list[CollectedPeriod], int]:
+        """Take a period; returns those to be used now, and how many are left out for good."""
+        if self._recent and self._recent[-1].table.shape != period.table.shape:
+            return [period], 0  # averaging refuses it with its own words
+        self._recent.append(period)
+        self._undecided.append(period)
+        if len(self._recent) == 2 and self._fault(period):
+            return [], 0
+        if len(self._recent) == 1:
+            return [], 0
+        waiting, self._undecided = self._undecided, []
+        faults = [self._fault(one) for one in waiting]
+        used = [one for one, fault in zip(waiting, faults, strict=True) if not fault]
+        self.reason = next((fault for fault in reversed(faults) if fault), self.reason)
+        return used, len(waiting) - len(used)
+
+    def _fault(self, period: CollectedPeriod) -> str:
+        """What is odd about a period; empty: nothing."""
+        tables = np.stack([one.table for one in self._recent])
+        middle = np.median(tables, axis=0)
+        spread = np.abs(tables - middle)
+        count = len(tables)
+        pair = count == 2  # both are half of their difference off the middle
+        # One of few values is the median itself, which makes the others look more alike.
+        scale = 1.4826 * np.median(spread.reshape(-1, spread.shape[2]), axis=0)
+        scale *= 1.0 if pair else count / (count - 1)
+        share = np.repeat([LEAST_LENGTH, LEAST_FORCE], 6)
+        scale = np.maximum(np.maximum(scale, share * np.ptp(tables, axis=1).min(axis=0)), 1e-9)
+        # Where forces jump in all periods (dry friction), they may jump a sample earlier or later.
+        steps = np.abs(tables - np.roll(tables, 1, axis=1))
+        jump = np.maximum(steps, np.roll(steps, -1, axis=1)).min(axis=0)
+        jump *= 0.5 if pair else 1.0
+        off = (np.abs(period.table - middle) - jump) / scale
+        sample, channel = np.unravel_index(int(np.argmax(off)), off.shape)
+        if not off[sample, channel] > GLITCH:
+            return ''
+        what, unit = ('position', 'm') if channel < 6 else ('effort', 'N')
+        value = period.table[sample, channel]
+        return (
+            f'{what} of leg_{channel % 6 + 1} is {value:.4g} {unit} where the other periods have '
+            f'{middle[sample, channel]:.4g} {unit}'
         )

@@ -184,7 +184,7 @@ class HexapodModel:
         count, first = len(rigid), len(self._columns)
         A = np.zeros((count, 6, len(self.names)))
         A[:, :, :first] = rigid[:, :, self._columns]
-        sign = self._sign(rates)
+        sign = self.signs(rates)
         kind = self.structure.passive
         if kind == 'dry_per_leg':
             A[:, :, first : first + 12] = maps * sign[:, None, :12]
@@ -199,7 +199,8 @@ class HexapodModel:
         A[:, legs, dry + 6 + legs] = rates[:, 12:]
         return A
 
-    def _sign(self, rates: Array) -> Array:
+    def signs(self, rates: Array) -> Array:
+        """Between -1 and 1: the direction of dry friction at the joints' speeds."""
         width = self.structure.sign_width
         return np.sign(rates) if width == 0.0 else np.tanh(rates / width)
 

@@ -41,6 +41,10 @@ GAP_SHARE = 0.05
 REPEAT_SHARE = 0.05
 
 
+class NotRepeatingError(SignalError):
+    """A motion without periods."""
+
+
 @dataclass(frozen=True, eq=False)
 class LegRecording:
     """What one bag says of the six legs."""
@@ -98,7 +102,7 @@ def periodic_record(
     step = cleaned.median_period
     _require_motion(series.label, values)
     nominal = fundamental_hz or _guess(series.label, stamps, values[:, :6], step)
-    _require_two_periods(series.label, stamps, step, nominal, skip_periods)
+    _require_two_periods(series.label, stamps, step, nominal, skip_periods, not fundamental_hz)
     findings += _judge_gaps(series.label, stamps, step, nominal, harmonics, findings)
     found = _check(stamps, values, step, nominal, harmonics)
     if fundamental_hz is not None and found.warning:
@@ -185,7 +189,7 @@ def _guess(label: str, stamps: Array, lengths: Array, step: float) -> float:
     try:
         return guess_fundamental(even, 1.0 / step)
     except SignalError as error:
-        raise SignalError(f'{label}: {error}') from None
+        raise NotRepeatingError(f'{label}: {error}') from None
 
 
 def _check(
@@ -273,7 +277,7 @@ def _require_repetition(record: PeriodicRecord) -> None:
     scatter = float(np.sqrt(np.trace(record.lengths.covariance) / 6.0))
     motion = float(record.lengths.mean.std(axis=0).max())
     if scatter > REPEAT_SHARE * motion:
-        raise SignalError(
+        raise NotRepeatingError(
             f'{record.source}: the motion does not repeat: periods of '
             f'{1.0 / record.fundamental_hz:.6g} s differ by {scatter:.3g} m rms where the legs '
             f'move by {motion:.3g} m rms'
@@ -281,11 +285,12 @@ def _require_repetition(record: PeriodicRecord) -> None:
 
 
 def _require_two_periods(
-    label: str, stamps: Array, step: float, fundamental: float, skipped: int
+    label: str, stamps: Array, step: float, fundamental: float, skipped: int, guessed: bool
 ) -> None:
     duration = float(stamps[-1]) + step
     if duration * fundamental < (2 + skipped) * (1.0 - 1e-6):
-        raise SignalError(
+        # Where nobody has said that there is a period, a long one is none.
+        raise (NotRepeatingError if guessed else SignalError)(
             f'{label}: at least two periods of {1.0 / fundamental:.6g} s are needed'
             f'{f" after {skipped} skipped" if skipped else ""}, the recording lasts '
             f'{duration:.6g} s ({duration * fundamental:.3g} periods)'
