@@ -10,7 +10,10 @@ from typing import Literal, TypedDict
 class CarIdentify(TypedDict, total=False):
     """Options of identify."""
 
-    model: Literal['2006', '2002']
+    model: Literal['2006', '2002', 'handling']
+    mass: float
+    mass_std: float
+    front_share: float
     dof: Literal[20, 38]
     rate: float
     chassis_cutoff: float

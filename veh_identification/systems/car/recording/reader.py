@@ -58,17 +58,17 @@ class CarRecording:
     joints: Mapping[str, TimeSeries]  # one channel each
     wrenches: Mapping[str, TimeSeries]  # by corner, in hub axes
     ride_heights: Mapping[str, TimeSeries] = field(default_factory=dict)
+    reports: tuple[SampleReport, ...] = ()
+    frames: StaticFrames = field(default_factory=StaticFrames)
+    findings: tuple[Finding, ...] = ()
+    source: str = ''  # the bag it was read from
+    #: What only the identification without wheel forces reads.
     wheel_speeds: Mapping[str, TimeSeries] = field(default_factory=dict)  # by corner, as told
     torques: Mapping[str, TimeSeries] = field(default_factory=dict)  # of the drive, by corner
     velocity: TimeSeries | None = None  # of satellites: east, north
     fix: TimeSeries | None = None  # latitude, longitude, altitude
     pressure: TimeSeries | None = None  # of the brakes
-    reports: tuple[SampleReport, ...] = ()
-    #: Of what only the identification without wheel forces reads.
     further_reports: tuple[SampleReport, ...] = ()
-    frames: StaticFrames = field(default_factory=StaticFrames)
-    findings: tuple[Finding, ...] = ()
-    source: str = ''  # the bag it was read from
 
     def joint(self, kind: str, corner: str) -> TimeSeries | None:
         """Series of one joint, None if the recording does not hold it."""
@@ -206,9 +206,10 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
         },
         wrenches,
         heights,
-        of_wheels('velocity', 'rad/s'),
-        of_wheels('effort', 'N m'),
-        series(
+        tuple(reports),
+        wheel_speeds=of_wheels('velocity', 'rad/s'),
+        torques=of_wheels('effort', 'N m'),
+        velocity=series(
             'gps_velocity',
             list(columns[topics['gps_velocity']].values)
             if topics['gps_velocity'] in columns
@@ -217,10 +218,9 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
             ('m/s',) * 2,
             further,
         ),
-        None if fix is None else _usable_fixes(fix),
-        series('brake_pressure', ['fluid_pressure'], ('pressure',), ('Pa',), further),
-        tuple(reports),
-        tuple(further),
+        fix=None if fix is None else _usable_fixes(fix),
+        pressure=series('brake_pressure', ['fluid_pressure'], ('pressure',), ('Pa',), further),
+        further_reports=tuple(further),
     )
 
 
