@@ -24,6 +24,7 @@
       machine.value = steps[0].machine;
     }
     const draw = () => {
+      if (!window.Plotly) { window.plotlyReady.then(draw, () => {}); return; }
       const ink = dark() ? '#e6e8eb' : '#1b1f24';
       const grid = dark() ? '#373e47' : '#dde1e6';
       const shown = series.filter((one) => one.parameter === parameter.value && (!machine.value || one.machine === machine.value));

@@ -29,11 +29,12 @@
     packed.remove();
   };
   const ready = unpacked().catch((error) => {
-    document.querySelectorAll('.plot').forEach((plot) => {
+    document.querySelectorAll('.plot, .canvas').forEach((plot) => {
       plot.textContent = `This browser cannot draw figures (${error.message}); tables and sentences are complete.`;
     });
     throw error;
   });
+  window.plotlyReady = ready;
   const drawn = new Set();
   const draw = (plot) => {
     if (!window.Plotly) { return ready.then(() => draw(plot)); }
