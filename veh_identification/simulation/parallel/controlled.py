@@ -117,7 +117,7 @@ def measured(seen: Array, commands: Array, loop: Loop, seed: int) -> Recorded:
     """What the messages say of such a run."""
     rng = np.random.default_rng([seed, 43])
     step = 1.0 / loop.control_rate
-    times: Array = np.arange(0, len(seen), loop.every) * step
+    times: Array = np.asarray(np.arange(0, len(seen), loop.every) * step, dtype=float)
     # Semi-implicit steps bring forces into positions half a substep early.
     edges = (np.arange(len(seen) + 1) - 0.5 / loop.substeps) * step
     impulse = np.concatenate([np.zeros((1, 6)), np.cumsum(commands, axis=0) * step])

@@ -70,7 +70,7 @@ def leg_feedforward(
     )
     v = np.linalg.solve(to_legs, qd[:, :, None])[:, :, 0]
     bend = leg_motion(hexapod, pose, v, still)[2]
-    a = np.linalg.solve(to_legs, (qdd - bend)[:, :, None])[:, :, 0]
+    a: Array = np.asarray(np.linalg.solve(to_legs, (qdd - bend)[:, :, None])[:, :, 0], float)
     return _forces(robot, pose, v, a, False)
 
 
