@@ -266,4 +266,5 @@ def test_every_marked_block_has_its_test() -> None:
             'rosdep',
             'colcon',
             'touch',
+            'veh-id',  # of what was installed: test_packaging and the demo run it
         }, name(fence)

@@ -36,6 +36,7 @@ class Worker:
         self.text = io.StringIO()
         self.logger = NodeLogger(name, lambda: NOW, stream=self.text)
         self.timers: list[Callable[[], None]] = []
+        self.changes: dict[str, Callable[[Any], None]] = {}
 
     def get_load(self) -> Load | None:
         return Load() if self.live else None
@@ -53,8 +54,12 @@ class Worker:
     def get_namespace(self) -> str:
         return '/car'
 
-    def create_timer(self, period: float, callback: Callable[[], None]) -> None:
+    def create_timer(self, period: float, callback: Callable[[], None]) -> SimpleNamespace:
         self.timers.append(callback)
+        return SimpleNamespace(cancel=lambda: self.timers.remove(callback))
+
+    def when_changed(self, name: str, callback: Callable[[Any], None]) -> None:
+        self.changes[name] = callback
 
 
 class Estimate:
@@ -235,3 +240,13 @@ def off(one: RobotIdentification, other: RobotIdentification) -> float:
     deviation = np.sqrt(np.diag(last.covariance))
     known = deviation > 0
     return float(np.sqrt(np.mean(((first.value - last.value)[known] / deviation[known]) ** 2)))
+
+
+def test_the_period_may_be_changed_while_it_runs() -> None:
+    worker = Worker()
+    estimate = Estimate()
+    options = CheckpointOptions(file='somewhere.npz')
+    Checkpoint(worker, options, {}, estimate.state, lambda stored: '')
+    before = worker.timers[0]
+    worker.changes['checkpoint.period'](2.0)
+    assert len(worker.timers) == 1 and worker.timers[0] == before
