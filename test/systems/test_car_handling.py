@@ -13,6 +13,7 @@ from veh_identification.simulation.road_car.handling import handling_drive
 from veh_identification.systems.base import Task
 from veh_identification.systems.car.bicycle import model
 from veh_identification.systems.car.bicycle.fit import Innovations, Prior, maximise
+from veh_identification.systems.car.bicycle.identify import poor_fit
 from veh_identification.systems.car.bicycle.signals import handling_samples
 from veh_identification.systems.car.bicycle.unknowns import Known, physical, prior_of, unknowns
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
@@ -127,3 +128,12 @@ def test_car_of_another_simulator(tmp_path) -> None:
         assert abs(result.value[k] - truth[name]) < 3.0 * result.std[k], name
     sheet = {one['name'] for one in result.extra['engineers_sheet']['quantities']}
     assert {'understeer_gradient', 'roll_gradient', 'yaw_radius'} <= sheet
+
+
+@pytest.mark.parametrize(
+    ('yaw', 'roll', 'code'),
+    [(0.07, 0.19, None), (0.03, 0.6, 'weakly_excited'), (0.5, 0.6, 'poor_fit')],
+)
+def test_what_steering_does_not_explain_is_named(yaw: float, roll: float, code: str) -> None:
+    found = poor_fit({'yaw_rate': yaw, 'roll_rate': roll, 'side_force': 0.05})
+    assert [one.code for one in found] == ([] if code is None else [code])

@@ -24,8 +24,9 @@ from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import Array
 
-#: Residual of one wheel over that of the other wheel of its axle that raises the question.
-UNEVEN = 2.0
+#: Residual of one wheel over that of the other wheel of its axle that raises the question, and
+#: that is told even where no factor answers it.
+ASKED, UNEVEN = 1.4, 2.0
 #: Factors of a travel that are tried.
 FACTORS = (0.5, 0.6, 0.7, 0.8, 0.87, 1.15, 1.25, 1.4, 1.6, 2.0)
 #: The suspension equations follow the six of the chassis.
@@ -48,15 +49,15 @@ def check_axles(
         if not usable[list(pair)].all():
             continue
         worse, better = sorted(pair, key=lambda k: -left[k])
-        if left[worse] > UNEVEN * left[better] > 0.0:
+        if left[worse] > ASKED * left[better] > 0.0:
             ratio = float(left[worse] / left[better])
-            found.append(_cause(model, selection, stretches, worse, ratio))
+            found += _cause(model, selection, stretches, worse, ratio)
     return found
 
 
 def _cause(
     model: CarModel, selection: Selection, stretches: Sequence[Stretch], worse: int, ratio: float
-) -> Finding:
+) -> list[Finding]:
     wheel = CORNERS[worse]
     for one in stretches:
 
@@ -69,13 +70,15 @@ def _cause(
             text += f'force {explained.factor**2:.2g} times better)'
             where = f'{one.label} {explained.best.where}'.lstrip()
             text = text.removeprefix(': ')
-            return Finding('bad', 'travel_scale', text, where, explained.factor**2)
+            return [Finding('bad', 'travel_scale', text, where, explained.factor**2)]
+    if ratio < UNEVEN:
+        return []
     text = (
         f'the equation suspension_{wheel} fits {ratio:.2g} times worse than that of the other '
         f'wheel of its axle: look at suspension_{wheel} and wheel_{wheel}/wrench (scale, stamps, '
         'noise); no factor of the travel explains it'
     )
-    return Finding('warn', 'uneven_fit', text, f'suspension_{wheel}')
+    return [Finding('warn', 'uneven_fit', text, f'suspension_{wheel}')]
 
 
 def _of_axle(left: Array, selection: Selection, wheel: int) -> float:
