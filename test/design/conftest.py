@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / 'systems'))
+for folder in sorted((Path(__file__).parents[1] / 'systems').glob('*/')):
+    sys.path.insert(0, str(folder))

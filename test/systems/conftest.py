@@ -1,6 +1,7 @@
-"""Makes the helper module of this folder importable (pytest's importlib mode does not)."""
+"""Makes the helpers of each system's folder importable (pytest's importlib mode does not)."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+for folder in sorted(Path(__file__).parent.glob('*/')):
+    sys.path.insert(0, str(folder))

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from veh_identification.findings import Finding
+from veh_identification.runtime import messages
+from veh_identification.simulation.sensors import Reading
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.identify import Identified, identify
 from veh_identification.systems.humanoid.recording.reader import read_recording
 from veh_identification.systems.humanoid.results.urdf import identified_urdf
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.humanoid.setup import Setup, check, set_up
+
+GYROSCOPE, ACCELEROMETER = np.array([0.004, -0.003, 0.002]), np.array([0.03, -0.02, 0.05])
+
+
+def biased(*dropped: str) -> Callable[[Reading], Reading | None]:
+    """An IMU with biases, and without the given topics."""
+
+    def change(reading: Reading) -> Reading | None:
+        if reading.topic.lstrip('/') in dropped:
+            return None
+        if reading.topic != '/imu/data':
+            return reading
+        m = reading.message
+        w, f = m.angular_velocity, m.linear_acceleration
+        return replace(
+            reading,
+            message=messages.new(
+                'sensor_msgs/msg/Imu',
+                header=messages.header(messages.stamp_ns(m), 'imu_link'),
+                orientation=(0.0, 0.0, 0.0, 1.0),
+                orientation_covariance=[-1.0] + [0.0] * 8,
+                angular_velocity=np.array([w.x, w.y, w.z]) + GYROSCOPE,
+                linear_acceleration=np.array([f.x, f.y, f.z]) + ACCELEROMETER,
+            ),
+        )
+
+    return change
 
 
 def setup_of(

@@ -24,7 +24,7 @@ from veh_identification.systems.vehicle.model import forces
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
 from veh_identification.systems.vehicle.recording.mounting import given_poses
 
-CONFIG = Path(__file__).resolve().parents[2] / 'config'
+CONFIG = Path(__file__).resolve().parents[3] / 'config'
 PEUGEOT = CONFIG / 'car_peugeot_406.yaml'
 
 

@@ -11,7 +11,7 @@ import yaml
 from veh_identification.configuration.faults import ConfigurationError
 from veh_identification.systems.car.configuration import load_configuration, parse_configuration
 
-CONFIG = Path(__file__).resolve().parents[2] / 'config'
+CONFIG = Path(__file__).resolve().parents[3] / 'config'
 
 
 def test_shipped_files_load() -> None:

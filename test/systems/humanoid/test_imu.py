@@ -1,15 +1,11 @@
 """Recordings without motion capture: biases of the IMU, attitude, leg odometry on plates."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from humanoid_cases import CAD, motion, record, true_robot
-from humanoid_runs import identified, the
+from humanoid_runs import ACCELEROMETER, GYROSCOPE, biased, identified, the
 
-from veh_identification.runtime import messages
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
-from veh_identification.simulation.sensors import Reading
 from veh_identification.systems.humanoid.processing.imu_calibration import integrated
 from veh_identification.systems.humanoid.processing.odometry import (
     _calibrated,
@@ -18,33 +14,6 @@ from veh_identification.systems.humanoid.processing.odometry import (
     leg_odometry,
     placement,
 )
-
-GYROSCOPE, ACCELEROMETER = np.array([0.004, -0.003, 0.002]), np.array([0.03, -0.02, 0.05])
-
-
-def biased(*dropped: str):
-    """An IMU with biases, and without the given topics."""
-
-    def change(reading: Reading) -> Reading | None:
-        if reading.topic.lstrip('/') in dropped:
-            return None
-        if reading.topic != '/imu/data':
-            return reading
-        m = reading.message
-        w, f = m.angular_velocity, m.linear_acceleration
-        return replace(
-            reading,
-            message=messages.new(
-                'sensor_msgs/msg/Imu',
-                header=messages.header(messages.stamp_ns(m), 'imu_link'),
-                orientation=(0.0, 0.0, 0.0, 1.0),
-                orientation_covariance=[-1.0] + [0.0] * 8,
-                angular_velocity=np.array([w.x, w.y, w.z]) + GYROSCOPE,
-                linear_acceleration=np.array([f.x, f.y, f.z]) + ACCELEROMETER,
-            ),
-        )
-
-    return change
 
 
 def test_calibration_finds_attitude_and_the_bias_along_gravity() -> None:

@@ -11,7 +11,7 @@ import pytest
 from veh_identification.simulation.vehicle.drive import circle, simulate_truth, true_car
 from veh_identification.systems.vehicle.loading import load
 
-sys.path.insert(0, str(Path(__file__).parents[2] / 'bench'))
+sys.path.insert(0, str(Path(__file__).parents[3] / 'bench'))
 from observe import cases
 
 SECONDS = 4.0

@@ -18,7 +18,7 @@ from veh_identification.systems.car.configuration import CarDescription, load_co
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.recording.reader import CarRecording
 
-CONFIG = Path(__file__).resolve().parents[2] / 'config' / 'car_peugeot_406.yaml'
+CONFIG = Path(__file__).resolve().parents[3] / 'config' / 'car_peugeot_406.yaml'
 TRUTH = np.array([EXACT_TRUTH[name] for name in NAMES])
 
 

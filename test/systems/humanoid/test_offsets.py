@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from humanoid_cases import CAD, record
-from humanoid_runs import by_code, identified, the
-from test_humanoid_imu import biased
+from humanoid_runs import biased, by_code, identified, the
 
 from veh_identification.errors import EstimationError
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors
