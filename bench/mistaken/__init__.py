@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 #: Modules of this folder; each has NAME, MISTAKES, clean(), offline() and live() (see common).
-SYSTEMS = ('car', 'humanoid', 'parallel', 'vehicle', 'fusion')
+SYSTEMS = ('car', 'humanoid', 'parallel', 'vehicle', 'fusion', 'robot')

@@ -69,7 +69,7 @@ def test_estimates_while_the_arm_moves(source: list[Item]) -> None:
     left = np.sqrt(np.mean((measured - predicted) ** 2, axis=0))
     assert np.all(left < 0.05 * np.sqrt(np.mean(measured**2, axis=0)))
     told, all_of_them = counts(sink), node.model.counts()['joint_states']
-    assert told['received'] == told['accepted'] == 1501  # at 15 s
+    assert told['received'] == told['accepted'] >= 1501  # the last report, at 15 s or the end
     assert all_of_them.received == all_of_them.used == len(source)
 
 

@@ -22,7 +22,8 @@ from veh_identification.simulation.robot.scenarios import (
 from veh_identification.systems.driver import run as drive
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot import configuration as described
-from veh_identification.systems.robot.checks import sensor_findings, whole_findings
+from veh_identification.systems.robot.checks.channels import sensor_findings
+from veh_identification.systems.robot.checks.whole import whole_findings
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.payload import found_loads
 from veh_identification.systems.robot.feedforward import feedforward, load_feedforward

@@ -30,16 +30,16 @@ from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.systems.base import Task, paths_of
 from veh_identification.systems.humanoid.results.urdf import identified_urdf
 from veh_identification.systems.parallel.estimation.effort_delay import SIGNIFICANT, EffortDelay
+from veh_identification.systems.robot.checks.fit import estimate_findings
 from veh_identification.systems.robot.estimation.estimate import PLAIN, Estimate
 from veh_identification.systems.robot.estimation.payload import FoundLoad, found_loads
+from veh_identification.systems.robot.estimation.possible import SMALL_DELAY, impossible_names
 from veh_identification.systems.robot.estimation.unknowns import assemble, weighted_solution
 from veh_identification.systems.robot.glossary import GLOSSARY
 from veh_identification.systems.robot.options import Subject
 from veh_identification.types import Array
 
 TOPIC = 'robot_identification/reconstruction'
-#: Longest delay that is no reason to look at the stamps, s.
-SMALL_DELAY = 2e-4
 
 
 def robot_outcome(
@@ -64,7 +64,9 @@ def robot_outcome(
         prior,
         system='robot',
         validation=validated,
-        impossible=impossible(found),
+        impossible=impossible_names(
+            model, found.names, found.value, np.sqrt(np.diag(found.covariance))
+        ),
         input=_input(found, task),
         extra=_extra(found, delay, loads, compared),
     )
@@ -76,6 +78,8 @@ def robot_outcome(
         *_row_findings(found),
         *_link_findings(found),
     ]
+    if not any(one.level == 'bad' for one in checks):  # the cause stands alone
+        findings += estimate_findings(found)
     return identification_outcome(
         result,
         title='robot',
@@ -109,24 +113,6 @@ def effort_delay(found: Estimate) -> EffortDelay:
     value, std = found.state.delay, found.unknown('delay')
     sure = bool(np.isfinite(std)) and abs(value) > max(SIGNIFICANT * std, SMALL_DELAY)
     return EffortDelay(value, std, True, sure, found.misfit_before, 1.0)
-
-
-def impossible(found: Estimate) -> list[str]:
-    """Friction, drives and payloads below zero by more than two deviations."""
-    std, made = np.sqrt(np.diag(found.covariance)), []
-    alone = found.setup.model.base
-    regrouped = {
-        name
-        for name, row in zip(alone.names, alone.full_to_base, strict=True)
-        if (np.abs(row) > 1e-9).sum() > 1
-    }
-    for k, name in enumerate(found.names):
-        kind = name.rpartition('.')[2]
-        physical = kind in ('h', 'fs', 'Ia') and name not in regrouped
-        physical = physical or (kind == 'M' and name.startswith('payload'))
-        if physical and found.value[k] < -2.0 * std[k]:
-            made.append(name)
-    return made
 
 
 def _validated(found: Estimate) -> tuple[Validation | None, list[dict[str, Any]]]:

@@ -253,6 +253,15 @@ class Rows:
         """Filtered dry friction of one joint (M,)."""
         return self._filtered(lambda s: shape.value(s.fine_q[:, joint], s.fine_qd[:, joint]))
 
+    def motion(self) -> tuple[Array, Array, Array]:
+        """Positions, speeds, accelerations (M, joints) at the moments of the rows."""
+        half, factor, made = self.filter.half_length, self.filter.factor, []
+        for name in ('q', 'qd', 'qdd'):
+            sides = (getattr(one, name)[one.inner] for one in self.segments)
+            rows = [side[half : len(side) - half : factor] for side in sides]
+            made.append(np.concatenate(rows)[: len(self.linear)])
+        return made[0], made[1], made[2]
+
     def fading(self, speeds: Array) -> Array:
         """Filtered friction (M, joints) that is one at rest and fades over `speeds` (joints,)."""
         return self._filtered(lambda s: np.sign(s.fine_qd) * np.exp(-((s.fine_qd / speeds) ** 2)))

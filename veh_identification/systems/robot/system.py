@@ -11,7 +11,8 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task
-from veh_identification.systems.robot.checks import sensor_findings, whole_findings
+from veh_identification.systems.robot.checks.channels import sensor_findings
+from veh_identification.systems.robot.checks.whole import whole_findings
 from veh_identification.systems.robot.configuration import load_configuration
 from veh_identification.systems.robot.estimation.estimate import estimate
 from veh_identification.systems.robot.glossary import GLOSSARY

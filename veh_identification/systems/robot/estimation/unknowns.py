@@ -147,7 +147,7 @@ def derivative_columns(
     predicted = (system.Z if instruments else system.W) @ value + system.known
     columns = []
     if state.delay_free:
-        columns.append(-_slope(rows, system, predicted))
+        columns.append(-slope_of(rows, system.begins, predicted))
     friction = value[model.base.rank : model.base.rank + len(model.friction)]
     if state.widths_free.any():
         change = np.concatenate([one.widths(model, state.shapes, friction) for one in rows])
@@ -178,10 +178,10 @@ def slow_friction(rows: Sequence[Rows], system: System, joints: BoolArray) -> Ar
     return made
 
 
-def _slope(rows: Sequence[Rows], system: System, predicted: Array) -> Array:
+def slope_of(rows: Sequence[Rows], begins: Sequence[int], predicted: Array) -> Array:
     """Time derivative of the predicted efforts, segment by segment."""
     made = np.zeros_like(predicted)
-    for one, begin in zip(rows, system.begins, strict=True):
+    for one, begin in zip(rows, begins, strict=True):
         step, start = one.filter.factor / one.filter.rate, begin
         for segment in one.segments:
             length = len(segment.q[segment.inner])
@@ -358,7 +358,7 @@ def best_shapes(
         A = np.concatenate([one.linear[:, j] for one in rows])
         if any(one.load is not None for one in rows):
             A = np.concatenate([A, _blocks(rows, int(j))], axis=1)
-        Q = _basis(A[there])
+        Q = orthonormal(A[there])
         y = Y[there, j] - Q @ (Q.T @ Y[there, j])
         profile = _Profile(rows, int(j), Q, y, there)
         shapes[j] = min(
@@ -408,8 +408,8 @@ def _blocks(rows: Sequence[Rows], j: int) -> Array:
     return np.concatenate(made)
 
 
-def _basis(A: Array) -> Array:
-    """Orthonormal columns of the range."""
+def orthonormal(A: Array) -> Array:
+    """Orthonormal columns that span the range of A."""
     norms = np.linalg.norm(A, axis=0)
     used = norms > 1e-12 * max(float(norms.max(initial=0.0)), 1e-300)
     Q, R, _ = qr(A[:, used] / norms[used], mode='economic', pivoting=True)

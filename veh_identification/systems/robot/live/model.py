@@ -16,21 +16,32 @@ import numpy as np
 from veh_identification.errors import EstimationError, SignalError
 from veh_identification.findings import Finding
 from veh_identification.identification.factor import scaled_condition
-from veh_identification.identification.least_squares import weighted
+from veh_identification.identification.least_squares import Estimate, weighted
 from veh_identification.identification.live import Solution, Usable, extended, no_information
 from veh_identification.results.messages import Derived, Equations
 from veh_identification.saved_state import SavedState, StateError
 from veh_identification.signals.segments import gap_segments
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides
+from veh_identification.systems.parallel.estimation.effort_delay import EffortDelay
 from veh_identification.systems.robot.configuration import Configuration
+from veh_identification.systems.robot.estimation.possible import SMALL_DELAY, impossible_names
 from veh_identification.systems.robot.estimation.repetition import CLUSTER_SECONDS
 from veh_identification.systems.robot.estimation.unknowns import SLOW_LIMIT, SLOW_SHARE
 from veh_identification.systems.robot.feedforward import IdentifiedArm
+from veh_identification.systems.robot.live.checking import (
+    TOPIC,
+    Block,
+    Memory,
+    channel_findings,
+    delay_of,
+    row_findings,
+)
 from veh_identification.systems.robot.live.payload_monitor import PayloadMonitor
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
 from veh_identification.systems.robot.processing import (
     HIGHEST_SHARE,
+    LONGEST_DELAY,
     Rows,
     Signals,
     equation_filter,
@@ -43,6 +54,11 @@ COLOUR = 1.5
 #: Estimates are made once so many rows are there, and then each second.
 ENOUGH_ROWS = 200
 GAP_STEPS = 5.0
+#: Seconds of motion after which the offline checks are made first, by which factor the time must
+#: have grown until they are made again, and the longest time between two.
+FIRST_CHECK, CHECKED_AGAIN, LONGEST_WAIT = 8.0, 1.5, 60.0
+#: A delay is applied from so many deviations on, and steps towards it until one is smaller [ms].
+DELAY_SURE, DELAY_FOUND, DELAY_STEPS = 5.0, 0.05, 4
 #: Moments (0.4 s) whose residuals widen the deviations: the last ones, and how many at least.
 MOMENTS, FEWEST_MOMENTS = 200, 15
 
@@ -90,7 +106,7 @@ class RobotLive(LiveModel):
                 'effort is current: the live estimate needs the gains of all joints, for gain and '
                 'mass cannot be told apart'
             )
-        self.delay = configuration.effort_delay or 0.0
+        self._given_delay = configuration.effort_delay
         width = configuration.friction.width or 0.02
         self.shapes = (
             reference.shapes if reference is not None else (Dry(width),) * len(self.arm.joints)
@@ -118,6 +134,10 @@ class RobotLive(LiveModel):
         self._last_row, self._last_look = 0, 0
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
         self._rate, self._cutoff = 0.0, self.options.cutoff_hz
+        self.delay = self._given_delay or 0.0
+        self._delay_std, self._delay_factor = 0.0, 1.0
+        self._memory, self._next_check = Memory(self.arm), FIRST_CHECK
+        self._checked: list[Finding] = []
 
     # Samples ------------------------------------------------------------------------------------
 
@@ -147,7 +167,9 @@ class RobotLive(LiveModel):
             return False
         self.sensor.used += 1
         self._times.append(stamp_ns)
-        self._values.append(np.concatenate([position, np.nan_to_num(effort) * self.gains]))
+        values = np.concatenate([position, np.nan_to_num(effort) * self.gains])
+        self._values.append(values)
+        self._memory.sample(stamp_ns, values)
         if stamp_ns - self._last_look < 1e9 * self.options.step:
             return False
         self._last_look = stamp_ns
@@ -173,14 +195,17 @@ class RobotLive(LiveModel):
         changed = self._watch(stamps, W, Y, load[:, :, :4], slides)
         if not self.monitor.loaded:
             self._keep_scores(stamps, W, Y, slides)
-            kept = slides[:, :, None]
-            self.information = extended(
-                self.information,
-                Usable(np.where(kept, W, 0.0), np.where(slides, Y, 0.0), slides),
-            )
+            motion = tuple(side[fresh] for side in rows.motion())
+            self._memory.rows(Block(stamps, motion, W, Y, slides))  # type: ignore[arg-type]
+            self._extend(W, Y, slides)
         if self.solution is not None:
             self._sides.append(Sides(stamps, Y, W @ self.solution.value, self.solution.sigma))
         return changed
+
+    def _extend(self, W: Array, Y: Array, slides: BoolArray) -> None:
+        """Rows join the long-term knowledge."""
+        W, Y = np.where(slides[:, :, None], W, 0.0), np.where(slides, Y, 0.0)
+        self.information = extended(self.information, Usable(W, Y, slides))
 
     def _keep_scores(self, stamps: IntArray, W: Array, Y: Array, slides: BoolArray) -> None:
         """What the last estimate leaves of rows that it has not seen, by moments."""
@@ -306,6 +331,19 @@ class RobotLive(LiveModel):
             self._failure = str(error)
             return False
         self._failure = ''
+        self._solve(made)
+        if self._seconds >= self._next_check:
+            self._check()
+        return True
+
+    def finish(self) -> bool:
+        """Check once more with all that came."""
+        before, tried = self._checked, self.information.samples >= ENOUGH_ROWS
+        if tried and not self.monitor.loaded:
+            self._check()
+        return self._checked != before and self.solution is not None
+
+    def _solve(self, made: Estimate) -> None:
         self.solution = Solution(
             made.value,
             self._widened(made.covariance),
@@ -314,7 +352,56 @@ class RobotLive(LiveModel):
             scaled_condition(made.factor.R),
         )
         self.convergence.update(self.solution, np.ones(len(made.value), bool))
-        return True
+
+    def _check(self) -> None:
+        """The offline checks on the last seconds: at the start, then ever more rarely."""
+        wait = min((CHECKED_AGAIN - 1.0) * self._seconds, LONGEST_WAIT)
+        self._next_check = self._seconds + wait
+        self._checked = channel_findings(self._memory)
+        if any(one.level == 'bad' for one in self._checked):  # the cause stands alone
+            return
+        if self._given_delay is None and self.reference is None:
+            self._seek_delay()
+        if self.solution is not None:
+            self._checked += row_findings(self._memory, self.solution.value)
+
+    def _seek_delay(self) -> None:
+        """The delay that the last seconds tell; their rows are then the knowledge."""
+        begun = self.delay
+        for _ in range(DELAY_STEPS):
+            if self.solution is None:
+                return
+            found = delay_of(self._memory, self.solution.value)
+            if found is None:
+                return
+            told, fitted = found
+            self._delay_std = 1e-3 * told.std
+            # What is known is given up for a delay that matters only; then it is found well.
+            least = max(DELAY_SURE * told.std, 1e3 * SMALL_DELAY)
+            if abs(told.value) < (least if self.delay == begun else DELAY_FOUND):
+                return
+            longest = LONGEST_DELAY / self._cutoff
+            step = float(np.clip(self.delay + 1e-3 * told.value, -longest, longest)) - self.delay
+            self.delay += step
+            self._delay_factor *= told.factor
+            self._memory.moved(fitted, step)
+            self.information = no_information(len(self.arm.joints), len(self.arm.names))
+            self._scores.clear()
+            for block in self._memory.blocks:
+                self._extend(block.W, block.Y, block.slides)
+            try:
+                self._solve(weighted(self.information, self.arm.names, self.arm.joints))
+            except EstimationError as error:
+                self._failure = str(error)
+                return
+
+    @property
+    def impossible(self) -> list[str]:
+        """Friction and drives below zero."""
+        if self.solution is None:
+            return []
+        std = np.sqrt(np.maximum(np.diag(self.solution.covariance), 0.0))
+        return impossible_names(self.arm, self.arm.names, self.solution.value, std)
 
     def derived(self) -> list[Derived]:
         """The payload."""
@@ -325,7 +412,11 @@ class RobotLive(LiveModel):
 
     def doubts(self) -> list[Finding]:
         """What is carried, and why there may be no estimate."""
-        findings = []
+        findings = [*self._checked]
+        if self.delay and self._given_delay is None and self.reference is None:
+            sure, better = abs(self.delay) > SMALL_DELAY, self._delay_factor**2
+            late = EffortDelay(self.delay, self._delay_std, True, sure, better, 1.0)
+            findings += late.findings(TOPIC)
         found = self.monitor.weighed
         if self.monitor.loaded and found is not None:
             text = f'a payload of {found.mass:.3g} +- {found.std:.2g} kg is carried at {self.link}'
@@ -365,6 +456,7 @@ class RobotLive(LiveModel):
         """The next sample does not follow the last one."""
         self._times.clear()
         self._values.clear()
+        self._memory.clear()
         self.monitor.interrupt()
 
     def reset(self) -> str:
@@ -384,11 +476,13 @@ class RobotLive(LiveModel):
             'factors': information.factors,
             'samples': information.samples,
             'squares': information.squares,
+            'delay': np.array([self.delay, self._delay_std, self._delay_factor]),
         }
 
     def restore(self, stored: SavedState) -> str:
         """Go on from stored knowledge."""
         stored.expect_texts('names', self.arm.names, of='robot')
+        delay = stored.array('delay', (3,))
         fresh = no_information(len(self.arm.joints), len(self.arm.names))
         before, self.information = (
             self.information,
@@ -405,4 +499,6 @@ class RobotLive(LiveModel):
         except StateError:
             self.information = before
             raise
+        if self._given_delay is None:
+            self.delay, self._delay_std, self._delay_factor = (float(one) for one in delay)
         return f'{self.information.samples} rows of {len(self.arm.names)} parameters'

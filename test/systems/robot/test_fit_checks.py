@@ -1,0 +1,107 @@
+"""Errors of sensors and descriptions that parameters follow: told by what a fit leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from robot_cases import URDF, changed, found, ideal
+
+from veh_identification.findings import Finding
+from veh_identification.simulation.robot.scenarios import random_arm
+from veh_identification.systems.humanoid.robot import load_robot
+from veh_identification.systems.robot.checks.fit import estimate_findings
+from veh_identification.systems.robot.configuration import Configuration
+from veh_identification.systems.robot.live.model import LiveOptions, RobotLive
+from veh_identification.systems.robot.recording import ArmRecording
+
+
+@pytest.fixture(scope='module')
+def clean() -> ArmRecording:
+    return ideal(random_arm('arm_6_axis.urdf', 21), 'clean', 4)[0]
+
+
+def off_zero(recording: ArmRecording) -> ArmRecording:
+    return changed(recording, position=recording.position + np.radians([0, 0, 8.0, 0, 0, 0]))
+
+
+def too_large(recording: ArmRecording) -> ArmRecording:
+    return changed(recording, effort=recording.effort * [1, 1.3, 1, 1, 1, 1])
+
+
+def one_late(recording: ArmRecording) -> ArmRecording:
+    effort = recording.effort.copy()
+    effort[4:, 1] = recording.effort[:-4, 1]  # 20 ms
+    return changed(recording, effort=effort)
+
+
+def slow_clock(recording: ArmRecording) -> ArmRecording:
+    return replace(
+        recording, series=replace(recording.series, stamps=1.5 * recording.series.stamps)
+    )
+
+
+def turned_on_the_way(recording: ArmRecording) -> ArmRecording:
+    effort = recording.effort.copy()
+    effort[len(effort) // 2 :, 2] *= -1.0
+    return changed(recording, effort=effort)
+
+
+Case = tuple[Callable[[ArmRecording], ArmRecording], str, str, str]
+CASES: list[Case] = [
+    (off_zero, 'position_offset', 'joint_states.position[joint_3]', 'degrees off its zero'),
+    (too_large, 'effort_scale', 'joint_states.effort[joint_2]', 'against the other joints'),
+    (one_late, 'effort_delay', 'joint_states.effort[joint_2]', 'later than the other channels'),
+    (slow_clock, 'weight_against_inertia', 'gravity', 'stamps at 0.6'),
+    (turned_on_the_way, 'changes', 'joint_states', 'the equation of joint_3'),
+]
+
+
+def test_nothing_is_told_of_a_clean_recording(clean: ArmRecording) -> None:
+    assert estimate_findings(found([clean])) == []
+
+
+@pytest.mark.parametrize('case', CASES, ids=[one[1] for one in CASES])
+def test_the_error_is_named_with_its_size(clean: ArmRecording, case: Case) -> None:
+    change, code, where, words = case
+    best = estimate_findings(found([change(clean)]))[0]
+    assert (best.level, best.code, best.where) == ('bad', code, where)
+    assert words in best.text
+
+
+def test_the_size_of_an_error_is_right(clean: ArmRecording) -> None:
+    """8 degrees and 20 ms, within three of the deviations that are told."""
+    for change, true in ((off_zero, 8.0), (one_late, 20.0)):
+        text = estimate_findings(found([change(clean)]))[0].text
+        value, std = _size(text)
+        assert abs(value - true) < max(3.0 * std, 0.05 * true)
+
+
+def _size(text: str) -> tuple[float, float]:
+    before, after = text.split(' +- ')
+    return float(before.split()[-1]), float(after.split()[0])
+
+
+@pytest.mark.parametrize('case', CASES[:3], ids=[one[1] for one in CASES[:3]])
+def test_the_live_estimate_says_the_same(clean: ArmRecording, case: Case) -> None:
+    change, code, where, _ = case
+    told = live(change(clean))
+    assert (code, where) in {(one.code, one.where) for one in told if one.level == 'bad'}
+
+
+def test_the_live_estimate_says_nothing_of_a_clean_one(clean: ArmRecording) -> None:
+    assert not [one for one in live(clean) if one.level == 'bad']
+
+
+def live(recording: ArmRecording) -> list[Finding]:
+    model = RobotLive(load_robot(URDF), Configuration(), LiveOptions())
+    stamps = np.round(1e9 * recording.series.stamps).astype(np.int64) + 10**18
+    ticks = stamps // 10**9
+    for k, stamp in enumerate(stamps):
+        model.push(int(stamp), recording.position[k], recording.effort[k])
+        if k and ticks[k] > ticks[k - 1]:
+            model.tick(0)
+    model.finish()
+    return model.findings()

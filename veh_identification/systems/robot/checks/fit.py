@@ -1,0 +1,382 @@
+"""What a fit leaves: which single error of a sensor or of the description would explain it.
+
+Parameters follow many an error (a joint off its zero, a torque that is half as large again, one
+late channel, a URDF of another size) so well that hardly more than the noise is left, and are then
+off by many deviations. But the error itself is an unknown like the others: its derivative stands
+as one more column beside the parameters, and what the parameters cannot imitate of it tells its
+value and deviation (a score test). One at a time: two errors may imitate each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veh_identification.findings import Finding, Level
+from veh_identification.findings.numbers import listed
+from veh_identification.systems.robot.estimation.estimate import Estimate
+from veh_identification.systems.robot.estimation.repetition import clusters_of
+from veh_identification.systems.robot.estimation.unknowns import orthonormal, slope_of
+from veh_identification.systems.robot.model import ArmModel
+from veh_identification.types import Array, IntArray
+
+#: Deviations from zero at which an error is told: friction and ripple, which no model quite
+#: tells, lean on the errors too (clean arms reach 5).
+SURE = 8.0
+#: Errors that are told at a time, each beside those before it.
+MOST = 2
+#: Another error that explains nearly as much is named beside the best one.
+NEARLY = 0.8
+#: Part of a column that the parameters must leave over: below it nothing can be told.
+LEAST_PART = 1e-6
+#: Rows that are looked at, evenly thinned.
+ROWS = 3000
+#: Splits of a recording (shares of its rows) about which both parts are fitted for themselves.
+SPLITS = (0.2, 0.35, 0.5, 0.65, 0.8)
+#: Rows for each parameter that a part must have.
+ROWS_EACH = 6.0
+#: How much worse than the other part, or both than parts of their own parameters, rows may fit.
+UNEVEN, APART = 3.0, 2.0
+#: ... of a joint with at least so many rows in each part, where what is left is more than this
+#: share of the joint's efforts: friction at a few reversals is uneven too.
+FEWEST_ROWS, MATTERS = 20, 0.02
+STEP = 1e-3
+#: Of gravity, that are tried.
+FACTORS = np.geomspace(0.04, 25.0, 15)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Rows of a fit and the motion at their moments."""
+
+    model: ArmModel
+    times: Array  # (M,) s
+    q: Array  # (M, joints)
+    qd: Array
+    qdd: Array
+    W: Array  # (M, joints, unknowns), base parameters first
+    Y: Array  # (M, joints); nan: not used
+    value: Array  # of the unknowns
+    slope: Array  # (M, joints) time derivative of the predicted efforts
+    clusters: IntArray  # (M,) rows whose errors are alike
+
+    def part(self, which: slice) -> Fitted:
+        """Some of the rows."""
+        names = ('times', 'q', 'qd', 'qdd', 'W', 'Y', 'slope', 'clusters')
+        return replace(self, **{name: getattr(self, name)[which] for name in names})
+
+    def thinned(self, rows: int) -> Fitted:
+        """At most so many rows, evenly."""
+        return self.part(slice(None, None, max(1, -(-len(self.Y) // rows))))
+
+    @property
+    def predicted(self) -> Array:
+        """Efforts (M, joints)."""
+        return np.asarray(self.W @ self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Error:
+    """One thing that may be wrong."""
+
+    code: str
+    where: str
+    column: Array  # (M, joints) what one unit of it adds to the efforts
+    unit: str
+    told_from: float  # size in that unit
+    bad_from: float
+    words: str  # with {size}: value and deviation
+    joint: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What the rows say of an error."""
+
+    error: Error
+    value: float
+    std: float
+    factor: float  # how many times less (rms) is left with it
+
+    @property
+    def sure(self) -> bool:
+        """Away from zero, and large enough to matter."""
+        return abs(self.value) > max(SURE * self.std, self.error.told_from)
+
+    def finding(self, source: str, others: Sequence[Told]) -> Finding:
+        """In words; `others` explain nearly as much."""
+        size = f'{self.value:.3g} +- {self.std:.2g} {self.error.unit}'
+        level: Level = 'bad' if abs(self.value) > self.error.bad_from else 'warn'
+        text = f'{source}: ' if source else ''
+        text += self.error.words.format(size=size)
+        text += (
+            f' ({abs(self.value) / self.std:.0f} deviations from zero; the efforts then fit '
+            f'{self.factor:.3g} times better)'
+        )
+        if others:
+            text += f'; {listed([one.error.where for one in others])} would explain nearly as much'
+        return Finding(level, self.error.code, text, self.error.where, self.factor)
+
+
+def _linear(fitted: Fitted, q: Array, qd: Array, qdd: Array, gravity: Array) -> Array:
+    """Efforts (M, joints) of the bodies and drives for another motion or gravity."""
+    model = replace(fitted.model, gravity=gravity)
+    W = model.regressor.compute(model.motion(q, qd, qdd))[:, :, fitted.model.base.base]
+    return np.asarray(W @ fitted.value[: fitted.model.base.rank])
+
+
+def errors_of(fitted: Fitted, topic: str) -> Iterator[Error]:
+    """Zeros of the joints, drives' scales, late channels, gravity against inertia."""
+    model, predicted = fitted.model, fitted.predicted
+    q, qd, qdd, g = fitted.q, fitted.qd, fitted.qdd, model.gravity
+    for j, name in enumerate(model.joints):
+        if model.tree.coordinate_is_angle(j):
+            yield _off_zero(fitted, j, f'{topic}.position[{name}]')
+        if not np.isfinite(fitted.Y[:, j]).any():
+            continue
+        place, alone = f'{topic}.effort[{name}]', np.zeros(predicted.shape)
+        alone[:, j] = predicted[:, j]
+        words = f'{place} seems to be off by {{size}} against the other joints: look at its unit, '
+        words += 'gain or gear ratio'
+        yield Error('effort_scale', place, 0.01 * alone, '%', 5.0, 15.0, words, j)
+        late = np.zeros(predicted.shape)
+        late[:, j] = -1e-3 * fitted.slope[:, j]
+        words = f'{place} seems to come {{size}} later than the other channels: look at its stamps'
+        yield Error('effort_delay', place, late, 'ms', 3.0, 10.0, words, j)
+    yield common_delay(fitted, topic)
+    size = float(np.linalg.norm(g))
+    if not size:
+        return
+    for axis in range(3):
+        d = np.zeros(3)
+        d[axis] = STEP * size
+        tilt = (_linear(fitted, q, qd, qdd, g + d) - _linear(fitted, q, qd, qdd, g - d)) / 2e-3
+        along = abs(g[axis]) > 0.9 * size
+        if along:
+            words = 'weight and inertia do not agree: gravity would have to be larger by {size}'
+            column = 0.01 * tilt * float(np.sign(g[axis]))
+            yield Error('weight_against_inertia', 'gravity', column, '%', 4.0, 10.0, words)
+        else:
+            words = f'gravity seems to lean along {"xyz"[axis]} of the root link by {{size}}: '
+            words += 'the robot does not stand as `gravity` says, or joint zeros are off'
+            column = tilt * np.pi / 180.0
+            yield Error('gravity_direction', 'gravity', column, 'degrees', 1.0, 4.0, words)
+
+
+def common_delay(fitted: Fitted, topic: str) -> Error:
+    """All efforts later than the positions."""
+    words = (
+        f'{topic}.effort seems to come {{size}} later than {topic}.position: look at its stamps'
+    )
+    column = -1e-3 * fitted.slope
+    return Error('effort_delay', f'{topic}.effort', column, 'ms', 1.0, 10.0, words)
+
+
+def told_of(fitted: Fitted, error: Error) -> Told | None:
+    """What the rows say of one error alone."""
+    return _Left(fitted).told(error) if np.isfinite(fitted.Y).any() else None
+
+
+def _off_zero(fitted: Fitted, joint: int, place: str) -> Error:
+    d = np.zeros(fitted.q.shape[1])
+    d[joint] = STEP
+    g = fitted.model.gravity
+    more, less = (_linear(fitted, fitted.q + s * d, fitted.qd, fitted.qdd, g) for s in (1.0, -1.0))
+    column = -(more - less) / (2.0 * STEP) * np.pi / 180.0
+    words = f'{place} seems to be {{size}} off its zero: look at its homing and the URDF'
+    return Error('position_offset', place, column, 'degrees', 1.0, 3.0, words, joint)
+
+
+class _Left:
+    """Weighted residuals beside the parameters (and errors that are taken as found)."""
+
+    def __init__(self, fitted: Fitted) -> None:
+        self.there = np.isfinite(fitted.Y)
+        self.sigma = _noise(fitted.Y - fitted.predicted)
+        self.clusters = np.broadcast_to(fitted.clusters[:, None], fitted.Y.shape)[self.there]
+        self.clusters = self.clusters - self.clusters.min(initial=0)
+        self.basis = orthonormal((fitted.W / self.sigma[:, None])[self.there])
+        self.left = self._beside((fitted.Y / self.sigma)[self.there])
+
+    def _beside(self, values: Array) -> Array:
+        return np.asarray(values - self.basis @ (self.basis.T @ values))
+
+    def told(self, error: Error) -> Told | None:
+        """Value and deviation (of clusters) of an error; None where the rows cannot say."""
+        whole = (error.column / self.sigma)[self.there]
+        column = self._beside(whole)
+        power = float(column @ column)
+        if not power > LEAST_PART * float(whole @ whole):
+            return None
+        value = float(column @ self.left) / power
+        after = self.left - value * column
+        score = np.bincount(self.clusters, column * after)
+        std = float(np.sqrt(score @ score)) / power
+        rms = float(self.left @ self.left), float(after @ after)
+        return Told(error, value, max(std, 1e-300), float(np.sqrt(rms[0] / max(rms[1], 1e-300))))
+
+    def take(self, error: Error) -> None:
+        """From now on the error is an unknown like the others."""
+        column = self._beside((error.column / self.sigma)[self.there])
+        self.basis = np.column_stack([self.basis, column / np.linalg.norm(column)])
+        self.left = self._beside(self.left)
+
+
+def _noise(residual: Array) -> Array:
+    with np.errstate(invalid='ignore'):
+        rms = np.sqrt(np.nanmean(np.where(np.isfinite(residual), residual**2, np.nan), axis=0))
+    return np.where(rms > 0.0, rms, 1.0)
+
+
+def estimate_findings(found: Estimate) -> list[Finding]:
+    """Of an estimate from recordings: changes within each, then errors that all of them show."""
+    rows, topic = found.setup.rows, found.setup.model.configuration.joint_states
+    every = fitted_of(found)
+    ends = [*found.system.begins[1:], len(every.Y)]
+    changed = [
+        finding
+        for one, begin, end in zip(rows, found.system.begins, ends, strict=True)
+        for finding in change_findings(every.part(slice(begin, end)), topic, one.label)
+    ]
+    return changed or error_findings(every, topic, rows[0].label if len(rows) == 1 else '')
+
+
+def fitted_of(found: Estimate) -> Fitted:
+    """The rows of an estimate."""
+    rows, system = found.setup.rows, found.system
+    q, qd, qdd = (
+        np.concatenate(side) for side in zip(*(one.motion() for one in rows), strict=True)
+    )
+    return Fitted(
+        found.setup.model,
+        np.concatenate([1e-9 * (one.stamps_ns - one.stamps_ns[0]) for one in rows]),
+        q,
+        qd,
+        qdd,
+        system.W,
+        system.Y - system.known,
+        found.value,
+        slope_of(rows, system.begins, system.W @ found.value),
+        clusters_of(rows),
+    )
+
+
+def gravity_factor(fitted: Fitted) -> float:
+    """By which gravity would have to be multiplied for weight and inertia to agree."""
+    there = np.isfinite(fitted.Y)
+    sigma, model = _noise(fitted.Y - fitted.predicted), fitted.model
+    others = fitted.W[:, :, model.base.rank :]
+
+    def left(factor: float) -> float:
+        other = replace(model, gravity=factor * model.gravity)
+        motion = other.motion(fitted.q, fitted.qd, fitted.qdd)
+        linear = other.regressor.compute(motion)[:, :, model.base.base]
+        rows = np.concatenate([linear, others], axis=2) / sigma[:, None]
+        basis, y = orthonormal(rows[there]), (fitted.Y / sigma)[there]
+        rest = y - basis @ (basis.T @ y)
+        return float(rest @ rest)
+
+    best = float(min(FACTORS, key=left))
+    return float(best * min(np.linspace(0.75, 1.35, 25), key=lambda f: left(float(best * f))))
+
+
+def error_findings(fitted: Fitted, topic: str, source: str = '') -> list[Finding]:
+    """One sensor or entry that is wrong; the best cause first."""
+    fitted = fitted.thinned(ROWS)
+    if np.isfinite(fitted.Y).sum() < 2 * ROWS_EACH * len(fitted.value):
+        return []
+    left, errors, findings = _Left(fitted), list(errors_of(fitted, topic)), []
+    for _ in range(MOST):
+        told = [one for one in map(left.told, errors) if one is not None and one.sure]
+        if not told:
+            break
+        best = max(told, key=lambda one: one.factor)
+        others = [
+            one
+            for one in told
+            if one is not best and one.factor - 1.0 > NEARLY * (best.factor - 1.0)
+        ]
+        findings.append(best.finding(source, others))
+        if best.error.code == 'weight_against_inertia':
+            findings[-1] = _weight_words(findings[-1], gravity_factor(fitted), source)
+        left.take(best.error)
+        errors = [one for one in errors if one is not best.error]
+    return findings
+
+
+def _weight_words(finding: Finding, factor: float, source: str) -> Finding:
+    """With the factor that a search gives, and what may be behind it."""
+    text = (
+        f'{source + ": " if source else ""}weight and inertia do not agree: gravity would have to '
+        f'be {factor:.3g} times what it is: stamps at {np.sqrt(factor):.3g} times the true rate, '
+        f'lengths of the URDF {factor:.3g} times the true ones, or another `gravity` (the efforts '
+        f'then fit {finding.evidence:.3g} times better)'
+    )
+    return replace(finding, text=text)
+
+
+def change_findings(fitted: Fitted, topic: str, source: str = '') -> list[Finding]:
+    """A recording whose parts contradict each other, or of which one part fits badly."""
+    fitted = fitted.thinned(ROWS)
+    sigma = _noise(fitted.Y - fitted.predicted)
+    whole = _rest(fitted, slice(None), sigma)
+    with np.errstate(invalid='ignore'):
+        least = MATTERS * np.sqrt(np.nanmean(fitted.Y**2, axis=0)) / sigma
+    best: tuple[float, str, float] = (1.0, '', 0.0)
+    for share in SPLITS:
+        k = round(share * len(fitted.Y))
+        parts = slice(None, k), slice(k, None)
+        if any(np.isfinite(fitted.Y[p]).sum() < ROWS_EACH * len(fitted.value) for p in parts):
+            continue
+        before, after = (_rest(fitted, p, sigma) for p in parts)
+        together = np.sqrt(share * before**2 + (1 - share) * after**2)
+        for worse, better, limit, how in (
+            (after, before, UNEVEN, 'fits {:.3g} times worse after it'),
+            (before, after, UNEVEN, 'fits {:.3g} times worse before it'),
+            (whole, together, APART, 'fits {:.3g} times better with parameters of each side'),
+        ):
+            sizes = np.where(worse > least, worse / better, np.nan)
+            if not np.isfinite(sizes).any():
+                continue
+            j = int(np.nanargmax(sizes))
+            if sizes[j] / limit > best[0]:
+                words = f'{fitted.model.joints[j]} {how.format(sizes[j])}'
+                best = (float(sizes[j] / limit), words, _moment(fitted, sigma, j))
+    if not best[1]:
+        return []
+    text = f'{source}: ' if source else ''
+    text += (
+        f'something changed on the way, about {best[2]:.1f} s: the equation of {best[1]} (a load '
+        'picked up or put down, a sensor that failed, another sign, unit or zero): cut the '
+        'recording there and look at both parts'
+    )
+    return [Finding('bad', 'changes', text, topic, best[0])]
+
+
+def _moment(fitted: Fitted, sigma: Array, joint: int) -> float:
+    """The time at which two fits that meet there leave least in the rows of a joint."""
+
+    def left(k: int) -> float:
+        rest = [_rest(fitted, part, sigma)[joint] for part in (slice(None, k), slice(k, None))]
+        known = [one if np.isfinite(one) else np.inf for one in rest]
+        return float(k * known[0] ** 2 + (len(fitted.Y) - k) * known[1] ** 2)
+
+    places = np.unique(np.round(np.linspace(0.1, 0.9, 17) * len(fitted.Y)).astype(int))
+    return float(fitted.times[min(places, key=left)])
+
+
+def _rest(fitted: Fitted, part: slice, sigma: Array) -> Array:
+    """rms (joints,) of what parameters of their own leave of some rows; nan: too few rows."""
+    Y = fitted.Y[part]
+    there = np.isfinite(Y)
+    basis = orthonormal((fitted.W[part] / sigma[:, None])[there])
+    y = (Y / sigma)[there]
+    left = np.full(Y.shape, np.nan)
+    left[there] = y - basis @ (basis.T @ y)
+    counts = there.sum(axis=0)
+    # Each joint has lost its share of the freedom to the parameters.
+    freedom = counts * (1.0 - basis.shape[1] / max(len(y), 1))
+    rms = np.sqrt(np.nansum(left**2, axis=0) / np.maximum(freedom, 1.0))
+    return np.where(counts >= FEWEST_ROWS, np.maximum(rms, 1e-9), np.nan)
