@@ -29,10 +29,14 @@ PRICE = 1e-3
 #: How many times better a cause must make the fit.
 CLEAR, CERTAIN = 1.5, 2.5
 SAMPLES = 600
+#: Zeros of joints that are another one's by mistake.
+TURNS = (np.pi / 2.0, -np.pi / 2.0, np.pi)
 #: Deviations of independent rows below zero at which friction surely pushes.
 PUSHED = 10.0
 #: Efforts over those that the URDF asks for: beyond these the unit is doubted.
 LEAST_SCALE, LARGEST_SCALE = 0.2, 5.0
+#: Logarithms of these within which all joints share one unit, and beyond which they do not.
+ALIKE, APART = np.log(3.0), np.log(15.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +185,8 @@ def whole_findings(
     for recording, look in looks:
         scaled, all_of_them = _scaled(recording, look, c)
         plain = 0.0 if all_of_them else look.misfit()
-        told = _explained(recording, look, plain) if plain > POOR_FIT else scaled
+        told = _explained(recording, look, plain) if plain > POOR_FIT else []
+        told = told if any(one.code != 'poor_fit' for one in told) else scaled or told
         findings += told or _pushed(recording, look)
     return findings
 
@@ -255,6 +260,16 @@ def _hypotheses(recording: ArmRecording, look: Look) -> Iterator[Hypothesis[Look
             position,
             f'{topic}.position[{joints[j]}]',
         )
+        for turn in TURNS if look.model.tree.coordinate_is_angle(j) else ():
+            zero = np.zeros(count)
+            zero[j] = turn
+
+            def shifted(one: Look, zero: Array = zero) -> Look:
+                return replace(one, q=one.q - zero)
+
+            place = f'{topic}.position[{joints[j]}]'
+            told = f'{place} seems to be {np.degrees(turn):.0f} degrees off its zero'
+            yield Hypothesis('position_offset', told, shifted, place)
         for i in range(j):
             order = np.arange(count)
             order[[i, j]] = j, i
@@ -276,6 +291,13 @@ def _hypotheses(recording: ArmRecording, look: Look) -> Iterator[Hypothesis[Look
             yield Hypothesis(
                 'efforts_swapped', f'the efforts of {pair} are exchanged', efforts, topic
             )
+
+    def backwards(one: Look) -> Look:
+        sides = {name: getattr(one, name)[:, ::-1] for name in ('q', 'qd', 'qdd', 'effort')}
+        return replace(one, **sides)
+
+    text = 'the joints are named in the reverse order'
+    yield Hypothesis('joints_reversed', text, backwards, topic)
     size = float(np.linalg.norm(look.gravity)) or 9.80665
     for axis in range(3):
         for side in (-1.0, 1.0):
@@ -311,10 +333,11 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list
         return [], False
     topic = f'{recording.topic}.effort'
     middle = float(np.median(scales[told]))
-    if (scales[told] < 0.0).all():
+    if (scales[told] < 0.0).all() and np.nansum(look.friction_power()[0]) < 0.0:
         text = f'{recording.source}: {topic} has the wrong sign: it pushes along the motion'
         return [Finding('bad', 'effort_sign', text, topic)], True
-    if 300.0 < middle < 3000.0:
+    alike = bool((np.abs(np.log(np.abs(scales[told] / middle))) < ALIKE).all())
+    if alike and 300.0 < middle < 3000.0:
         text = (
             f'{recording.source}: {topic} is {middle:.4g} times what the masses of the URDF ask '
             'for: N mm? It must be in N m'
@@ -325,13 +348,15 @@ def _scaled(recording: ArmRecording, look: Look, c: Configuration) -> tuple[list
         return [], False
     names = [n for n, w in zip(look.model.joints, wrong, strict=True) if w]
     listing = ', '.join(f'{s:.3g}' for s in scales[wrong])
-    hint = (
-        'currents? set effort: current and gains'
-        if middle < LEAST_SCALE and c.effort == 'torque'
-        else 'another unit, or masses in the URDF that are far off'
-    )
+    hint = 'another unit, or masses in the URDF that are far off'
+    if alike and 3e-4 < middle < 3e-3:
+        hint = 'kN m, or masses of the URDF in g?'
+    elif middle < LEAST_SCALE and c.effort == 'torque':
+        hint = 'currents? set effort: current and gains'
     everywhere = bool((wrong == told).all()) and bool((scales[told] > 0.0).all())
-    level: Level = 'bad' if everywhere else 'warn'
+    # Masses of one URDF are not off by so different factors.
+    apart = float(np.ptp(np.log(np.abs(scales[told])))) > APART
+    level: Level = 'bad' if everywhere or apart else 'warn'
     text = (
         f'{recording.source}: {topic} of {listed(names)} is {listing} times what the masses of '
         f'the URDF ask for: {hint}'
