@@ -293,14 +293,24 @@ def check_recording(
     )
 
 
-def compare(results: Sequence[str | Path], *, level: float = 0.01) -> list[Comparison]:
+def compare(
+    results: Sequence[str | Path],
+    *,
+    level: float = 0.01,
+    report: str | Path | None = None,
+    residuals: bool = False,
+) -> list[Comparison]:
     """What changed between result folders, each with the one before and the last with the first.
 
-    `level` is the probability of a false alarm of one comparison.
+    `level` is the probability of a false alarm of one comparison. `report` names a page (HTML) to
+    write, which with `residuals` holds what each model misses of the other's recordings.
     """
-    from veh_identification.results.comparison import compare_all
+    from veh_identification.fleets.compared import compared, write_page
 
-    return compare_all(list(results), level)
+    found = compared(list(results), level, residuals=residuals)
+    if report is not None:
+        write_page(found, Path(report))
+    return list(found.pairs)
 
 
 def batch(

@@ -161,6 +161,8 @@ class Provenance:
     created: str = ''
     #: Poses, geometry and calibration: (what, value, where it came from).
     inputs: tuple[tuple[str, str, str], ...] = ()
+    #: What was asked for, by name, so that a program can make the result again.
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """For parameters.json and metrics.json."""
@@ -172,6 +174,7 @@ class Provenance:
                 {'what': what, 'value': value, 'from': source}
                 for what, value, source in self.inputs
             ],
+            'arguments': dict(self.arguments),
         }
 
 
