@@ -326,13 +326,15 @@ def batch(
     reports: str = 'none',
     verify: bool = False,
     level: float = 0.01,
+    fleet_prior: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Fleet:
     """Many recordings of many machines; the same options as `veh-id batch` (docs/batch.md).
 
-    `fleet.machines`, `fleet.changes`, `fleet.outliers`, `fleet.to_dataframe()`; with `out` all
-    files are written and a second call reduces only what is new.
+    `fleet.machines`, `fleet.changes`, `fleet.outliers`, `fleet.with_fleet` (each machine with the
+    others as prior), `fleet.to_dataframe()`; with `out` all files are written and a second call
+    reduces only what is new.
     """
     from veh_identification.fleets.output import check_out, save
     from veh_identification.fleets.run import Settings, run_batch
@@ -353,6 +355,7 @@ def batch(
             reports,
             verify,
             level,
+            fleet_prior,
         ),
         options=options,
         progress=progress,

@@ -37,6 +37,11 @@ FETCH = 3.0
 #: Our matrices are small: threads of the linear algebra that wait for each other cost more.
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
+#: Dask's processes hand every array above 128 kB back to the system and ask for it again: the
+#: pages that must be cleared cost a third of the time. What a recording needs, the next one needs
+#: again. (For the C library of Linux; others do not know these words.)
+MEMORY = {'MALLOC_TRIM_THRESHOLD_': 256 * 2**20, 'MALLOC_MMAP_THRESHOLD_': 32 * 2**20}
+
 
 class EngineError(InputError):
     """The cluster is lost or cannot be reached."""
@@ -181,7 +186,11 @@ def _client(address: str, workers: int) -> Iterator[Any]:
             with suppress(Exception):  # a lost scheduler cannot be told good-bye
                 client.close(timeout=5)
         return
+    import dask
+
+    environment = {**dict.fromkeys(THREADS, 1), **MEMORY}
     with (
+        dask.config.set({'distributed.nanny.pre-spawn-environ': environment}),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
