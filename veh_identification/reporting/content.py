@@ -334,6 +334,7 @@ class ObservationContent:
     provenance: Provenance
     path: tuple[str, str] | None = None  # the two states that make a map
     extras: tuple[ExtraTable, ...] = ()
+    gates: str = ''  # a sentence where sensors have gates of their own
     nees: float = float('nan')
     nees_expected: float = float('nan')
     settling: float = 0.0  # s at the beginning that the errors leave out
