@@ -293,14 +293,24 @@ def check_recording(
     )
 
 
-def compare(results: Sequence[str | Path], *, level: float = 0.01) -> list[Comparison]:
+def compare(
+    results: Sequence[str | Path],
+    *,
+    level: float = 0.01,
+    report: str | Path | None = None,
+    residuals: bool = False,
+) -> list[Comparison]:
     """What changed between result folders, each with the one before and the last with the first.
 
-    `level` is the probability of a false alarm of one comparison.
+    `level` is the probability of a false alarm of one comparison. `report` names a page (HTML) to
+    write, which with `residuals` holds what each model misses of the other's recordings.
     """
-    from veh_identification.results.comparison import compare_all
+    from veh_identification.fleets.compared import compared, write_page
 
-    return compare_all(list(results), level)
+    found = compared(list(results), level, residuals=residuals)
+    if report is not None:
+        write_page(found, Path(report))
+    return list(found.pairs)
 
 
 def batch(
@@ -316,13 +326,15 @@ def batch(
     reports: str = 'none',
     verify: bool = False,
     level: float = 0.01,
+    fleet_prior: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Fleet:
     """Many recordings of many machines; the same options as `veh-id batch` (docs/batch.md).
 
-    `fleet.machines`, `fleet.changes`, `fleet.outliers`, `fleet.to_dataframe()`; with `out` all
-    files are written and a second call reduces only what is new.
+    `fleet.machines`, `fleet.changes`, `fleet.outliers`, `fleet.with_fleet` (each machine with the
+    others as prior), `fleet.to_dataframe()`; with `out` all files are written and a second call
+    reduces only what is new.
     """
     from veh_identification.fleets.output import check_out, save
     from veh_identification.fleets.run import Settings, run_batch
@@ -343,6 +355,7 @@ def batch(
             reports,
             verify,
             level,
+            fleet_prior,
         ),
         options=options,
         progress=progress,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,3 +25,11 @@ def arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_arms(folder, 2, 2, seconds=5.0)
     (folder / 'arm_00' / 'noise.mcap').write_bytes(b'this is no recording')
     return folder
+
+
+@pytest.fixture(scope='session')
+def browser() -> Iterator[Any]:
+    """One for all pages."""
+    from fleet_browser import started
+
+    yield from started()

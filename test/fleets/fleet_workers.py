@@ -19,6 +19,12 @@ def number(job: Job) -> Reduction:
     return Reduction('car', value=value, samples=os.getpid(), headline=job.address)
 
 
+def surroundings(job: int) -> tuple[int, str, str]:
+    """The job, and what the process was begun with."""
+    names = ('MALLOC_MMAP_THRESHOLD_', 'OMP_NUM_THREADS')
+    return (job, *(os.environ.get(name, '') for name in names))
+
+
 def slow_number(job: Job) -> Reduction:
     time.sleep(0.2)
     return number(job)

@@ -99,6 +99,16 @@ def test_one_recording_apart_is_no_change() -> None:
     assert [(one.machine, one.parameter, one.place) for one in found.apart] == [('car_2', 'k1', 6)]
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_slow_wear_names_its_machine_and_no_other(seed: int) -> None:
+    """A spring that loses 3 % little by little over 24 recordings, each known to about 0.4 %."""
+    every = fleet(np.random.default_rng([seed, 24]), 20, 24)
+    every[14].value[:] *= np.linspace(1.0, 0.97, 24)
+    found = find_changes(every)
+    assert {(one.machine, one.parameter) for one in found.steps} == {('car_7', 'k1')}
+    assert all(one.after < one.before for one in found.steps)
+
+
 def test_last_recording_alone_is_told_as_such() -> None:
     every = fleet(np.random.default_rng(6), 10, 12)
     every[4].value[11] *= 1.10

@@ -36,6 +36,29 @@ def test_processes_give_the_same_as_this_one() -> None:
     assert os.environ.get('MKL_NUM_THREADS') is None  # set for the new processes alone
 
 
+def test_studies_come_back_in_order_and_lack_nothing() -> None:
+    found = engines.study(fleet_workers.surroundings, range(7))
+    assert [job for job, *_ in found] == list(range(7))
+    with pytest.raises(UsageError, match='--workers -1'):
+        engines.study(fleet_workers.surroundings, range(7), workers=-1)
+
+
+def test_study_whose_job_ends_its_processes_ends_with_a_sentence() -> None:
+    with pytest.raises(engines.EngineError, match='3 worker processes ended at Job'):
+        dict(
+            engines.in_processes(
+                fleet_workers.ends_always, jobs(2), workers=1, given_up=engines.study_given_up
+            )
+        )
+
+
+def test_dask_workers_keep_their_memory() -> None:
+    """Dask's own thresholds of the allocator cost a third of the time of a recording."""
+    pytest.importorskip('distributed', reason='dask.distributed is not installed')
+    found = engines.study(fleet_workers.surroundings, range(3), workers=2)
+    assert found == [(job, str(32 * 2**20), '1') for job in range(3)]
+
+
 def test_worker_that_is_killed_once(tmp_path: Path) -> None:
     work = jobs(6, str(tmp_path / 'mark'))
     check(dict(engines.in_processes(fleet_workers.ends_once, work, workers=2)), 6)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fleet_browser import NEEDS_BROWSER, asked, show
 from fleet_numbers import reduction
 
 from veh_identification.findings import Finding
@@ -19,13 +17,7 @@ from veh_identification.fleets.page import page_content
 from veh_identification.fleets.reduction import refused
 from veh_identification.reporting.pages.fleet import write_fleet_page
 
-BROWSER = (
-    shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
-)
-DRIVER = shutil.which('chromedriver')
-pytestmark = pytest.mark.skipif(
-    BROWSER is None or DRIVER is None, reason='needs chromium and chromedriver'
-)
+pytestmark = NEEDS_BROWSER
 NAMES = ('Mc', 'k1', 'k2', '<b>h1</b>', 'Cx')
 TRUTH = np.array([1500.0, 30_000.0, 28_000.0, 2_000.0, 0.4])
 
@@ -64,42 +56,10 @@ def fleet(machines: int, weeks: int) -> Fleet:
 
 
 @pytest.fixture(scope='module')
-def browser() -> Iterator[Any]:
-    webdriver = pytest.importorskip('selenium.webdriver')
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for argument in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'):
-        options.add_argument(argument)
-    options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope='module')
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp('fleet') / 'fleet.html'
     write_fleet_page(path, page_content(fleet(12, 200)))
     return path
-
-
-def show(browser: Any, path: Path, theme: str, width: int) -> None:
-    browser.execute_cdp_cmd(
-        'Emulation.setDeviceMetricsOverride',
-        {'width': width, 'height': 768, 'deviceScaleFactor': 1, 'mobile': width < 500},
-    )
-    browser.execute_cdp_cmd(
-        'Emulation.setEmulatedMedia',
-        {'features': [{'name': 'prefers-color-scheme', 'value': theme}]},
-    )
-    browser.get_log('browser')
-    browser.get_log('performance')
-    browser.get(path.as_uri())
-    assert browser.execute_async_script(
-        'const done = arguments[0]; drawAll().then(() => setTimeout(() => done(true), 100));'
-    )
 
 
 @pytest.mark.parametrize(('theme', 'width'), [('light', 1366), ('dark', 390)])
@@ -108,13 +68,7 @@ def test_page_is_drawn_quiet_alone_and_fits(
 ) -> None:
     show(browser, page, theme, width)
     assert browser.get_log('browser') == []
-    events = [json.loads(entry['message'])['message'] for entry in browser.get_log('performance')]
-    asked = [
-        event['params']['request']['url']
-        for event in events
-        if event['method'] == 'Network.requestWillBeSent'
-    ]
-    assert [url for url in asked if not url.startswith(('data:', 'blob:'))] == [page.as_uri()]
+    assert asked(browser) == [page.as_uri()]
     drawn = browser.execute_script(
         "return [...document.querySelectorAll('.plot, .canvas')]"
         ".map((plot) => plot.querySelectorAll('svg.main-svg').length);"

@@ -179,7 +179,7 @@ def test_observer_without_truth_or_innovations_makes_a_page(
     )
     text = render(page_of(content))
     assert 'holds no truth' in text
-    assert 'no gate' in text
+    assert 'There is no gate' in text
     assert 'nan' not in re.sub(r'<script\b.*?</script>', '', text, flags=re.DOTALL).lower()
 
 

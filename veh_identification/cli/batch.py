@@ -81,6 +81,12 @@ def _fill(parser: shared.Parser, wanted: str) -> None:
         help='probability of any false alarm among all changes (default: 0.01)',
     )
     parser.add_argument(
+        '--fleet-prior',
+        action='store_true',
+        help='also give the values of each machine with the others as prior, which helps machines '
+        'of which little is known',
+    )
+    parser.add_argument(
         '--strict', action='store_true', help='exit status 3 when something changed'
     )
     shared.add_options(parser, system.verbs['identify'])
@@ -105,6 +111,7 @@ def run(options: argparse.Namespace) -> int:
         options.reports,
         options.verify,
         options.level,
+        options.fleet_prior,
     )
     with Progress(f'batch {system.name}', unit='recordings') as progress:
         fleet = run_batch(

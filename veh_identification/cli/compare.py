@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veh_identification.cli.parser import say
-from veh_identification.errors import UsageError
 from veh_identification.findings.numbers import beside
 from veh_identification.findings.verdict import STRICT_STATUS
 
 if TYPE_CHECKING:
+    from veh_identification.fleets.compared import Compared
     from veh_identification.results.comparison import Comparison, Difference
 
 
@@ -34,6 +36,16 @@ def add_parser(verbs: Any) -> None:
         help='probability of a false alarm of one comparison (default: 0.01)',
     )
     parser.add_argument('--json', metavar='FILE', help='write the comparison to a file')
+    parser.add_argument(
+        '--report', metavar='FILE', help="write a page (HTML) with residuals on each other's data"
+    )
+    parser.add_argument(
+        '--residuals',
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help='make each result again from its recordings and try it on those of the other '
+        '(default: with --report)',
+    )
     parser.add_argument('--all', action='store_true', help='show parameters without change, too')
     parser.add_argument(
         '--strict', action='store_true', help='exit status 3 when something changed'
@@ -43,20 +55,38 @@ def add_parser(verbs: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare."""
-    from veh_identification.atomic import atomic_file
-    from veh_identification.results.comparison import compare_all
+    from veh_identification.atomic import write_text
+    from veh_identification.fleets.compared import compared
     from veh_identification.results.folder import to_json
+    from veh_identification.runtime.bags import Progress
 
-    if not 0.0 < options.level < 1.0:
-        raise UsageError(f'--level {options.level:g}: expected a probability between 0 and 1')
-    found = compare_all(options.bags, options.level)
-    for one in found:
+    residuals = bool(options.report) if options.residuals is None else options.residuals
+    with Progress('comparing') as progress:
+        found = compared(options.bags, options.level, residuals=residuals, progress=progress)
+    for k, one in enumerate(found.pairs):
         say(comparison_text(one, everything=options.all))
+        crossing = found.crossing(k)
+        told = [*(way.text for way in crossing.ways), *(one.line for one in crossing.findings)]
+        for line in told:
+            say(f'  {line}')
     if options.json:
-        with atomic_file(Path(options.json)) as partial:
-            partial.write_text(to_json([one.as_dict() for one in found]), encoding='utf-8')
-    changed = any(one.different for one in found)
-    return STRICT_STATUS if options.strict and changed else 0
+        write_text(Path(options.json), to_json(found.as_list()))
+    if options.report:
+        say(_page(found, Path(options.report)))
+    return STRICT_STATUS if options.strict and found.different else 0
+
+
+def _page(found: Compared, path: Path) -> str:
+    """The page comes last: what it lacks is told and takes nothing else along."""
+    from veh_identification.fleets.compared import write_page
+
+    try:
+        write_page(found, path, shlex.join(['veh-id', *sys.argv[1:]]))
+    except ImportError as error:
+        if (error.name or '').split('.')[0] not in ('plotly', 'jinja2', 'markupsafe'):
+            raise
+        return f'no page: {error.name} is not installed (pip install plotly jinja2)'
+    return f'page: {path}'
 
 
 def comparison_text(one: Comparison, *, everything: bool = False) -> str:

@@ -114,19 +114,19 @@ def find_changes(series: Sequence[Series], level: float = LEVEL) -> Changes:
     judged = [one for one in series if len(one.value) >= FEWEST]
     if not judged:
         return Changes(level, 0, (), ())
-    scatters = _scatters(judged)
+    scatter = scatters(judged)
     apart: list[Apart] = []
     kept: list[Series] = []
     for one in judged:
-        spikes = _spikes(one, scatters[one.parameter], level / len(judged))
+        spikes = _spikes(one, scatter[one.parameter], level / len(judged))
         apart += [_apart(one, int(i)) for i in spikes]
         kept.append(_without(one, spikes))
-    tests = [_step(one, scatters[one.parameter]) for one in kept]
+    tests = [_step(one, scatter[one.parameter]) for one in kept]
     found = holm(np.array([test.probability for test in tests]), level)
     steps: list[Change] = []
     for one, test, stands in zip(kept, tests, found, strict=True):
         if stands:
-            steps += _segments(one, test, scatters[one.parameter], level / len(judged))
+            steps += _segments(one, test, scatter[one.parameter], level / len(judged))
     steps.sort(key=lambda step: (step.probability, -abs(step.z)))
     return Changes(level, len(judged), tuple(steps), tuple(apart))
 
@@ -140,7 +140,8 @@ def _neighbours(one: Series) -> Array:
     return np.asarray(np.diff(one.value) / np.hypot(one.std[1:], one.std[:-1]))
 
 
-def _scatters(series: Sequence[Series]) -> dict[str, Scatter]:
+def scatters(series: Sequence[Series]) -> dict[str, Scatter]:
+    """By parameter, how much more than stated neighbouring recordings of all machines differ."""
     gathered: dict[str, list[Array]] = {}
     for one in series:
         gathered.setdefault(one.parameter, []).append(_neighbours(one))

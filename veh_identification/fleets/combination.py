@@ -33,6 +33,7 @@ from veh_identification.types import Array, IntArray
 LEVEL = 0.01
 #: Beside the largest eigenvalue of a correlation matrix, what counts as rounding.
 _TOLD = 1e-12
+Key = tuple[str, str, str]  # name, unit, meaning
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,7 @@ class Machine:
     name: str
     names: tuple[str, ...]
     units: tuple[str, ...]
+    meanings: tuple[str, ...]  # of sums: values of machines compare where these are the same
     value: Array
     covariance: Array
     counts: IntArray  # recordings that know each parameter
@@ -56,6 +58,11 @@ class Machine:
     def std(self) -> Array:
         """Standard deviations."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Of every parameter what tells it from others."""
+        return tuple(zip(self.names, self.units, self.meanings, strict=True))
 
     @property
     def probability(self) -> float:
@@ -96,6 +103,7 @@ def combine(name: str, reductions: Sequence[Reduction], known: Sequence[Finding]
         name,
         tuple(key[0] for key in keys),
         tuple(key[1] for key in keys),
+        tuple(key[2] for key in keys),
         found * scale,
         wider * covariance * np.outer(scale, scale),
         counts,
@@ -110,9 +118,6 @@ def combine(name: str, reductions: Sequence[Reduction], known: Sequence[Finding]
             no='no recording of this machine can be used',
         ),
     )
-
-
-Key = tuple[str, str, str]  # name, unit, meaning
 
 
 def _parameters(used: Sequence[Reduction]) -> tuple[list[Key], list[str]]:

@@ -22,8 +22,10 @@ from typing import Any
 from veh_identification.errors import InputError, UsageError, one_line
 from veh_identification.fleets.reduction import Job, Reduction, refused
 
-Function = Callable[[Job], Reduction]
-Done = Iterator[tuple[int, Reduction]]
+#: Jobs and results are what the function takes and gives; recordings are one kind of them.
+Function = Callable[[Any], Any]
+Done = Iterator[tuple[int, Any]]
+GivenUp = Callable[[Any], Any]
 #: Processes that one job may end before it is given up.
 TRIES = 3
 #: Jobs that wait at a worker, so that none is idle while results travel.
@@ -37,12 +39,26 @@ FETCH = 3.0
 #: Our matrices are small: threads of the linear algebra that wait for each other cost more.
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
+#: Dask's processes hand every array above 128 kB back to the system and ask for it again: the
+#: pages that must be cleared cost a third of the time. What a recording needs, the next one needs
+#: again. (For the C library of Linux; others do not know these words.)
+MEMORY = {'MALLOC_TRIM_THRESHOLD_': 256 * 2**20, 'MALLOC_MMAP_THRESHOLD_': 32 * 2**20}
+
+#: What Dask's processes do every 20 to 500 ms for a dashboard that nobody looks at: 3 % of a
+#: processor each, which a busy machine charges to every recording.
+QUIET = {
+    'distributed.worker.profile.enabled': False,
+    'distributed.admin.tick.interval': '1s',
+    'distributed.admin.system-monitor.interval': '5s',
+    'distributed.worker.memory.monitor-interval': '1s',
+}
+
 
 class EngineError(InputError):
     """The cluster is lost or cannot be reached."""
 
 
-def engine(workers: int | None, scheduler: str = '') -> Callable[[Function, Sequence[Job]], Done]:
+def engine(workers: int | None, scheduler: str = '') -> Callable[..., Done]:
     """The engine that the options ask for; None or 0 workers: one for each core."""
     if scheduler:
         return partial(on_cluster, address=scheduler)
@@ -70,13 +86,34 @@ def has_dask() -> bool:
     return True
 
 
-def in_this_process(function: Function, jobs: Sequence[Job]) -> Done:
+def in_this_process(
+    function: Function, jobs: Sequence[Any], *, given_up: GivenUp | None = None
+) -> Done:
     """One after the other."""
     for index, job in enumerate(jobs):
         yield index, function(job)
 
 
-def _given_up(job: Job) -> Reduction:
+def study(
+    function: Function, jobs: Sequence[Any], workers: int | None = 1, scheduler: str = ''
+) -> list[Any]:
+    """Results of a study (simulated machines, seeds, settings) in the order of its jobs.
+
+    Unlike recordings, none of them may be missing: one that ends its processes ends the study.
+    """
+    if workers is not None and workers < 0:
+        raise UsageError(f'--workers {workers}: expected 0 (all cores) or more')
+    found = dict(engine(workers, scheduler)(function, jobs, given_up=study_given_up))
+    return [found[index] for index in range(len(jobs))]
+
+
+def study_given_up(job: Any) -> Any:
+    """A study lacks nothing, or it is none."""
+    raise EngineError(f'{TRIES} worker processes ended at {job!r} (not enough memory?).')
+
+
+def recording_given_up(job: Job) -> Reduction:
+    """What stands for a recording that ends every process."""
     text = (
         f'{job.address}: {TRIES} worker processes ended while they reduced it (not enough memory?)'
     )
@@ -90,12 +127,18 @@ def _single_thread() -> None:
     os.environ.update(dict.fromkeys(THREADS, '1'))
 
 
-def in_processes(function: Function, jobs: Sequence[Job], workers: int) -> Done:
+def in_processes(
+    function: Function,
+    jobs: Sequence[Any],
+    workers: int,
+    *,
+    given_up: GivenUp = recording_given_up,
+) -> Done:
     """Processes of the standard library; a broken pool is replaced."""
     waiting = list(range(len(jobs)))[::-1]
     ended: Counter[int] = Counter()
     while waiting:
-        running: dict[futures.Future[Reduction], int] = {}
+        running: dict[futures.Future[Any], int] = {}
         try:
             with _pool(workers) as pool:
                 while waiting or running:
@@ -112,7 +155,7 @@ def in_processes(function: Function, jobs: Sequence[Job], workers: int) -> Done:
             ended.update(suspects)
             for index in suspects:
                 if ended[index] >= TRIES:
-                    yield index, _given_up(jobs[index])
+                    yield index, given_up(jobs[index])
                 else:
                     waiting.append(index)
             # With one worker a job that ends its process takes no innocent one along.
@@ -181,7 +224,11 @@ def _client(address: str, workers: int) -> Iterator[Any]:
             with suppress(Exception):  # a lost scheduler cannot be told good-bye
                 client.close(timeout=5)
         return
+    import dask
+
+    environment = {**dict.fromkeys(THREADS, 1), **MEMORY}
     with (
+        dask.config.set({'distributed.nanny.pre-spawn-environ': environment, **QUIET}),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -196,7 +243,12 @@ def _client(address: str, workers: int) -> Iterator[Any]:
 
 
 def on_cluster(
-    function: Function, jobs: Sequence[Job], *, address: str = '', workers: int = 0
+    function: Function,
+    jobs: Sequence[Any],
+    *,
+    address: str = '',
+    workers: int = 0,
+    given_up: GivenUp = recording_given_up,
 ) -> Done:
     """A Dask cluster at an address, or one of processes on this machine.
 
@@ -210,7 +262,7 @@ def on_cluster(
         except _lost():
             raise EngineError(f'the Dask scheduler at {address} has no worker.') from None
         try:
-            for index, result in _rounds(client, function, jobs):
+            for index, result in _rounds(client, function, jobs, given_up):
                 done += 1
                 yield index, result
         except _lost():
@@ -227,7 +279,7 @@ def _lost() -> tuple[type[Exception], ...]:
     return (OSError, _distributed().TimeoutError, futures.CancelledError)
 
 
-def _rounds(client: Any, function: Function, jobs: Sequence[Job]) -> Done:
+def _rounds(client: Any, function: Function, jobs: Sequence[Any], given_up: GivenUp) -> Done:
     """Keep the workers busy and hand on what is done; OSError when the scheduler is lost.
 
     Dask blames a dead worker's end on all that waited there: whoever is blamed is tried once more,
@@ -264,18 +316,17 @@ def _rounds(client: Any, function: Function, jobs: Sequence[Job]) -> Done:
             if result is not None:
                 yield index, result
             elif index in alone:
-                yield index, _given_up(jobs[index])
+                yield index, given_up(jobs[index])
             else:
                 blamed.append(index)
 
 
-def _result(future: Any) -> Reduction | None:
+def _result(future: Any) -> Any:
     """None: the workers that had it died."""
     from distributed.scheduler import KilledWorker
 
     try:
-        found: Reduction = future.result(timeout=FETCH)
-        return found
+        return future.result(timeout=FETCH)
     except KilledWorker:
         return None
     except _lost():

@@ -18,9 +18,11 @@ from veh_identification.fleets.changes import (
     Series,
     find_changes,
     find_outliers,
+    scatters,
 )
 from veh_identification.fleets.combination import Machine, combine
 from veh_identification.fleets.entries import Entry
+from veh_identification.fleets.prior import WithFleet, with_fleet
 from veh_identification.fleets.reduction import Reduction
 from veh_identification.fleets.tables import rows, to_dataframe
 
@@ -40,6 +42,7 @@ class Fleet:
     level: float = LEVEL
     remarks: tuple[str, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()  # of the identification
+    fleet_prior: bool = False  # whether the files and the page show `with_fleet`
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
@@ -107,6 +110,14 @@ class Fleet:
                 kept[2].append(float(std))
         made = {name: (m, np.array(v), np.array(s)) for name, (m, v, s) in values.items()}
         return tuple(find_outliers(made, self.level))
+
+    @cached_property
+    def with_fleet(self) -> tuple[WithFleet, ...]:
+        """Every machine with all others as prior, which helps those of which little is known."""
+        several = [one for one in self.series if len(one.value) > 1]
+        scales = {name: one.scale for name, one in scatters(several).items()}
+        apart = {(one.machine, one.parameter) for one in self.outliers}
+        return with_fleet(self.machines, scales, apart)
 
     @property
     def refused(self) -> tuple[Entry, ...]:

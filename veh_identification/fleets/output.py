@@ -12,7 +12,7 @@ from veh_identification.atomic import OutputError, atomic_folder, remove, write_
 from veh_identification.fleets.combination import Machine
 from veh_identification.fleets.fleet import Fleet
 from veh_identification.fleets.page import page_content
-from veh_identification.fleets.tables import write_csv, write_parquet
+from veh_identification.fleets.tables import write_csv, write_parquet, write_with_fleet
 from veh_identification.results.comparison import covariance_entries
 from veh_identification.results.folder import to_json
 from veh_identification.saved_state import write_state
@@ -21,6 +21,7 @@ SUMMARY = 'batch.json'
 PARAMETERS = 'parameters'
 MACHINES = 'machines'
 PAGE = 'fleet.html'
+WITH_FLEET = 'with_fleet.csv'
 
 
 def check_out(out: Path) -> None:
@@ -49,6 +50,11 @@ def save(fleet: Fleet, out: Path) -> list[str]:
         lines.append(
             "no Parquet: pyarrow is not installed (pip install 'veh_identification[batch]')"
         )
+    if fleet.fleet_prior:
+        write_with_fleet(fleet.with_fleet, out / WITH_FLEET)
+        lines.append(f'table: {out / WITH_FLEET} (each machine with the others as prior)')
+    else:
+        (out / WITH_FLEET).unlink(missing_ok=True)  # of an earlier run, now out of date
     write_text(out / SUMMARY, to_json(summary(fleet)))
     return [*lines, _page(fleet, out / PAGE)]
 

@@ -15,6 +15,7 @@ from veh_identification.reporting.fleet import (
     FleetContent,
     MachineRow,
     OutlierRow,
+    PriorRow,
     RecordingRow,
     Step,
     TimeSeries,
@@ -22,6 +23,8 @@ from veh_identification.reporting.fleet import (
 
 #: Sentences of one kind on the first screen.
 SHOWN = 4
+#: The page lists values whose deviation the other machines bring below this share.
+TOLD = 0.9
 
 
 def page_content(fleet: Fleet, title: str = '') -> FleetContent:
@@ -77,7 +80,28 @@ def page_content(fleet: Fleet, title: str = '') -> FleetContent:
         ),
         tuple(_findings(fleet)),
         _command(fleet),
+        _prior(fleet) if fleet.fleet_prior else None,
     )
+
+
+def _prior(fleet: Fleet) -> tuple[PriorRow, ...]:
+    """What the others tell, the most that they do first."""
+    rows = [
+        PriorRow(
+            one.machine,
+            name,
+            one.units[i],
+            float(one.own_value[i]),
+            float(one.own_std[i]),
+            float(one.value[i]),
+            float(one.std[i]),
+            float(one.weight[i]),
+        )
+        for one in fleet.with_fleet
+        for i, name in enumerate(one.names)
+        if one.used[i] and one.std[i] < TOLD * one.own_std[i]
+    ]
+    return tuple(sorted(rows, key=lambda row: row.std / row.own_std))
 
 
 def _steps(fleet: Fleet) -> tuple[Step, ...]:

@@ -50,6 +50,7 @@ class Settings:
     reports: str = 'none'
     verify: bool = False
     level: float = LEVEL
+    fleet_prior: bool = False
 
     def check(self) -> None:
         """UsageError where something cannot be."""
@@ -89,7 +90,14 @@ def run_batch(
     if all(one.reduction.usage for one in entries):
         raise UsageError(entries[0].reduction.error)
     remarks = tuple(campaign.store.damaged)
-    return Fleet(made.name, tuple(entries), settings.level, remarks, campaign.options)
+    return Fleet(
+        made.name,
+        tuple(entries),
+        settings.level,
+        remarks,
+        campaign.options,
+        settings.fleet_prior,
+    )
 
 
 @dataclass(frozen=True, eq=False)

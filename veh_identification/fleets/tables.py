@@ -13,6 +13,7 @@ from veh_identification._version import __version__
 from veh_identification.atomic import atomic_file
 from veh_identification.errors import UsageError
 from veh_identification.fleets.entries import Entry
+from veh_identification.fleets.prior import WithFleet
 
 if TYPE_CHECKING:
     import pandas
@@ -120,3 +121,16 @@ def to_dataframe(entries: Sequence[Entry]) -> pandas.DataFrame:
             "pip install 'veh_identification[dataframe]'"
         ) from None
     return pandas.DataFrame(list(rows(entries)), columns=list(COLUMNS))
+
+
+def write_with_fleet(machines: Sequence[WithFleet], path: Path) -> None:
+    """Every parameter of every machine, its own and with the others as prior."""
+    heads = ('machine', 'parameter', 'unit', 'value', 'std', 'own_value', 'own_std', 'weight')
+    with atomic_file(path) as partial, partial.open('w', newline='', encoding='utf-8') as file:
+        writer = csv.writer(file)
+        writer.writerow(heads)
+        for one in machines:
+            columns = (one.value, one.std, one.own_value, one.own_std, one.weight)
+            numbers = zip(*(column.tolist() for column in columns), strict=True)
+            for name, of, row in zip(one.names, one.units, numbers, strict=True):
+                writer.writerow([one.machine, name, of, *(repr(value) for value in row)])

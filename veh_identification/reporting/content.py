@@ -161,6 +161,8 @@ class Provenance:
     created: str = ''
     #: Poses, geometry and calibration: (what, value, where it came from).
     inputs: tuple[tuple[str, str, str], ...] = ()
+    #: What was asked for, by name, so that a program can make the result again.
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """For parameters.json and metrics.json."""
@@ -172,6 +174,7 @@ class Provenance:
                 {'what': what, 'value': value, 'from': source}
                 for what, value, source in self.inputs
             ],
+            'arguments': dict(self.arguments),
         }
 
 
@@ -331,6 +334,7 @@ class ObservationContent:
     provenance: Provenance
     path: tuple[str, str] | None = None  # the two states that make a map
     extras: tuple[ExtraTable, ...] = ()
+    gates: str = ''  # a sentence where sensors have gates of their own
     nees: float = float('nan')
     nees_expected: float = float('nan')
     settling: float = 0.0  # s at the beginning that the errors leave out

@@ -78,6 +78,20 @@ class RecordingRow:
     report: str  # its own page, empty: there is none
 
 
+@dataclass(frozen=True)
+class PriorRow:
+    """A value that the other machines make better known."""
+
+    machine: str
+    parameter: str
+    unit: str
+    own: float
+    own_std: float
+    value: float
+    std: float
+    weight: float  # of the others
+
+
 @dataclass(frozen=True, eq=False)
 class FleetContent:
     """Everything of the page; `value` and `std` are machines times parameters, nan: unknown."""
@@ -97,3 +111,4 @@ class FleetContent:
     series: tuple[TimeSeries, ...]
     findings: tuple[Finding, ...]
     single_report: str  # command that makes the report of one recording
+    prior: tuple[PriorRow, ...] | None = None  # None: nobody asked for it

@@ -9,8 +9,8 @@ single parameter shows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ class Stored:
     verdict: str
     created: str
     bags: tuple[str, ...]
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # that it was made with
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +154,8 @@ def load(folder: Path | str) -> Stored:
     data = read_json(source)
     try:
         rows = data['parameters']
+        origin = data.get('provenance', {})
+        arguments = dict(origin.get('arguments', {}))
         names = tuple(str(row['name']) for row in rows)
         value = np.array([_number(row['value']) for row in rows])
         std = np.array([_number(row['std']) for row in rows])
@@ -165,8 +168,9 @@ def load(folder: Path | str) -> Stored:
             np.diag(std**2),
             False,
             str(data['verdict']['level']),
-            str(data.get('provenance', {}).get('created', '')),
-            tuple(str(bag) for bag in data['input'].get('bags', ())),
+            str(origin.get('created', '')),
+            tuple(str(bag) for bag in data['input'].get('bags', ()) or arguments.get('bag', ())),
+            arguments,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         why = f'{type(error).__name__}: {error}'

@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import InputError
 from veh_identification.findings import Verdict
+from veh_identification.fusion.navigator import HARD
 from veh_identification.reporting.content import ObservationContent, SensorRow, StateSeries
 from veh_identification.reporting.health import sensor_health
 from veh_identification.reporting.judging.observation import judge
@@ -24,6 +25,11 @@ STATE, TRUTH = 'veh_identification/msg/FusedState', '/truth/odom'
 #: Seconds that the estimator gets before its errors count.
 SETTLING = 10.0
 STATUS = 'veh_identification/msg/ObserverStatus'
+GATES = (
+    'Each sensor has a chi-square gate of its own (its parameter gate, the probability that a '
+    f'good measurement passes): beyond it a measurement weighs less, beyond {HARD:g} times its '
+    'width it is rejected.'
+)
 #: Unit and meaning with its frame, in the order of the page.
 MEANINGS: Mapping[str, tuple[str, str]] = {
     'x': ('m', 'place of the base link along x of the world-fixed frame'),
@@ -87,6 +93,7 @@ def fused_report(
         provenance=provenance('replay', 'sensor_fusion', command),
         path=('x', 'y'),
         settling=SETTLING,
+        gates=GATES,
     )
     return content, judge(content)
 

@@ -63,4 +63,27 @@ def provenance(
         settings or {},
         datetime.now(timezone.utc).strftime('%Y-%m-%d %H:%M UTC'),
         tuple(inputs),
+        arguments_of(options),
     )
+
+
+def arguments_of(options: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Recordings, files and options by name as JSON holds them, and where relative paths begin.
+
+    What is neither a number nor a path (a recording that was in memory) is None.
+    """
+    found: dict[str, Any] = {'folder': str(Path.cwd()), 'bag': []}
+    for name, value in options:
+        if name == 'bag':
+            found['bag'].append(_plain(value))
+        elif name != 'out' and value is not None:
+            found[name] = _plain(value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value if isinstance(value, (str, bool, int, float)) else None

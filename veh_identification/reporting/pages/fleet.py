@@ -36,6 +36,8 @@ DRAWN = 8
 MOST_POINTS = 300_000
 #: Recordings that the page lists, the worst first.
 MOST_RECORDINGS = 20_000
+#: Values with the fleet as prior that the page lists.
+MOST_PRIOR = 500
 _ORDER = {'unusable': 0, 'no': 1, 'care': 2, 'yes': 3}
 
 
@@ -60,6 +62,7 @@ def fleet_page(content: FleetContent) -> Page:
             _changes(content),
             _machines(content),
             _parameters(content),
+            *_prior(content),
             _series(content),
             _recordings(content),
         ),
@@ -245,6 +248,45 @@ def _parameters(content: FleetContent) -> Section:
     table = Table(columns, tuple(rows))
     title = 'Distribution over the fleet'
     return Section('parameters', title, (table,), short='Distribution')
+
+
+def _prior(content: FleetContent) -> list[Section]:
+    if content.prior is None:
+        return []
+    text = Text(
+        'Mean and scatter over the machines, weighed against what a machine itself tells (one '
+        'parameter at a time; 0 is its own value, 1 the mean of all). Listed are deviations that '
+        'become smaller by a tenth at least; with_fleet.csv holds all values. Machines that stand '
+        'apart take no part. All other sections show the machines by themselves.'
+    )
+    columns = (
+        Column('machine'),
+        Column('parameter'),
+        Column('own value', True),
+        Column('sigma', True),
+        Column('with the fleet', True),
+        Column('sigma', True),
+        Column('unit'),
+        Column('weight of the fleet', True),
+    )
+    rows = tuple(
+        (
+            Cell(one.machine),
+            Cell(one.parameter),
+            cell(one.own, 5),
+            cell(one.own_std, 2),
+            cell(one.value, 5),
+            cell(one.std, 2),
+            Cell(unit(one.unit)),
+            cell(one.weight, 2),
+        )
+        for one in content.prior[:MOST_PRIOR]
+    )
+    blocks: list[Any] = [text]
+    blocks += [Table(columns, rows)] if rows else [Text('The others make no value better known.')]
+    if len(content.prior) > MOST_PRIOR:
+        blocks.append(Text(f'{len(content.prior) - MOST_PRIOR} more stand in with_fleet.csv.'))
+    return [Section('prior', 'With the fleet as prior', tuple(blocks), short='Prior')]
 
 
 def _series(content: FleetContent) -> Section:

@@ -124,19 +124,24 @@ def _sensors(content: ObservationContent) -> Section:
         ),
         tuple(_sensor_cells(row) for row in content.sensors),
     )
-    gate = (
-        'no gate'
-        if content.gate_probability is None
-        else f'a chi-square gate that lets {100.0 * content.gate_probability:.6g} % of good '
-        'measurements pass'
-    )
     return Section(
         'gates',
         'Sensors and gates',
         (
-            Text(f'Every measurement passes {gate}. Bands are those of independent innovations.'),
+            Text(f'{_gates(content)} Bands are those of independent innovations.'),
             table,
         ),
+    )
+
+
+def _gates(content: ObservationContent) -> str:
+    if content.gates:
+        return content.gates
+    if content.gate_probability is None:
+        return 'There is no gate: every valid measurement is used.'
+    return (
+        'Every measurement meets a chi-square gate that lets '
+        f'{100.0 * content.gate_probability:.6g} % of good measurements pass.'
     )
 
 

@@ -5,10 +5,11 @@
     select.replaceChildren(...values.map(([value, text]) => new Option(text, value)));
   };
   // Okabe and Ito's colours, as in all figures.
-  const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
+  const palette = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
+  const onDark = ['#56b4e9', '#ff8a3d', '#2fc79a', '#e49cc3', '#e69f00', '#0072b2'];
 
   document.querySelectorAll('.explorer').forEach((part) => {
-    const { series, steps } = JSON.parse(part.querySelector('script').textContent);
+    const { series, steps, axis = 'date', noun = 'recordings', category = false } = JSON.parse(part.querySelector('script').textContent);
     const canvas = part.querySelector('.canvas');
     const parameter = part.querySelector('.parameter');
     const machine = part.querySelector('.machine');
@@ -19,12 +20,17 @@
     const marked = (key, names) => names.map((name) => [name, changed(key).has(name) ? `${name} (changed)` : name]);
     filled(parameter, marked('parameter', different('parameter')));
     filled(machine, [['', 'all machines'], ...marked('machine', different('machine').sort(steady))]);
+    if (different('machine').length === 1) {
+      machine.value = series[0].machine;
+      machine.parentElement.hidden = true;
+    }
     if (steps.length) {
       parameter.value = steps[0].parameter;
       machine.value = steps[0].machine;
     }
     const draw = () => {
       if (!window.Plotly) { window.plotlyReady.then(draw, () => {}); return; }
+      const colours = dark() ? onDark : palette;
       const ink = dark() ? '#e6e8eb' : '#1b1f24';
       const grid = dark() ? '#373e47' : '#dde1e6';
       const shown = series.filter((one) => one.parameter === parameter.value && (!machine.value || one.machine === machine.value));
@@ -40,12 +46,12 @@
       Plotly.react(canvas, traces, {
         paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', font: { color: ink, size: 12 },
         margin: { l: 60, r: 14, t: 10, b: 44 }, hovermode: 'closest', showlegend: shown.length > 1 && shown.length < 13,
-        xaxis: { title: { text: 'date' }, gridcolor: grid, automargin: true, nticks: 6 },
+        xaxis: { title: { text: axis }, type: category ? 'category' : undefined, gridcolor: grid, automargin: true, nticks: 6 },
         yaxis: { title: { text: parameter.value + unit }, gridcolor: grid, zerolinecolor: grid, automargin: true },
         shapes: lines.map((one) => ({ type: 'rect', xref: 'x', yref: 'paper', x0: one.last, x1: one.first, y0: 0, y1: 1, fillcolor: 'rgba(230,159,0,0.25)', line: { width: 0 } })),
       }, { displaylogo: false, responsive: true, displayModeBar: false });
       const places = lines.length ? ' Shaded: between these two recordings it changed.' : '';
-      told.textContent = alone ? `${shown[0].value.length} recordings with 2 sigma.${places}` : `${shown.length} machines.`;
+      told.textContent = alone ? `${shown[0].value.length} ${noun} with 2 sigma.${places}` : `${shown.length} machines.`;
     };
     parameter.addEventListener('change', draw);
     machine.addEventListener('change', draw);
