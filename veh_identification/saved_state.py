@@ -205,6 +205,15 @@ class SavedState(Mapping[str, Any]):
             raise self.refused(key, 'holds a fraction, expected whole numbers')
         return value.astype(np.int64)
 
+    def stamps(self, key: str) -> IntArray:
+        """A list of nanoseconds, which a float could not hold."""
+        value = np.asarray(self[key])
+        if value.ndim != 1 or (value.dtype.kind not in 'iu' and value.size):
+            raise self.refused(key, f'is {_found(value)}, expected a list of whole numbers')
+        if value.size and not 0 <= value.min() <= value.max() < 2**62:
+            raise self.refused(key, 'holds what is no stamp')
+        return value.astype(np.int64)
+
     def flag(self, key: str) -> bool:
         """True or false."""
         return bool(self.flags(key, ()))

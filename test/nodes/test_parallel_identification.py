@@ -197,7 +197,7 @@ def test_services_reset_enable_save_load(tmp_path) -> None:
     saved = json.loads((tmp_path / 'parameters.json').read_text())
     assert saved['parameters'][9]['value'] == pytest.approx(16.3081, rel=1e-6)
     estimates = sink.of(NAME + '/parameters')
-    assert [e.estimator for e in estimates[:2]] == ['gauss-markov', 'loaded']
+    assert [e.estimator for e in estimates[:2]] == ['maximum-likelihood', 'loaded']
     # 7 to 15 s hold three whole periods of 2.5 s
     assert node.model.periods == 3
     np.testing.assert_allclose(

@@ -83,6 +83,9 @@ ROBOT_IDENTIFICATION = NodeDescription(
     'robot_identification',
     'veh_identification.nodes.robot_identification.node:RobotIdentification',
 )
+FEEDFORWARD = NodeDescription(
+    'feedforward', 'veh_identification.nodes.feedforward.node:Feedforward'
+)
 ERROR_EKF = NodeDescription('error_ekf', 'veh_identification.nodes.error_ekf.node:ErrorEkf')
 
 GRAPHS = {
@@ -123,6 +126,12 @@ GRAPHS = {
             (ROBOT_IDENTIFICATION,),
             'robot_identification.yaml',
             machine='robot',
+        ),
+        Graph(
+            'feedforward',
+            'actuator efforts for a wanted motion, from an identified arm or parallel robot',
+            (FEEDFORWARD,),
+            'feedforward.yaml',
         ),
         Graph(
             'error_ekf',

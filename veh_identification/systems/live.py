@@ -113,6 +113,11 @@ class LiveModel(ABC):
         """What came and was not used."""
 
     @property
+    def progress(self) -> int:
+        """A number that changes whenever there is something new to keep."""
+        return self.samples
+
+    @property
     def impossible(self) -> list[str]:
         """Parameters whose values cannot exist."""
         return []

@@ -61,7 +61,7 @@ class IdentificationNode:
         node = self._node = cast(Node, self._guard)
         self.model = model
         self._good: SavedState | None = None  # the estimate at the last report
-        self._good_samples = -1
+        self._good_samples = self._good_progress = -1
         self._input_words, self._show_sides = input_words, reconstruction
         self._file, self._file_parameter = file, file_parameter
         self.enabled = True
@@ -135,11 +135,11 @@ class IdentificationNode:
 
     def _keep(self) -> None:
         """Keep the estimate, to which a sample that makes it fail will lead back."""
-        if self.model.samples == self._good_samples:
+        if self.model.progress == self._good_progress:
             return
         try:
             self._good = SavedState.of(self.model.state())
-            self._good_samples = self.model.samples
+            self._good_samples, self._good_progress = self.model.samples, self.model.progress
         except VehIdError:  # nothing to keep yet
             self._good = None
 
@@ -236,7 +236,7 @@ class IdentificationNode:
 
     def _reset(self) -> str:
         self.checkpoint.forget()
-        self._good, self._good_samples = None, -1
+        self._good, self._good_progress = None, -1
         return self.model.reset()
 
     def _go_on(self, stored: SavedState) -> str:

@@ -1,11 +1,13 @@
 """Node `parallel_identification`: a hexapod's parameters while it repeats its excitation.
 
-`veh-id identify parallel` does the same offline.
+`veh-id identify parallel` does the same offline, by the same code.
 
 Input: `joint_states` with `leg_1` .. `leg_6` (position = length, effort = force). After each whole
 period, from the second on, the parameters are estimated anew from the mean of all periods and
 published on `~/parameters` (latched) with verdict and findings, and the mean period on
-`~/reconstruction`.
+`~/reconstruction`. Motion that goes beyond its harmonics (in closed loop) or does not repeat is
+estimated by filtered rows (`processing`): anew each time that the samples have doubled, from the
+newest 40,000 samples and from what all blocks before them have said.
 
 Diagnostics (1 Hz). WARN: fewer than two periods so far, the last period was dropped (a gap),
 messages without all legs, periods that drift (a wrong fundamental), forces that fit less well than
@@ -34,6 +36,7 @@ from veh_identification.runtime.qos import QoS
 from veh_identification.systems.parallel.configuration import load_configuration
 from veh_identification.systems.parallel.live.accumulation import LiveOptions, ParallelLive
 from veh_identification.systems.parallel.model.geometry import LEGS
+from veh_identification.systems.parallel.options import ESTIMATORS, PROCESSING
 from veh_identification.types import Array
 
 # An estimation takes up to half a second, several on a machine that is full of other work; no
@@ -67,9 +70,17 @@ class ParallelOptions:
         minimum=0.0,
     )
     estimator: str = parameter(
-        'gauss-markov',
-        'maximum-likelihood also tunes the cut-off (half a second a period)',
-        choices=('gauss-markov', 'maximum-likelihood'),
+        'maximum-likelihood',
+        'maximum-likelihood also finds the cut-off, and with processing auto whether the motion '
+        'ends with its harmonics; gauss-markov takes the cut-off as given',
+        choices=ESTIMATORS,
+    )
+    processing: str = parameter(
+        'auto',
+        'as of `identify parallel`: auto is frequency (mean periods) where the motion ends with '
+        'its harmonics, else band (any motion, both sides low-passed alike); an entry of the '
+        'hexapod file replaces auto',
+        choices=PROCESSING,
     )
     skip_periods: int = parameter(
         0, 'periods at the start that are not used (run-in)', minimum=0, maximum=1000
@@ -118,6 +129,7 @@ class ParallelIdentification(IdentificationNode):
             o.estimator,
             o.skip_periods,
             o.reconstruction_rate,
+            o.processing,
         )
 
     def subscribe(self) -> None:

@@ -27,18 +27,19 @@ import numpy as np
 
 from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.nodes.checkpoint import declare_live
-from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
+from veh_identification.nodes.identification.base import IdentificationNode
 from veh_identification.nodes.joint_order import JointOrder
-from veh_identification.nodes.robot_identification.feedforward import TRAJECTORY, with_efforts
+from veh_identification.nodes.wanted_motion import TRAJECTORY, motion_of, with_efforts
+from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.graph import find_config
-from veh_identification.runtime.interface import Node
+from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import parameter
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot.configuration import load_configuration
-from veh_identification.systems.robot.feedforward import load_feedforward
+from veh_identification.systems.robot.feedforward import feedforward, load_feedforward
 from veh_identification.systems.robot.live.model import LiveOptions, RobotLive
 from veh_identification.types import Array
 
@@ -124,7 +125,7 @@ class RobotIdentification(IdentificationNode):
         self._node.create_subscription(
             message_class('sensor_msgs/msg/JointState'),
             self.options.topic,
-            self._on_joints,
+            FieldCallback((*STAMP, 'name', 'position[]', 'effort[]'), self._on_joints),
             QoS(depth=QUEUE, reliable=self.options.reliable_sensors),
         )
 
@@ -140,7 +141,9 @@ class RobotIdentification(IdentificationNode):
         if not self.enabled:
             return
         try:
-            torques, deviations = with_efforts(self.model.identified(), msg, self.options.wanted)
+            arm = self.model.identified()
+            motion = motion_of(msg, arm.joints, self.options.wanted)
+            torques, deviations = with_efforts(msg, arm.joints, motion, *feedforward(arm, *motion))
         except VehIdError as error:
             self._refused += 1
             self._node.get_logger().warning(f'no torques: {error}')
@@ -154,15 +157,16 @@ class RobotIdentification(IdentificationNode):
         told = {'wanted_answered': self._answered, 'wanted_refused': self._refused}
         return {**super().facts(), **told}
 
-    def _on_joints(self, msg: Any) -> None:
+    def _on_joints(self, fields: tuple[Any, ...]) -> None:
         if not self.enabled:
             return
-        sides = self._sides_of(msg)
+        sec, nanosec, names, position, effort = fields
+        sides = self._sides_of(tuple(names), np.array(position), np.array(effort))
         if sides is None:
             self.model.sensor.received += 1
             self.model.sensor.invalid += 1
             return
-        stamp_ns = stamp_of(msg)
+        stamp_ns = sec * NANOSECONDS + nanosec
         self.sample_comes(stamp_ns)
         if self.model.push(stamp_ns, *sides):
             _, word, found = self.model.monitor.events[-1]
@@ -172,9 +176,10 @@ class RobotIdentification(IdentificationNode):
             self.publish_estimate(stamp_ns)
         self.sample_came()
 
-    def _sides_of(self, msg: Any) -> tuple[Array, Array] | None:
+    def _sides_of(
+        self, names: tuple[str, ...], position: Array, effort: Array
+    ) -> tuple[Array, Array] | None:
         """Positions and efforts in the model's order; None where a joint is lacking."""
-        names = tuple(msg.name)
         found = self._order.places(names)
         if found is None or -1 in found[0]:
             missing = ', '.join(one for one in self.model.joints if one not in names)
@@ -185,8 +190,7 @@ class RobotIdentification(IdentificationNode):
                 throttle_duration_sec=60.0,
             )
             return None
-        order = list(found[0])
-        position, effort = np.asarray(msg.position, float), np.asarray(msg.effort, float)
         if len(position) != len(names) or len(effort) != len(names):
             return None
+        order = list(found[0])
         return position[order], effort[order]

@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import InputError, UsageError
-from veh_identification.files import read_json
 from veh_identification.identification.trajectory import pose_rates
+from veh_identification.results.identified import read_identified
 from veh_identification.systems.parallel.configuration import load_configuration
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import direct_kinematics, leg_motion
 from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.types import Array
+
+Motion = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,12 @@ def feedforward(
 
 
 def leg_feedforward(
-    robot: IdentifiedHexapod, lengths: Array, speeds: Array, accelerations: Array
+    robot: IdentifiedHexapod,
+    lengths: Array,
+    speeds: Array,
+    accelerations: Array,
+    *,
+    noise: bool = False,
 ) -> tuple[Array, Array]:
     """The same for a wanted motion of the legs (N, 6)."""
     q, qd, qdd = (
@@ -71,7 +78,12 @@ def leg_feedforward(
     v = np.linalg.solve(to_legs, qd[:, :, None])[:, :, 0]
     bend = leg_motion(hexapod, pose, v, still)[2]
     a: Array = np.asarray(np.linalg.solve(to_legs, (qdd - bend)[:, :, None])[:, :, 0], float)
-    return _forces(robot, pose, v, a, False)
+    return _forces(robot, pose, v, a, noise)
+
+
+def legs_of(robot: IdentifiedHexapod, pose: Array, pose_dot: Array, pose_ddot: Array) -> Motion:
+    """Lengths, speeds and accelerations of the legs (N, 6) for a wanted pose (N, 6)."""
+    return leg_motion(robot.model.robot, pose, *pose_rates(pose, pose_dot, pose_ddot))
 
 
 def _forces(
@@ -86,11 +98,10 @@ def _forces(
 
 def load_feedforward(result: str | Path, config: str | Path | None = None) -> IdentifiedHexapod:
     """From the folder (or parameters.json) of `veh-id identify parallel` and the robot's file."""
-    path = Path(result)
-    path = path / 'parameters.json' if path.is_dir() else path
+    path, data = read_identified(result)
     model = load_configuration(config).model()
     try:
-        return _identified(read_json(path), model)
+        return _identified(data, model)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f'{path}: no result of identify parallel ({error})') from None
 

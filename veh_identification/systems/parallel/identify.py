@@ -136,18 +136,53 @@ def _by_periods(
     """Gauss-Markov (9), with the cut-off of (24) where it is wanted and used."""
     harmonics, method = settings.harmonics, settings.processing
     records, likelihood, delay = _timed(model, records, settings)
+    made = _of_periods(model, records, settings, likelihood, delay)
+    if method in EXACT:
+        findings = judge(model, records, harmonics, made.cutoff_hz, made.system, made.parameters)
+    else:
+        findings = [_comparison_only(method)]
+    if delay is not None:
+        findings = [*delay.findings(settings.topic), *findings]
+    return replace(made, findings=tuple(findings))
+
+
+def with_more_periods(
+    model: HexapodModel,
+    records: Sequence[PeriodicRecord],
+    settings: Settings,
+    before: Estimate | None = None,
+) -> Estimate:
+    """Mean periods anew with cut-off, delay and findings of an estimate before: those take long.
+
+    Without one before, at the nominal cut-off.
+    """
+    if before is None:
+        given = settings.effort_delay
+        timed = delayed(records, given) if given else records
+        plain = replace(settings, processing='frequency')
+        return _of_periods(model, timed, plain, None, None)
+    late = before.effort_delay
+    timed = delayed(records, late) if late else records
+    same = replace(settings, processing=before.method)
+    made = _of_periods(model, timed, same, before.likelihood, before.delay)
+    return replace(made, findings=before.findings)
+
+
+def _of_periods(
+    model: HexapodModel,
+    records: Sequence[PeriodicRecord],
+    settings: Settings,
+    likelihood: Likelihood | None,
+    delay: EffortDelay | None,
+) -> Estimate:
+    """With cut-off and delay known, the latter applied; without findings."""
+    harmonics, method = settings.harmonics, settings.processing
     cutoff = settings.cutoff_hz if likelihood is None else likelihood.cutoff_hz
     system = equations(model, records, harmonics, method, cutoff)
     result = gauss_markov(model, system, pooled_force_covariance(records))
     if delay is not None:
         result = delay.widened(result)
     nominal = harmonics * records[0].fundamental_hz
-    if method in EXACT:
-        findings = judge(model, records, harmonics, cutoff or nominal, system, result.value)
-    else:
-        findings = [_comparison_only(method)]
-    if delay is not None:
-        findings = [*delay.findings(settings.topic), *findings]
     applied = applied_cutoff(method, nominal, cutoff)
     found = with_cutoff(result, applied, np.nan if likelihood is None else likelihood.cutoff_std)
     found = replace(
@@ -165,7 +200,7 @@ def _by_periods(
         likelihood,
         delay,
         tuple(records),
-        tuple(findings),
+        (),
         np.concatenate([one.stamps_ns() for one in records]),
     )
 

@@ -21,6 +21,7 @@ from veh_identification.systems.parallel.configuration import (
     load_configuration,
 )
 from veh_identification.systems.parallel.estimation.band import even_legs
+from veh_identification.systems.parallel.estimation.glitches import without_glitches
 from veh_identification.systems.parallel.estimation.structure_selection import (
     Candidate,
     best_structure,
@@ -29,7 +30,11 @@ from veh_identification.systems.parallel.estimation.structure_selection import (
 from veh_identification.systems.parallel.estimation.validation import validation_data
 from veh_identification.systems.parallel.glossary import GLOSSARY
 from veh_identification.systems.parallel.identify import Estimate, Recordings, estimate
-from veh_identification.systems.parallel.live.accumulation import LiveOptions, ParallelLive
+from veh_identification.systems.parallel.live.accumulation import (
+    PIECE,
+    LiveOptions,
+    ParallelLive,
+)
 from veh_identification.systems.parallel.model.model import HexapodModel, Structure
 from veh_identification.systems.parallel.options import (
     IdentifyOptions,
@@ -109,7 +114,9 @@ class ParallelRobot(System[Configuration, LegRecording]):
         records = _periods(recordings, settings)
         unseen = None if task.validation is None else self.series(task.validation, task)
         checked = _plausible(model, recordings, records, settings)
-        legs = tuple(even_legs(one.legs) for one in recordings)
+        period = 1.0 / records[0].fundamental_hz if records else PIECE
+        calm = [without_glitches(one.legs, period) for one in recordings]
+        legs = tuple(even_legs(one) for one, _ in calm)
         made = estimate(model, Recordings(legs, tuple(records)), settings)
         records = list(made.records)
         late = made.effort_delay
@@ -126,6 +133,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
             *made.findings,
             *checked,
             *(one for record in records for one in record.findings),
+            *(one for _, cut in calm if made.band is not None for one in cut),
             *structures.findings(),
             *([] if validated is None else validated.findings()),
         ]

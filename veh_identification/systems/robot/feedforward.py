@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import InputError, UsageError
-from veh_identification.files import read_json
+from veh_identification.results.identified import read_identified
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot.configuration import Configuration, Coupling, Friction
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
@@ -63,10 +63,8 @@ def feedforward(
 
 def load_feedforward(result: str | Path, urdf: str | Path) -> IdentifiedArm:
     """From the folder (or parameters.json) of `veh-id identify robot` and the same URDF."""
-    path = Path(result)
-    path = path / 'parameters.json' if path.is_dir() else path
+    path, data = read_identified(result)
     try:
-        data = read_json(path)
         return _arm(data, urdf)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f'{path}: no result of identify robot ({error})') from None

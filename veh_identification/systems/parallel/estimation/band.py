@@ -53,9 +53,6 @@ EXCITED_BAND = 2.0
 LONGEST_DELAY = 0.025
 BLOCK = 2048
 ITERATIONS = 15
-#: Below this share of its usual speed a leg may stick; rows may have this much of that, and a
-#: leg must keep at least this share of its rows, else all of them are used.
-SLOW_SHARE, SLOW_LIMIT, ENOUGH = 0.1, 0.05, 0.3
 #: Below this share of its usual speed a leg may stick: rows with more than SLOW_LIMIT of such
 #: moments are left out, as long as this share of a leg's rows is left.
 SLOW_SHARE, SLOW_LIMIT, ENOUGH = 0.1, 0.05, 0.3

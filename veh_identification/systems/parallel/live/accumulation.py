@@ -1,4 +1,10 @@
-"""Identification while the robot runs: period after period, no ROS in here."""
+"""Identification while the robot runs: period after period, no ROS in here.
+
+The estimate is that of `systems.parallel.identify`, with what came so far: by mean periods where
+the motion repeats and ends with its harmonics, else by filtered rows. The search for cut-off,
+delay, way of processing and causes of a misfit takes many estimations: it is made anew each time
+the data have doubled, and at the end.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +27,22 @@ from veh_identification.results.tables import to_csv
 from veh_identification.saved_state import SavedState
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.live import LiveModel, Sides
-from veh_identification.systems.parallel.checks import judge, misfit
+from veh_identification.systems.parallel.checks import misfit
 from veh_identification.systems.parallel.configuration import Configuration
-from veh_identification.systems.parallel.estimation.effort_delay import (
-    EffortDelay,
-    estimate_effort_delay,
+from veh_identification.systems.parallel.estimation.band import EvenLegs, even_legs
+from veh_identification.systems.parallel.estimation.likelihood import pooled_force_covariance
+from veh_identification.systems.parallel.identify import (
+    EXACT,
+    Estimate,
+    Recordings,
+    estimate,
+    with_more_periods,
 )
-from veh_identification.systems.parallel.estimation.equations import Equations, equations
-from veh_identification.systems.parallel.estimation.likelihood import (
-    gauss_markov,
-    maximum_likelihood,
-    pooled_force_covariance,
-    with_cutoff,
+from veh_identification.systems.parallel.live.blocks import (
+    BLOCK_SAMPLES,
+    Blocks,
+    NewestSamples,
 )
-from veh_identification.systems.parallel.identify import impossible_names
 from veh_identification.systems.parallel.live.periods import (
     CollectedPeriod,
     PeriodCollector,
@@ -43,9 +51,13 @@ from veh_identification.systems.parallel.live.periods import (
 )
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
-from veh_identification.systems.parallel.options import settings_of
+from veh_identification.systems.parallel.options import ESTIMATORS, PROCESSING, settings_of
 from veh_identification.systems.parallel.plausibility import channel_findings, plausibility
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
+from veh_identification.systems.parallel.recording.reader import (
+    NotRepeatingError,
+    require_repetition,
+)
 from veh_identification.types import Array
 
 #: Stamps from which the rate is found when it is not given.
@@ -53,19 +65,24 @@ RATE_SAMPLES = 200
 JUMP_NS = 1_000_000_000
 DRIFT_CYCLES = 0.01  # as signals.check_fundamental: about 3 % of a line's amplitude beside it
 TOPIC = 'joint_states'
+#: Seconds in which samples are collected where nobody says that the motion repeats.
+PIECE = 2.5
+CHANNELS = tuple(f'{field}[{leg}]' for field in ('position', 'effort') for leg in LEGS)
+UNITS = ('m',) * 6 + ('N',) * 6
 
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """Zero means: from the configuration or the data."""
+    """Zero means: from the configuration or the data; auto: as the configuration says."""
 
     rate: float = 0.0
     fundamental_hz: float = 0.0
     harmonics: int = 0
     cutoff_hz: float = 0.0
-    estimator: str = 'gauss-markov'
+    estimator: str = ESTIMATORS[0]
     skip_periods: int = 0
     reconstruction_rate: float = 0.0  # Hz; 0: every sample of the mean period
+    processing: str = PROCESSING[0]
 
 
 class ParallelLive(LiveModel):
@@ -73,19 +90,31 @@ class ParallelLive(LiveModel):
 
     def __init__(self, configuration: Configuration, options: LiveOptions) -> None:
         super().__init__()
-        excitation = configuration.excitation
-        if excitation is None and not (options.fundamental_hz and options.harmonics):
+        told = settings_of(configuration)
+        processing = options.processing
+        if processing == PROCESSING[0]:
+            processing = told.processing
+        fundamental = options.fundamental_hz or told.fundamental_hz
+        self._repeats = bool(fundamental)
+        if not fundamental and processing != 'band':
             raise ParameterError(
                 f'{configuration.source}: no excitation in it, so fundamental and harmonics must '
                 'be given'
             )
         self.model = configuration.model()
         self.options = options
-        self.fundamental_hz = options.fundamental_hz or excitation.fundamental_hz  # type: ignore[union-attr]
-        self.harmonics = options.harmonics or excitation.harmonics  # type: ignore[union-attr]
+        self.fundamental_hz = fundamental or 1.0 / PIECE
+        self.harmonics = options.harmonics or told.harmonics
+        self.settings = replace(
+            told,
+            estimator=options.estimator,
+            processing=processing,
+            fundamental_hz=self.fundamental_hz,
+            harmonics=self.harmonics,
+            cutoff_hz=options.cutoff_hz or told.cutoff_hz,
+            topic=TOPIC,
+        )
         self.rate = options.rate
-        self._given_delay = settings_of(configuration).effort_delay  # None: to be found
-        self.effort_delay = self._given_delay or 0.0
         self.clock_jumps = 0
         self.reset()
 
@@ -99,10 +128,6 @@ class ParallelLive(LiveModel):
         self._judged: list[Finding] = []
         self._checked: list[Finding] = []
         self._channels: list[Finding] = []
-        self._checked_periods = 0
-        self.delay: EffortDelay | None = None
-        self._judged_periods = 0
-        self._unusable = False
         self.incomplete = 0  # messages that lacked a leg or held no number
         self._restart()
         return 'all periods are forgotten'
@@ -114,28 +139,41 @@ class ParallelLive(LiveModel):
         self._collector: PeriodCollector | None = None
         self._running = RunningPeriods()
         self._gate = PeriodGate()
+        self._blocks = Blocks()
+        self._newest = NewestSamples(self.rate)
+        self._rows_of = 0  # samples that the last filtered rows were made of
         self._spoilt = 0  # periods with a glitch
         self._skipped = 0
-        self._system: Equations | None = None
-        self._newest_ns = 0
+        self._made: Estimate | None = None  # the last one with everything searched for
+        self._searched_periods = self._checked_periods = 0
+        self._unusable = False
+        self._newest_ns = self._finished_ns = 0
         if self.rate:
             self._collector = PeriodCollector(self.fundamental_hz, self.rate)
 
     def warm_up(self) -> None:
         """Compile and load all that an estimation needs, so that the first one is not late."""
         robot = self.model.robot
-        angles = 2.0 * np.pi * np.arange(64) / 64.0
+        # As long as filtered rows need it: four periods of 256 samples.
+        angles = 2.0 * np.pi * np.arange(256) / 256.0
         pose = robot.home + 1e-3 * np.sin(np.outer(angles, [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]))
         lengths = inverse_kinematics(robot, pose)
-        for period in (0, 1):
-            noise = 1e-6 * np.cos(angles * (7 + period))[:, None] * np.arange(1.0, 13.0)
-            self._running.add(np.column_stack([lengths, np.ones_like(lengths)]) + noise)
-        rate, self.rate = self.rate, 64.0 * self.fundamental_hz
+        rate, self.rate = self.rate, 256.0 * self.fundamental_hz
         self._collector = PeriodCollector(self.fundamental_hz, self.rate)
-        self._collector.push(0, np.zeros(12))
+        step = round(1e9 / self.rate)
+        for period in range(4):
+            noise = 1e-6 * np.cos(angles * (7 + period))[:, None] * np.arange(1.0, 13.0)
+            table = np.column_stack([lengths, np.ones_like(lengths)]) + noise
+            for k, row in enumerate(table):
+                done = self._collector.push((256 * period + k) * step, row)
+                if done is not None:
+                    self._running.add(done, self._collector.raw)
+                    self._newest.add(self._collector.raw)
         # Nothing of it means anything: such a motion may well not excite every parameter.
-        with suppress(VehIdError):
-            self._estimate()
+        for processing in ('band', 'frequency'):
+            with suppress(VehIdError):
+                settings = replace(self.settings, processing=processing)
+                estimate(self.model, Recordings((self._legs(),), (self._record(),)), settings)
         self.rate = rate
         self.reset()
 
@@ -155,26 +193,49 @@ class ParallelLive(LiveModel):
             return self._find_rate(stamp_ns, values)
         before = self._collector.rejected
         period = self._collector.push(stamp_ns, values)
-        if self._collector.rejected > before:
-            self.last_rejected = True
-        if period is None:
+        dropped = self._collector.rejected > before
+        self.last_rejected = dropped or (self.last_rejected and period is None)
+        if period is None and not dropped:
             return False
-        self.last_rejected = False
         if self._skipped < self.options.skip_periods:
             self._skipped += 1
             return False
-        taken = self._gated(CollectedPeriod(period, self._collector.raw))
+        raw = self._collector.raw
+        if self._newest.pause(raw.begin_ns) > BLOCK_SAMPLES / 4:
+            self._leave_block()  # equal steps over a long pause would take memory for nothing
+        if len(raw.stamps_ns):
+            self._newest.add(raw)  # filtered rows go round a gap
+        if period is None:
+            return False
+        taken = self._gated(CollectedPeriod(period, raw))
         for one in taken:
             self._running.add(one.table, one.raw)
-        if not taken or self._running.count < 2:
+        if self._running.count < 2:
+            return False
+        return self._tried(self._search_due(), more=bool(taken))
+
+    def finish(self) -> bool:
+        """Search for everything once more with all that came, the period under way included."""
+        if self.periods < 2 or self._finished_ns == self._newest_ns:
+            return False
+        by_rows = self._made is None or self._made.method == 'band'
+        if self._searched_periods == self.periods and not by_rows:
+            return False
+        self._finished_ns = self._newest_ns
+        return self._tried(True, over=True)
+
+    def _tried(self, search: bool, *, more: bool = True, over: bool = False) -> bool:
+        if not (search or more):
             return False
         try:
-            self._estimate()
+            made = self._estimate(search, over)
         except VehIdError as error:
             self.problem = str(error)
+            if self._newest.full:
+                self._leave_block()
             return False
         self.problem = ''
-        return True
+        return made
 
     def _gated(self, period: CollectedPeriod) -> list[CollectedPeriod]:
         """Periods to be averaged now: those that do not differ from the others."""
@@ -189,13 +250,15 @@ class ParallelLive(LiveModel):
         if len(self._waiting) < RATE_SAMPLES:
             return False
         steps = np.diff(np.array([stamp for stamp, _ in self._waiting]))
-        self.rate = 1e9 / float(np.median(steps[steps > 0]))
+        self.rate = self._newest.rate = 1e9 / float(np.median(steps[steps > 0]))
         self._collector = PeriodCollector(self.fundamental_hz, self.rate)
         waiting, self._waiting = self._waiting, []
         made = False
         for stamp, sample in waiting:
             made = self.push(stamp, sample) or made
         return made
+
+    # Estimate -----------------------------------------------------------------------------------
 
     def _record(self) -> PeriodicRecord:
         assert self._collector is not None
@@ -214,74 +277,151 @@ class ParallelLive(LiveModel):
             start_ns=self._collector.period_start_ns,
             phased=phased,
             source=TOPIC,
-            effort_delay=self.effort_delay,
         )
+
+    def _records(self) -> tuple[PeriodicRecord, ...]:
+        """The mean period; none where the motion does not repeat and need not."""
+        if not self._repeats:
+            return ()
+        record = self._record()
+        try:
+            require_repetition(record)
+        except NotRepeatingError:
+            if self.settings.processing not in ('auto', 'band'):
+                raise
+            return ()
+        return (record,)
+
+    def _legs(self, over: bool = False) -> EvenLegs:
+        """Samples that are in no finished block; glitches are gaps in them."""
+        assert self._collector is not None
+        under_way = self._collector.under_way() if over else None
+        stamps, values = self._newest.series(under_way)
+        series = TimeSeries.from_nanoseconds(stamps, values, CHANNELS, UNITS, label=TOPIC)
+        return even_legs(series)
+
+    def _search_due(self) -> bool:
+        """Whether there are twice as many data as at the last search."""
+        if self.periods >= 2 * self._searched_periods:
+            return True
+        if self._made is None or self._made.method != 'band':
+            return False
+        least = max(2 * self._rows_of, BLOCK_SAMPLES // 4 if self._blocks.count else 0)
+        return self._newest.samples >= least or self._newest.full
 
     def _check_channels(self) -> list[Finding]:
         """Stuck and saturated legs, in every period."""
         times, values = self._running.samples(self.fundamental_hz)
         if len(times) < 3:
             return []
-        names = tuple(f'{field}[{leg}]' for field in ('position', 'effort') for leg in LEGS)
-        units = ('m',) * 6 + ('N',) * 6
-        legs = TimeSeries(times, values, names, units, 0, TOPIC)
-        return channel_findings(legs, TOPIC, self.fundamental_hz)
+        legs = TimeSeries(times, values, CHANNELS, UNITS, 0, TOPIC)
+        return channel_findings(legs, TOPIC, self.fundamental_hz if self._repeats else None)
 
-    def _check(self) -> None:
-        """The offline checks, and the delay of the efforts: they take many estimations."""
-        record = self._record()
-        cutoff = self.options.cutoff_hz or None
-        self._checked = plausibility(self.model, record, self.harmonics, cutoff)
-        if self._given_delay is not None or any(one.level == 'bad' for one in self._checked):
-            return
-        plain = replace(record, effort_delay=0.0)
-        found = estimate_effort_delay(self.model, [plain], self.harmonics, cutoff_hz=cutoff)
-        self.delay = found
-        if found is not None:
-            self.effort_delay = found.value if found.applied else 0.0
-            self._checked += found.findings(TOPIC)
-
-    def _estimate(self) -> None:
+    def _estimate(self, search: bool, over: bool) -> bool:
+        """Everything anew, or mean periods with what the last search found; False: neither."""
         self._channels = self._check_channels()
-        if self.periods >= 2 * self._checked_periods:
-            self._checked_periods = self.periods
-            self._check()
-        record = self._record()
-        cutoff = self.options.cutoff_hz or self.harmonics * self.fundamental_hz
-        std = np.nan
-        if self.options.estimator == 'maximum-likelihood':
-            found = maximum_likelihood(self.model, [record], self.harmonics, start_hz=cutoff)
-            cutoff, std = found.cutoff_hz, found.cutoff_std
-        self._system = equations(self.model, [record], self.harmonics, cutoff_hz=cutoff)
-        covariance = pooled_force_covariance([record])
-        result = gauss_markov(self.model, self._system, covariance)
-        if self.delay is not None:
-            result = self.delay.widened(result)
-        unusable = misfit(self._system, covariance, result.value).unusable
-        # The search for a cause takes many estimations: when the answer may have changed.
-        if unusable != self._unusable or self.periods >= 2 * self._judged_periods:
-            self._unusable, self._judged_periods = unusable, self.periods
-            self._judged = self._judge(record, cutoff, result.value)
-        result.estimator, result.system = self.options.estimator, 'parallel'
-        result.input = {
-            'fundamental_hz': record.fundamental_hz,
-            'periods': record.periods,
-            'samples_per_period': record.samples,
-            'cutoff_hz': cutoff,
-            'force_covariance': covariance.tolist(),
-        }
-        complete = with_cutoff(result, cutoff, std)
-        complete.impossible = impossible_names(self.model, complete)
-        self._take(complete)
-        self._reconstruct(record, result.value)
+        records = self._records()
+        if search:
+            self._search(records, over)
+            return True
+        if not records or (self._made is not None and self._made.method == 'band'):
+            return False  # filtered rows take long: when a search is due
+        made = with_more_periods(self.model, records, self.settings, self._made)
+        if self._misfits(made) != self._unusable:  # the answer may have changed
+            self._search(records, over)
+        else:
+            self._take_estimate(made)
+        return True
 
-    def _judge(self, record: PeriodicRecord, cutoff: float, value: Array) -> list[Finding]:
-        """As offline; what is refused there makes the values unusable here."""
-        assert self._system is not None
+    def _search(self, records: tuple[PeriodicRecord, ...], over: bool) -> None:
+        """The offline estimation and its checks; what is refused there is unusable here."""
+        deciding = over or self.periods >= 2 * self._searched_periods
+        settings = self.settings
+        if not deciding and self._made is not None:
+            settings = replace(settings, processing=self._made.method)
+        if deciding:
+            self._searched_periods = self.periods
+        # It takes many estimations where it finds a misfit.
+        wrong = any(one.level == 'bad' for one in self._checked)
+        if self.periods >= (2 if wrong else 4) * self._checked_periods:
+            self._checked_periods = self.periods
+            cutoff = settings.cutoff_hz
+            self._checked = [
+                found
+                for one in records
+                for found in plausibility(self.model, one, self.harmonics, cutoff)
+            ]
+        if any(one.level == 'bad' for one in self._checked):
+            self._made, self._judged = None, []
+            self._take_estimate(with_more_periods(self.model, records, settings))
+            return
+        legs = self._legs(over)
         try:
-            return judge(self.model, [record], self.harmonics, cutoff, self._system, value)
+            made = estimate(self.model, Recordings((legs,), records), settings)
         except EstimationError as error:
-            return [Finding('bad', 'forces_not_explained', str(error), TOPIC)]
+            if not records:
+                raise
+            self._made = None
+            refused = Finding('bad', 'forces_not_explained', str(error), TOPIC)
+            made = replace(with_more_periods(self.model, records, settings), findings=(refused,))
+        else:
+            self._made = made
+        self._unusable = self._misfits(made)
+        self._judged = list(made.findings)
+        self._take_estimate(made)
+        if made.band is not None:
+            self._rows_of = self._newest.samples
+            if self._newest.full and not over:
+                self._leave_block()
+
+    def _misfits(self, made: Estimate) -> bool:
+        if made.method not in EXACT:
+            return False
+        covariance = pooled_force_covariance(made.records)
+        return misfit(made.system, covariance, made.parameters).unusable
+
+    def _leave_block(self) -> None:
+        """What the last filtered rows said stands; the samples that they were made of may go."""
+        made, count = self._made, len(self.model.names)
+        if self._rows_of and made is not None and made.band is not None:
+            covariance = made.result.covariance[:count, :count]
+            if np.isfinite(covariance).all():
+                samples = made.result.samples
+                self._blocks = self._blocks.and_this(made.parameters, covariance, samples)
+        self._newest.forget()
+        self._rows_of = 0
+
+    def _take_estimate(self, made: Estimate) -> None:
+        """Publish an estimate, blocks before it included where it is one of filtered rows."""
+        result = made.result
+        if made.band is not None:
+            result = self._blocks.joined(result)
+        facts: dict[str, Any] = {
+            'processing': made.method,
+            'cutoff_hz': made.cutoff_hz,
+            'effort_delay': made.effort_delay,
+            'periods': self.periods,
+        }
+        if made.records:
+            facts |= {
+                'fundamental_hz': self.fundamental_hz,
+                'samples_per_period': made.records[0].samples,
+                'force_covariance': pooled_force_covariance(made.records).tolist(),
+            }
+        result = replace(result, input=facts)
+        self._take(result)
+        self._reconstruct(made)
+
+    @property
+    def effort_delay(self) -> float:
+        """Seconds by which efforts are taken as late."""
+        given = self.settings.effort_delay or 0.0
+        return given if self._made is None else self._made.effort_delay
+
+    @property
+    def delay(self) -> Any:
+        """The delay of the efforts that the last search found."""
+        return None if self._made is None else self._made.delay
 
     def _take(self, result: IdentificationResult) -> None:
         """A result as equations and solution."""
@@ -304,20 +444,21 @@ class ParallelLive(LiveModel):
         known = np.arange(len(result.names)) < len(result.names) - 1  # fc is not estimated alike
         self.convergence.update(self.solution, known)
 
-    def _reconstruct(self, record: PeriodicRecord, value: Array) -> None:
-        """Both sides over the mean period, at the stamps of the last one."""
-        assert self._system is not None and self.solution is not None
-        measured = self._system.Y[0]
+    def _reconstruct(self, made: Estimate) -> None:
+        """Both sides over the mean period, at the stamps of the last one, or of the rows."""
+        assert self.solution is not None
+        measured, W = made.system.Y[-1], made.system.W[-1]
         known = np.isfinite(measured).all(axis=1)
         wanted = self.options.reconstruction_rate
-        stride = max(1, round(self.rate / wanted)) if wanted else 1
+        steps = np.diff(made.stamps_ns)
+        rate = 1e9 / float(np.median(steps)) if len(steps) else self.rate
+        stride = max(1, round(rate / wanted)) if wanted else 1
         rows = np.flatnonzero(known)[::stride]
-        predicted = self._system.W[0][known] @ value
         self._sides.append(
             Sides(
-                record.stamps_ns()[rows],
+                made.stamps_ns[rows],
                 measured[rows],
-                predicted[::stride],
+                W[rows] @ made.parameters,
                 self.solution.sigma,
             )
         )
@@ -378,6 +519,11 @@ class ParallelLive(LiveModel):
         return 0 if self.result is None else self.result.samples
 
     @property
+    def progress(self) -> int:
+        """Whole periods that came: the mean period always has the same samples."""
+        return self.periods
+
+    @property
     def rejected(self) -> int:
         """Messages that were not used: incomplete, late, repeated."""
         return self.incomplete + self.dropped_samples
@@ -390,6 +536,8 @@ class ParallelLive(LiveModel):
             'dropped periods': self.rejected_periods,
             'late or duplicate': self.dropped_samples,
             'clock jumps': self.clock_jumps,
+            'processing': 'none yet' if self._made is None else self._made.method,
+            'samples cut as glitches': self._newest.cut,
         }
 
     @property
@@ -444,26 +592,54 @@ class ParallelLive(LiveModel):
         return self.restore(self._read(Path(path) / 'parameters.json'))
 
     def state(self) -> dict[str, Any]:
-        """Values and deviations; a value or deviation that is not known is 0 and not flagged."""
-        result = self.result
-        if result is None:
-            raise EstimationError('nothing is identified yet')
-        std = np.sqrt(np.diag(result.covariance))
+        """The estimate, and the periods that it and those to come rest on.
+
+        A value or deviation that is not known is 0 and not flagged.
+        """
+        if self._collector is None:
+            raise EstimationError('nothing was taken yet')
+        counts = [self._spoilt, self._skipped, self.incomplete, self.clock_jumps]
         return {
-            'names': np.array(result.names),
-            'value': np.nan_to_num(result.value, posinf=0.0, neginf=0.0),
-            'value_known': np.isfinite(result.value),
-            'std': np.nan_to_num(std, posinf=0.0, neginf=0.0),
-            'std_known': np.isfinite(std),
-            'samples': result.samples,
+            **({} if self.result is None else _stored(self.result)),
+            'rate': self.rate,
+            'counts': np.array(counts, np.int64),
+            'newest_ns': np.array([self._newest_ns], np.int64),
+            **self._collector.state(),
+            **self._running.state(),
+            **self._gate.state(),
+            **self._newest.state(),
+            **self._blocks.state(),
         }
 
     def restore(self, stored: SavedState) -> str:
-        """Parameters of an earlier run, which stand until this one has its own."""
-        result = self._stored_result(stored)
-        self._take(result)
-        self.convergence.reached = True
-        return f'{len(result.names)} parameters loaded'
+        """Go on with the periods; parameters alone stand until this run has its own."""
+        result = self._stored_result(stored) if 'names' in stored else None
+        told = [] if result is None else [f'{len(result.names)} parameters']
+        if 'rate' in stored:
+            self._restore_periods(stored)
+            told.append(f'{self.periods} periods')
+        if result is not None:
+            self._take(result)
+            self.convergence.reached = True
+        return f'{" and ".join(told)} loaded'
+
+    def _restore_periods(self, stored: SavedState) -> None:
+        rate = stored.number('rate', low=1e-3, high=1e6)
+        with stored.tried():
+            collector = PeriodCollector(self.fundamental_hz, rate)
+        collector.restore(stored)
+        running = RunningPeriods.restored(stored, collector.samples)
+        gate = PeriodGate.restored(stored, collector.samples)
+        blocks = Blocks.restored(stored, len(self.model.names))
+        newest = NewestSamples.restored(stored, rate)
+        counts = stored.counts('counts', (4,))
+        stamp = stored.stamps('newest_ns')
+        if len(stamp) != 1:
+            raise stored.refused('newest_ns', 'is not one stamp')
+        self._restart()
+        self.rate, self._collector, self._running, self._gate = rate, collector, running, gate
+        self._blocks, self._newest, self._newest_ns = blocks, newest, int(stamp[0])
+        self._spoilt, self._skipped, self.incomplete, self.clock_jumps = map(int, counts)
 
     def _read(self, path: Path) -> SavedState:
         """The state that a parameters.json holds, in the model's order."""
@@ -516,3 +692,16 @@ class ParallelLive(LiveModel):
             a_priori=np.append(self.model.a_priori(), np.nan),
             system='parallel',
         )
+
+
+def _stored(result: IdentificationResult) -> dict[str, Any]:
+    """Names, values and deviations for a saved state."""
+    std = np.sqrt(np.diag(result.covariance))
+    return {
+        'names': np.array(result.names),
+        'value': np.nan_to_num(result.value, posinf=0.0, neginf=0.0),
+        'value_known': np.isfinite(result.value),
+        'std': np.nan_to_num(std, posinf=0.0, neginf=0.0),
+        'std_known': np.isfinite(std),
+        'samples': result.samples,
+    }

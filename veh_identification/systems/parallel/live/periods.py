@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from veh_identification.errors import SignalError
+from veh_identification.saved_state import SavedState
 from veh_identification.signals import PeriodAverage
 from veh_identification.systems.parallel.recording.phases import PhasedForces, average_phases
-from veh_identification.types import Array
+from veh_identification.types import Array, IntArray
 
 NANOSECONDS = 1_000_000_000
 #: Messages that may be lost one after the other; a longer gap drops its period.
@@ -31,9 +34,46 @@ RAW_SAMPLES = 40_000
 class RawPeriod:
     """The samples of a completed period as they came."""
 
-    times: Array  # (K,) s after the begin of the period
+    begin_ns: int
+    stamps_ns: IntArray  # (K,)
     values: Array  # (K, C)
     on_grid: bool
+
+    @property
+    def times(self) -> Array:
+        """Seconds after the begin of the period."""
+        return np.asarray((self.stamps_ns - self.begin_ns) * 1e-9)
+
+
+def stored_periods(name: str, periods: Sequence[RawPeriod]) -> dict[str, Any]:
+    """Entries of a saved state."""
+    stamps = [one.stamps_ns for one in periods]
+    return {
+        f'{name}_begin_ns': np.array([one.begin_ns for one in periods], np.int64),
+        f'{name}_lengths': np.array([len(one) for one in stamps], np.int64),
+        f'{name}_stamps_ns': np.concatenate([np.empty(0, np.int64), *stamps]),
+        f'{name}_values': np.concatenate([np.empty((0, 12)), *(one.values for one in periods)]),
+        f'{name}_on_grid': np.array([one.on_grid for one in periods], bool),
+    }
+
+
+def restored_periods(name: str, stored: SavedState) -> list[RawPeriod]:
+    """What `stored_periods` gave."""
+    begins = stored.stamps(f'{name}_begin_ns')
+    lengths = stored.counts(f'{name}_lengths', begins.shape)
+    stamps = stored.stamps(f'{name}_stamps_ns')
+    values = stored.array(f'{name}_values', (len(stamps), 12))
+    on_grid = stored.flags(f'{name}_on_grid', begins.shape)
+    if lengths.sum() != len(stamps) or (len(stamps) and not (np.diff(stamps) > 0).all()):
+        raise stored.refused(f'{name}_stamps_ns', 'do not fit the periods, or do not increase')
+    if not len(begins):
+        return []
+    cuts = np.cumsum(lengths)[:-1]
+    parts = zip(np.split(stamps, cuts), np.split(values, cuts), strict=True)
+    return [
+        RawPeriod(int(begin), times, table, bool(even))
+        for begin, (times, table), even in zip(begins, parts, on_grid, strict=True)
+    ]
 
 
 class PeriodCollector:
@@ -60,7 +100,7 @@ class PeriodCollector:
         """Forget the period under way; the next sample begins a new one."""
         self._start_ns: int | None = None
         self._period = 0
-        self.raw = RawPeriod(np.empty(0), np.empty((0, self.channels)), True)
+        self.raw = RawPeriod(0, np.empty(0, np.int64), np.empty((0, self.channels)), True)
         self._stamps: list[int] = []  # after _start_ns: a float cannot hold Unix nanoseconds
         self._values: list[Array] = []
 
@@ -97,7 +137,12 @@ class PeriodCollector:
         table = np.array([*self._values, values])
         steps = (np.array([*self._stamps, age], dtype=float) - begin) / self.step_ns
         self._period += 1
+        before = self._stamps
         self._stamps, self._values = self._stamps[-1:], self._values[-1:]
+        mine = (steps > -0.5) & (steps < self.samples - 0.5)
+        assert self._start_ns is not None
+        stamps = self._start_ns + np.array([*before, age], np.int64)
+        self.raw = RawPeriod(self._start_ns + round(begin), stamps[mine], table[mine], True)
         gap = float(np.diff(steps).max())
         if gap > LOST_SAMPLES + 1.5:
             self._reject(f'a gap of {gap * self.step_ns * 1e-9:.4g} s')
@@ -108,8 +153,6 @@ class PeriodCollector:
             self._period += missing
             self.rejected += missing
             return None
-        mine = (steps > -0.5) & (steps < self.samples - 0.5)
-        self.raw = RawPeriod(steps[mine] * self.step_ns * 1e-9, table[mine], True)
         own = (steps > -0.25) & (steps < self.samples - 0.25)
         if (
             own.sum() == self.samples
@@ -129,6 +172,40 @@ class PeriodCollector:
         self.rejected += 1
         self.reason = reason
 
+    def under_way(self) -> RawPeriod:
+        """What came behind the last completed period."""
+        start = self._start_ns or 0
+        stamps = start + np.array(self._stamps, np.int64)
+        values = np.array(self._values).reshape(len(stamps), self.channels)
+        begin = start + round(self._period * self.samples * self.step_ns)
+        mine = stamps > begin - 0.5 * self.step_ns
+        return RawPeriod(begin, stamps[mine], values[mine], False)
+
+    def state(self) -> dict[str, Any]:
+        """Grid, counts and the period under way; the grid goes on where the samples do."""
+        start = self._start_ns
+        return {
+            'collector_start_ns': np.array([] if start is None else [start], np.int64),
+            'collector_counts': np.array(
+                [self._period, self.accepted, self.rejected, self.duplicates, self.late], np.int64
+            ),
+            'collector_ages': np.array(self._stamps, np.int64),
+            'collector_values': np.array(self._values).reshape(len(self._stamps), self.channels),
+        }
+
+    def restore(self, stored: SavedState) -> None:
+        """Go on from what `state` gave."""
+        start = stored.stamps('collector_start_ns')
+        counts = stored.counts('collector_counts', (5,))
+        ages = stored.stamps('collector_ages')
+        values = stored.array('collector_values', (len(ages), self.channels))
+        if len(start) > 1 or (len(ages) and not (len(start) and (np.diff(ages) > 0).all())):
+            raise stored.refused('collector_ages', 'do not increase from one start')
+        self.restart()
+        self._start_ns = int(start[0]) if len(start) else None
+        self._period, self.accepted, self.rejected, self.duplicates, self.late = map(int, counts)
+        self._stamps, self._values = ages.tolist(), list(values)
+
 
 class RunningPeriods:
     """Mean period and covariance of its noise, period by period (Welford), memory bounded."""
@@ -138,14 +215,14 @@ class RunningPeriods:
         self.shift = 0.0  # samples by which the last period lags behind the mean of the others
         self._mean: Array = np.empty((0, 0))
         self._squares: Array = np.empty((0, 0))
-        self._raw: deque[RawPeriod] = deque()
+        self.raw: deque[RawPeriod] = deque()  # the newest
 
     def add(self, period: Array, raw: RawPeriod | None = None) -> None:
         """Take one period (N, C), and the samples that it was made of."""
         if raw is not None:
-            self._raw.append(raw)
-            while sum(len(r.times) for r in self._raw) > RAW_SAMPLES and len(self._raw) > 2:
-                self._raw.popleft()
+            self.raw.append(raw)
+            while sum(len(r.stamps_ns) for r in self.raw) > RAW_SAMPLES and len(self.raw) > 2:
+                self.raw.popleft()
         if self.count == 0:
             self._mean = period.copy()
             self._squares = np.zeros((period.shape[1],) * 2)
@@ -157,8 +234,9 @@ class RunningPeriods:
         before = period - self._mean
         self.shift = self._lag(before)
         self.count += 1
-        self._mean += before / self.count
-        self._squares += before.T @ (period - self._mean)
+        # New arrays: those that were handed out in a state stay what they were.
+        self._mean = self._mean + before / self.count
+        self._squares = self._squares + before.T @ (period - self._mean)
 
     def _lag(self, difference: Array) -> float:
         """Least-squares delay of a period against the mean, by the mean's slope (lengths)."""
@@ -176,26 +254,49 @@ class RunningPeriods:
 
     def samples(self, fundamental_hz: float) -> tuple[Array, Array]:
         """Times [s] and values of the newest periods as they came."""
-        if not self._raw:
+        if not self.raw:
             return np.empty(0), np.empty((0, 12))
-        times = [k / fundamental_hz + raw.times for k, raw in enumerate(self._raw)]
-        return np.concatenate(times), np.concatenate([raw.values for raw in self._raw])
+        times = [k / fundamental_hz + raw.times for k, raw in enumerate(self.raw)]
+        return np.concatenate(times), np.concatenate([raw.values for raw in self.raw])
 
     def phased(
         self, fundamental_hz: float
     ) -> tuple[PeriodAverage, PeriodAverage, PhasedForces] | None:
         """Lengths and forces of the newest periods at their own moments, where off the grid."""
-        if len(self._raw) < 2 or all(raw.on_grid for raw in self._raw):
+        if len(self.raw) < 2 or all(raw.on_grid for raw in self.raw):
             return None
-        stamps = [k / fundamental_hz + raw.times for k, raw in enumerate(self._raw)]
+        stamps = [k / fundamental_hz + raw.times for k, raw in enumerate(self.raw)]
         return average_phases(
             np.concatenate(stamps),
-            np.concatenate([raw.values for raw in self._raw]),
+            np.concatenate([raw.values for raw in self.raw]),
             fundamental_hz,
             len(self._mean),
-            np.arange(len(self._raw)),
+            np.arange(len(self.raw)),
             self._mean,
         )
+
+    def state(self) -> dict[str, Any]:
+        """Mean, scatter and the newest samples."""
+        return {
+            'periods': self.count,
+            'period_shift': self.shift,
+            'period_mean': self._mean,
+            'period_squares': self._squares,
+            # On the grid the mean has all of it.
+            **stored_periods('period', [] if all(r.on_grid for r in self.raw) else self.raw),
+        }
+
+    @classmethod
+    def restored(cls, stored: SavedState, samples: int) -> RunningPeriods:
+        """What `state` gave, of periods of that many samples."""
+        made = cls()
+        made.count = stored.count('periods')
+        made.shift = stored.number('period_shift')
+        shapes = ((samples, 12), (12, 12)) if made.count else ((0, 0), (0, 0))
+        made._mean = stored.array('period_mean', shapes[0])
+        made._squares = stored.array('period_squares', shapes[1])
+        made.raw.extend(restored_periods('period', stored))
+        return made
 
 
 @dataclass(frozen=True)
@@ -237,6 +338,28 @@ class PeriodGate:
         used = [one for one, fault in zip(waiting, faults, strict=True) if not fault]
         self.reason = next((fault for fault in reversed(faults) if fault), self.reason)
         return used, len(waiting) - len(used)
+
+    def state(self) -> dict[str, Any]:
+        """The periods that tell what is usual."""
+        return {
+            'gate_tables': np.array([one.table for one in self._recent]),
+            'gate_waiting': self.waiting,
+            **stored_periods('gate', [one.raw for one in self._recent]),
+        }
+
+    @classmethod
+    def restored(cls, stored: SavedState, samples: int) -> PeriodGate:
+        """What `state` gave."""
+        made = cls()
+        raws = restored_periods('gate', stored)
+        waiting = stored.count('gate_waiting')
+        shape = (len(raws), samples, 12) if raws else (0,)
+        tables = stored.array('gate_tables', shape)
+        if len(raws) > REMEMBERED or waiting > len(raws):
+            raise stored.refused('gate_waiting', 'does not fit the periods')
+        made._recent.extend(map(CollectedPeriod, tables, raws))
+        made._undecided = list(made._recent)[len(raws) - waiting :]
+        return made
 
     def _fault(self, period: CollectedPeriod) -> str:
         """What is odd about a period; empty: nothing."""

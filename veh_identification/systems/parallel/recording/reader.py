@@ -119,7 +119,7 @@ def periodic_record(
     findings += [_left_out(series.label, k, rms, int(kept[0])) for k, rms in odd.items()]
     begin_ns = int(cleaned.stamps_ns()[0]) + round(kept[0] / fundamental * 1e9)
     record = _averaged(cut, stamps, values, kept, fundamental, series.label, begin_ns)
-    _require_repetition(record)
+    require_repetition(record)
     return replace(record, findings=tuple(findings))
 
 
@@ -272,7 +272,7 @@ def _averaged(
     )
 
 
-def _require_repetition(record: PeriodicRecord) -> None:
+def require_repetition(record: PeriodicRecord) -> None:
     """Averaging something that does not repeat would make a motion that never was."""
     scatter = float(np.sqrt(np.trace(record.lengths.covariance) / 6.0))
     motion = float(record.lengths.mean.std(axis=0).max())

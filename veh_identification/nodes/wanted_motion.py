@@ -1,4 +1,4 @@
-"""A wanted motion in, the same motion with joint torques out, and one with their deviations."""
+"""A wanted motion in, the same motion with efforts out, and one with their deviations."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 
 from veh_identification.errors import InputError
 from veh_identification.runtime.messages import new
-from veh_identification.systems.robot.feedforward import IdentifiedArm, feedforward
 from veh_identification.types import Array
 
 TRAJECTORY = 'trajectory_msgs/msg/JointTrajectory'
 POINT = 'trajectory_msgs/msg/JointTrajectoryPoint'
 SIDES = ('positions', 'velocities', 'accelerations')
+Motion = tuple[Array, Array, Array]
 
 
-def with_efforts(arm: IdentifiedArm, wanted: Any, topic: str) -> tuple[Any, Any]:
-    """Two JointTrajectory: efforts are torques, and the deviations of their prediction.
+def with_efforts(
+    wanted: Any, joints: Sequence[str], motion: Motion, effort: Array, sigma: Array
+) -> tuple[Any, Any]:
+    """Two JointTrajectory: efforts are forces or torques, and the deviations of their prediction.
 
     Deviations of joints whose efforts were not measured are nan.
     """
-    motion = motion_of(wanted, arm.joints, topic)
-    torque, sigma = feedforward(arm, *motion)
-    return _filled(wanted, arm.joints, motion, torque), _filled(wanted, arm.joints, motion, sigma)
+    return _filled(wanted, joints, motion, effort), _filled(wanted, joints, motion, sigma)
 
 
-def motion_of(wanted: Any, joints: Sequence[str], topic: str) -> tuple[Array, Array, Array]:
+def motion_of(wanted: Any, joints: Sequence[str], topic: str) -> Motion:
     """Positions, speeds and accelerations (points, joints) in the order of `joints`."""
     names = list(wanted.joint_names)
     missing = [name for name in joints if name not in names]
@@ -42,7 +42,7 @@ def motion_of(wanted: Any, joints: Sequence[str], topic: str) -> tuple[Array, Ar
         if short:
             raise InputError(
                 f'{topic}.points[{short[0]}].{side} has {len(rows[short[0]])} values, '
-                f'{len(names)} were expected: torques need {", ".join(SIDES)}'
+                f'{len(names)} were expected: efforts need {", ".join(SIDES)}'
             )
         values = np.stack(rows)[:, order]
         if not np.isfinite(values).all():
@@ -51,7 +51,7 @@ def motion_of(wanted: Any, joints: Sequence[str], topic: str) -> tuple[Array, Ar
     return found[0], found[1], found[2]
 
 
-def _filled(wanted: Any, joints: Sequence[str], motion: tuple[Array, ...], effort: Array) -> Any:
+def _filled(wanted: Any, joints: Sequence[str], motion: Motion, effort: Array) -> Any:
     points = [
         new(
             POINT,

@@ -1,0 +1,91 @@
+"""Robots that an identification has described, of either kind, behind one face."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from veh_identification.errors import InputError
+from veh_identification.nodes.wanted_motion import motion_of, with_efforts
+from veh_identification.results.identified import read_identified
+from veh_identification.runtime.share import share_directory
+from veh_identification.systems.parallel import feedforward as parallel
+from veh_identification.systems.parallel.model.geometry import LEGS, POSE_NAMES
+from veh_identification.systems.robot import feedforward as robot
+
+
+class Identified(Protocol):
+    """What the node asks of a robot."""
+
+    @property
+    def kind(self) -> str:
+        """The system, as `veh-id identify` names it."""
+        ...
+
+    def answer(self, wanted: Any, topic: str) -> tuple[Any, Any]:
+        """JointTrajectory with the efforts, and one with the deviations of their prediction."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A fixed-base tree; a motion names its joints."""
+
+    model: robot.IdentifiedArm
+    noise: bool
+    kind: str = 'robot'
+
+    def answer(self, wanted: Any, topic: str) -> tuple[Any, Any]:
+        """Joint torques."""
+        motion = motion_of(wanted, self.model.joints, topic)
+        made = robot.feedforward(self.model, *motion, noise=self.noise)
+        return with_efforts(wanted, self.model.joints, motion, *_finite(*made, topic))
+
+
+@dataclass(frozen=True, eq=False)
+class Hexapod:
+    """A parallel robot; a motion names its legs, or the six coordinates of its platform."""
+
+    model: parallel.IdentifiedHexapod
+    noise: bool
+    kind: str = 'parallel'
+
+    def answer(self, wanted: Any, topic: str) -> tuple[Any, Any]:
+        """Forces of the legs, with the motion of the legs."""
+        if set(POSE_NAMES) <= set(wanted.joint_names):
+            pose = motion_of(wanted, POSE_NAMES, topic)
+            legs = parallel.legs_of(self.model, *pose)
+            made = parallel.feedforward(self.model, *pose, noise=self.noise)
+        else:
+            legs = motion_of(wanted, LEGS, topic)
+            made = parallel.leg_feedforward(self.model, *legs, noise=self.noise)
+        return with_efforts(wanted, LEGS, legs, *_finite(*made, topic))
+
+
+def _finite(effort: Any, sigma: Any, topic: str) -> tuple[Any, Any]:
+    """Efforts that are no numbers never leave."""
+    bad = np.flatnonzero(~np.isfinite(effort).all(axis=1))
+    if len(bad):
+        raise InputError(f'{topic}.points[{bad[0]}]: the model gives no number for this motion')
+    return effort, sigma
+
+
+def load_identified(result: str, urdf: str, hexapod: str, noise: bool) -> tuple[Identified, str]:
+    """The robot of a result folder, and in words what its verdict was."""
+    path, data = read_identified(result)
+    system = data.get('system')
+    level = data.get('verdict', {}).get('level', 'unknown')
+    told = f'{path}: verdict {level}'
+    if system == 'parallel':
+        return Hexapod(parallel.load_feedforward(path, hexapod), noise), told
+    if system == 'robot':
+        if not urdf:
+            raise InputError(f'{path}: is of an arm, whose description (urdf) must be given')
+        shipped = share_directory() / 'config' / urdf
+        file = shipped if shipped.is_file() else urdf
+        return Arm(robot.load_feedforward(path, file), noise), told
+    raise InputError(
+        f'{path}: system is {system!r}, expected a result of identify parallel or identify robot'
+    )
