@@ -462,9 +462,9 @@ MISTAKES: dict[str, Mistake] = {
         ),
         ('unit', 'joint_sign', 'misfit_unexplained'),
     ),
-    # No motion tells it from another mass: the finding names both, and a scale tells.
+    # No motion tells it from other masses than the URDF's; a scale does.
     'both plates 1.1 times too large': Mistake(
-        plates(scaled(*[1.1] * 6)), ('weight_not_of_urdf',)
+        plates(scaled(*[1.1] * 6)), ('scale', 'total_mass', 'weight_not_of_urdf')
     ),
     'both plates 1.1 times too large, robot weighed': Mistake(
         lambda case: plates(scaled(*[1.1] * 6))(_weighed(case)), ('weight_against_scale',)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.checks.health import (
+    check_jumps,
     check_repeated,
     check_saturated,
     check_stuck,
@@ -21,6 +22,8 @@ from veh_identification.types import Array, BoolArray
 
 #: A wrench that does not change while it is loaded is stuck; empty plates show one value for long.
 LOADED = 0.2
+#: Jump of a joint [rad, m] that is told.
+SMALLEST_JUMP = 0.1
 #: Share of its load below which a plate may be empty.
 EMPTY = 0.05
 #: Share of the robot's weight that a sensor must carry at times to be asked at all.
@@ -103,6 +106,7 @@ def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:
             if np.ptp(value) > 0.0:
                 for one in check_stuck(series.stamps, value, where, moving=moving):
                     yield one if doubtful else replace(one, level='warn')
+            yield from check_jumps(series.stamps, value, where, SMALLEST_JUMP)
 
 
 def _changing(values: Array) -> BoolArray:
@@ -131,7 +135,8 @@ def weight_finding(problem: Problem, scale: float, label: str) -> list[Finding]:
     deviation = spread * float(np.linalg.norm(mass)) / own
     if abs(np.log(scale)) < URDF_SHARE:
         return []
-    if abs(np.log(scale)) < MASS_DEVIATIONS * deviation:
+    usual = abs(np.log(scale)) < MASS_DEVIATIONS * deviation
+    if usual:
         why = 'the masses of the URDF, a load, or one wrong gain of all wrench sensors; no motion '
         why += 'tells these apart: if the robot was weighed, give weighed_mass'
     else:
@@ -141,7 +146,7 @@ def weight_finding(problem: Problem, scale: float, label: str) -> list[Finding]:
         f'{label}: the wrench sensors show {scale:.3g} times the weight of the URDF '
         f'({own:.4g} kg): {why}'
     )
-    return [Finding('warn', 'weight_not_of_urdf', text, where, scale)]
+    return [Finding('note' if usual else 'warn', 'weight_not_of_urdf', text, where, scale)]
 
 
 def against_scale(
