@@ -44,6 +44,8 @@ FURTHER = 9
 QUICK: dict[str, Any] = {'recordings': 1, 'live': 1, 'clean': 1}
 WAYS = ('offline', 'live')
 Row = dict[str, Any]
+#: Marks rows that are not of the present state of the code.
+EARLIER = '(earlier)'
 
 
 Key = tuple[str, int, str, str]
@@ -204,8 +206,12 @@ def figures(rows: Sequence[Row]) -> list[Row]:
     return made
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """The page of the documents."""
+def markdown(rows: Sequence[Row], present: Sequence[str] = ()) -> str:
+    """The page of the documents; `present`: commits whose rows count, all without any.
+
+    Rows of other states of the code stand, marked, where there is none of these.
+    """
+    now = [row for row in rows if not present or row.get('code') in present]
     lines = [
         '# Ordinary mistakes',
         '',
@@ -216,19 +222,24 @@ def markdown(rows: Sequence[Row]) -> str:
         'from the same hands, so that the figures are no forecast for other mistakes or real '
         'machines.',
         '',
-        f'{len(rows)} runs, by the commit that was run: {_codes(rows)}.',
+        f'{len(now)} runs, by the commit that was run: {_codes(now)}.',
         '',
-        *_summary(rows),
+        *_summary(now),
     ]
+    if len(now) < len(rows):
+        lines += [f'{EARLIER}: made by earlier states of the code and not again; not counted '
+                  'above.', '']  # fmt: skip
     for system in dict.fromkeys(row['system'] for row in rows):
         own = [row for row in rows if row['system'] == system]
         lines += [f'## {system}', '', '| mistake | offline | live |', '|---|---|---|']
         for title in dict.fromkeys(row['mistake'] for row in own if row['mistake']):
-            cells = [_cell([r for r in own if (r['mistake'], r['way']) == (title, w)])
-                     for w in WAYS]  # fmt: skip
+            cells = [
+                _cell([r for r in own if (r['mistake'], r['way']) == (title, way)], present)
+                for way in WAYS
+            ]
             lines.append(f'| {title} | {" | ".join(cells)} |')
         for way in WAYS:
-            clean = [r for r in own if not r['mistake'] and r['way'] == way]
+            clean = [r for r in now if r in own and not r['mistake'] and r['way'] == way]
             false = [r for r in clean if r['result'] == 'false']
             what = f': {"; ".join(r["what"][:80] for r in false)}' if false else ''
             lines += ['', f'{way}: {len(false)} of {len(clean)} clean recordings with a false '
@@ -260,7 +271,11 @@ def _summary(rows: Sequence[Row]) -> list[str]:
     return [*lines, '']
 
 
-def _cell(rows: Sequence[Row]) -> str:
+def _cell(rows: Sequence[Row], present: Sequence[str] = ()) -> str:
+    now = [row for row in rows if not present or row.get('code') in present]
+    if rows and not now:
+        return f'{_cell(rows)} {EARLIER}'
+    rows = now
     counts = Counter(row['result'] for row in rows)
     words = [
         f'{WORDS[result]} {count} of {len(rows)}'
@@ -295,6 +310,7 @@ def options_parser() -> argparse.ArgumentParser:
     add('--resume', action='store_true', help='rows that the file holds are not made again')
     add('--table', action='store_true', help='make nothing: the table of the rows in the file')
     add('--markdown', type=Path, help='the page of the documents')
+    add('--present', nargs='*', default=[], help='commits whose rows count there; others: marked')
     return parser
 
 
@@ -308,7 +324,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _make(options, rows)
     found = sorted(rows.values(), key=_order)
     if options.markdown is not None:
-        options.markdown.write_text(markdown(found), 'utf-8')
+        options.markdown.write_text(markdown(found, options.present), 'utf-8')
     for row in figures(found):
         print(f'{row["case"]:70} {row["ours"]:6.1f} {row["unit"]} {row["wanted"]}')
     for row in found:

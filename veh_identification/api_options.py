@@ -38,6 +38,8 @@ class HumanoidIdentify(TypedDict, total=False):
     loss: Literal['huber', 'tukey']
     essential: bool
     prior_percent: float
+    weighed_mass: float
+    weighed_sigma: float
     anthropometry: Literal['none', 'de-leva-male', 'de-leva-female', 'winter']
     cutoff_hz: float
     sigma: Sequence[float]

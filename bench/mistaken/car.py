@@ -426,7 +426,7 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
             exchanged('suspension_fl', 'suspension_fr'),
             exchanged('suspension_rl', 'suspension_rr'),
         ),
-        ('swapped_wrenches', 'swapped_travels', 'swapped_sides'),
+        ('swapped_corners', 'swapped_sides'),
     ),
     'steering fl alone in degrees': (joints('steering_fl', 57.2958), ('unit',)),
     'gravity removed and gyro in deg/s': (

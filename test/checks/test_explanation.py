@@ -5,9 +5,12 @@ import pytest
 
 from veh_identification.checks.explanation import (
     Explanation,
+    Family,
     Hypothesis,
     best_explanation,
     explanation_findings,
+    partly,
+    sized,
 )
 from veh_identification.errors import EstimationError
 
@@ -62,3 +65,32 @@ def test_below_a_factor_of_two_a_cause_is_a_maybe() -> None:
     # What leaves a poor fit must explain more, and a poor fit without a cause is told.
     assert told(2.0, 5.0) == [('warn', 'misfit_unexplained'), ('note', 'maybe_unit')]
     assert told(1.5, 9.0) == [('bad', 'unit')]
+
+
+def scale_of(k: int) -> Family:
+    def cure(size):
+        factors = np.ones(3)
+        factors[k] = 1.0 / size
+        return lambda data: data * factors
+
+    return Family('scale', lambda size: f'entry {k} times {size}', cure, ((1.5, 2.0, 3.0), (0.7,)))
+
+
+def test_the_size_that_leaves_least_is_found() -> None:
+    wrong = TRUE * np.array([1.0, 1.0, 2.0])
+    found = sized(wrong, [scale_of(0), scale_of(1), scale_of(2)], rms, rms(wrong))
+    assert found is not None and found[0].text == 'entry 2 times 2.0'
+    assert found[1] == pytest.approx(0.1)
+    assert sized(TRUE, [scale_of(0), scale_of(2)], rms, rms(TRUE)) is None
+
+
+def test_a_mistake_in_a_part_of_the_data_is_told_with_where_it_is() -> None:
+    wrong = TRUE * np.array([1.0, 1.0, -1.0])  # all of another sign from the third on
+
+    def late(data, changed):
+        return np.concatenate([data[:2], changed[2:]])
+
+    turned = Hypothesis('sign', 'the sign is wrong', lambda data: -data)
+    found = best_explanation(wrong, [turned, *partly([turned], late, 'from 2 on')], rms)
+    assert found.best is not None and found.best.text == 'from 2 on, the sign is wrong'
+    assert found.misfit == pytest.approx(0.1)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from veh_identification.checks.health import (
+    check_jumps,
     check_missing,
     check_repeated,
     check_saturated,
@@ -68,3 +69,18 @@ def test_ticks_and_rests_are_no_slower_source():
     assert check_repeated(TIME, 0.01 * np.floor(TIME / 0.04), 'one tick at a time') == []
     resting = np.where(TIME % 2.0 < 1.5, 0.0, SIGNAL)
     assert check_repeated(TIME, resting, 'steering_fl') == []
+
+
+def test_what_cannot_jump_and_does_is_told():
+    flipped = np.where(TIME < 11.0, 1.0, -1.0) * (SIGNAL + 0.5)
+    (found,) = check_jumps(TIME, flipped, 'knee', 0.1)
+    assert (found.level, found.code) == ('warn', 'changes') and '11.00 s' in found.text
+    assert check_jumps(TIME, SIGNAL, 'knee', 0.1) == []
+
+
+def test_spikes_whole_turns_and_coarse_ticks_are_no_jumps():
+    spike = SIGNAL.copy()
+    spike[900:903] += 2.0
+    assert check_jumps(TIME, spike, 'knee', 0.1) == []
+    assert check_jumps(TIME, np.mod(3.0 * TIME, 2.0 * np.pi), 'wheel', 0.1) == []
+    assert check_jumps(TIME, np.round(np.sin(TIME), 1), 'coarse', 0.05) == []

@@ -2,12 +2,13 @@
 
 A hypothesis is a change of the data (two sensors exchanged, a sign turned, another delay). Its
 misfit is judged by the system; the one that leaves least is named, with how much it explains.
+A family is a change by a number (a sensor's scale, its zero) whose best size is looked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from veh_identification.errors import VehIdError
@@ -33,6 +34,21 @@ class Hypothesis(Generic[D]):
     text: str  # names topic, field or entry, and what cures it
     change: Callable[[D], D]
     where: str = ''
+
+
+@dataclass(frozen=True)
+class Family(Generic[D]):
+    """What may be wrong by some amount: sizes to try, away from nothing in each direction."""
+
+    code: str
+    text: Callable[[float], str]  # of the size
+    change: Callable[[float], Callable[[D], D]]
+    directions: tuple[tuple[float, ...], ...]
+    where: str = ''
+
+    def of(self, size: float) -> Hypothesis[D]:
+        """The hypothesis of one size."""
+        return Hypothesis(self.code, self.text(size), self.change(size), self.where)
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,44 @@ def judged(data: D, one: Hypothesis[D], misfit: Callable[[D], M], unknown: M) ->
         return misfit(one.change(data))
     except VehIdError:
         return unknown
+
+
+def partly(
+    hypotheses: Iterable[Hypothesis[D]], mixed: Callable[[D, D], D], when: str
+) -> Iterator[Hypothesis[D]]:
+    """The same mistakes in a part of the recording alone: a plug exchanged, a driver restarted.
+
+    `mixed` takes the data as they are and as changed throughout, `when` says where the mistake is.
+    """
+    for one in hypotheses:
+
+        def change(data: D, whole: Callable[[D], D] = one.change) -> D:
+            return mixed(data, whole(data))
+
+        yield replace(one, text=f'{when}, {one.text}', change=change)
+
+
+def sized(
+    data: D, families: Iterable[Family[D]], misfit: Callable[[D], float], as_it_is: float
+) -> tuple[Hypothesis[D], float] | None:
+    """The family and size that leave least; None where no first step leaves less than nothing.
+
+    From nothing away the misfit falls to one size and rises beyond it, so that two steps show
+    that a family explains nothing.
+    """
+    best: tuple[Hypothesis[D], float] | None = None
+    for family in families:
+        for sizes in family.directions:
+            last = as_it_is
+            for size in sizes:
+                one = family.of(size)
+                left = judged(data, one, misfit, float('inf'))
+                if not left < last:
+                    break
+                last = left
+                if best is None or left < best[1]:
+                    best = one, left
+    return best
 
 
 def best_of(found: Judged[D], as_it_is: float) -> Explanation[D]:

@@ -16,6 +16,10 @@ STUCK_SECONDS = 2.0
 STUCK_TIMES = 20.0
 #: Values that are repeated: so many of them, as a share of all, each for so long (seconds).
 REPEATED_RUNS, REPEATED_SHARE, REPEATED_SECONDS = 20, 0.8, 0.015
+#: A jump is so many times larger than nearly all sudden steps of the channel, and lasts for as
+#: many samples; so many of the largest steps are looked at.
+JUMP_TIMES, AROUND, CANDIDATES = 10.0, 10, 5
+QUANTILE = 0.99
 #: Steps of this many ticks are no ticks.
 TICKS = 5.0
 #: Share of the samples at one extreme value that is no chance.
@@ -115,6 +119,38 @@ def check_repeated(
         f'it says is {0.5 * period:.2g} s old in the mean: record it at its own rate and stamps'
     )
     return [Finding('warn', 'repeated', text, where, period)]
+
+
+def check_jumps(time: Array, value: Array, where: str, least: float) -> list[Finding]:
+    """A quantity that cannot jump (an angle, a place) and is elsewhere from one sample on.
+
+    A step that its neighbours do not show, many times larger than any other, after which the
+    values stay where they are; what comes back at once is an outlier. `least`: smaller ones are
+    no matter; whole turns are none.
+    """
+    good = np.isfinite(value)
+    t, v = time[good], value[good]
+    if len(t) < 4 * AROUND:
+        return []
+    step = np.diff(v)
+    sudden = np.abs(step[1:-1] - 0.5 * (step[:-2] + step[2:]))
+    usual = float(np.quantile(sudden, QUANTILE))
+    for place in np.argsort(sudden)[: -1 - CANDIDATES : -1]:
+        if not sudden[place] > max(least, JUMP_TIMES * usual):
+            break
+        k = int(place) + 2  # the first sample after the step
+        before, after = np.median(v[max(k - AROUND, 0) : k]), np.median(v[k : k + AROUND])
+        jump = float(after - before)
+        turns = abs(jump / (2.0 * np.pi))
+        whole = abs(turns - round(turns)) < 0.02 < turns
+        if not whole and abs(jump) > 0.5 * sudden[place]:
+            text = (
+                f'{where} jumps from {before:.3g} to {after:.3g} at {t[k]:.2f} s and stays there, '
+                'which nothing that moves does: its sign, zero, unit or source changed during the '
+                'recording, or a sensor failed'
+            )
+            return [Finding('warn', 'changes', text, where)]
+    return []
 
 
 def told_once(findings: Sequence[Finding]) -> list[Finding]:

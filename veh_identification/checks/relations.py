@@ -25,6 +25,8 @@ TELLING = 0.7
 TOLERANCE = 0.35
 #: A hypothesis must make the mismatch this many times smaller to be found.
 CONVINCING = 2.0
+#: Mismatches that differ by less explain alike.
+ALIKE = 0.1
 #: So many slopes must be wrong for two mistakes at once to be looked for.
 FOR_TWO = 3
 #: Mismatch of a slope of the wrong sign, in tolerances.
@@ -47,6 +49,9 @@ class Source:
     where: str
     suspects: tuple[Suspect, ...] = ()
     scale: bool = False  # whether it may be wrong by any other factor (a radius, a calibration)
+    #: Whether the relations name the mistake. No: where it explains them as well as any other
+    #: one, they only say that something is wrong, and a fit tells what.
+    told: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +139,8 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
         f'{one.relation.text} has the slope {one.slope:.3g} instead of 1' for one in wrong
     )
     factor = 0.0 if best is None else plain / max(best.mismatch, 0.1)
-    if best is not None and best.mismatch < 1.0 and factor >= CONVINCING:
-        source = sources[best.source]
+    source = None if best is None else sources[best.source]
+    if best and source and source.told and best.mismatch < 1.0 and factor >= CONVINCING:
         text = f'{source.where}: {best.suspect.text} ({shown})'
         return Judgement(
             (Finding('bad', best.suspect.code, text, source.where, float(factor)),), told
@@ -174,10 +179,15 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
 def _best(told: Sequence[Told], sources: Mapping[str, Source]) -> _Hypothesis | None:
     """The mistake that explains most; a factor of any size only where no usual one does."""
     for tried in (_hypotheses(told, sources), _scales(told, sources)):
-        best = min(tried, key=lambda one: one.mismatch, default=None)
+        best = min(tried, key=lambda one: _left(one, sources), default=None)
         if best is not None and best.mismatch < 1.0:
             return best
     return None
+
+
+def _left(one: _Hypothesis, sources: Mapping[str, Source]) -> float:
+    """The mismatch; of two that explain alike, the one that the relations cannot name."""
+    return one.mismatch - (0.0 if sources[one.source].told else ALIKE)
 
 
 def _two_mistakes(told: Sequence[Told], sources: Mapping[str, Source]) -> tuple[_Hypothesis, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.checks.possible import impossible_value
+from veh_identification.checks.possible import beside_causes, impossible_value
 from veh_identification.findings import Finding
 from veh_identification.identification.live import Solution
 from veh_identification.results.messages import Derived, Equations
@@ -136,7 +136,7 @@ class LiveModel(ABC):
 
     def findings(self) -> list[Finding]:
         """Everything that speaks for or against the estimate."""
-        found = [*self.doubts(), *impossible_value(self.impossible)]
+        found = beside_causes(self.doubts(), impossible_value(self.impossible))
         if self.solution is None:
             found.append(Finding('warn', 'no_estimate', 'no estimate yet'))
         elif advice := self.advice():

@@ -14,9 +14,10 @@ from veh_identification.findings import Finding
 from veh_identification.runtime.transforms import Transform
 from veh_identification.simulation.car.exact.motion import ExactCar
 from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
+from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.checks.sensors import check_steering
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
-from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.parameters import CORNERS, NAMES
 from veh_identification.systems.car.processing.signals import Processing, prepare
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.system import Car
@@ -53,6 +54,32 @@ def flip_wrench(run: CarRecording, corner: str, *columns: int) -> CarRecording:
     return replace(run, wrenches={**run.wrenches, corner: replace(series, values=values)})
 
 
+def changed_wrench(
+    run: CarRecording, corner: str, change: Callable[[np.ndarray], np.ndarray]
+) -> CarRecording:
+    series = run.wrenches[corner]
+    changed = replace(series, values=change(series.values.copy()))
+    return replace(run, wrenches={**run.wrenches, corner: changed})
+
+
+def swapped_late(run: CarRecording) -> CarRecording:
+    """The front wheel forces, from the middle of the recording on."""
+    a, b = run.wrenches['fl'], run.wrenches['fr']
+    middle = len(a.values) // 2
+    made = {
+        'fl': replace(a, values=np.vstack([a.values[:middle], b.values[middle:]])),
+        'fr': replace(b, values=np.vstack([b.values[:middle], a.values[middle:]])),
+    }
+    return replace(run, wrenches={**run.wrenches, **made})
+
+
+def mirrored(run: CarRecording) -> CarRecording:
+    """All corners left and right exchanged."""
+    for left, right in (('fl', 'fr'), ('rl', 'rr')):
+        run = swap_travels(swap_wrenches(run, left, right), left, right)
+    return run
+
+
 #: Code and place of the finding, and the fault.
 FAULTS: list[tuple[str, str, Callable[[CarRecording], CarRecording]]] = [
     (
@@ -77,6 +104,24 @@ FAULTS: list[tuple[str, str, Callable[[CarRecording], CarRecording]]] = [
     ('accelerometer_sign', 'imu/data linear_acceleration.y', lambda r: flip_imu(r, 4)),
     ('wrench_sign', 'wheel_rr/wrench', lambda r: flip_wrench(r, 'rr', 0, 1, 2, 3, 4, 5)),
     ('wrench_axis_sign', 'wheel_fl/wrench force.x', lambda r: flip_wrench(r, 'fl', 0)),
+    ('wrench_scale', 'wheel_rr/wrench', lambda r: changed_wrench(r, 'rr', lambda v: 0.8 * v)),
+    (
+        'wrench_offset',
+        'wheel_fr/wrench force.z',
+        lambda r: changed_wrench(r, 'fr', lambda v: v + np.array([0, 0, -500.0, 0, 0, 0])),
+    ),
+    (
+        'wrench_axes',
+        'wheel_rl/wrench force.x and force.y',
+        lambda r: changed_wrench(r, 'rl', lambda v: v[:, [1, 0, 2, 3, 4, 5]]),
+    ),
+    ('swapped_wrenches', 'wheel_fl/wrench and wheel_fr/wrench', swapped_late),
+    (
+        'swapped_travels',
+        'suspension_fl and suspension_rl, suspension_fr and suspension_rr',
+        lambda r: swap_travels(swap_travels(r, 'fl', 'rl'), 'fr', 'rr'),
+    ),
+    ('swapped_corners', 'suspension_* of fl and fr, rl and rr', mirrored),
 ]
 NAMED = [f'{code}: {where}' for code, where, _ in FAULTS]
 
@@ -106,6 +151,14 @@ def test_the_checks_alone_name_faults_too(
 ) -> None:
     found = Car().checks(fault(recording(20.0, 1.0)), configuration())
     assert has(found, code, where), bad(found)
+
+
+def test_wrong_moments_are_told_before_any_fit() -> None:
+    run, car = recording(20.0, 1.0), configuration()
+    for corner in CORNERS:
+        run = changed_wrench(run, corner, lambda v: v * np.array([1, 1, 1, 1e3, 1e3, 1e3]))
+    found = check_plausibility(run, car, car.sensors.imu)
+    assert [one.code for one in found] == ['unit'] and 'torque' in found[0].where
 
 
 def test_every_recording_is_checked() -> None:

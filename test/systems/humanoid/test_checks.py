@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from humanoid_cases import CAD, record
+from humanoid_cases import CAD, TRUE, record
 
 from veh_identification.runtime.messages import new
 from veh_identification.signals import TimeSeries, rotation_matrix
 from veh_identification.systems.driver import configured
+from veh_identification.systems.humanoid.checks.sensors import against_scale
 from veh_identification.systems.humanoid.live.checking import StatesCheck, as_recording
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
 from veh_identification.systems.humanoid.live.states import BASE, ContactStates
@@ -110,6 +111,41 @@ def test_a_light_foot_that_is_turned_is_noticed(bending) -> None:
     change = joints(lambda name, q: q + 0.35 if name == 'r_ankle_pitch_joint' else q)
     found = [one for one in system.checks(change(recording), config) if one.level != 'note']
     assert [(one.level, one.code) for one in found] == [('warn', 'joint_zero')]
+
+
+@pytest.mark.parametrize(('gain', 'level'), [(1.0, None), (1.1, 'bad'), (0.93, 'bad')])
+def test_a_scale_tells_a_wrong_gain_of_all_plates(bending, gain: float, level: str | None) -> None:
+    """In every equation it looks like other masses."""
+    system, config, recording = bending
+    changed = wrenches(lambda v: gain * v)(recording)
+    assert not [one for one in system.checks(changed, config) if one.level == 'bad']
+    weighed = replace(
+        config,
+        configuration=replace(config.configuration, weighed_mass=load_robot(TRUE).total_mass),
+    )
+    found = [one for one in system.checks(changed, weighed) if one.level in ('bad', 'warn')]
+    assert [(one.level, one.code) for one in found] == (
+        [] if level is None else [(level, 'weight_against_scale')]
+    )
+
+
+def test_an_identified_mass_is_compared_with_the_scale() -> None:
+    (agrees,) = against_scale(8.02, 0.03, (8.0, 0.04), 'identified', 'total_mass')
+    assert agrees.level == 'good'
+    (differs,) = against_scale(8.8, 0.03, (8.0, 0.04), 'identified', 'total_mass')
+    assert differs.level == 'bad' and '+10 %' in differs.text
+
+
+def test_a_joint_that_jumps_is_told(bending) -> None:
+    """A leg is too light to show in the wrench that its sign changes half-way."""
+    system, config, recording = bending
+
+    def late(name, q):
+        sign = np.where(np.arange(len(q)) < len(q) // 2, 1.0, -1.0)
+        return sign * q if name == 'l_knee_joint' else q
+
+    found = [one for one in system.checks(joints(late)(recording), config) if one.level == 'warn']
+    assert [one.code for one in found] == ['changes'] and 'l_knee_joint' in found[0].where
 
 
 def states_of(recording, robot):

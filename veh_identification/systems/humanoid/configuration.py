@@ -18,6 +18,7 @@ from veh_identification.configuration.quantities import (
     Flag,
     Length,
     NotNegativeFrequency,
+    NotNegativeMass,
     Number,
     PositiveAcceleration,
     PositiveAngle,
@@ -31,6 +32,8 @@ from veh_identification.configuration.reading import read_all
 from veh_identification.types import Array
 
 EstimatorName = Literal['prior', 'weighted', 'robust', 'gauss-markov', 'ordinary']
+#: Share by which a usual scale is off.
+USUAL_SCALE = 0.005
 Percent = Annotated[float, Quantity(NUMBER, positive=True)]
 
 
@@ -118,6 +121,14 @@ class Configuration(Model):
     prior_percent: Percent = entry(
         40.0, 'deviation of the CAD values before the recording judges them'
     )
+    weighed_mass: NotNegativeMass = entry(
+        0.0,
+        'of the whole robot by a scale: tells a wrong gain of all wrench sensors from wrong '
+        'masses in the URDF; 0: it was not weighed',
+    )
+    weighed_sigma: NotNegativeMass = entry(
+        0.0, 'deviation of weighed_mass; 0: half a per cent of it'
+    )
     anthropometry: Annotated[str, Choice(('none', 'de-leva-male', 'de-leva-female', 'winter'))] = (
         entry(
             'none',
@@ -153,6 +164,13 @@ class Configuration(Model):
                 'essential parameters are found by data alone: essential needs another estimator '
                 'than prior (weighted, robust ...)'
             )
+
+    @property
+    def weighed(self) -> tuple[float, float] | None:
+        """Mass by a scale with its deviation, where somebody weighed."""
+        if not self.weighed_mass > 0.0:
+            return None
+        return self.weighed_mass, self.weighed_sigma or USUAL_SCALE * self.weighed_mass
 
     def plate(self, name: str) -> Pose | None:
         """Pose of a plate in the world, by topic or frame, where the configuration gives it."""

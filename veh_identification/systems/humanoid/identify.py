@@ -12,6 +12,8 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.multibody.base_parameters import triangular_factor, unexcited_parameters
 from veh_identification.multibody.tree import BASE_ROWS
+from veh_identification.systems.humanoid.checks.sensors import against_scale
+from veh_identification.systems.humanoid.configuration import Configuration
 from veh_identification.systems.humanoid.estimation.estimate import (
     Estimate,
     estimate,
@@ -66,6 +68,7 @@ def identify(setup: Setup, config: str | None = None) -> Identified:
         *judged,
         *other_weight(every, found.total_mass[0]),
         *against_impulse(found.total_mass, found.impulse),
+        *_weighed(found),
         *poor_fit(recordings),
         *link_findings(fit),
         *implausible_links(fit, found.problem.prior),
@@ -147,6 +150,7 @@ def _extra(
             'identified_std': std,
             'beyond_sensors': beyond,
             'a_priori': problem.robot.total_mass,
+            **_scale_row(problem.configuration),
         },
         'impulse_mass': None if found.impulse is None else asdict(found.impulse),
         'base_relations': dict(zip(problem.base.names, problem.base.relations(), strict=True)),
@@ -162,6 +166,23 @@ def _extra(
         },
         'link_parameters': fit.as_dict(),
     }
+
+
+def _scale_row(configuration: Configuration) -> dict[str, float]:
+    """The mass by a scale, where there is one."""
+    weighed = configuration.weighed
+    return {} if weighed is None else {'weighed': weighed[0], 'weighed_std': weighed[1]}
+
+
+def _weighed(found: Estimate) -> list[Finding]:
+    """The identified mass against that of a scale."""
+    weighed = found.problem.configuration.weighed
+    if weighed is None:
+        return []
+    mass, std = found.total_mass
+    std = float(np.hypot(std, _beyond_deviation(found)))
+    mass += found.problem.robot.mass_beyond
+    return against_scale(mass, std, weighed, 'identified', 'total_mass')
 
 
 def _beyond_deviation(found: Estimate) -> float:

@@ -45,6 +45,8 @@ class IdentifyOptions:
     loss: str | None = entry_option('loss')
     essential: bool | None = entry_option('essential')
     prior_percent: float | None = entry_option('prior_percent', 'PERCENT')
+    weighed_mass: float | None = entry_option('weighed_mass', 'KG')
+    weighed_sigma: float | None = entry_option('weighed_sigma', 'KG')
     anthropometry: str | None = entry_option('anthropometry')
     cutoff_hz: float | None = entry_option('cutoff_hz', 'HZ')
     sigma: tuple[float, ...] | None = entry_option('sigma', 'X')

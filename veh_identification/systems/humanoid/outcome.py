@@ -124,7 +124,8 @@ def _lines(found: Identified) -> list[str]:
     total = extra['total_mass']
     lines = [
         f'total mass {total["value"]:.5g} +- {total["std"]:.2g} kg (URDF '
-        f'{total["a_priori"]:.5g} kg)',
+        f'{total["a_priori"]:.5g} kg'
+        + (f', by a scale {total["weighed"]:.5g} kg)' if 'weighed' in total else ')'),
         f'cut-off {cutoff.cutoff_hz:g} Hz: {cutoff.reason}',
     ]
     lines += [

@@ -17,7 +17,8 @@ from veh_identification.checks.explanation import (
     best_explanation,
 )
 from veh_identification.findings import Finding
-from veh_identification.systems.car.checks.explanations import Stretch, residuals, scaled_travel
+from veh_identification.systems.car.checks.explanations import Stretch, residuals
+from veh_identification.systems.car.checks.hypotheses import scaled_travel
 from veh_identification.systems.car.estimation.weighted import CarProblem, Fit, Selection
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import CORNERS

@@ -12,6 +12,9 @@ from veh_identification.systems.car.configuration import Sensor
 from veh_identification.systems.car.estimation.calibration import Calibration, delays_of
 from veh_identification.systems.car.estimation.unknown_settings import ANGLES, CAMBER
 
+#: Codes of what is told here.
+CALIBRATED = ('imu_position', 'imu_angles', 'sensor_lag', 'untold_camber')
+
 
 def calibration_findings(
     found: Calibration, imu: Sensor, source: str, label: str

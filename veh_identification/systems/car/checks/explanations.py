@@ -2,25 +2,30 @@
 
 Every hypothesis is a change of the signals. The one that lets a physically possible car (masses,
 springs and dampers not negative) explain the recording far better than the signals as recorded is
-named. Hypotheses are only tried when the plain fit looks wrong, so good recordings cost nothing.
+named. Most are only tried when the plain fit looks wrong, so good recordings cost little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import lsq_linear
-from scipy.spatial.transform import Rotation
 
-from veh_identification.checks.explanation import Hypothesis, best_explanation
+from veh_identification.checks.explanation import (
+    Explanation,
+    best_explanation,
+    best_of,
+    partly,
+    sized,
+)
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
+from veh_identification.systems.car.checks.hypotheses import families, hypotheses
 from veh_identification.systems.car.configuration import Sensor
 from veh_identification.systems.car.estimation.weighted import (
     CarProblem,
@@ -29,16 +34,11 @@ from veh_identification.systems.car.estimation.weighted import (
     diagonal_weights,
 )
 from veh_identification.systems.car.model import EQUATIONS, CarModel
-from veh_identification.systems.car.parameters import CORNERS, POSITIVE
+from veh_identification.systems.car.parameters import POSITIVE
 from veh_identification.systems.car.processing.spectral import one_band
-from veh_identification.systems.car.recording.samples import (
-    CarSamples,
-    JointMotion,
-    carried_acceleration,
-)
+from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
 from veh_identification.types import Array
 
-Change = Callable[[CarSamples], CarSamples]
 TEST_SECONDS = 20.0
 TEST_HZ = 12.0
 #: Relative residual (without the mean) above which an equation is suspicious.
@@ -51,6 +51,8 @@ _WITNESS = WITNESS * np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0]
 #: log-likelihood per line. To be called the cause, the equation that improves most must fit
 #: twice as well.
 ASKING = float(np.exp(0.5 * 0.08))
+#: Where the fit is not poor, a scale or a zero must make all residuals this much smaller.
+UNASKED = 1.1
 CONVINCING = 2.0
 
 
@@ -96,26 +98,105 @@ def short_stretch(label: str, piece: CarSamples, imu: Sensor, top_hz: float = TE
     return Stretch(label, deepcopy(short), imu, min(top_hz, TEST_HZ))
 
 
-def explain(model: CarModel, stretches: Sequence[Stretch], selection: Selection) -> list[Finding]:
-    """The change of the signals that explains a recording best, for each of them."""
+def explain(
+    model: CarModel,
+    stretches: Sequence[Stretch],
+    selection: Selection,
+    poor: bool,
+    rivalled: bool = False,
+) -> list[Finding]:
+    """The change of the signals that explains a recording best, for each of them.
+
+    Scales and zeros of sensors are looked for in any case, as they hardly show in a fit;
+    exchanged, turned and wrongly signed sensors where the fit is `poor`, or where one of them
+    explains more than a calibration that is certain (`rivalled`).
+    """
+    least = 1.0 if rivalled else ASKING if poor else UNASKED
     found: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
     for one in stretches:
-        judge = partial(_misfit, model, selection, one.top_hz)
-        explained = best_explanation(one.samples, hypotheses(one.imu), judge)
-        best = explained.best
-        if best is not None and explained.factor > ASKING:
-            before, after = (
-                residuals(model, selection, one.top_hz, samples)
-                for samples in (one.samples, best.change(one.samples))
-            )
-            key = (best.code, best.text, best.where)
-            found.setdefault(key, []).append((one.label, float(np.max(before / after))))
+        best = _best(model, selection, one, poor or rivalled)
+        factor = _improvement(model, selection, one, best)
+        if poor and factor < CONVINCING:
+            part = _best_part(model, selection, one)
+            of_part = _improvement(model, selection, one, part)
+            if of_part >= CONVINCING and part.factor > best.factor:
+                best, factor = part, of_part
+        if best.best is not None and best.factor > least:
+            key = (best.best.code, best.best.text, best.best.where)
+            found.setdefault(key, []).append((one.label, factor))
     return [_finding(*key, judged, len(stretches)) for key, judged in found.items()]
+
+
+def _improvement(
+    model: CarModel, selection: Selection, one: Stretch, found: Explanation[CarSamples]
+) -> float:
+    """How much better the equation fits that improves most."""
+    if found.best is None:
+        return 1.0
+    before, after = (
+        residuals(model, selection, one.top_hz, samples)
+        for samples in (one.samples, found.best.change(one.samples))
+    )
+    return float(np.max(before / after))
+
+
+def _best_part(model: CarModel, selection: Selection, one: Stretch) -> Explanation[CarSamples]:
+    """The mistake that explains most if it was made in the first or the second half alone."""
+    middle = len(one.samples) // 2
+    time = f'{one.samples.stamps[middle]:.3g} s'
+    tried = [
+        *partly(hypotheses(one.imu), lambda a, b: _joined(a, b, middle), f'from about {time} on'),
+        *partly(hypotheses(one.imu), lambda a, b: _joined(b, a, middle), f'until about {time}'),
+    ]
+    return best_explanation(one.samples, tried, partial(_misfit, model, selection, one.top_hz))
+
+
+def _joined(first: CarSamples, second: CarSamples, row: int) -> CarSamples:
+    """One until a row and another from it on."""
+    a, b = first[:row], second[row:]
+
+    def both(name: str) -> Array:
+        return np.concatenate([getattr(a, name), getattr(b, name)])
+
+    joints = {
+        kind: JointMotion(
+            *(
+                np.concatenate([getattr(one, name), getattr(b.joints[kind], name)])
+                for name in ('position', 'velocity', 'acceleration')
+            )
+        )
+        for kind, one in a.joints.items()
+    }
+    return replace(
+        first,
+        specific_force=both('specific_force'),
+        angular_velocity=both('angular_velocity'),
+        angular_acceleration=both('angular_acceleration'),
+        friction_sign=both('friction_sign'),
+        wrench=both('wrench'),
+        joints=joints,
+    )
+
+
+def _best(
+    model: CarModel, selection: Selection, one: Stretch, poor: bool
+) -> Explanation[CarSamples]:
+    judge = partial(_misfit, model, selection, one.top_hz)
+    plain = judge(one.samples)
+    tried = [*hypotheses(one.imu)] if poor else []
+    best = best_explanation(one.samples, tried, judge, plain)
+    by_size = sized(one.samples, families(one.imu), judge, plain)
+    if by_size is None:
+        return best
+    if best.best is None or (best.factor < ASKING and by_size[1] < best.misfit):
+        return Explanation(*by_size, plain, ())
+    return best_of([(best.best, best.misfit), by_size], plain)
 
 
 def tried() -> tuple[str, ...]:
     """Codes of everything that `explain` tries."""
-    return tuple(dict.fromkeys(one.code for one in hypotheses(Sensor())))
+    codes = [one.code for one in hypotheses(Sensor())]
+    return tuple(dict.fromkeys([*codes, *(one.code for one in families(Sensor()))]))
 
 
 def misfit_of(model: CarModel, stretch: Stretch) -> float:
@@ -124,9 +205,8 @@ def misfit_of(model: CarModel, stretch: Stretch) -> float:
 
 
 def best_misfit(model: CarModel, stretch: Stretch) -> float:
-    """The least misfit that a swapped, turned or wrongly signed sensor would leave."""
-    judge = partial(_misfit, model, _everything(model), stretch.top_hz)
-    return best_explanation(stretch.samples, hypotheses(stretch.imu), judge, 0.0).misfit
+    """The least misfit that a swapped, turned, scaled or wrongly signed sensor would leave."""
+    return _best(model, _everything(model), stretch, poor=True).misfit
 
 
 def _everything(model: CarModel) -> Selection:
@@ -178,194 +258,3 @@ def _bounded(left: Array, right: Array, lower: Array) -> Array:
     if np.all(free >= lower):
         return np.asarray(free / scale)
     return np.asarray(lsq_linear(matrix, target, bounds=(lower, np.inf), method='bvls').x / scale)
-
-
-def hypotheses(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
-    """What may be wrong, each with the change that would put the signals right."""
-    yield from _swapped()
-    for j in range(len(CORNERS)):
-        yield from _signs_of_a_corner(j)
-    yield from _common_signs()
-    yield from _turned_units(imu)
-    yield from _signs_of_axes(imu)
-
-
-def _swapped() -> Iterator[Hypothesis[CarSamples]]:
-    for a, b in combinations(range(4), 2):
-        for code, names, change in (
-            (
-                'swapped_wrenches',
-                (f'wheel_{CORNERS[a]}/wrench', f'wheel_{CORNERS[b]}/wrench'),
-                _swap_wrenches(a, b),
-            ),
-            (
-                'swapped_travels',
-                (f'suspension_{CORNERS[a]}', f'suspension_{CORNERS[b]}'),
-                _swap_travels(a, b),
-            ),
-        ):
-            both = ' and '.join(names)
-            yield Hypothesis(code, f'{both} are swapped', change, both)
-
-
-def _signs_of_a_corner(j: int) -> Iterator[Hypothesis[CarSamples]]:
-    wheel, travel = f'wheel_{CORNERS[j]}/wrench', f'suspension_{CORNERS[j]}'
-    yield Hypothesis(
-        'wrench_sign',
-        f'{wheel} has the wrong sign (it must be what the wheel exerts on the hub carrier)',
-        _flip_wrench(slice(j, j + 1), slice(0, 6)),
-        wheel,
-    )
-    yield Hypothesis(
-        'travel_sign',
-        f'{travel} has the wrong sign (positive in compression)',
-        scaled_travel(j, -1.0),
-        travel,
-    )
-    for axis, letter in enumerate('xyz'):
-        yield Hypothesis(
-            'wrench_axis_sign',
-            f'{wheel}: force.{letter} has the wrong sign',
-            _flip_wrench(slice(j, j + 1), slice(axis, axis + 1)),
-            f'{wheel} force.{letter}',
-        )
-
-
-def _common_signs() -> Iterator[Hypothesis[CarSamples]]:
-    yield Hypothesis(
-        'wrench_sign',
-        'all wheel wrenches have the wrong sign (they must be what the wheels '
-        'exert on the hub carriers)',
-        _flip_wrench(slice(0, 4), slice(0, 6)),
-        'wheel_*/wrench',
-    )
-    yield Hypothesis(
-        'travel_sign',
-        'all suspension travels have the wrong sign (positive in compression)',
-        _flip_all_travels(),
-        'suspension_*',
-    )
-    yield Hypothesis(
-        'steering_sign',
-        'all steering angles have the wrong sign (positive to the left)',
-        _flip_steering(),
-        'steering_*',
-    )
-
-
-def _turned_units(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
-    """All ways in which a box can be screwed down along the car's axes."""
-    for turn in Rotation.create_group('O').as_matrix().round():
-        if np.allclose(turn, np.eye(3)):
-            continue
-        axis = Rotation.from_matrix(turn).as_rotvec(degrees=True)
-        angle = np.linalg.norm(axis)
-        about = ' '.join(f'{one + 0.0:.2g}' for one in axis / angle)
-        flipped = 'upside down, ' if turn[2, 2] < -0.5 else ''
-        yield Hypothesis(
-            'imu_turned',
-            f'the inertial unit (imu/data) is mounted {flipped}turned by {angle:.0f} degrees '
-            f'about the axis [{about}] against the pose given',
-            _turn_imu(imu, turn, turn),
-            'imu/data',
-        )
-
-
-def _signs_of_axes(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
-    same = np.eye(3)
-    for axis, letter in enumerate('xyz'):
-        sign = np.diag([-1.0 if k == axis else 1.0 for k in range(3)])
-        yield Hypothesis(
-            'gyro_sign',
-            f'imu/data: angular_velocity.{letter} has the wrong sign',
-            _turn_imu(imu, sign, same),
-            f'imu/data angular_velocity.{letter}',
-        )
-        yield Hypothesis(
-            'accelerometer_sign',
-            f'imu/data: linear_acceleration.{letter} has the wrong sign',
-            _turn_imu(imu, same, sign),
-            f'imu/data linear_acceleration.{letter}',
-        )
-    yield Hypothesis(
-        'accelerometer_sign',
-        'imu/data: linear_acceleration has the wrong sign (it must show '
-        '+9.81 m/s^2 upwards at rest)',
-        _turn_imu(imu, same, -same),
-        'imu/data linear_acceleration',
-    )
-
-
-def _swap_wrenches(a: int, b: int) -> Change:
-    order = list(range(4))
-    order[a], order[b] = b, a
-    return lambda s: replace(s, wrench=s.wrench[:, order])
-
-
-def _swap_travels(a: int, b: int) -> Change:
-    order = list(range(4))
-    order[a], order[b] = b, a
-
-    def change(s: CarSamples) -> CarSamples:
-        joint = s.joints['suspension']
-        moved = JointMotion(
-            joint.position[:, order], joint.velocity[:, order], joint.acceleration[:, order]
-        )
-        return replace(
-            s, joints={**s.joints, 'suspension': moved}, friction_sign=s.friction_sign[:, order]
-        )
-
-    return change
-
-
-def _flip_wrench(wheels: slice, components: slice) -> Change:
-    def change(s: CarSamples) -> CarSamples:
-        wrench = s.wrench.copy()
-        wrench[:, wheels, components] *= -1.0
-        return replace(s, wrench=wrench)
-
-    return change
-
-
-def _scaled(joint: JointMotion, sign: Array) -> JointMotion:
-    return JointMotion(joint.position * sign, joint.velocity * sign, joint.acceleration * sign)
-
-
-def scaled_travel(j: int, factor: float) -> Change:
-    """The travel of one wheel times a factor."""
-    factors = np.ones(4)
-    factors[j] = factor
-    return lambda s: replace(
-        s,
-        joints={**s.joints, 'suspension': _scaled(s.joints['suspension'], factors)},
-        friction_sign=s.friction_sign * np.sign(factors),
-    )
-
-
-def _flip_all_travels() -> Change:
-    return lambda s: replace(
-        s,
-        joints={**s.joints, 'suspension': _scaled(s.joints['suspension'], -np.ones(4))},
-        friction_sign=-s.friction_sign,
-    )
-
-
-def _flip_steering() -> Change:
-    return lambda s: replace(
-        s, joints={**s.joints, 'steering': _scaled(s.joints['steering'], -np.ones(4))}
-    )
-
-
-def _turn_imu(imu: Sensor, gyro: Array, accelerometer: Array) -> Change:
-    """Turns or signs of the inertial unit's own axes, applied where the unit sits."""
-    position, turn = np.array(imu.position), imu.matrix
-    turn_gyro, turn_felt = (turn @ one.T @ turn.T for one in (gyro, accelerometer))
-
-    def change(s: CarSamples) -> CarSamples:
-        omega, alpha = s.angular_velocity, s.angular_acceleration
-        felt = s.specific_force + carried_acceleration(omega, alpha, position)
-        omega, alpha = omega @ turn_gyro, alpha @ turn_gyro
-        moved = felt @ turn_felt - carried_acceleration(omega, alpha, position)
-        return replace(s, angular_velocity=omega, angular_acceleration=alpha, specific_force=moved)
-
-    return change

@@ -26,10 +26,12 @@ from veh_identification.checks.ranges import (
     ANGULAR_VELOCITY,
     FORCE,
     GRAVITY,
+    MOMENT,
     SPEED,
     TRAVEL,
     Quantity,
     check_range,
+    size_of,
 )
 from veh_identification.checks.relations import Relation, Source, Suspect, Told, judge
 from veh_identification.findings import Finding
@@ -42,6 +44,8 @@ from veh_identification.types import Array
 
 #: Grid and window of the comparisons: slower than wheel hop and the engine, faster than driving.
 RATE, WINDOW = 25.0, 0.24
+#: Height [m] of the centre of gravity that the load transfer is compared with.
+USUAL_HEIGHT = 0.55
 #: Stiffness of a wheel's suspension that slopes of load over travel are compared with [N/m].
 TYPICAL_STIFFNESS = 30e3
 #: Smallest changes that say something: acceleration, yaw and roll rate, speed, load, travel.
@@ -51,6 +55,8 @@ LIGHTEST, HEAVIEST = 250.0, 8000.0
 #: Mean specific force that is neither one g nor nothing: sensor tilted or in another unit.
 GRAVITY_TOLERANCE = 0.08
 TILT_DEGREES = 15.0
+#: Arm [m] from a wheel's centre that no force of the road has.
+FARTHEST = 2.0
 #: Below this yaw rate [rad/s] a car goes straight.
 STRAIGHT_RATE = 0.02
 #: Correlation of another axis with the lateral acceleration that tells an exchange.
@@ -185,7 +191,28 @@ def _ranges(recording: CarRecording, configuration: CarDescription) -> list[Find
         FORCE,
         6e4,
     )
-    return [*found, *check_geometry(configuration)]
+    return [*found, *_arms(recording, configuration), *check_geometry(configuration)]
+
+
+def _arms(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
+    """Moments that forces of this size have about no point of a wheel: in another unit."""
+    forces = {c: np.linalg.norm(s.values[:, :3], axis=1) for c, s in recording.wrenches.items()}
+    if sum(float(np.nanmean(one)) for one in forces.values()) < LIGHTEST * GRAVITY:
+        return []  # forces that carry no car are in another unit themselves
+    far = {}
+    for corner, series in recording.wrenches.items():
+        moment = size_of(np.linalg.norm(series.values[:, 3:6], axis=1))
+        arm = moment / size_of(forces[corner])
+        if arm > FARTHEST:
+            far[f'{configuration.topics[f"wrench_{corner}"]} torque'] = arm
+    if not far:
+        return []
+    text = (
+        f'{", ".join(far)}: the moments are those of forces up to {max(far.values()):.3g} m away '
+        f'from the centre of the wheel: they seem to be in {next(iter(MOMENT.others))}, they must '
+        f'be in {MOMENT.unit}'
+    )
+    return [Finding('bad', 'unit', text, ', '.join(far))]
 
 
 def _varying(series: TimeSeries) -> Array:
@@ -286,8 +313,27 @@ def sources(configuration: CarDescription) -> dict[str, Source]:
         'speed': Source(f'{topics["speed"]} twist.linear', SPEED.suspects()),
         'steering': Source(f'{joints}.position[steering_*]', ANGLE.suspects()),
         'travel': Source(f'{joints}.position[suspension_*]', TRAVEL.suspects()),
+        # The fit tells these from a wrong sign of the gyroscope.
+        'travel_sides': Source(
+            f'{joints}.position[suspension_*]',
+            (Suspect(-1.0, 'left and right travels are exchanged', 'swapped_travels'),),
+            told=False,
+        ),
+        'travel_ends': Source(
+            f'{joints}.position[suspension_*]',
+            (Suspect(-1.0, 'front and rear travels are exchanged', 'swapped_travels'),),
+            told=False,
+        ),
+        'sides': Source(
+            f'{topics["wrench_fl"].replace("fl", "*")} and {joints}.position[suspension_*]',
+            (Suspect(-1.0, 'left and right corners are exchanged', 'swapped_sides'),),
+        ),
         'wheel': Source(f'{joints}.position[wheel_*]', ANGLE.suspects()),
         'force': Source(topics['wrench_fl'].replace('fl', '*'), FORCE.suspects()),
+        # One wheel's may be turned, exchanged or of the wrong sign: the fit tells which.
+        'side_force': Source(
+            f'{topics["wrench_fl"].replace("fl", "*")} force.y', scale=True, told=False
+        ),
         'wheelbase': Source('geometry.wheelbase', length),
         'half_track': Source('geometry.half_track', (half, *length)),
         'wheel_radius': Source('geometry.wheel_radius', length),
@@ -347,12 +393,21 @@ def _rolling(shown: Channels, configuration: CarDescription) -> list[Relation]:
     roll = (right - left).mean(axis=1) / tracks
     front, rear = shown.travel[:, :2].mean(axis=1), shown.travel[:, 2:].mean(axis=1)
     pitch = (front - rear) / configuration.geometry.wheelbase  # positive: nose down
+    # Where wheel forces are recorded a fit tells exchanged travels from a wrong sign.
+    fitted = -1.0 if np.isfinite(shown.load).all(axis=1).any() else 0.0
     return [
         Relation(
             'roll rate against the difference of the suspension travels over the track',
             shown.rate[:, 0],
             slope(shown.grid, roll),
-            {'gyroscope': 1.0, 'gyroscope_x': 1.0, 'travel': -1.0, 'half_track': 1.0},
+            {
+                'gyroscope': 1.0,
+                'gyroscope_x': 1.0,
+                'travel': -1.0,
+                'sides': -1.0,
+                'travel_sides': fitted,
+                'half_track': 1.0,
+            },
             LEAST_RATE,
             0.55,  # the tyres roll too
         ),
@@ -360,7 +415,13 @@ def _rolling(shown: Channels, configuration: CarDescription) -> list[Relation]:
             'pitch rate against the travels of front and rear over the wheelbase',
             shown.rate[:, 1],
             slope(shown.grid, pitch),
-            {'gyroscope': 1.0, 'gyroscope_y': 1.0, 'travel': -1.0, 'wheelbase': 1.0},
+            {
+                'gyroscope': 1.0,
+                'gyroscope_y': 1.0,
+                'travel': -1.0,
+                'travel_ends': fitted,
+                'wheelbase': 1.0,
+            },
             LEAST_RATE,
             0.8,  # road under the wheels
         ),
@@ -426,9 +487,21 @@ def _loads(shown: Channels, configuration: CarDescription) -> list[Relation]:
                 'lateral wheel forces against the weighed mass times lateral acceleration',
                 shown.side,
                 weighed * shown.force[:, 1],
-                {'accelerometer': -1.0, 'accelerometer_y': -1.0},
+                {'accelerometer': -1.0, 'accelerometer_y': -1.0, 'side_force': 1.0},
                 300.0 * LEAST_ACCELERATION,
                 0.1,
+            )
+        )
+        right = shown.load[:, [1, 3]].sum(axis=1) - shown.load[:, [0, 2]].sum(axis=1)
+        arm = USUAL_HEIGHT / float(np.mean(configuration.geometry.half_track))
+        found.append(
+            Relation(
+                'load that moves to the right wheels against lateral acceleration',
+                right,
+                weighed * arm * shown.force[:, 1],
+                {'sides': 1.0, 'accelerometer': -1.0, 'accelerometer_y': -1.0, 'half_track': 1.0},
+                300.0 * LEAST_ACCELERATION,
+                1.0,  # low and high cars
             )
         )
     for k, corner in enumerate(CORNERS):

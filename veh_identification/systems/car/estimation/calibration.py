@@ -123,6 +123,7 @@ class Calibration:
     applied: BoolArray
     covariance: Array  # that the settings add to the car's parameters
     factor: float = 1.0  # by which the worst equation fits better
+    rivalled: bool = False  # nothing is applied, as another cause explains the recording better
 
     def as_dict(self) -> dict[str, dict[str, float | bool | str]]:
         """For parameters.json: how far each setting is from the description."""
@@ -188,7 +189,7 @@ def calibrated(
     stop_bands: tuple[tuple[float, float], ...] = (),
     camber: bool = True,
 ) -> Calibration | None:
-    """A calibration, unless a swapped or turned sensor explains the same data better."""
+    """A calibration; nothing is applied where another cause explains the same data better."""
     found = calibrate(model, piece, imu, stop_bands, camber)
     if found is None or not found.applied.any():
         return found
@@ -196,7 +197,9 @@ def calibrated(
     value = np.where(found.applied, found.value, 0.0)
     put_right = replace(short, samples=corrected(short.samples, imu, found.settings, value))
     if best_misfit(model, short) < misfit_of(model, put_right):
-        return None
+        nothing = np.zeros_like(found.applied)
+        none = np.zeros_like(found.covariance)
+        return replace(found, applied=nothing, covariance=none, rivalled=True)
     return found
 
 

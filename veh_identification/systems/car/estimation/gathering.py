@@ -96,6 +96,7 @@ class Gathered:
     stretches: tuple[Stretch, ...] = ()  # of every recording, to try hypotheses on
     origins: tuple[Origin, ...] = ()  # where poses came from, of every recording
     calibrations: tuple[Calibration, ...] = ()  # of every recording that could be calibrated
+    rivalled: bool = False  # another cause explains a recording better than its calibration
     #: Covariance that settings of the sensors add, times seconds; zero where they are known.
     settings_spread: Array | float = 0.0
     configuration: CarDescription | None = None  # as calibrated, of the newest recording
@@ -209,6 +210,7 @@ def _gather_one(
             recording.label, prepared.poses, prepared.measured_extra, configuration, model.dof
         ),
         () if calibration is None else (calibration,),
+        calibration is not None and calibration.rivalled,
         0.0 if calibration is None else information.seconds * calibration.covariance,
         configuration,
         ((information.grams[:, :, model.constant_column].copy(), information.samples),),
@@ -392,6 +394,7 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
         a.stretches + b.stretches,
         a.origins + b.origins,
         a.calibrations + b.calibrations,
+        a.rivalled or b.rivalled,
         a.settings_spread + b.settings_spread,
         b.configuration,
         a.constants + b.constants,

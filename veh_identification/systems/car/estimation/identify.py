@@ -11,6 +11,7 @@ from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Removal, Validation
 from veh_identification.systems.car.checks.axles import check_axles
+from veh_identification.systems.car.checks.calibrated import CALIBRATED
 from veh_identification.systems.car.checks.explanations import explain, suspicious, tried
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
@@ -43,6 +44,7 @@ __all__ = [
     'CarMethod',
     'Gathered',
     'Identified',
+    'all_findings',
     'check_recording',
     'fit_gathered',
     'gather_recordings',
@@ -131,9 +133,8 @@ def identify_recordings(
     result = _result(gathered, fit, selection, removed, configuration.a_priori_array(names))
     result.noise['bias_correction'] = dict(zip(names, correction.tolist(), strict=True))
     result.impossible, found = impossible_values(names, result.value, fit.covariance)
-    findings = [*gathered.findings, *found]
-    if method.check:
-        findings += check_fit(gathered, fit, selection)
+    findings = all_findings(gathered, fit, selection) if method.check else gathered.findings
+    findings = [*findings, *found]
     static = gathered.static
     if gathered.calibrations:
         result.extra['calibration'] = [one.as_dict() for one in gathered.calibrations]
@@ -172,7 +173,18 @@ def check_recording(recording: CarRecording, configuration: CarDescription) -> l
     except EstimationError as error:
         text = f'the sensors cannot be checked against each other: {error}'
         return [Finding('warn', 'not_checked', text, recording.label)]
-    return [*gathered.findings, *check_fit(gathered, fit, selection)]
+    return all_findings(gathered, fit, selection)
+
+
+def all_findings(gathered: Gathered, fit: Fit, selection: Selection) -> list[Finding]:
+    """What reading, calibration and fit say; a cause that is sure stands alone.
+
+    Settings that were found in signals that are wrong themselves are no news.
+    """
+    causes = check_fit(gathered, fit, selection)
+    sure = any(one.level == 'bad' and one.evidence == one.evidence for one in causes)
+    told = [one for one in gathered.findings if not (sure and one.code in CALIBRATED)]
+    return [*told, *causes]
 
 
 def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Finding]:
@@ -180,8 +192,9 @@ def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Findin
     model, found = gathered.model, list(gathered.signs)
     problem = CarProblem(model, gathered.information)
     poor = suspicious(problem, fit, selection, model.constant_column)
-    if poor and not any(one.level == 'bad' for one in found):
-        causes = explain(model, gathered.stretches, selection)
+    if not any(one.level == 'bad' for one in found):
+        asked = poor or any(one.code == 'sensors_disagree' for one in found)
+        causes = explain(model, gathered.stretches, selection, asked, gathered.rivalled)
         if causes:  # the cause stands alone: that sensors disagree follows from it
             found = [*causes, *(one for one in found if one.code != 'sensors_disagree')]
     if poor and not found:

@@ -12,7 +12,7 @@ from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
     Gathered,
-    check_fit,
+    all_findings,
     fit_gathered,
     select,
 )
@@ -39,7 +39,7 @@ def check_gathered(
     except EstimationError as error:
         text = f'the sensors cannot be checked against each other: {error}'
         return [Finding('warn', 'not_checked', text)]
-    return _unlabelled([*chunk.findings, *check_fit(alone, fit, selection)], label)
+    return _unlabelled(all_findings(alone, fit, selection), label)
 
 
 def _unlabelled(findings: Iterable[Finding], label: str) -> list[Finding]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.checks.possible import beside_causes
 from veh_identification.errors import EstimationError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.identification.rows import Skipped, row_filter
@@ -167,7 +168,7 @@ class CarLiveModel(LiveModel):
 
     def doubts(self) -> list[Finding]:
         """The checks of the latest chunk, whether it was used, a load change, the inertia."""
-        found = [*self.core.found, *self._inertia]
+        found = beside_causes(self.core.found, self._inertia)
         if self.last_skip:
             text = f'the last chunk was not used: {self.last_skip}'
             found.append(Finding('warn', 'chunk_not_used', text))

@@ -7,16 +7,21 @@ used. Where nothing explains a poor fit, what was tried is told.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from veh_identification.checks.explanation import (
+    CONVINCING,
     Hypothesis,
     best_of,
     explanation_findings,
     judged,
+    partly,
 )
 from veh_identification.findings import Finding
 from veh_identification.multibody.dynamics import inverse_dynamics
+from veh_identification.multibody.tree import TreeModel
 from veh_identification.systems.humanoid.checks.comparison import (
     Comparison,
     Misfit,
@@ -26,6 +31,7 @@ from veh_identification.systems.humanoid.checks.comparison import (
 from veh_identification.systems.humanoid.checks.hypotheses import (
     every_hypothesis,
     gains,
+    joined_at,
     offsets,
     shifts,
     tilts,
@@ -62,6 +68,7 @@ class Search:
         if comparison.as_it_is.all > FITS:
             self._waiting = [*every_hypothesis(comparison.raw, comparison.problem.model)]
         self._sized = not self._waiting  # whether those are added whose size must be found
+        self._parted = not self._waiting  # and those that are wrong in one half alone
 
     @property
     def waiting(self) -> int:
@@ -75,10 +82,25 @@ class Search:
             self._sized = True
             self._waiting += _fitted(comparison, comparison.raw)
         now, self._waiting = self._waiting[:most], ([] if most is None else self._waiting[most:])
-        unknown = Misfit(np.inf, np.inf)
+        self._try(now)
+        if not self._parted and self._sized and not self._waiting:
+            self._parted = True
+            if not self._explained:
+                self._waiting = [*_halves(comparison.raw, comparison.problem.model)]
+        if most is None and self._waiting:
+            self.step()
+
+    def _try(self, now: list[Hypothesis[Raw]]) -> None:
+        comparison, unknown = self.comparison, Misfit(np.inf, np.inf)
         self._judged += [
             (one, judged(comparison.raw, one, comparison.misfit, unknown)) for one in now
         ]
+
+    @property
+    def _explained(self) -> bool:
+        """Whether something explains the misfit throughout the recording."""
+        least = min((left.all for _, left in self._judged), default=np.inf)
+        return self.comparison.as_it_is.all >= CONVINCING * least
 
     def findings(self) -> list[Finding]:
         """What the search has found; what the soles do not show the wrench alone may."""
@@ -139,6 +161,21 @@ def _slope(comparison: Comparison, label: str) -> list[Finding]:
         'is not level, or zero positions of leg joints are wrong'
     )
     return [Finding('warn', 'base_tilted', text, f'{label}, base pose, pose.orientation', angle)]
+
+
+def _halves(raw: Raw, model: TreeModel) -> Iterator[Hypothesis[Raw]]:
+    """The same mistakes in one half of the recording alone."""
+    middle = len(raw.stamps) // 2
+    time = f'{raw.stamps[middle] - raw.stamps[0]:.2g} s'
+
+    def late(as_it_is: Raw, changed: Raw) -> Raw:
+        return joined_at(as_it_is, changed, middle)
+
+    def early(as_it_is: Raw, changed: Raw) -> Raw:
+        return joined_at(changed, as_it_is, middle)
+
+    yield from partly(every_hypothesis(raw, model), late, f'from about {time} on')
+    yield from partly(every_hypothesis(raw, model), early, f'until about {time}')
 
 
 def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:

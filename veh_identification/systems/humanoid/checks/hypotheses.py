@@ -55,6 +55,21 @@ def every_hypothesis(raw: Raw, model: TreeModel) -> Hypotheses:
     yield from lags(raw)
 
 
+def joined_at(first: Raw, second: Raw, row: int) -> Raw:
+    """One recording until a row and another from it on; poses of plates are those of the first."""
+
+    def both(a: Array, b: Array) -> Array:
+        return a if a is b else np.concatenate([a[:row], b[row:]])
+
+    return replace(
+        first,
+        joints=both(first.joints, second.joints),
+        pose=both(first.pose, second.pose),
+        wrenches=both(first.wrenches, second.wrenches),
+        valid=first.valid & second.valid,
+    )
+
+
 # Wrenches ----------------------------------------------------------------------------------------
 
 

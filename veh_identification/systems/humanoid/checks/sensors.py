@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.checks.health import (
+    check_jumps,
     check_repeated,
     check_saturated,
     check_stuck,
@@ -21,12 +22,20 @@ from veh_identification.types import Array, BoolArray
 
 #: A wrench that does not change while it is loaded is stuck; empty plates show one value for long.
 LOADED = 0.2
+#: Jump of a joint [rad, m] that is told.
+SMALLEST_JUMP = 0.1
 #: Share of its load below which a plate may be empty.
 EMPTY = 0.05
 #: Share of the robot's weight that a sensor must carry at times to be asked at all.
 CARRIES = 0.02
 #: Deviations of the URDF's mass, each link being off by prior_percent, beyond which it is told.
 MASS_DEVIATIONS = 3.0
+#: Share of it that is told in any case: nearer than that few URDFs are.
+URDF_SHARE = 0.05
+#: Deviations and share by which the weight may differ from that of a scale.
+WEIGHED_DEVIATIONS, WEIGHED_SHARE = 3.0, 0.01
+#: Share to which the loads alone, before any fit, tell the weight.
+SHOWN_SHARE = 0.01
 
 
 def channel_findings(recording: Recording, doubtful: bool, weight: float) -> list[Finding]:
@@ -97,6 +106,7 @@ def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:
             if np.ptp(value) > 0.0:
                 for one in check_stuck(series.stamps, value, where, moving=moving):
                     yield one if doubtful else replace(one, level='warn')
+            yield from check_jumps(series.stamps, value, where, SMALLEST_JUMP)
 
 
 def _changing(values: Array) -> BoolArray:
@@ -106,15 +116,51 @@ def _changing(values: Array) -> BoolArray:
 
 
 def weight_finding(problem: Problem, scale: float, label: str) -> list[Finding]:
-    """The weight that the sensors show against the mass of the URDF."""
-    mass = problem.prior.mass
-    spread = 0.01 * problem.configuration.prior_percent
-    deviation = spread * float(np.linalg.norm(mass)) / float(mass.sum())
-    if not scale > 0.0 or abs(np.log(scale)) < MASS_DEVIATIONS * deviation:
+    """The weight that the sensors show against a scale, or against the mass of the URDF.
+
+    A wrong gain of all sensors looks like other masses in every equation: only who has weighed
+    the robot can tell.
+    """
+    configuration, own = problem.configuration, float(problem.prior.mass.sum())
+    where = f'{label}, wrench.force'
+    if not scale > 0.0:
         return []
+    if configuration.weighed is not None:
+        shown = scale * own + problem.robot.mass_beyond
+        unsure = SHOWN_SHARE * shown
+        found = against_scale(shown, unsure, configuration.weighed, label, where)
+        return [one for one in found if one.level == 'bad']  # the rest is for the estimate
+    mass = problem.prior.mass
+    spread = 0.01 * configuration.prior_percent
+    deviation = spread * float(np.linalg.norm(mass)) / own
+    if abs(np.log(scale)) < URDF_SHARE:
+        return []
+    usual = abs(np.log(scale)) < MASS_DEVIATIONS * deviation
+    if usual:
+        why = 'the masses of the URDF, a load, or one wrong gain of all wrench sensors; no motion '
+        why += 'tells these apart: if the robot was weighed, give weighed_mass'
+    else:
+        why = f'it could be off by {100.0 * deviation:.2g} %: wrong gain of a sensor, a load, or '
+        why += 'another robot (if it was weighed, give weighed_mass)'
     text = (
         f'{label}: the wrench sensors show {scale:.3g} times the weight of the URDF '
-        f'({float(mass.sum()):.4g} kg), which could be off by {100.0 * deviation:.2g} %: wrong '
-        'gain of a sensor, a load, or another robot'
+        f'({own:.4g} kg): {why}'
     )
-    return [Finding('warn', 'weight_not_of_urdf', text, f'{label}, wrench.force', scale)]
+    return [Finding('note' if usual else 'warn', 'weight_not_of_urdf', text, where, scale)]
+
+
+def against_scale(
+    mass: float, std: float, weighed: tuple[float, float], label: str, where: str
+) -> list[Finding]:
+    """A mass with its deviation beside that of a scale."""
+    value, sigma = weighed
+    apart = mass - value
+    told = f'{label}: {mass:.4g} +- {std:.2g} kg on the wrench sensors, {value:.4g} +- {sigma:.2g}'
+    told += f' kg by the scale ({100.0 * apart / value:+.2g} %)'
+    if abs(apart) < max(WEIGHED_DEVIATIONS * float(np.hypot(std, sigma)), WEIGHED_SHARE * value):
+        return [Finding('good', 'weight_against_scale', told, where, mass / value)]
+    text = (
+        f'{told}: the gain of all wrench sensors is wrong, a load is carried that was not '
+        'weighed, or gravity is given wrongly; masses and inertias come out wrong by as much'
+    )
+    return [Finding('bad', 'weight_against_scale', text, where, mass / value)]

@@ -349,7 +349,7 @@ class ContactLive(LiveModel):
             self._frames,
             plates,
             0.01 * o.offset_percent * weight,
-            live_configuration(o.gravity, o.prior_percent),
+            live_configuration(o.gravity, o.prior_percent, (o.weighed_mass, o.weighed_sigma)),
             centre,
             lever,
         )

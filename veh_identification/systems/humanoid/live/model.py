@@ -319,8 +319,15 @@ def _wrench_matrix(rotation: Array, arm: Array) -> Array:
     return K
 
 
-def live_configuration(gravity: float, prior_percent: float) -> Configuration:
-    """The options of the offline identification that matter here."""
+def live_configuration(
+    gravity: float, prior_percent: float, weighed: tuple[float, float] = (0.0, 0.0)
+) -> Configuration:
+    """The options of the offline identification that matter here; `weighed`: mass and sigma."""
     return replace(
-        Configuration(), gravity=gravity, prior_percent=prior_percent, wrench_offset='off'
+        Configuration(),
+        gravity=gravity,
+        prior_percent=prior_percent,
+        weighed_mass=weighed[0],
+        weighed_sigma=weighed[1],
+        wrench_offset='off',
     )

@@ -69,6 +69,16 @@ class ContactOptions:
         minimum=1.0,
         maximum=1000.0,
     )
+    weighed_mass: float = parameter(
+        0.0,
+        'of the whole robot by a scale, with which the weight on the wrench sensors must agree; '
+        '0: it was not weighed',
+        unit='kg',
+        minimum=0.0,
+    )
+    weighed_sigma: float = parameter(
+        0.0, 'deviation of weighed_mass; 0: half a per cent of it', unit='kg', minimum=0.0
+    )
     gravity: float = parameter(9.80665, 'for the scale of offsets', unit='m/s^2', minimum=0.1)
     start_seconds: float = parameter(
         2.5, 'of motion, after which resting joints are locked', unit='s', minimum=0.1
