@@ -173,6 +173,13 @@ SCENARIOS = {
             takes_faults=True,
         ),
         Scenario(
+            'road-tyres',
+            'the same cars with wheel force sensors, steered and braked up to the limit',
+            100.0,
+            'veh_identification.simulation.road_car.handling:write_tyres',
+            takes_faults=True,
+        ),
+        Scenario(
             'hexapod-periodic',
             'hexapod on its D-optimal excitation',
             25.0,

@@ -73,6 +73,7 @@ class RoadCar:
     front_brakes: float = 0.62
     steering_ratio: float = 15.0
     steering_offset: float = 0.0  # of the steering wheel when going straight [rad]
+    wheel_mass: float = 20.0  # of the unsprung mass: what is beyond a wheel force sensor
 
     @property
     def total_mass(self) -> float:
@@ -137,6 +138,28 @@ class RoadCar:
             'rolling': 0.5
             * (self.tyre_front.rolling_resistance + self.tyre_rear.rolling_resistance),
         }
+
+    def tyres(self) -> dict[str, float]:
+        """What `identify car --tyres` looks for; stiffness over load, to be had at any load."""
+        found: dict[str, float] = {}
+        for axle, tyre, radii in (
+            ('front', self.tyre_front, self.radius[:2]),
+            ('rear', self.tyre_rear, self.radius[2:]),
+        ):
+            found |= {
+                f'friction_y_{axle}': tyre.friction,
+                f'friction_x_{axle}': tyre.friction,
+                f'nominal_load_{axle}': tyre.load,
+                f'slip_stiffness_over_load_{axle}': tyre.longitudinal,
+                f'cornering_stiffness_at_nominal_{axle}': tyre.cornering_stiffness(tyre.load),
+                f'camber_stiffness_{axle}': 0.0,
+                f'relaxation_y_{axle}': tyre.relaxation_y,
+                f'relaxation_x_{axle}': tyre.relaxation_x,
+                f'rolling_resistance_{axle}': tyre.rolling_resistance,
+                f'vertical_stiffness_{axle}': tyre.stiffness,
+                f'free_radius_{axle}': 0.5 * sum(radii),
+            }
+        return found
 
     def packed(self, preload: Array) -> Array:
         """The numbers in the order that the kernel takes them (see `dynamics`)."""
@@ -227,4 +250,7 @@ def draw_car(seed: int, spread: float = 1.0) -> RoadCar:
         side_drag=about(n.side_drag, 0.1),
         steering_ratio=about(n.steering_ratio, 0.015),
         steering_offset=spread * random.uniform(-0.03, 0.03),
+        # drawn apart, so that the cars stay those they were
+        wheel_mass=n.wheel_mass
+        + spread * float(np.random.default_rng([seed, 110]).uniform(-1.0, 1.0)),
     )

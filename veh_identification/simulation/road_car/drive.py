@@ -87,6 +87,7 @@ class RoadDrive:
         return {
             'car': asdict(self.car),
             'parameters': self.car.handling(),
+            'tyres': self.car.tyres(),
             'faults': asdict(self.faults),
             'sensors': asdict(self.sensors),
             'drawn': {name: np.asarray(v).tolist() for name, v in asdict(self.drawn).items()},
@@ -204,8 +205,11 @@ def _messages(order: int, stream: Stream, drive: RoadDrive) -> Iterator[Message]
         'imu/data': _imu,
         'gps/fix': _fix,
         'gps/vel': _velocity,
+        'wrench': _wrench,
+        'corners': _corners,
+        'correvit/velocity': _speed,
         'joint_states': _wheel_speeds if drive.faults.speeds else _joints,
-    }[stream.topic]
+    }[stream.kind or stream.topic]
     stamps = EPOCH_NS + np.round(stream.stamps * 1e9).astype(np.int64)
     arrived = EPOCH_NS + np.round(stream.arrived * 1e9).astype(np.int64)
     made = make(stamps.tolist(), stream.values, drive.sensors)
@@ -264,6 +268,35 @@ def _joints(stamps: list[int], values: Array, sensors: Sensors) -> Iterator[Any]
             name=names,
             position=row[:5],
             effort=[*row[5:], *([float('nan')] if len(row) > 5 else [])],
+        )
+
+
+def _corners(stamps: list[int], values: Array, sensors: Sensors) -> Iterator[Any]:
+    names = [*(f'suspension_{corner}' for corner in CORNERS), 'steering_fl', 'steering_fr']
+    for stamp, row in zip(stamps, values, strict=True):
+        yield messages.new(
+            'sensor_msgs/msg/JointState',
+            header=messages.header(stamp, ''),
+            name=names,
+            position=row,
+        )
+
+
+def _wrench(stamps: list[int], values: Array, sensors: Sensors) -> Iterator[Any]:
+    for stamp, row in zip(stamps, values, strict=True):
+        yield messages.new(
+            'geometry_msgs/msg/WrenchStamped',
+            header=messages.header(stamp, 'hub'),
+            wrench={'force': row[:3], 'torque': row[3:]},
+        )
+
+
+def _speed(stamps: list[int], values: Array, sensors: Sensors) -> Iterator[Any]:
+    for stamp, row in zip(stamps, values, strict=True):
+        yield messages.new(
+            'geometry_msgs/msg/TwistStamped',
+            header=messages.header(stamp, 'base_link'),
+            twist={'linear': (row[0], row[1], 0.0)},
         )
 
 

@@ -25,10 +25,11 @@ AXLE_SIZE, TYRE_SIZE = 5, 11
 P, R, V, W, Q, QD, THETA, OMEGA, UX, UY = 0, 3, 12, 15, 18, 22, 26, 30, 34, 38
 STATE_SIZE = 42
 #: Places in the rates: acceleration of base_link, angular acceleration, hubs, wheels, slips; then
-#: what the tyres do: load, forward, sideways, slip, and the forces of tyres and air on the car.
+#: what the tyres do: load, forward, sideways, slip, the forces of tyres and air on the car, and
+#: of each wheel the force of the road and its moment about the wheel centre, in body axes.
 A, ALPHA, QDD, SPIN_RATE, DUX, DUY = 0, 3, 6, 10, 14, 18
-LOAD, FORWARD, SIDEWAYS, SLIP, OUTER = 22, 26, 30, 34, 38
-RATE_SIZE = 41
+LOAD, FORWARD, SIDEWAYS, SLIP, OUTER, CONTACT = 22, 26, 30, 34, 38, 41
+RATE_SIZE = 65
 SLOW, SLOW_DAMPING = 2.5, 1500.0  # below this speed the tread is damped [m/s], [N s/m]
 EXTENSION = 1.6  # damping in extension over compression
 
@@ -230,6 +231,12 @@ def add_corner(
             - inertia * (spin_rate * axis[k] + state[OMEGA + i] * momentum[k])
         )
         rates[OUTER + k] += force[k]
+        rates[CONTACT + 6 * i + k] = force[k]
+        rates[CONTACT + 6 * i + 3 + k] = (
+            -distance * arm[k]
+            + aligning * down[k]
+            - tyre[8] * load * radius * np.tanh(state[OMEGA + i]) * axis[k]
+        )
     # the hub: across z with the body, along z on its own
     mass = par[UNSPRUNG]
     up = suspension(par, i, state)

@@ -30,6 +30,7 @@ class Faults:
     # wheels
     speeds: bool = False  # joint_states gives wheel speeds, not angles: an interface, no fault
     torque: bool = False  # the effort of the wheels is the drive torque: an interface, no fault
+    wheel_forces: bool = False  # wheel force, travel, wheel steering and speed sensors as well
     ticks: int = 0  # of an encoder per turn, 0: those of the sensors
     wheel_start: float = 0.0  # angle that the wheels have already turned [rad]
     stuck: tuple[int, ...] = ()  # corners whose angle stands still from `fault_time` on
@@ -70,6 +71,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
     'ticks': {'ticks': 96},
     'wheel-speeds': {'speeds': True},
     'torque': {'torque': True},
+    'wheel-forces': {'wheel_forces': True},
     'turned-wheels': {'wheel_start': 100.0},
     'stuck-wheel': {'stuck': (2,)},
     'spin': {'slipping': (2, 3), 'slip_factor': 1.3, 'slip_duration': 1.5},

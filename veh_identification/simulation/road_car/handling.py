@@ -1,4 +1,4 @@
-"""A handling test on an uneven road in the wind: steering steps at several speeds, a coast-down.
+"""Tests on an uneven road in the wind: steering steps at several speeds, braking, a coast-down.
 
 The drive torque is recorded as a test car's bus tells it; the brakes are not.
 """
@@ -21,10 +21,13 @@ from veh_identification.simulation.road_car.sensors import Sensors, draw_errors,
 from veh_identification.types import Progress
 
 COASTING = 14.0  # seconds at the end
+MILD, HARD = 4.0, 8.0  # largest lateral acceleration that a step aims at [m/s^2]
 
 
-def manoeuvres(car: RoadCar, seed: int, duration: float) -> tuple[tuple[float, float, float], ...]:
-    """Rows of (until, road wheel angle, speed): bursts of steps of 1 to 4 m/s^2 to both sides."""
+def manoeuvres(
+    car: RoadCar, seed: int, duration: float, lateral_most: float = MILD
+) -> tuple[tuple[float, float, float], ...]:
+    """Rows of (until, road wheel angle, speed): bursts of steps from 1 m/s^2 on to both sides."""
     random = np.random.default_rng([seed, 107])
     rows = [(4.0, 0.0, 15.0)]
     time, side = 4.0, 1.0
@@ -33,11 +36,15 @@ def manoeuvres(car: RoadCar, seed: int, duration: float) -> tuple[tuple[float, f
         time += random.uniform(2.0, 4.0)
         rows.append((time, 0.0, speed))
         for _ in range(int(random.integers(4, 9))):
-            lateral = random.uniform(1.0, 4.0)
+            lateral = random.uniform(1.0, lateral_most)
             angle = side * lateral * (car.wheelbase / speed**2 + car.understeer())
             time += random.uniform(0.3, 1.8)
             rows.append((time, angle, speed))
             side = -side
+        if lateral_most > MILD:  # brakes, straight and at the end of a bend
+            rows[-1] = (time, rows[-1][1], speed - 5.0)
+            time += random.uniform(0.8, 1.5)
+            rows.append((time, 0.0, max(speed - 12.0, 8.0)))
     rows.append((duration - COASTING, 0.0, 26.0))
     rows.append((duration + 1.0, 0.0, float('nan')))
     return tuple(rows)
@@ -50,6 +57,7 @@ def handling_drive(
     duration: float = 100.0,
     noise: float = 1.0,
     car: RoadCar | None = None,
+    lateral_most: float = MILD,
 ) -> RoadDrive:
     """The test with a car drawn by the seed."""
     wrong = replace(faults_of(faults), torque=True)
@@ -57,7 +65,7 @@ def handling_drive(
     heading = float(np.random.default_rng([seed, 108]).uniform(-np.pi, np.pi))
     record = simulate(
         mine,
-        Task(manoeuvres=manoeuvres(mine, seed, duration), start=(5.0, 5.0, heading)),
+        Task(manoeuvres=manoeuvres(mine, seed, duration, lateral_most), start=(5.0, 5.0, heading)),
         duration,
         draw_waves(seed, roughness=min(noise, 1.0)),
         draw_wind(seed, duration, min(noise, 1.0)),
@@ -78,3 +86,31 @@ def write(
 ) -> dict[str, Any]:
     """`road-handling`."""
     return handling_drive(seed, faults, duration=duration, noise=noise).write(writer, progress)
+
+
+def tyre_drive(
+    seed: int,
+    faults: Sequence[str] | Faults = (),
+    *,
+    duration: float = 100.0,
+    noise: float = 1.0,
+    car: RoadCar | None = None,
+    lateral_most: float = HARD,
+) -> RoadDrive:
+    """The test of a car with wheel force sensors, driven up to the limit of its tyres."""
+    wrong = replace(faults_of(faults), wheel_forces=True)
+    return handling_drive(
+        seed, wrong, duration=duration, noise=noise, car=car, lateral_most=lateral_most
+    )
+
+
+def write_tyres(
+    writer: BagWriter,
+    duration: float,
+    seed: int,
+    noise: float,
+    progress: Progress,
+    faults: Sequence[str] = (),
+) -> dict[str, Any]:
+    """`road-tyres`."""
+    return tyre_drive(seed, faults, duration=duration, noise=noise).write(writer, progress)

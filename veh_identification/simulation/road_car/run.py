@@ -10,14 +10,18 @@ from numba import njit
 from veh_identification.simulation.road_car.car import NOMINAL, RoadCar
 from veh_identification.simulation.road_car.dynamics import (
     ALPHA,
+    CONTACT,
     FRONT_BRAKES,
     FRONT_DRIVE,
     LOAD,
     MASS,
     OMEGA,
+    QD,
+    QDD,
     RADIUS,
     RATE_SIZE,
     SPIN,
+    SPIN_RATE,
     STATE_SIZE,
     THETA,
     TYRE_SIZE,
@@ -133,6 +137,26 @@ class Record:
     def travel(self) -> Array:
         """Hub travel, positive in compression (N, 4)."""
         return self.columns(Q, 4)
+
+    @property
+    def travel_rate(self) -> Array:
+        """Its first derivative (N, 4)."""
+        return self.columns(QD, 4)
+
+    @property
+    def travel_acceleration(self) -> Array:
+        """Its second derivative (N, 4)."""
+        return self.columns(STATE_SIZE + QDD, 4)
+
+    @property
+    def spin_rate(self) -> Array:
+        """Angular acceleration of the wheels (N, 4)."""
+        return self.columns(STATE_SIZE + SPIN_RATE, 4)
+
+    @property
+    def contact(self) -> Array:
+        """Force of the road and its moment about the wheel centre (N, 4, 6), body axes."""
+        return self.columns(STATE_SIZE + CONTACT, 24).reshape(-1, 4, 6)
 
     @property
     def load(self) -> Array:

@@ -11,6 +11,7 @@ from veh_identification.orientations import matrix_of_rpy
 from veh_identification.simulation.road_car.car import GRAVITY
 from veh_identification.simulation.road_car.faults import Faults
 from veh_identification.simulation.road_car.run import RATE, Record
+from veh_identification.simulation.road_car.wheel_sensors import WheelSensors, wheel_signals
 from veh_identification.types import Array
 
 Place = tuple[float, float, float]
@@ -40,6 +41,8 @@ class Sensors:
     steering_noise: float = 0.005  # of the steering wheel [rad]
     torque_noise: float = 5.0  # of the drive torque of a wheel [N m]
     latency: float = 0.0012  # longest way to the recorder [s]
+    wheels: WheelSensors = WheelSensors()  # of a test car
+    scale: float = 1.0  # of all errors against the data sheet
 
     def scaled(self, noise: float) -> Sensors:
         """All errors multiplied by `noise`; without any the encoders count without steps."""
@@ -59,6 +62,7 @@ class Sensors:
             wheel_speed_noise=noise * self.wheel_speed_noise,
             steering_noise=noise * self.steering_noise,
             torque_noise=noise * self.torque_noise,
+            scale=noise * self.scale,
         )
 
 
@@ -80,6 +84,7 @@ class Stream:
     arrived: Array
     values: Array
     measured: Array  # when the values were true [s]
+    kind: str = ''  # of the messages, where the topic does not tell it
 
     def part(self, keep: NDArray[np.bool_]) -> Stream:
         """Some of the samples."""
@@ -89,6 +94,7 @@ class Stream:
             self.arrived[keep],
             self.values[keep],
             self.measured[keep],
+            self.kind,
         )
 
 
@@ -297,6 +303,24 @@ def _joints(
     return Stream('joint_states', stamps, arrived, np.hstack(columns), measured)
 
 
+def _wheel_streams(
+    record: Record, sensors: Sensors, faults: Faults, duration: float, seed: int
+) -> list[Stream]:
+    random = np.random.default_rng([seed, 111])
+    streams = []
+    for place, (topic, rate, values, noise, offset) in enumerate(
+        wheel_signals(record, sensors.wheels, sensors.scale, random)
+    ):
+        measured, stamps, arrived = _clock(
+            rate, 0.0, 0.0007 + 0.0004 * place, duration, sensors, faults, random
+        )
+        seen = _mean(values, measured, 1.0 / rate)
+        seen = seen + offset + noise * random.standard_normal(seen.shape)
+        kind = 'wrench' if topic.endswith('wrench') else 'corners' * (topic == 'joint_states')
+        streams.append(Stream(topic, stamps, arrived, seen, measured, kind))
+    return streams
+
+
 def sensor_streams(
     record: Record,
     sensors: Sensors,
@@ -312,6 +336,8 @@ def sensor_streams(
         *_satellites(record, drawn, sensors, faults, duration, gnss),
         _joints(record, sensors, faults, duration, joints),
     ]
+    if faults.wheel_forces:
+        streams += _wheel_streams(record, sensors, faults, duration, seed)
     return [
         one.part((one.measured >= faults.skip) & (loss.random(one.stamps.size) >= faults.dropped))
         for one in streams

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +89,7 @@ class Study:
     table: ExtraTable | None
     text: str
     findings: tuple[Finding, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def car_outcome(
@@ -154,6 +155,7 @@ def car_outcome(
         files={
             DESCRIPTION: description.encode(),
             **({} if sheet is None else {SHEET: sheet.csv().encode()}),
+            **{name: one for study in studies for name, one in study.files.items()},
         },
         inputs=task.inputs,
     )

@@ -16,6 +16,7 @@ from veh_identification.systems.car.bicycle.identify import HandlingMethod, iden
 from veh_identification.systems.car.bicycle.outcome import handling_outcome
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
+from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.estimation.identify import (
     check_recording,
     identify_recordings,
@@ -29,7 +30,7 @@ from veh_identification.systems.car.model_2002.identify import (
 )
 from veh_identification.systems.car.outcome import Presentation, Study, car_outcome
 from veh_identification.systems.car.parameters import AERODYNAMIC, DESCRIPTIONS, NAMES
-from veh_identification.systems.car.processing.signals import Processing, prepare
+from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
 from veh_identification.systems.car.recording.reader import (
     CarRecording,
     Recordings,
@@ -38,6 +39,8 @@ from veh_identification.systems.car.recording.reader import (
 )
 from veh_identification.systems.car.studies.filters import filter_study
 from veh_identification.systems.car.studies.models import compare_models
+from veh_identification.systems.car.tyres import study as tyre_study
+from veh_identification.systems.car.tyres.identify import identify_tyres
 from veh_identification.systems.options import option
 from veh_identification.types import Progress
 
@@ -112,6 +115,10 @@ class CarOptions:
         False, 'also identify with 38 and with 20 dof, side by side (Tables II and IV)'
     )
     filter_study: bool = option(False, 'also identify over a range of cut-offs (section VI.B)')
+    tyres: bool = option(
+        False,
+        'also identify the tyres: stiffness, friction, relaxation, rolling; writes .tir files',
+    )
 
     def method(self) -> CarMethod:
         """How the model of 2006 is identified."""
@@ -204,6 +211,8 @@ class Car(System[CarDescription, CarRecording]):
             {name: (name, 1.0) for name in method.names},
         )
         studies = _studies(options, recordings, config, method)
+        if options.tyres:
+            studies.append(_tyres(recordings, validation, config, method, identified))
         return car_outcome(task, identified, presentation, shown, studies)
 
     def _without_forces(self, task: Task[CarDescription]) -> bool:
@@ -237,6 +246,32 @@ class Car(System[CarDescription, CarRecording]):
         if task.validation is None:
             return recordings, None
         return recordings, self.series(task.validation, task)
+
+
+def _tyres(
+    recordings: Recordings,
+    validation: CarRecording | None,
+    config: CarDescription,
+    method: CarMethod,
+    identified: Identified,
+) -> Study:
+    """The tyres, from the recordings as they were calibrated."""
+
+    def prepared(recording: CarRecording) -> tuple[CarRecording, CarDescription, Prepared]:
+        known, description = as_gathered(recording, config, method, identified.calibrations)
+        return known, description, prepare(known, description, method.processing)
+
+    found = identify_tyres(
+        (prepared(one) for one in recordings), None if validation is None else prepared(validation)
+    )
+    return Study(
+        'tyres',
+        found.as_dict(),
+        tyre_study.table(found),
+        tyre_study.text(found),
+        found.findings,
+        tyre_study.files(found, config),
+    )
 
 
 def _studies(

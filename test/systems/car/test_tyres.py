@@ -1,0 +1,109 @@
+"""Tyres: the Magic Formula and its inverse, a drive of the other simulator, what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from veh_identification.errors import EstimationError
+from veh_identification.runtime.share import share_directory
+from veh_identification.simulation.road_car.handling import tyre_drive
+from veh_identification.simulation.road_car.recording import recording_of
+from veh_identification.systems.car.configuration import CarDescription, load_configuration
+from veh_identification.systems.car.processing.signals import prepare
+from veh_identification.systems.car.tyres.contact import known_wheels
+from veh_identification.systems.car.tyres.identify import Tyres, identify_tyres
+from veh_identification.systems.car.tyres.magic import curve, inverse_curve, relaxed
+from veh_identification.systems.car.tyres.study import files
+
+
+def test_curve_and_inverse_agree() -> None:
+    slip = np.linspace(-0.05, 0.05, 41)
+    share = curve(slip, np.full(41, 20.0), np.ones(41), 1.6, -0.5)
+    assert np.abs(inverse_curve(share, 1.6, -0.5) / 20.0 - slip).max() < 1e-9
+    assert curve(np.array([1e-6]), np.array([20.0]), np.ones(1), 1.6, -0.5)[0] == pytest.approx(
+        2e-5
+    )
+
+
+def test_relaxation_follows_a_step_by_its_length() -> None:
+    slip = np.ones((200, 1))
+    slip[0] = 0.0
+    lagged = relaxed(slip, np.full((200, 1), 10.0), 0.5, 0.005)
+    after = 0.005 * np.arange(200)
+    # The step is a ramp of one sample: it counts from the middle of it.
+    assert np.abs(lagged[2:, 0] - 1.0 + np.exp(-(after[2:] - 0.0025) * 20.0)).max() < 2e-3
+
+
+@lru_cache
+def _driven() -> tuple[object, object]:
+    drive = tyre_drive(3, duration=60.0)
+    config = load_configuration(share_directory() / 'config' / 'road_drive.yaml')
+    return drive, config
+
+
+@lru_cache
+def _found() -> Tyres:
+    drive, config = _driven()
+    recording = recording_of(drive)
+    return identify_tyres([(recording, config, prepare(recording, config))])
+
+
+def test_stiffness_of_another_simulators_car() -> None:
+    drive, _ = _driven()
+    for axle, tyre in zip(
+        _found().axles, (drive.car.tyre_front, drive.car.tyre_rear), strict=True
+    ):
+        load = axle.nominal
+        truths = {
+            'cornering_stiffness': tyre.cornering_stiffness(load),
+            'slip_stiffness': tyre.longitudinal * load,
+        }
+        for name, truth in truths.items():
+            one = axle.quantity(name)
+            assert one is not None and one.told
+            assert one.value == pytest.approx(truth, rel=0.05)
+            assert abs(one.value - truth) < 3.0 * one.std
+        relaxation = axle.quantity('relaxation_y')
+        assert abs(relaxation.value - tyre.relaxation_y) < 3.0 * relaxation.std
+        rolling = axle.quantity('rolling_resistance')
+        assert abs(rolling.value - tyre.rolling_resistance) < 3.0 * rolling.std
+
+
+def test_property_file_holds_what_was_found() -> None:
+    _, config = _driven()
+    written = files(_found(), config)
+    assert sorted(written) == ['tyre_front.tir', 'tyre_rear.tir', 'tyres.csv']
+    axle = _found().axles[0]
+    values = {}
+    for line in written['tyre_front.tir'].decode().splitlines():
+        key, equals, rest = line.partition('=')
+        if equals and "'" not in rest:
+            values[key.strip()] = float(rest.split('$')[0])
+    stiffness = values['PKY1'] * values['FNOMIN'] * np.sin(2.0 * np.arctan(1.0 / values['PKY2']))
+    assert stiffness == pytest.approx(-axle.quantity('cornering_stiffness').value, rel=1e-5)
+    assert values['PKX1'] * values['FNOMIN'] == pytest.approx(
+        axle.quantity('slip_stiffness').value, rel=1e-5
+    )
+    assert 'not identified' in written['tyre_front.tir'].decode()
+
+
+def test_missing_sensors_are_named() -> None:
+    drive, config = _driven()
+    whole = recording_of(drive)
+    without = replace(whole, wrenches={k: v for k, v in whole.wrenches.items() if k != 'rl'})
+    with pytest.raises(EstimationError, match='missing: wheel_rl/wrench'):
+        identify_tyres([(without, config, prepare(without, config))])
+    slow = replace(whole, speed=None)
+    with pytest.raises(EstimationError, match='correvit'):
+        identify_tyres([(slow, config, prepare(slow, config))])
+
+
+def test_wheel_mass_that_nobody_tells_is_a_doubt() -> None:
+    _, config = _driven()
+    told, assumed = known_wheels(config), known_wheels(CarDescription())
+    assert told.told and told.mass == 20.0
+    assert not assumed.told and assumed.mass_std > 3.0 * told.mass_std

@@ -1,0 +1,1 @@
+"""Tyres from recordings with wheel forces: stiffness, friction, Magic Formula, `.tir` files."""

@@ -1,0 +1,162 @@
+"""A tyre property file (`.tir`) of one axle, in the form that MF 5.2 readers take.
+
+Signs are those of such files: ISO axes of the wheel in which a positive slip angle gives a
+negative lateral force, so that PKY1 is negative. What was not identified stands there with the
+value of a usual passenger car tyre and a comment that says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification._version import __version__
+from veh_identification.systems.car.tyres import lateral, longitudinal
+from veh_identification.systems.car.tyres.contact import Wheels
+from veh_identification.systems.car.tyres.identify import TOLD, Axle
+from veh_identification.systems.car.tyres.spectral_fit import Found
+
+Entry = tuple[str, float, str]
+
+
+def tir_file(axle: Axle, wheels: Wheels, radius: float) -> str:
+    """The text of the file; `radius`: loaded radius where the recording tells none."""
+    loaded = axle.quantity('loaded_radius')
+    standing = loaded.value if loaded is not None and loaded.told else radius
+    free = standing + axle.nominal / wheels.stiffness
+    parts = [
+        _header(axle),
+        _section(
+            'UNITS',
+            [
+                "LENGTH = 'meter'",
+                "FORCE = 'newton'",
+                "ANGLE = 'radians'",
+                "MASS = 'kg'",
+                "TIME = 'second'",
+            ],
+        ),
+        _section(
+            'MODEL',
+            [
+                "PROPERTY_FILE_FORMAT = 'PAC2002'",
+                'USE_MODE = 14  $combined slip, relaxation',
+                'VXLOW = 1',
+                'LONGVL = 20',
+            ],
+        ),
+        _numbers('DIMENSION', [('UNLOADED_RADIUS', free, 'loaded radius and deflection')]),
+        _numbers(
+            'VERTICAL',
+            [
+                ('VERTICAL_STIFFNESS', wheels.stiffness, 'of the description, not identified'),
+                ('FNOMIN', axle.nominal, 'mean load in the recording'),
+            ],
+        ),
+        _numbers('LONGITUDINAL_COEFFICIENTS', _longitudinal(axle)),
+        _numbers('LATERAL_COEFFICIENTS', _lateral(axle)),
+        _numbers('ROLLING_COEFFICIENTS', _rolling(axle)),
+        _numbers('TRANSIENT_COEFFICIENTS', _transient(axle, free)),
+    ]
+    return '\n'.join(parts)
+
+
+def _header(axle: Axle) -> str:
+    lines = [
+        '[MDI_HEADER]',
+        "FILE_TYPE = 'tir'",
+        'FILE_VERSION = 3.0',
+        "FILE_FORMAT = 'ASCII'",
+        f'! tyres of the {axle.name} axle, identified by veh-id {__version__}',
+        '! values with +- are identified, the number behind it is one standard deviation;',
+        '! values "not identified" are those of a usual passenger car tyre',
+        *(f'! {note}' for note in axle.notes),
+    ]
+    return '\n'.join(lines) + '\n'
+
+
+def _section(name: str, lines: list[str]) -> str:
+    return '\n'.join([f'[{name}]', *lines]) + '\n'
+
+
+def _numbers(name: str, entries: list[Entry]) -> str:
+    return _section(name, [f'{key:<18}= {value:<14.7g} ${note}' for key, value, note in entries])
+
+
+def _entry(key: str, found: Found | None, name: str, default: float, factor: float = 1.0) -> Entry:
+    """One unknown of a fit, or the usual value."""
+    if found is None:
+        return key, default, 'not identified'
+    value = factor * found[name]
+    if found.told(name) >= TOLD:
+        return key, value, 'not identified'
+    return key, value, f'+- {abs(factor) * found.std(name):.2g}'
+
+
+def _of_axle(key: str, axle: Axle, name: str, factor: float, default: float) -> Entry:
+    """One quantity of the axle, or the usual value."""
+    one = axle.quantity(name)
+    if one is None:
+        return key, default, 'not identified'
+    if not one.told:
+        return key, factor * one.value, 'not identified'
+    return key, factor * one.value, f'+- {abs(factor) * one.std:.2g}'
+
+
+def _longitudinal(axle: Axle) -> list[Entry]:
+    found = axle.forward_magic or axle.forward
+    return [
+        _entry('PCX1', found, 'shape', 1.6),
+        _entry('PDX1', found, 'friction', 1.0),
+        ('PDX2', *_slope(found, -0.1)),
+        _entry('PEX1', found, 'curvature', 0.2),
+        _of_axle('PKX1', axle, 'slip_stiffness', 1.0 / axle.nominal, 22.0),
+        ('PKX2', 0.0, 'not identified'),
+        ('PKX3', 0.0, 'not identified'),
+        _entry('RBX1', found, 'combined', 10.0),
+        ('RBX2', longitudinal.COMBINED_B2, 'not identified'),
+        ('RCX1', 1.0, 'of the model'),
+    ]
+
+
+def _lateral(axle: Axle) -> list[Entry]:
+    found = axle.sideways
+    peak = 2.2 if found is None else found['load_peak']
+    # The stiffness is that at the nominal load; PKY1 that at the load of the largest one.
+    scale = -1.0 / (axle.nominal * float(np.sin(2.0 * np.arctan(1.0 / peak))))
+    return [
+        _entry('PCY1', found, 'shape', 1.35),
+        _entry('PDY1', found, 'friction', 1.0),
+        ('PDY2', *_slope(found, -0.1)),
+        _entry('PEY1', found, 'curvature', -0.4),
+        _of_axle('PKY1', axle, 'cornering_stiffness', scale, -19.0),
+        _entry('PKY2', found, 'load_peak', 2.2),
+        ('PKY3', 0.0, 'not identified'),
+        _of_axle('PVY3', axle, 'camber_stiffness', -1.0 / axle.nominal, -0.8),
+        _entry('RBY1', found, 'combined', 7.0),
+        ('RBY2', lateral.COMBINED_B2, 'not identified'),
+        ('RCY1', 1.0, 'of the model'),
+    ]
+
+
+def _slope(found: Found | None, default: float) -> tuple[float, str]:
+    """Change of the friction with the load, as those files have it."""
+    if found is None:
+        return default, 'not identified'
+    value = found['friction'] * found['friction_slope']
+    told = found.told('friction_slope') < TOLD
+    std = found['friction'] * found.std('friction_slope')
+    return value, f'+- {std:.2g}' if told else 'not identified'
+
+
+def _rolling(axle: Axle) -> list[Entry]:
+    return [_of_axle('QSY1', axle, 'rolling_resistance', 1.0, 0.012)]
+
+
+def _transient(axle: Axle, free: float) -> list[Entry]:
+    # sigma_kappa = Fz PTX1 R0 / Fz0; sigma_alpha = PTY1 sin(2 atan(Fz / (PTY2 Fz0))) R0
+    half = float(np.sin(2.0 * np.arctan(0.5)))
+    return [
+        _of_axle('PTX1', axle, 'relaxation_x', 1.0 / free, 0.25 / free),
+        _of_axle('PTY1', axle, 'relaxation_y', 1.0 / (half * free), 0.45 / (half * free)),
+        ('PTY2', 2.0, 'not identified'),
+    ]
