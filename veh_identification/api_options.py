@@ -114,9 +114,26 @@ class VehicleObserve(TypedDict, total=False):
     step: float
     settle: float
     force_estimation: bool
+    thesis: bool
 
 
 class FourBarObserve(TypedDict, total=False):
+    """Options of observe."""
+
+    gate_probability: float
+    window: float
+    bridge: float
+    adaptive: Literal['plant', 'sensors', 'both']
+    adaptive_time: float
+    observability: bool
+    poles: bool
+    compare_model: bool
+    step: float
+    settle: float
+    force_estimation: bool
+
+
+class MechanismObserve(TypedDict, total=False):
     """Options of observe."""
 
     gate_probability: float
