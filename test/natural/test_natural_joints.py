@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from veh_identification.errors import EstimationError, ModelError
-from veh_identification.multibody.natural import NaturalBuilder, NaturalModel, joints
-from veh_identification.multibody.natural.symbolic import analyse
+from veh_identification.multibody.natural import NaturalBuilder, NaturalModel, cholesky, joints
+from veh_identification.multibody.natural.symbolic import adjacency, analyse, minimum_degree
 
 FREE = ['b.origin.x', 'b.origin.y', 'b.origin.z', 'b.e1.y', 'b.e1.z', 'b.e2.z']
 
@@ -158,7 +158,59 @@ def test_the_sparse_factor_solves_like_the_dense_one(spatial):
     assert np.allclose(result, np.linalg.solve(J.T @ J + B.T @ B, right), atol=1e-9)
 
 
-def test_the_factor_pattern_of_a_chain_has_no_fill():
-    pattern = analyse(10, [(k, k + 1) for k in range(9)])
-    assert pattern.factor_row.size == 19
-    assert sorted(pattern.permutation.tolist()) == list(range(10))
+def test_the_factor_of_a_chain_has_no_fill():
+    order, later = minimum_degree(adjacency(10, [(k, k + 1) for k in range(9)]))
+    assert sorted(order) == list(range(10))
+    assert sum(len(others) for others in later) == 9
+
+
+def test_fronts_solve_a_matrix_of_overlapping_cliques():
+    # four chains of ten that meet in a common block of six: corners and a chassis
+    rng, size = np.random.default_rng(5), 46
+    cliques = [
+        [10 * corner + k + i for i in range(3)] for corner in range(4) for k in range(8)
+    ] + [[10 * corner + 9, 10 * corner + 8, *range(40, 46)] for corner in range(4)]
+    pattern = analyse(size, cliques)
+    matrix, A = np.zeros(pattern.entries), np.eye(size)
+    for clique in cliques:
+        row = np.zeros(size)
+        row[clique] = rng.standard_normal(len(clique))
+        A += np.outer(row, row)
+    for i in range(size):
+        for j in range(i + 1):
+            if A[i, j] != 0.0:
+                matrix[pattern.slot(i, j)] = A[i, j]
+    assert len(pattern.fronts) > 4 and pattern.fronts[:, 1].sum() == size
+    diagonal = np.diag(A)[pattern.permutation].copy()
+    fronts, right = pattern.fronts.ravel(), rng.standard_normal(size)
+    assert cholesky.factorise(fronts, pattern.handed, matrix, diagonal, 1e-14, 0.0) == -1
+    found, work, buffer = np.empty(size), np.empty(size), np.empty(size)
+    cholesky.solve(
+        fronts,
+        pattern.border.astype(np.uint64),
+        matrix,
+        pattern.permutation.astype(np.uint64),
+        right,
+        work,
+        buffer,
+        found,
+    )
+    assert np.allclose(found, np.linalg.solve(A, right), rtol=1e-12, atol=1e-13)
+
+
+def test_a_pivot_that_vanishes_is_named():
+    pattern = analyse(3, [(0, 1), (1, 2)])
+    matrix, A = np.zeros(pattern.entries), np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    for i in range(3):
+        for j in range(i + 1):
+            if A[i, j] != 0.0:
+                matrix[pattern.slot(i, j)] = A[i, j]
+    bad = cholesky.factorise(
+        pattern.fronts.ravel(),
+        pattern.handed,
+        matrix,
+        np.diag(A)[pattern.permutation].copy(),
+        1e-12,
+        0.0,
+    )
+    assert bad >= 0 and pattern.permutation[bad] in (0, 1)

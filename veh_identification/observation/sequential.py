@@ -104,17 +104,15 @@ def _normalised_square(
 ) -> float:
     """nu^T (H P H^T + N)^-1 nu over the given rows, by a small Cholesky factor.
 
-    `y` receives the innovation as independent numbers of variance one.
+    `y` receives the innovation as independent numbers of variance one, `PH` (rows, states) the
+    products P h.
     """
     m = rows.size
     S = np.empty((m, m))
     for i in range(m):
-        S[i, i] = _spread(P, H[rows[i]], PH) + variance[rows[i]]
+        S[i, i] = _spread(P, H[rows[i]], PH[i]) + variance[rows[i]]
         for j in range(i):
-            total = 0.0
-            for a in range(PH.size):
-                total += H[rows[j], a] * PH[a]
-            S[i, j] = total
+            S[i, j] = np.dot(H[rows[j]], PH[i])
     total = 0.0
     for i in range(m):
         value = innovation[rows[i]]
@@ -133,6 +131,26 @@ def _normalised_square(
         y[i] = value / S[i, i]
         total += y[i] * y[i]
     return total
+
+
+@njit(cache=True, nogil=True)
+def _take_out(P: Array, V: Array) -> None:
+    """P -= V^T V for few rows of V, three at once: P is read less often and stays symmetric."""
+    n, k = P.shape[0], 0
+    while k + 3 <= V.shape[0]:
+        u, v, w = V[k], V[k + 1], V[k + 2]
+        for a in range(n):
+            row, p, q, r = P[a], u[a], v[a], w[a]
+            for b in range(n):
+                row[b] -= p * u[b] + q * v[b] + r * w[b]
+        k += 3
+    while k < V.shape[0]:
+        u = V[k]
+        for a in range(n):
+            row, p = P[a], u[a]
+            for b in range(n):
+                row[b] -= p * u[b]
+        k += 1
 
 
 @njit(cache=True, nogil=True)
@@ -187,19 +205,20 @@ def update_group(
             count += 1
     if count == 0:
         return 0.0, 0, 0.0
-    PH = np.empty(x.size)
-    if count == 1:
-        i = rows[0]
-        whitened[0] = innovation[i] / np.sqrt(_spread(P, H[i], PH) + variance[i])
-        nis = whitened[0] ** 2
-    else:
-        nis = _normalised_square(P, H, innovation, variance, rows[:count], whitened, PH)
+    PH = np.empty((count, x.size))
+    nis = _normalised_square(P, H, innovation, variance, rows[:count], whitened, PH)
     weight = 0.0 if np.isinf(scatter) else robust_weight(nis, count, gates, scatter)
     base = x.copy()
     for r in range(count):
         i = rows[r]
-        # a single row has its P h already
-        S = (_spread(P, H[i], PH) if count > 1 else np.dot(H[i], PH)) + variance[i]
+        own = PH[r]
+        if weight > 0.0:
+            # what the updates before this one took out of P h
+            for s in range(r):
+                share = np.dot(PH[s], H[i])
+                for a in range(x.size):
+                    own[a] -= share * PH[s, a]
+        S = np.dot(H[i], own) + variance[i]
         total_variance[i] = S
         if weight == 0.0:
             continue
@@ -208,12 +227,10 @@ def update_group(
         innovation[i] = nu  # whitened within the group: what this scalar update really saw
         share, root = nu / S, np.sqrt(1.0 / S)
         for a in range(x.size):
-            x[a] += PH[a] * share
-            PH[a] *= root
-        for a in range(x.size):
-            part = PH[a]
-            for b in range(x.size):
-                P[a, b] -= part * PH[b]  # in this order it stays symmetric
+            x[a] += own[a] * share
+            own[a] *= root
+    if weight > 0.0:
+        _take_out(P, PH)
     return nis, count, weight
 
 

@@ -12,6 +12,13 @@ from veh_identification.observation.streaming import OnlineObserver, OnlineOptio
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.observer import vehicle_filter
+from veh_identification.systems.vehicle.observer.at_once import (
+    CORRECTED,
+    NOT_MADE,
+    TO_JUDGE,
+    step_at_once,
+)
 from veh_identification.systems.vehicle.observer.online import VehicleSystem
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 
@@ -19,15 +26,21 @@ STEPS = 80
 PLACE = (45.0, 7.0, 0.0)
 
 
-def driven(name, wheels):
-    """A car that stands among noisy sensors, with two messages that are wrong."""
+def driven(name, wheels, *, known=False):
+    """A car that stands among noisy sensors, with two messages that are wrong.
+
+    `known`: after some steps place and heading count as known, as they do of a car that drives.
+    """
     car, rng, innovations = load(share_directory() / 'config' / name), np.random.default_rng(3), []
     system = VehicleSystem(car, say=lambda finding: None)
-    observer = OnlineObserver(
-        system,
-        OnlineOptions(lag=0.004, window=0.02, settle=0.05),
-        lambda session, end_ns, found: innovations.extend(found),
-    )
+
+    def made(session, end_ns, found):
+        innovations.extend(found)
+        bearings = session.filter.bearings
+        if known and bearings.placed:
+            bearings.aligned = bearings.confirmed = True
+
+    observer = OnlineObserver(system, OnlineOptions(lag=0.004, window=0.02, settle=0.05), made)
     step_ns, nan = round(car.observer.step * 1e9), float('nan')
     latitude, longitude, height = car.datum or PLACE
     for k in range(STEPS):
@@ -47,28 +60,58 @@ def driven(name, wheels):
     return observer.session.filter, innovations
 
 
-@pytest.mark.parametrize(
+CARS = pytest.mark.parametrize(
     ('name', 'wheels'),
     [('buggy.yaml', 'wheel_angle'), ('road_drive.yaml', 'wheel_rate')],
 )
-def test_the_compiled_update_is_the_update_in_parts(name, wheels, monkeypatch):
-    at_once, found = driven(name, wheels)
-    monkeypatch.setattr(VehicleErrorEKF, '_use_and_correct', ErrorEKF._use_and_correct)
-    in_parts, wanted = driven(name, wheels)
-    model, same = at_once.vehicle.model, in_parts.vehicle.model
+
+
+def assert_same(compiled, in_parts):
+    """Two filters and their innovations."""
+    (filter_, found), (other, wanted) = compiled, in_parts
+    model, same = filter_.vehicle.model, other.vehicle.model
     assert model.q == pytest.approx(same.q, rel=1e-9, abs=1e-9)
     assert model.qd == pytest.approx(same.qd, rel=1e-7, abs=1e-7)
-    assert at_once.parameters == pytest.approx(in_parts.parameters, rel=1e-7, abs=1e-9)
-    deviation = np.sqrt(np.diag(in_parts.P))
-    gap = (at_once.P - in_parts.P) / np.maximum(np.outer(deviation, deviation), 1e-30)
+    assert filter_.parameters == pytest.approx(other.parameters, rel=1e-7, abs=1e-9)
+    deviation = np.sqrt(np.diag(other.P))
+    gap = (filter_.P - other.P) / np.maximum(np.outer(deviation, deviation), 1e-30)
     assert np.abs(gap).max() < 1e-6
-    counts = {one: asdict(many) for one, many in in_parts.counts.items()}
-    assert {one: asdict(many) for one, many in at_once.counts.items()} == counts
+    counts = {one: asdict(many) for one, many in other.counts.items()}
+    assert {one: asdict(many) for one, many in filter_.counts.items()} == counts
     assert counts['gyroscope']['rejected'] > 0 and counts['gps']['used'] > 0
     assert [one.sensor for one in found] == [one.sensor for one in wanted]
-    for one, other in zip(found, wanted, strict=True):
-        assert (one.time, one.degrees, one.accepted) == (other.time, other.degrees, other.accepted)
-        assert one.value == pytest.approx(other.value, rel=1e-5, abs=1e-8, nan_ok=True)
+    for one, two in zip(found, wanted, strict=True):
+        assert (one.time, one.degrees, one.accepted) == (two.time, two.degrees, two.accepted)
+        assert one.value == pytest.approx(two.value, rel=1e-5, abs=1e-8, nan_ok=True)
+
+
+@CARS
+def test_the_compiled_update_is_the_update_in_parts(name, wheels, monkeypatch):
+    at_once = driven(name, wheels)
+    monkeypatch.setattr(VehicleErrorEKF, '_use_and_correct', ErrorEKF._use_and_correct)
+    assert_same(at_once, driven(name, wheels))
+
+
+@CARS
+def test_the_compiled_step_is_prediction_and_update(name, wheels, monkeypatch):
+    done = []
+
+    def counted(*arguments):
+        done.append(step_at_once(*arguments))
+        return done[-1]
+
+    monkeypatch.setattr(vehicle_filter, 'step_at_once', counted)
+    at_once = driven(name, wheels, known=True)
+    assert len(done) > STEPS // 2 and {CORRECTED, TO_JUDGE} <= set(done)
+    monkeypatch.setattr(VehicleErrorEKF, 'step', ErrorEKF.step)
+    assert_same(at_once, driven(name, wheels, known=True))
+
+
+def test_a_step_that_cannot_be_made_at_once_is_made_in_parts(monkeypatch):
+    monkeypatch.setattr(vehicle_filter, 'step_at_once', lambda *arguments: NOT_MADE)
+    in_parts = driven('buggy.yaml', 'wheel_angle', known=True)
+    monkeypatch.undo()
+    assert_same(driven('buggy.yaml', 'wheel_angle', known=True), in_parts)
 
 
 def test_an_estimate_that_everyone_contradicts_is_given_up():

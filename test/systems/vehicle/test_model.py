@@ -7,6 +7,7 @@ import pytest
 
 from veh_identification.errors import EstimationError, InputError, ModelError
 from veh_identification.multibody.natural.views import body_derivatives
+from veh_identification.runtime.share import share_directory
 from veh_identification.systems.car.description.road import RoadMap, Waves
 from veh_identification.systems.vehicle.configuration import CarDescription, Geometry
 from veh_identification.systems.vehicle.loading import load
@@ -306,3 +307,21 @@ def test_rows_of_the_ground_are_derivatives_of_the_lifted_frame():
         change = (observed.body('chassis', 1).values[:2] - values) / 1e-6
         vehicle.ground[0, tilt] -= 1e-6
         assert np.allclose(rows[:, 3:, column], change[:, 3:], atol=0.02 * np.abs(change).max())
+
+
+@pytest.mark.parametrize('name', ['buggy.yaml', 'road_drive.yaml'])
+def test_a_car_is_put_down_upright_whatever_its_heading_and_its_wheels(name):
+    # a heading of 0.317 rad once turned the right-hand hubs of a road car inside out
+    vehicle, rng = Vehicle(load(share_directory() / 'config' / name)), np.random.default_rng(7)
+    place = np.array([-7.4, 3.7, vehicle.model.q[2]])
+    for yaw in [0.317, *rng.uniform(-np.pi, np.pi, 40)]:
+        wheels = rng.uniform(-200.0, 200.0, 4)
+        vehicle.place(place, yaw, rack=2e-4, wheels=wheels)
+        q = vehicle.model.q
+        assert q[:2] == pytest.approx(place[:2], abs=1e-9)
+        assert np.cos(q[12] - yaw) == pytest.approx(1.0, abs=1e-12)
+        assert q[vehicle.spins] == pytest.approx(wheels, abs=1e-9)
+        across = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
+        for row in vehicle.spokes:
+            assert q[row[0] : row[0] + 3] @ across > 0.99
+        assert np.abs(vehicle.travel).max() < 1e-9

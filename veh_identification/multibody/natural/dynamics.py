@@ -106,7 +106,14 @@ def newton_iteration(
 
 
 @njit(cache=True, nogil=True)
-def _project(memory: Memory, x: Array, target: Array, weight: float, projected: float) -> None:
+def _project(
+    memory: Memory,
+    load_body: IntArray,
+    x: Array,
+    target: Array,
+    weight: float,
+    projected: float,
+) -> None:
     """Projection (42) of rates or accelerations onto Phi_q x = target.
 
     Minimises (x - x*)^T D (x - x*), D = M + dt/2 C + dt^2/4 K, by the same augmented iteration as
@@ -150,7 +157,7 @@ def _project(memory: Memory, x: Array, target: Array, weight: float, projected: 
         for row in range(rows.size):
             rows[row] -= change[row]
             sigma[row] -= weight * share[row] * rows[row]
-        dynamic_part_times(memory, gap, right)
+        dynamic_part_times(memory, load_body, gap, right)
 
 
 @njit(cache=True, nogil=True)
@@ -160,6 +167,7 @@ def finish_step(
     q: Array,
     qd: Array,
     qdd: Array,
+    load_body: IntArray,
     dt: float,
     penalty: float,
 ) -> float:
@@ -167,13 +175,13 @@ def finish_step(
     _, _, _, scratch, places, _ = memory
     worst = evaluate(memory, drive, q)
     weight = 0.25 * dt * dt * penalty
-    _project(memory, qd, drive[1], weight, PROJECTED)
+    _project(memory, load_body, qd, drive[1], weight, PROJECTED)
     target = reals_of(scratch, places, pk.ROWS_2)
     evaluate_forms(memory, qd, False, pk.RATE)
     velocity_products(memory, q, qd, target)
     for row in range(target.size):
         target[row] = drive[2, row] - target[row]
-    _project(memory, qdd, target, weight, PROJECTED)
+    _project(memory, load_body, qdd, target, weight, PROJECTED)
     return worst
 
 
@@ -218,7 +226,7 @@ def advance(
             return int(change) if change < 0.0 else 0
         limit = tolerance + rounding(q)
         if change <= limit:
-            worst = finish_step(memory, drive, q, qd, qdd, dt, penalty)
+            worst = finish_step(memory, drive, q, qd, qdd, load_body, dt, penalty)
             if worst <= limit:
                 return iteration + 1
         renew = change > 0.1 * previous

@@ -93,7 +93,9 @@ def _add_quadratic(A: Array, slot: IntArray, G: Array, columns: int, T: Array) -
 
 
 @njit(cache=True, nogil=True)
-def _add_spring_tangents(memory: Memory, by_rate: float, by_position: float) -> None:
+def _add_spring_tangents(
+    memory: Memory, by_rate: float, by_position: float, sum_of_tangents: Array
+) -> None:
     """The symmetric, positive part of the tangents of springs and dampers along their lines."""
     integers, reals, table, scratch, places, _ = memory
     A = reals_of(scratch, places, pk.MATRIX)
@@ -104,11 +106,15 @@ def _add_spring_tangents(memory: Memory, by_rate: float, by_position: float) -> 
     slot_pointer = integers_of(integers, pk.SPRING_SLOT_POINTER)
     slot = integers_of(integers, pk.SPRING_SLOT)
     matrices = reals_of(reals, table, pk.SPRING_MATRIX)
+    kept = reals_of(scratch, places, pk.SPRING_TANGENT)
     T = np.empty((3, 3))
     for s in range(springs.size):
         i = 3 * springs[s]
         squared = f[i] ** 2 + f[i + 1] ** 2 + f[i + 2] ** 2
         weight = (by_position * constants[4 * s] + by_rate * constants[4 * s + 1]) / squared
+        for a in range(3):
+            kept[pk.SPRING_TANGENT_SIZE * s + a] = f[i + a]
+        kept[pk.SPRING_TANGENT_SIZE * s + 3] = weight
         for a in range(3):
             for b in range(3):
                 T[a, b] = weight * f[i + a] * f[i + b]
@@ -120,7 +126,9 @@ def _add_spring_tangents(memory: Memory, by_rate: float, by_position: float) -> 
     constants = reals_of(reals, table, pk.COORDINATE_SPRING_VALUE)
     diagonal = integers_of(integers, pk.DIAGONAL_SLOT)
     for s in range(scalar.size):
-        A[diagonal[scalar[s]]] += by_position * constants[3 * s] + by_rate * constants[3 * s + 1]
+        value = by_position * constants[3 * s] + by_rate * constants[3 * s + 1]
+        A[diagonal[scalar[s]]] += value
+        sum_of_tangents[scalar[s]] += value
 
 
 @njit(cache=True, nogil=True)
@@ -133,6 +141,7 @@ def _add_load_tangents(
     slot_pointer = integers_of(integers, pk.BODY_SLOT_POINTER)
     slot = integers_of(integers, pk.BODY_SLOT)
     matrices = reals_of(reals, table, pk.BODY_MATRIX)
+    kept = reals_of(scratch, places, pk.LOAD_TANGENT)
     T = np.empty((3, 3))
     G = np.empty((3, MAXIMUM_BODY_COLUMNS))
     for n in range(load_body.size):
@@ -143,6 +152,8 @@ def _add_load_tangents(
                     by_position * loads[n, 9 + 3 * a + b] + by_rate * loads[n, 18 + 3 * a + b]
                 )
                 largest = max(largest, abs(T[a, b]))
+                kept[pk.LOAD_TANGENT_SIZE * n + 3 * a + b] = T[a, b]
+            kept[pk.LOAD_TANGENT_SIZE * n + 9 + a] = loads[n, 3 + a]
         if largest == 0.0:
             continue
         body = load_body[n]
@@ -169,39 +180,76 @@ def assemble_dynamic_part(
     loads: Array,
     load_body: IntArray,
 ) -> None:
-    """MATRIX and DYNAMIC_PART = M + by_rate C + by_position K (equations 41 and 42)."""
+    """MATRIX = M + by_rate C + by_position K (41, 42), kept in parts for `dynamic_part_times`."""
     integers, reals, table, scratch, places, _ = memory
     A = reals_of(scratch, places, pk.MATRIX)
     slot = integers_of(integers, pk.MASS_SLOT)
     mass = reals_of(reals, table, pk.MASS_VALUE)
     diagonal = integers_of(integers, pk.DIAGONAL_SLOT)
+    kept = reals_of(scratch, places, pk.DIAGONAL_TANGENT)
     A[:] = 0.0
     for p in range(slot.size):
         if slot[p] >= 0:
             A[slot[p]] += mass[p]
     for i in range(diagonal.size):
-        A[diagonal[i]] += by_position * tangents[0, i] + by_rate * tangents[1, i]
-    _add_spring_tangents(memory, by_rate, by_position)
+        kept[i] = by_position * tangents[0, i] + by_rate * tangents[1, i]
+        A[diagonal[i]] += kept[i]
+    _add_spring_tangents(memory, by_rate, by_position, kept)
     _add_load_tangents(memory, by_rate, by_position, loads, load_body)
-    reals_of(scratch, places, pk.DYNAMIC_PART)[:] = A
 
 
 @njit(cache=True, nogil=True)
-def dynamic_part_times(memory: Memory, x: Array, out: Array) -> None:
+def _form_times(memory: Memory, form: int, x: Array, factor: float, out: Array) -> None:
+    """out += factor A x of one form, without its constant."""
+    integers, reals, table, _, _, _ = memory
+    pointer = integers_of(integers, pk.FORM_POINTER)
+    column = integers_of(integers, pk.FORM_COLUMN)
+    value = reals_of(reals, table, pk.FORM_VALUE)
+    for axis in range(3):
+        total = 0.0
+        for p in range(pointer[3 * form + axis], pointer[3 * form + axis + 1]):
+            total += value[p] * x[column[p]]
+        out[axis] += factor * total
+
+
+@njit(cache=True, nogil=True)
+def dynamic_part_times(memory: Memory, load_body: IntArray, x: Array, out: Array) -> None:
     """out = D x with the matrix D = M + dt/2 C + dt^2/4 K of the last `assemble_dynamic_part`."""
     integers, _, _, scratch, places, _ = memory
-    A = reals_of(scratch, places, pk.DYNAMIC_PART)
-    pointer = indices_of(integers, pk.MATRIX_POINTER)
-    column = indices_of(integers, pk.MATRIX_COLUMN)
-    permutation = indices_of(integers, pk.PERMUTATION)
-    out[:] = 0.0
-    for k in range(permutation.size):
-        i = permutation[k]
-        for p in range(pointer[k], pointer[k + 1]):
-            j = permutation[column[p]]
-            out[i] += A[p] * x[j]
-            if j != i:
-                out[j] += A[p] * x[i]
+    diagonal = reals_of(scratch, places, pk.DIAGONAL_TANGENT)
+    springs = integers_of(integers, pk.SPRINGS)
+    kept = reals_of(scratch, places, pk.SPRING_TANGENT)
+    mass_times(memory, x, out)
+    for i in range(x.size):
+        out[i] += diagonal[i] * x[i]
+    moved = np.empty(3)
+    for s in range(springs.size):
+        of = kept[pk.SPRING_TANGENT_SIZE * s : pk.SPRING_TANGENT_SIZE * (s + 1)]
+        moved[:] = 0.0
+        _form_times(memory, springs[s], x, 1.0, moved)
+        pull = of[3] * (of[0] * moved[0] + of[1] * moved[1] + of[2] * moved[2])
+        _add_form_force(memory, springs[s], pull * of[0], pull * of[1], pull * of[2], out)
+    bodies = integers_of(integers, pk.BODIES)
+    tangents = reals_of(scratch, places, pk.LOAD_TANGENT)
+    for n in range(load_body.size):
+        T = tangents[pk.LOAD_TANGENT_SIZE * n : pk.LOAD_TANGENT_SIZE * (n + 1)]
+        if not T[:9].any():
+            continue
+        base = 4 * load_body[n]
+        moved[:] = 0.0
+        for axis in range(4):
+            share = 1.0 if axis == 0 else T[8 + axis]
+            if share != 0.0:
+                _form_times(memory, bodies[base + axis], x, share, moved)
+        fx = T[0] * moved[0] + T[1] * moved[1] + T[2] * moved[2]
+        fy = T[3] * moved[0] + T[4] * moved[1] + T[5] * moved[2]
+        fz = T[6] * moved[0] + T[7] * moved[1] + T[8] * moved[2]
+        for axis in range(4):
+            share = 1.0 if axis == 0 else T[8 + axis]
+            if share != 0.0:
+                _add_form_force(
+                    memory, bodies[base + axis], share * fx, share * fy, share * fz, out
+                )
 
 
 @njit(cache=True, nogil=True)

@@ -36,20 +36,19 @@ REFINEMENTS = 6
 
 @njit(cache=True, nogil=True)
 def factorise(memory: Memory, floor: float, lowest: float) -> int:
-    """Cholesky factor of MATRIX into FACTOR; -1, or the coordinate with the bad pivot."""
-    integers, _, _, scratch, places, fill = memory
+    """Cholesky factor of MATRIX in its place; -1, or the coordinate with the bad pivot."""
+    integers, _, _, scratch, places, _ = memory
     permutation = integers_of(integers, pk.PERMUTATION)
+    slot = integers_of(integers, pk.DIAGONAL_SLOT)
+    matrix = reals_of(scratch, places, pk.MATRIX)
+    diagonal = reals_of(scratch, places, pk.WORK)
+    for k in range(permutation.size):
+        diagonal[k] = matrix[slot[permutation[k]]]
     bad = cholesky.factorise(
-        indices_of(integers, pk.MATRIX_POINTER),
-        indices_of(integers, pk.MATRIX_COLUMN),
-        reals_of(scratch, places, pk.MATRIX),
-        indices_of(integers, pk.FACTOR_POINTER),
-        indices_of(integers, pk.FACTOR_ROW),
-        indices_of(integers, pk.ROW_POINTER),
-        indices_of(integers, pk.ROW_COLUMN),
-        reals_of(scratch, places, pk.FACTOR),
-        reals_of(scratch, places, pk.WORK),
-        fill,
+        integers_of(integers, pk.FRONTS),
+        integers_of(integers, pk.FRONT_HANDED),
+        matrix,
+        diagonal,
         floor,
         lowest,
     )
@@ -58,15 +57,16 @@ def factorise(memory: Memory, floor: float, lowest: float) -> int:
 
 @njit(cache=True, nogil=True)
 def solve(memory: Memory, right: Array, result: Array) -> None:
-    """Solve with FACTOR."""
-    integers, _, _, scratch, places, _ = memory
+    """Solve with the factor in MATRIX."""
+    integers, _, _, scratch, places, buffer = memory
     cholesky.solve(
-        indices_of(integers, pk.FACTOR_POINTER),
-        indices_of(integers, pk.FACTOR_ROW),
-        reals_of(scratch, places, pk.FACTOR),
+        integers_of(integers, pk.FRONTS),
+        indices_of(integers, pk.FRONT_BORDER),
+        reals_of(scratch, places, pk.MATRIX),
         indices_of(integers, pk.PERMUTATION),
         right,
         reals_of(scratch, places, pk.WORK),
+        buffer,
         result,
     )
 
@@ -92,7 +92,7 @@ def factorise_kinematics(memory: Memory) -> int:
 def stacked_solve(memory: Memory, rows: Array, z: Array, x: Array) -> float:
     """Refine x towards [Phi_q; B] x = [rows; z]; returns the largest remaining residual.
 
-    FACTOR may belong to a slightly different pose: the refinement then converges a little slower.
+    The factor may belong to a slightly different pose: it then converges a little slower.
     """
     integers, _, _, scratch, places, _ = memory
     independent = integers_of(integers, pk.INDEPENDENT)
@@ -155,7 +155,7 @@ def position_problem(
     """Newton-Raphson of equation (9) with B q = z; JACOBIAN is left at the solution.
 
     Returns the number of iterations, -1 without convergence, or -2 - k when coordinate k is not
-    determined. With `reuse` FACTOR is a kinematic factor of a nearby pose; it is renewed only
+    determined. With `reuse` MATRIX holds a kinematic factor of a nearby pose; it is renewed only
     when the iteration converges slowly.
     """
     integers, _, _, scratch, places, _ = memory
@@ -189,7 +189,7 @@ def position_problem(
 
 @njit(cache=True, nogil=True)
 def velocity_problem(memory: Memory, drive: Array, zd: Array, qd: Array) -> float:
-    """Equation (10) with B qd = zd at the pose of JACOBIAN and FACTOR."""
+    """Equation (10) with B qd = zd at the pose of JACOBIAN and of the factor."""
     return stacked_solve(memory, drive[1], zd, qd)
 
 
@@ -197,7 +197,7 @@ def velocity_problem(memory: Memory, drive: Array, zd: Array, qd: Array) -> floa
 def acceleration_problem(
     memory: Memory, drive: Array, q: Array, qd: Array, zdd: Array, qdd: Array
 ) -> float:
-    """Equation (11) with B qdd = zdd at the pose of JACOBIAN and FACTOR."""
+    """Equation (11) with B qdd = zdd at the pose of JACOBIAN and of the factor."""
     _, _, _, scratch, places, _ = memory
     rows = reals_of(scratch, places, pk.ROWS_2)
     evaluate_forms(memory, qd, False, pk.RATE)

@@ -55,7 +55,7 @@ class NaturalModel(Inspection):
             self.packed.table,
             self.packed.scratch,
             self.packed.scratch_table,
-            self.packed.fill,
+            self.packed.buffer,
         )
         self.solver = Solver() if solver is None else solver
         self.force_hook = force_hook
@@ -86,6 +86,8 @@ class NaturalModel(Inspection):
         freedom = len(self.names) - len(self.constraint_names)
         if len(set(self.independent)) != len(self.independent):
             raise ModelError('an independent coordinate is named twice')
+        if len(set(self.loads.bodies.tolist())) != self.loads.bodies.size:
+            raise ModelError('a loaded body is named twice')
         pointer = pk.integers_of(self.packed.integers, pk.BODY_POINTER)
         if np.max(np.diff(pointer), initial=0) > MAXIMUM_BODY_COLUMNS:
             raise ModelError(f'a body depends on more than {MAXIMUM_BODY_COLUMNS} coordinates')
@@ -366,7 +368,14 @@ class NaturalModel(Inspection):
             limit = self.solver.tolerance + kinematics.rounding(self.q)
             if change <= limit:
                 worst = dynamics.finish_step(
-                    self.memory, self.drive, self.q, self.qd, self.qdd, dt, penalty
+                    self.memory,
+                    self.drive,
+                    self.q,
+                    self.qd,
+                    self.qdd,
+                    loads.bodies,
+                    dt,
+                    penalty,
                 )
                 if worst <= limit:
                     return iteration + 1

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from veh_identification.multibody.natural.forms import Form
 from veh_identification.multibody.natural.records import (
@@ -49,17 +48,14 @@ from veh_identification.types import Array, IntArray
     INDEPENDENT,
     DIAGONAL_SLOT,
     PERMUTATION,
-    MATRIX_POINTER,
-    MATRIX_COLUMN,
-    FACTOR_POINTER,
-    FACTOR_ROW,
-    ROW_POINTER,
-    ROW_COLUMN,
+    FRONTS,
+    FRONT_BORDER,
+    FRONT_HANDED,
     SPRING_POINTER,
     SPRING_COLUMN,
     SPRING_SLOT_POINTER,
     INTEGER_SECTIONS,
-) = range(31)
+) = range(28)
 # Sections of the real array.
 (
     FORM_VALUE,
@@ -81,7 +77,6 @@ from veh_identification.types import Array, IntArray
     RESIDUAL,
     JACOBIAN,
     MATRIX,
-    FACTOR,
     WORK,
     RIGHT,
     FORCE,
@@ -92,11 +87,14 @@ from veh_identification.types import Array, IntArray
     SECOND_HAT,
     KEEP,
     SIGMA,
-    DYNAMIC_PART,
+    DIAGONAL_TANGENT,
+    SPRING_TANGENT,
+    LOAD_TANGENT,
     ROW_SHARE,
     SCRATCH_SECTIONS,
-) = range(21)
+) = range(22)
 COLUMNS_PER_CONSTRAINT = 5
+SPRING_TANGENT_SIZE, LOAD_TANGENT_SIZE = 4, 12  # direction and weight; matrix and local point
 LOAD_SIZE = 27  # force 3, local point 3, moment 3, stiffness 3x3, damping 3x3
 
 
@@ -127,7 +125,7 @@ class Packed:
     table: IntArray
     scratch: Array
     scratch_table: IntArray
-    fill: NDArray[np.uint64]
+    buffer: Array  # as wide as the largest front
     mass: Array
     pattern: Pattern
 
@@ -286,12 +284,9 @@ def _integer_sections(
             _integer(independent),
             _integer([pattern.slot(i, i) for i in range(size)]),
             pattern.permutation,
-            pattern.matrix_pointer,
-            pattern.matrix_column,
-            pattern.factor_pointer,
-            pattern.factor_row,
-            pattern.row_pointer,
-            pattern.row_column,
+            pattern.fronts.ravel(),
+            pattern.border,
+            pattern.handed,
             _pointer_of(layout.spring_columns),
             _flat(layout.spring_columns),
             _pointer_of(spring_slots),
@@ -336,16 +331,16 @@ def pack(description: Description, independent: list[int]) -> Packed:
     layout = _lay_out(description, M, pointer, columns)
     integers = _integer_sections(description, layout, pointer, columns, independent)
     reals, table = _real_sections(description, layout, M, values, constants)
-    forms3, entries = 3 * len(description.forms), layout.pattern.matrix_column.size
+    forms3, pattern = 3 * len(description.forms), layout.pattern
     sizes = dict.fromkeys(range(SCRATCH_SECTIONS), size)
     sizes.update(dict.fromkeys((POSITION, RATE, ACCELERATION, DIRECTION), forms3))
     sizes.update(dict.fromkeys((RESIDUAL, ROWS, ROWS_2, SIGMA, ROW_SHARE), rows))
     sizes.update(
         {
             JACOBIAN: sum(len(row) for row in layout.rows),
-            MATRIX: entries,
-            DYNAMIC_PART: entries,
-            FACTOR: layout.pattern.factor_row.size,
+            MATRIX: pattern.entries,
+            SPRING_TANGENT: SPRING_TANGENT_SIZE * len(description.springs),
+            LOAD_TANGENT: LOAD_TANGENT_SIZE * len(description.bodies),
         }
     )
     places = np.cumsum([0] + [sizes[k] for k in range(SCRATCH_SECTIONS)]).astype(np.int64)
@@ -355,7 +350,7 @@ def pack(description: Description, independent: list[int]) -> Packed:
         table,
         np.zeros(int(places[-1])),
         places,
-        np.zeros(size, dtype=np.uint64),
+        np.zeros(int(pattern.fronts[:, 2].max())),
         M,
-        layout.pattern,
+        pattern,
     )

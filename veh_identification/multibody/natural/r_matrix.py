@@ -20,7 +20,7 @@ from veh_identification.multibody.natural.constraints import (
     jacobian_times_block,
 )
 from veh_identification.multibody.natural.kinematics import evaluate, factorise_kinematics
-from veh_identification.multibody.natural.packing import indices_of, integers_of, reals_of
+from veh_identification.multibody.natural.packing import integers_of, reals_of
 from veh_identification.types import Array, IntArray
 
 Memory = tuple[Any, ...]
@@ -51,10 +51,10 @@ def _solve_block(memory: Memory, rows: Array, chosen: IntArray, X: Array) -> Non
                 right[independent[chosen[c]], c] += 1.0
         add_transposed_block(memory, defect, right)
         cholesky.solve_block(
-            indices_of(integers, pk.FACTOR_POINTER),
-            indices_of(integers, pk.FACTOR_ROW),
-            reals_of(scratch, places, pk.FACTOR),
-            indices_of(integers, pk.PERMUTATION),
+            integers_of(integers, pk.FRONTS),
+            integers_of(integers, pk.FRONT_BORDER),
+            reals_of(scratch, places, pk.MATRIX),
+            integers_of(integers, pk.PERMUTATION),
             right,
             work,
             step,
@@ -76,7 +76,7 @@ def r_matrices(
     Rd: Array,
     Rdd: Array,
 ) -> None:
-    """R = dq/dz (59), R' (107) and R'' at the pose of JACOBIAN, POSITION and FACTOR.
+    """R = dq/dz (59), R' (107) and R'' at the pose of JACOBIAN, POSITION and the factor.
 
     Phi_q R = 0, Phi_q R' = -Phi_q' R, Phi_q R'' = -2 Phi_q' R' - Phi_q'' R, with B R = 1 and
     B R' = B R'' = 0; each is (coordinates, chosen).

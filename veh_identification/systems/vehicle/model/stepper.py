@@ -158,7 +158,7 @@ def _advance(
             and change * change <= NEXT * tolerance * previous
         )
         if close or change <= tolerance + rounding(q):
-            finish_step(memory, drive, q, qd, qdd, dt, penalty)
+            finish_step(memory, drive, q, qd, qdd, load_body, dt, penalty)
             return iteration + 1
         renew, previous = change > RENEW or change > 0.1 * previous, change
     return 0

@@ -20,13 +20,13 @@ from veh_identification.systems.vehicle.model.assembly import (
     build,
 )
 from veh_identification.systems.vehicle.model.ground import lift
+from veh_identification.systems.vehicle.model.rigid import correct
 from veh_identification.systems.vehicle.model.stepper import advance
 from veh_identification.types import Array
 
 # Newton stops when no coordinate moved by more than this [m, rad] in its last step; what is left
 # after that step is a hundred times smaller.
 TOLERANCE = 1e-8
-LARGEST_TURN = 0.3  # between two position problems [rad]
 ITERATIONS = 30
 
 
@@ -72,6 +72,14 @@ class Vehicle:
                 + [names.index(f'wheel_{c}')]
                 for c in CORNERS
             ]
+        )
+        starts = {name[:-2]: i for i, name in enumerate(names) if name.endswith('.x')}
+        #: First coordinates of what moves with the car: points and vectors.
+        self.points = np.array(
+            [i for name, i in starts.items() if 'ball' in name or name == 'rack_point']
+        )
+        self.vectors = np.array(
+            [i for name, i in starts.items() if name.startswith(('axis_', 'forward_'))]
         )
         self.inputs = np.zeros(5)
         self.tread, self._trial = np.zeros((4, 3)), np.zeros((4, 3))
@@ -232,6 +240,11 @@ class Vehicle:
             raise EstimationError(f'a time step of {dt:.4g} s of the car does not converge')
         return int(count)
 
+    def at_once(self, dt: float) -> tuple[int, tuple[Any, ...], tuple[float, float, int]]:
+        """For a kernel that makes steps: the driven row, and what `advance` takes."""
+        self._dt = dt
+        return self._rack_row, self._arguments, (self.model.penalty(dt), TOLERANCE, ITERATIONS)
+
     def place(
         self,
         position: Array,
@@ -244,28 +257,25 @@ class Vehicle:
     ) -> None:
         """Put the car somewhere on the road, level, rolling with a speed, its wheels turned."""
         self.model.drive[:, self._rack_row] = rack, 0.0, 0.0
-        z, zd = self.model.z, np.zeros(14)
-        z[0:3], z[4:6] = position, 0.0
-        before = z[6:10].copy()
-        rolled = np.zeros(4) if wheels is None else np.asarray(wheels, dtype=float) - before
-        whole = 2.0 * np.pi * np.round(rolled / (2.0 * np.pi))  # turns that change nothing
-        rolled -= whole
-        # the position problem has a second solution that looks backwards: go there in small turns
-        turn = float(wrap_angle(yaw - z[3]))
-        parts = int(np.ceil(max(abs(turn), float(np.abs(rolled).max())) / LARGEST_TURN))
-        for part in range(1, parts):
-            halfway = z.copy()
-            halfway[3] += turn * part / parts
-            halfway[6:10] += rolled * part / parts
-            self.model.assemble(halfway, zd)
-        z[3] += turn
-        z[6:10] += rolled
+        model, zd = self.model, np.zeros(14)
+        z = model.z
+        # as one piece: the position problem has other solutions, which a turn alone may lead to
+        errors = np.zeros((3, 10))
+        errors[0, 0:3] = np.asarray(position, dtype=float) - z[0:3]
+        errors[0, 3] = wrap_angle(yaw - z[3])
+        errors[0, 4:6] = -z[4:6]
+        if wheels is not None:
+            errors[0, 6:10] = np.asarray(wheels, dtype=float) - z[6:10]
+        if not correct(
+            errors, self.points, self.vectors, self.spokes, model.q, model.qd, model.qdd
+        ):
+            raise EstimationError(f'{self.car.name}: no chassis has the pose to start from')
+        z = model.z
         zd[0:2] = [speed * np.cos(yaw), speed * np.sin(yaw)] if velocity is None else velocity[:2]
         zd[3] = yaw_rate
         zd[6:10] = speed / self.car.geometry.wheel_radius
         self.tread[:] = 0.0
-        self.model.assemble(z, zd)
-        self.model.q[self.spins] += whole
+        model.assemble(z, zd)
 
     def frame(self) -> Array:
         """[origin, e1, e2, e3] of the chassis with first and second derivative (3, 12)."""

@@ -1,13 +1,15 @@
-"""A whole update of the car in one compiled call: read sensors, gate, update, judge, correct.
+"""A whole step of the car in one compiled call: advance, read sensors, gate, update, correct.
 
-It is `ErrorEKF._use` and `ErrorEKF._correct` for an update in which no sensor speaks twice. What
-is rare stays in Python: sensors that are read by themselves are read before, and when one gives
-cause for doubt the correction waits until it has been judged.
+It is `ErrorEKF.step` for a step in which no sensor speaks twice; `use_and_correct` is its second
+half, `ErrorEKF._use` and `ErrorEKF._correct`. What is rare stays in Python: a step that does not
+converge, sensors that are read by themselves, and when one gives cause for doubt the correction
+waits until it has been judged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -27,14 +29,25 @@ from veh_identification.observation.sequential import (
 )
 from veh_identification.observation.trust import judge_groups
 from veh_identification.systems.vehicle.model.chassis_frame import YAW_PLACE
-from veh_identification.systems.vehicle.model.ground import turn_tilts
-from veh_identification.systems.vehicle.observer.observed import apply_errors, chassis_view
+from veh_identification.systems.vehicle.model.ground import carry, turn_tilts
+from veh_identification.systems.vehicle.model.stepper import advance
+from veh_identification.systems.vehicle.observer.observed import (
+    apply_errors,
+    chassis_view,
+    turn_forces,
+)
 from veh_identification.systems.vehicle.observer.pseudo_sensors import ROAD, read_constraint
 from veh_identification.systems.vehicle.observer.rolling_wheel import ROLLING, read_rolling
 from veh_identification.types import Array, IntArray
 
-#: What `use_and_correct` did.
-NOTHING, CORRECTED, TO_JUDGE, FAILED = range(4)
+#: What `use_and_correct` did; `step_at_once` may also find that the model cannot make the step.
+NOTHING, CORRECTED, TO_JUDGE, FAILED, NOT_MADE = range(5)
+#: Where `advance` takes its driven rows, coordinates, inputs and force errors.
+DRIVE, Q, QD, QDD, INPUTS, FORCE_ERROR = 1, 2, 3, 4, 14, 18
+#: Where `use_and_correct` takes the view of the chassis, parameters, covariance, errors, room for
+#: as many, and the ground, after its first two arguments.
+VALUES, DERIVATIVES, PARAMETERS, COVARIANCE, ERRORS = 8, 9, 10, 12, 13
+ROOM, CARRIED, GROUND = 32, 33, 34
 
 
 class SensorTable:
@@ -59,6 +72,7 @@ class SensorTable:
         self.numbers = np.zeros(count, dtype=np.int64)
         self.times = np.zeros(count)
         self.outcome = np.zeros((count, 4))
+        self.given = np.zeros(8)  # inputs of a step, see `step_at_once`
 
     def fill(self, channel: Channel) -> None:
         """Take the numbers of a sensor, if it has any."""
@@ -379,3 +393,64 @@ def use_and_correct(
         value = parameters[i] + x[own_errors + i]
         parameters[i] = min(max(value, bounds[0, i]), bounds[1, i])
     return CORRECTED
+
+
+@njit(cache=True, nogil=True)
+def step_at_once(
+    dt: float,
+    given: Array,
+    rack: int,
+    moving: tuple[Any, ...],
+    solver: tuple[float, float, int],
+    F: BandedTransition,
+    W: Array,
+    keep: Array,
+    initial: Array,
+    leak: tuple[float, float],
+    places: tuple[int, int],
+    count: int,
+    now: float,
+    used: tuple[Any, ...],
+) -> int:
+    """A step of the car and the update after it; with NOT_MADE all is as it was but the inputs.
+
+    `given`: torques (4), pressure, travel of the rack with its rate and acceleration; `rack`: the
+    row that drives it; `moving`: what `advance` takes, `solver`: its last three arguments; F to
+    `places` as in `predict_errors`; `used`: what `use_and_correct` takes.
+    """
+    drive, q, inputs = moving[DRIVE], moving[Q], moving[INPUTS]
+    for i in range(4):
+        inputs[i] = given[i]
+    inputs[4] = max(0.0, given[4])  # a sensor's zero error is no driving torque
+    for k in range(3):
+        drive[k, rack] = given[5 + k]
+    yaw = q[YAW_PLACE]
+    if advance(*moving, dt, solver[0], solver[1], solver[2]) <= 0:
+        return NOT_MADE
+    turn = q[YAW_PLACE] - yaw
+    carried, ground = used[CARRIED], used[GROUND]
+    if carried:
+        carry(ground, turn, dt)
+    turn_forces(moving[FORCE_ERROR], turn)
+    predict_errors(
+        F,
+        W,
+        used[COVARIANCE],
+        used[ROOM],
+        keep,
+        initial,
+        used[PARAMETERS],
+        turn if carried else 0.0,
+        leak,
+        carried,
+        ground,
+        q,
+        moving[QD],
+        moving[QDD],
+        moving[FORCE_ERROR],
+        places,
+        used[VALUES],
+        used[DERIVATIVES],
+    )
+    used[ERRORS][:] = 0.0
+    return use_and_correct(count, now, *used)

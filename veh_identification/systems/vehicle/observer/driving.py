@@ -13,6 +13,7 @@ INPUTS = {
     'pressure': 'no brake pressure: the unknown force is estimated instead',
     'rack': 'no steering: the rack stays where it is and the yaw moment is estimated',
 }
+NONE = (0.0, 0.0, 0.0, 0.0)
 # Bandwidth of the filter that turns rack samples into a smooth travel [rad/s].
 RACK_BANDWIDTH = 60.0
 
@@ -50,8 +51,9 @@ class Driving:
         self._last_ns = dict.fromkeys(present, origin_ns)
         self._follower = RackFollower(dt, rack)
         self._pending: deque[Item] = deque()
-        self._torques = [0.0] * 4
+        self._torques = NONE
         self._pressure, self._rack = 0.0, rack
+        self._known_until_ns = 0  # before that none of them can be silent for too long
 
     def push(self, item: Item) -> None:
         """Take a sample; they come in order, belated ones excepted."""
@@ -62,11 +64,9 @@ class Driving:
         pending = self._pending
         while pending and pending[0].time_ns <= end_ns + 1:
             self._take(pending.popleft())
-        oldest = end_ns - self._timeout_ns
-        if self.missing or min(self._last_ns.values(), default=oldest) < oldest:
-            self._look(oldest)
-        a, b, c, d = self._torques
-        return Inputs((a, b, c, d), self._pressure, *self._follower.step(self._rack))
+        if self.missing or end_ns > self._known_until_ns:
+            self._look(end_ns - self._timeout_ns)
+        return Inputs(self._torques, self._pressure, *self._follower.step(self._rack))
 
     def _look(self, oldest_ns: int) -> None:
         """Which inputs have been silent for too long; their values no longer hold."""
@@ -74,9 +74,10 @@ class Driving:
             name for name in INPUTS if self._last_ns.get(name, oldest_ns - 1) < oldest_ns
         }
         if 'torque' in self.missing:
-            self._torques = [0.0] * 4
+            self._torques = NONE
         if 'pressure' in self.missing:
             self._pressure = 0.0
+        self._known_until_ns = min(self._last_ns.values(), default=oldest_ns) + self._timeout_ns
 
     def _take(self, item: Item) -> None:
         name = stream_of(item.key)
@@ -84,11 +85,13 @@ class Driving:
             return  # belated: a newer one is in use
         self._last_ns[name] = item.time_ns
         if name == 'torque':
-            # a message may name some of the wheels only
-            self._torques = [
-                new if new == new else old
-                for new, old in zip(item.payload, self._torques, strict=True)
-            ]
+            a, b, c, d = item.payload
+            if a + b + c + d != a + b + c + d:  # a message may name some of the wheels only
+                a, b, c, d = (
+                    new if new == new else old
+                    for new, old in zip(item.payload, self._torques, strict=True)
+                )
+            self._torques = a, b, c, d
         elif name == 'pressure':
             self._pressure = item.payload[0]
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,6 +44,14 @@ def chassis_view(
     if carried:
         lift(values, ground)
         tilt_derivatives(values, order, derivatives)
+
+
+@njit(cache=True, nogil=True)
+def turn_forces(force_error: Array, turn: float) -> None:
+    """Estimated forces turn with the car, as their causes do."""
+    x, y = force_error[0], force_error[1]
+    co, si = np.cos(turn), np.sin(turn)
+    force_error[0], force_error[1] = co * x - si * y, si * x + co * y
 
 
 @njit(cache=True, nogil=True)
@@ -117,13 +124,6 @@ class ObservedVehicle:
     def __init__(self, vehicle: Vehicle) -> None:
         self.vehicle = vehicle
         model = vehicle.model
-        starts = {name[:-2]: i for i, name in enumerate(model.names) if name.endswith('.x')}
-        self._points = np.array(
-            [i for name, i in starts.items() if 'ball' in name or name == 'rack_point']
-        )
-        self._vectors = np.array(
-            [i for name, i in starts.items() if name.startswith(('axis_', 'forward_'))]
-        )
         self._order = -1
         self.carried = vehicle.car.road.unknown
         self.repeated_steps = 0
@@ -143,8 +143,8 @@ class ObservedVehicle:
             self._mass,
             self.force_columns,
             model.force_error,
-            self._points,
-            self._vectors,
+            vehicle.points,
+            vehicle.vectors,
             vehicle.spokes,
             model.q,
             model.qd,
@@ -173,9 +173,12 @@ class ObservedVehicle:
         if self.carried:
             self.turned = turn
             carry(self.vehicle.ground, self.turned, dt)
-        x, y = model.force_error[:2].tolist()
-        co, si = math.cos(turn), math.sin(turn)
-        model.force_error[0], model.force_error[1] = co * x - si * y, si * x + co * y
+        turn_forces(model.force_error, turn)
+
+    def stepped(self) -> None:
+        """A kernel made a step and filled the view."""
+        self.vehicle.model._factor = ''
+        self._order = 2
 
     def _step(self, dt: float, inputs: Inputs | None) -> None:
         """A step, or four short ones; a car that cannot go on is put down anew where it is."""

@@ -31,6 +31,7 @@ from veh_identification.systems.vehicle.recording.recording import Recording
 from veh_identification.systems.vehicle.recording.samples import Places, delays_ns, prefix_of
 from veh_identification.systems.vehicle.recording.wheel_speeds import WheelSpeeds, rolling
 
+IMU = (('gyroscope', slice(0, 3)), ('accelerometer', slice(3, None)))
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
 Say = Callable[[Finding], None]
 
@@ -66,10 +67,11 @@ class WheelReader:
                 for i, name in enumerate(WHEELS)
                 if found.speeds[i] == found.speeds[i]
             ]
+        all_wheels = np.array(values)
         return [
-            Measurement(name, time, np.array([value]))
-            for name, value in zip(WHEELS, values, strict=True)
-            if value == value
+            Measurement(name, time, all_wheels[i : i + 1])
+            for i, name in enumerate(WHEELS)
+            if values[i] == values[i]
         ]
 
 
@@ -109,13 +111,14 @@ class VehicleSession:
 
     def measurements(self, item: Item) -> list[Measurement]:
         """Measurements of one sample."""
-        stream, time, values = stream_of(item.key), self._time(item.time_ns), item.payload
+        time_ns, key, values = item
+        stream, time = stream_of(key), (time_ns - self.origin_ns) * 1e-9
         if stream == 'imu':
-            found = [
-                Measurement(name, time, np.array(part))
-                for name, part in (('gyroscope', values[:3]), ('accelerometer', values[3:]))
-                if sum(part) == sum(part)
-            ]
+            found, both = [], np.array(values)
+            for name, part in IMU:
+                total = sum(values[part])
+                if total == total:
+                    found.append(Measurement(name, time, both[part]))
         elif stream == 'gps':
             local = self._places.local(values)
             found = []
@@ -128,7 +131,12 @@ class VehicleSession:
                 found += course_of(self.car, time, values)
         else:
             found = self._wheels(stream, time, values)
-        return [m for m in found if m.sensor in self._names]
+        names = self._names
+        return (
+            found
+            if all(m.sensor in names for m in found)
+            else [m for m in found if m.sensor in names]
+        )
 
     def take_input(self, item: Item) -> None:
         """Keep a sample of torque, pressure or rack."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -88,6 +89,13 @@ def _keep_errors(
         forces[k, i] = force[columns[i]]
 
 
+@njit(cache=True, nogil=True)
+def _keep_both(k: int, sample: tuple[Any, ...], errors: tuple[Any, ...]) -> None:
+    """`_keep` and `_keep_errors` in one call."""
+    _keep(k, *sample)
+    _keep_errors(k, *errors)
+
+
 @dataclass
 class Run:
     """Samples of a run; the sample axis is first."""
@@ -125,9 +133,20 @@ class Run:
 
     def store(self, k: int, vehicle: Vehicle) -> None:
         """Keep the vehicle's present state as sample k."""
+        _keep(k, *self._sample(vehicle))
+        self._lift(k, vehicle)
+
+    def _lift(self, k: int, vehicle: Vehicle) -> None:
+        """Put the frame of sample k on its road."""
+        if vehicle.car.road.unknown:
+            self.frame[k] = vehicle.world_frame()[:2]
+        else:
+            self.frame[k, 0, 2] += vehicle.elevation
+
+    def _sample(self, vehicle: Vehicle) -> tuple[Any, ...]:
+        """What `_keep` takes: arrays that stay the same ones."""
         model = vehicle.model
-        _keep(
-            k,
+        return (
             model.q,
             model.qd,
             vehicle.spins,
@@ -143,16 +162,10 @@ class Run:
             self.stroke,
             self.tyre,
         )
-        if vehicle.car.road.unknown:
-            self.frame[k] = vehicle.world_frame()[:2]
-        else:
-            self.frame[k, 0, 2] += vehicle.elevation
 
-    def store_session(self, k: int, session: VehicleSession) -> None:
-        """Keep the observer's present state as sample k."""
-        self.store(k, session.vehicle)
-        _keep_errors(
-            k,
+    def of_session(self, session: VehicleSession) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """What `store_session` takes, to be made once for each session."""
+        return self._sample(session.vehicle), (
             session.filter.P,
             session.vehicle.model.force_error,
             session.observed.force_columns,
@@ -162,6 +175,13 @@ class Run:
             self.tilting,
             self.force_error,
         )
+
+    def store_session(
+        self, k: int, vehicle: Vehicle, kept: tuple[tuple[Any, ...], tuple[Any, ...]]
+    ) -> None:
+        """Keep the observer's present state as sample k; `kept` of `of_session`."""
+        _keep_both(k, *kept)
+        self._lift(k, vehicle)
 
     def first(self, count: int) -> Run:
         """So many samples from the start."""
@@ -195,6 +215,7 @@ class _Keeper:
         self.run = Run.empty(np.empty(2 * count + 1000))
         self.count, self.steps, self.start_ns = count, 0, start_ns
         self.session: VehicleSession | None = None
+        self._kept: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
         self.progress = progress
         self._innovations: list[Sequence[Innovation]] = []
 
@@ -211,11 +232,12 @@ class _Keeper:
         """After every step of the observer."""
         assert isinstance(session, VehicleSession)
         k, run = self.steps, self.run
-        self.session = session
+        if session is not self.session:
+            self.session, self._kept = session, run.of_session(session)
         self._innovations.append(innovations)
         if k < run.time.size:
             run.time[k] = (end_ns - self.start_ns) * 1e-9
-            run.store_session(k, session)
+            run.store_session(k, session.vehicle, self._kept)
             self.steps += 1
         if self.progress is not None and k % TELL == 0:
             self.progress(min(k, self.count), self.count)

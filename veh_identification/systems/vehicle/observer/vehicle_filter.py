@@ -26,9 +26,11 @@ from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.observer.at_once import (
     CORRECTED,
     FAILED,
+    NOT_MADE,
     TO_JUDGE,
     SensorTable,
     predict_errors,
+    step_at_once,
     use_and_correct,
 )
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
@@ -170,30 +172,101 @@ class VehicleErrorEKF(ErrorEKF):
         )
         self.time += dt
 
-    def _use_and_correct(self, pairs: list[tuple[Channel, Measurement]]) -> Sequence[Innovation]:
-        """`ErrorEKF._use_and_correct` in one compiled call."""
-        table, stack, observed = self._table, self._stack, self.observed
-        observed.prepare(2)
-        now, measured, count = self.time, stack.measured, len(pairs)
+    def step(
+        self, dt: float, inputs: Any, measurements: Iterable[Measurement]
+    ) -> Sequence[Innovation]:
+        """`ErrorEKF.step` in one compiled call where nothing is unusual."""
+        bearings, listed = self.bearings, list(measurements)
+        if not (
+            bearings.confirmed and bearings.placed and bearings.aligned and self.adaptive is None
+        ):
+            return super().step(dt, inputs, listed)
+        pairs = self._once_each(listed)
+        if pairs is None or inputs is None:
+            return super().step(dt, inputs, listed)
+        F, W = self.transition(dt)
+        banded, table, now = self._bands(F), self._table, self.time + dt
+        assert banded is not None
+        table.given[:] = (*inputs.torques, *inputs[1:])
+        told = self._fill(pairs)
+        done = step_at_once(
+            dt,
+            table.given,
+            *self.vehicle.at_once(dt),
+            banded,
+            W,
+            self._process.kept(dt),
+            self._process.initial,
+            (self._leak * dt, FAST),
+            (TILTS, 2 * self.model.size),
+            len(pairs),
+            now,
+            self._arguments(),
+        )
+        if done == NOT_MADE:
+            return super().step(dt, inputs, listed)
+        self.time = now
+        self.observed.stepped()
+        results = self._conclude(done, pairs, told)
+        self._push()
+        return results
+
+    def _once_each(
+        self, measurements: list[Measurement]
+    ) -> list[tuple[Channel, Measurement]] | None:
+        """With their sensors; None: one speaks twice, is unknown or is read by itself."""
+        channels, by_itself = self._channels, self._table.by_itself
+        pairs, seen = [], set()
+        for measurement in measurements:
+            name = measurement.sensor
+            channel = channels.get(name)
+            if channel is None or name in seen or by_itself[channel.number]:
+                return None
+            if measurement.value.size != channel.size:
+                return None
+            seen.add(name)
+            pairs.append((channel, measurement))
+        return pairs
+
+    def _fill(self, pairs: list[tuple[Channel, Measurement]]) -> list[tuple[str, float, slice]]:
+        """Put messages where `use_and_correct` finds them; returns what `Innovations` are told."""
+        table, stack = self._table, self._stack
+        measured, by_itself, count = stack.measured, table.by_itself, len(pairs)
         numbers, times, told = [], [], []
         for channel, message in pairs:
             name, time, value, variance = message
             number, rows = channel.number, channel.rows
-            by_itself = table.by_itself[number]
-            if by_itself:
-                if channel.aged is not None:
-                    channel.aged(now - time)
-                channel.sensor.linearise(observed, self.parameters[channel.own], channel.reading)
             if channel.receive is not None:
                 value, variance = channel.receive(value, variance)
             measured[rows] = value
             if variance is not None:
-                (stack.variance if by_itself else table.stated)[rows] = variance
+                (stack.variance if by_itself[number] else table.stated)[rows] = variance
             numbers.append(number)
             times.append(time)
             told.append((name, time, rows))
         table.numbers[:count], table.times[:count] = numbers, times
-        done = use_and_correct(count, now, *self._arguments())
+        return told
+
+    def _use_and_correct(self, pairs: list[tuple[Channel, Measurement]]) -> Sequence[Innovation]:
+        """`ErrorEKF._use_and_correct` in one compiled call."""
+        observed, now = self.observed, self.time
+        observed.prepare(2)
+        for channel, message in pairs:
+            if self._table.by_itself[channel.number]:
+                if channel.aged is not None:
+                    channel.aged(now - message.time)
+                channel.sensor.linearise(observed, self.parameters[channel.own], channel.reading)
+        told = self._fill(pairs)
+        return self._conclude(use_and_correct(len(pairs), now, *self._arguments()), pairs, told)
+
+    def _conclude(
+        self,
+        done: int,
+        pairs: list[tuple[Channel, Measurement]],
+        told: list[tuple[str, float, slice]],
+    ) -> Sequence[Innovation]:
+        """What came of an update, and what the kernel left to do."""
+        table, stack, count = self._table, self._stack, len(pairs)
         results = Innovations(
             told, table.outcome[:count].copy(), stack.innovation.copy(), stack.total.copy()
         )
@@ -209,7 +282,7 @@ class VehicleErrorEKF(ErrorEKF):
         elif done == FAILED:
             self.failed_corrections += 1
         elif done == CORRECTED:
-            observed.corrected()
+            self.observed.corrected()
         return results
 
     def _arguments(self) -> tuple[Any, ...]:
