@@ -425,7 +425,7 @@ def step_at_once(
     for k in range(3):
         drive[k, rack] = given[5 + k]
     yaw = q[YAW_PLACE]
-    if advance(*moving, dt, solver[0], solver[1], solver[2]) <= 0:
+    if advance(*moving, dt, solver[0], solver[1], solver[2]) <= 0:  # type: ignore[call-arg]
         return NOT_MADE
     turn = q[YAW_PLACE] - yaw
     carried, ground = used[CARRIED], used[GROUND]
