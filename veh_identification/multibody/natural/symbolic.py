@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -84,6 +85,7 @@ class _Front:
     children: list[_Front] = field(default_factory=list)
 
 
+@lru_cache(maxsize=4096)
 def _duration(pivots: int, border: int) -> float:
     """Of one factor and its solutions with a front of this size [ns]."""
     size = pivots + border

@@ -187,7 +187,8 @@ class VehicleErrorEKF(ErrorEKF):
         F, W = self.transition(dt)
         banded, table, now = self._bands(F), self._table, self.time + dt
         assert banded is not None
-        table.given[:] = (*inputs.torques, *inputs[1:])
+        # as `Vehicle.apply`: a pressure that is no number brakes nothing
+        table.given[:] = (*inputs.torques, max(0.0, inputs.pressure), *inputs[2:])
         told = self._fill(pairs)
         done = step_at_once(
             dt,
