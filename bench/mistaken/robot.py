@@ -266,7 +266,7 @@ MISTAKES: dict[str, Mistake] = {
         both(lambda x: x[:, ::-1].copy()), ('joints_swapped', 'joints_reversed', 'beyond_limits')
     ),
     'effort of joint 3 stuck': Mistake(efforts(stuck(3)), ('stuck',)),
-    'position of joint 2 stuck': Mistake(positions(stuck(2)), ('stuck',)),
+    'position of joint 2 stuck': Mistake(positions(stuck(2)), ('stuck', 'changes')),
     'effort of joint 2 zero from the middle on': Mistake(
         halfway(efforts(scaled(2, 0.0))), ('stuck', 'dropped_out', 'changes')
     ),
