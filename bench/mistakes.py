@@ -209,9 +209,10 @@ def figures(rows: Sequence[Row]) -> list[Row]:
 def markdown(rows: Sequence[Row], present: Sequence[str] = ()) -> str:
     """The page of the documents; `present`: commits whose rows count, all without any.
 
-    Rows of other states of the code stand, marked, where there is none of these.
+    Such an entry may be of one system alone (`vehicle:COMMIT`). Rows of other states of the code
+    stand, marked, where there is none of these.
     """
-    now = [row for row in rows if not present or row.get('code') in present]
+    now = _of_now(rows, present)
     lines = [
         '# Ordinary mistakes',
         '',
@@ -248,6 +249,15 @@ def markdown(rows: Sequence[Row], present: Sequence[str] = ()) -> str:
     return '\n'.join(lines).rstrip() + '\n'
 
 
+def _of_now(rows: Sequence[Row], present: Sequence[str]) -> list[Row]:
+    """Rows that the present state of the code has made."""
+    return [
+        row
+        for row in rows
+        if not present or {row.get('code'), f'{row["system"]}:{row.get("code")}'} & set(present)
+    ]
+
+
 def _codes(rows: Sequence[Row]) -> str:
     """How many runs each state of the code made."""
     counts = Counter(row.get('code') or 'earlier, not noted' for row in rows)
@@ -272,7 +282,7 @@ def _summary(rows: Sequence[Row]) -> list[str]:
 
 
 def _cell(rows: Sequence[Row], present: Sequence[str] = ()) -> str:
-    now = [row for row in rows if not present or row.get('code') in present]
+    now = _of_now(rows, present)
     if rows and not now:
         return f'{_cell(rows)} {EARLIER}'
     rows = now
@@ -310,7 +320,12 @@ def options_parser() -> argparse.ArgumentParser:
     add('--resume', action='store_true', help='rows that the file holds are not made again')
     add('--table', action='store_true', help='make nothing: the table of the rows in the file')
     add('--markdown', type=Path, help='the page of the documents')
-    add('--present', nargs='*', default=[], help='commits whose rows count there; others: marked')
+    add(
+        '--present',
+        nargs='*',
+        default=[],
+        help='COMMIT or SYSTEM:COMMIT whose rows count; others are marked',
+    )
     return parser
 
 

@@ -205,3 +205,10 @@ def test_another_time_forgets_the_minute_before():
     last.take('imu', 10**18 - 10**11, (1.0,) * 6)
     time, values = last.heard()['imu']
     assert time.tolist() == [0.0] and values[0, 0] == 1.0
+
+
+def test_steering_that_is_off_its_zero_is_told_where_the_car_goes_straight_on():
+    assert found(heard()) == []
+    turned = changed(heard(), 'rack', lambda rack: rack - 0.04 * RACK_PER_ANGLE)
+    (zero,) = found(turned)
+    assert (zero.level, zero.code) == ('warn', 'steering_zero') and '-0.04' in zero.text

@@ -47,6 +47,10 @@ UNDERSTEER = 0.8
 FULL_LOCK = 1.0
 #: Change of the yaw rate (standard deviation, rad/s) that needs steering.
 STEERED = 0.03
+#: Angle of the road wheels [rad] with which no car goes straight on; straight: speed [m/s], angle
+#: of the path over the wheelbase [rad], for so long (seconds).
+ZERO = 0.02
+ROLLING, STRAIGHT, STRAIGHT_SECONDS = 3.0, 0.01, 2.0
 #: Rolling radii of the description differ no more from the true ones (in logarithms).
 RADIUS_TOLERANCE = 0.06
 #: Deviations of a delay that the observer finds without a word.
@@ -80,6 +84,7 @@ def check_heard(
     )
     found = _stuck(heard, story) or _steering_range(channels, rack_per_angle, topics)
     found = found or check_single_wheels(story) or check_motion(story)
+    found = found or _steering_zero(channels, car, rack_per_angle, topics)
     return [*found, *_repeated(heard, topics)]
 
 
@@ -198,6 +203,39 @@ def _steering_range(
         return []
     angle = _steering_angle(channels, rack_per_angle)
     return check_range(angle, ANGLE, f'{topics["steering"]} (of the road wheels)', FULL_LOCK)
+
+
+def _steering_zero(
+    channels: Channels, car: CarDescription, rack_per_angle: float, topics: Mapping[str, str]
+) -> list[Finding]:
+    """Road wheels that are turned in the median while the car goes straight on."""
+    speed = _forward(channels)
+    if 'rack' not in channels or 'imu' not in channels or speed is None:
+        return []
+    angle = _steering_angle(channels, rack_per_angle)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        bend = channels.of('imu', 2) * car.geometry.wheelbase / speed
+    straight = (speed > ROLLING) & (np.abs(bend) < STRAIGHT) & np.isfinite(angle)
+    if straight.sum() * float(np.median(np.diff(channels.grid))) < STRAIGHT_SECONDS:
+        return []
+    zero = float(np.median((angle - bend)[straight]))
+    if abs(zero) < ZERO:
+        return []
+    where = topics['steering']
+    text = (
+        f'{where}: while the car goes straight on, the road wheels are turned by {zero:+.3g} rad '
+        f'({np.degrees(zero):+.2g} degrees): the zero of the steering is wrong (take it off, or '
+        'align the sensor), or the yaw rate has an offset'
+    )
+    return [Finding('warn', 'steering_zero', text, where)]
+
+
+def _forward(channels: Channels) -> Array | None:
+    """Speed by who needs no radius, else by who tells it."""
+    if 'gnss_velocity' in channels:
+        return channels.ground_speed()
+    told = channels.forward_speed()
+    return None if told is None else told[1]
 
 
 def _expected_turn(
