@@ -178,6 +178,16 @@ def observe(
 ) -> Outcome[ObserverRun]: ...
 @overload
 def observe(
+    system: Literal['mechanism'],
+    recording: Any,
+    *,
+    config: Any = None,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[told.MechanismObserve],
+) -> Outcome[ObserverRun]: ...
+@overload
+def observe(
     system: str,
     recording: Any,
     *,

@@ -129,6 +129,22 @@ class FourBarObserve(TypedDict, total=False):
     force_estimation: bool
 
 
+class MechanismObserve(TypedDict, total=False):
+    """Options of observe."""
+
+    gate_probability: float
+    window: float
+    bridge: float
+    adaptive: Literal['plant', 'sensors', 'both']
+    adaptive_time: float
+    observability: bool
+    poles: bool
+    compare_model: bool
+    step: float
+    settle: float
+    force_estimation: bool
+
+
 class CarDesign(TypedDict, total=False):
     """Options of design."""
 

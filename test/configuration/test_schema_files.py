@@ -20,6 +20,7 @@ FILES = {
     'parallel': ['hexapod_palida'],
     'robot': ['robot'],
     'four_bar': ['four_bar'],
+    'mechanism': ['mechanism_four_bar', 'mechanism_slider_crank', 'mechanism_solid_axle'],
 }
 TYPES = {
     'object': dict,

@@ -19,6 +19,7 @@ from veh_identification.runtime.messages import header, new, stamp_ns
 from veh_identification.runtime.replay.engine import ReplayEngine
 from veh_identification.saved_state import StateError
 from veh_identification.simulation import four_bar as four_bar_bag
+from veh_identification.simulation.scenarios import simulate
 from veh_identification.simulation.vehicle import bag as buggy_bag
 from veh_identification.systems.driver import run as run_verb
 
@@ -336,3 +337,33 @@ def test_impossible_models_are_refused_in_a_sentence(tmp_path, system, text, wor
             engine.create_node('error_ekf', parameters={'system': system, 'model': str(file)})
         )
     assert str(caught.value).startswith('parameter model: ')
+
+
+def test_mechanism(tmp_path):
+    """Encoder, stroke, torque by joint_states and a gyro with its own topic: live as offline."""
+    bag = tmp_path / 'bag'
+    simulate('mechanism', bag, config='mechanism_slider_crank', duration=1.2, seed=2)
+    _, sink = run(messages(bag), 'error_ekf_mechanism.yaml')
+    found = sink.of('/joint_states/observed')
+    assert len(found) > 580
+    run_verb(
+        'observe',
+        'mechanism',
+        [bag],
+        out=tmp_path / 'out',
+        config='mechanism_slider_crank',
+        options={'settle': 0.1},
+    )
+    offline = read_columns(
+        tmp_path / 'out' / 'observed',
+        {'joint_states/observed': ['position[stroke]', 'velocity[crank]']},
+    )['joint_states/observed']
+    rows = {stamp: k for k, stamp in enumerate(offline.stamps_ns.tolist())}
+    names = list(found[-1].name)
+    for m in found:
+        k = rows[stamp_ns(m)]
+        assert m.position[names.index('stroke')] == offline['position[stroke]'][k]
+        assert m.velocity[names.index('crank')] == offline['velocity[crank]'][k]
+    status = sink.of('/error_ekf/status')[-1]
+    assert status.mode == 'running'
+    assert sensor(status, 'rod_gyro').accepted > 200

@@ -12,7 +12,7 @@ from veh_identification.errors import EstimationError, ParameterError
 from veh_identification.findings import Finding
 from veh_identification.observation.streaming import Item, OnlineObserver, OnlineOptions
 from veh_identification.systems.four_bar import model as four_bar
-from veh_identification.systems.four_bar.online import FourBarSystem
+from veh_identification.systems.mechanism.online import MechanismSystem
 
 START = 1_700_000_000_000_000_000
 STEP = 5_000_000
@@ -22,7 +22,7 @@ HOUR = 3600 * 10**9
 def crank(count: int, first: int = 0) -> list[Item]:
     """A crank that turns unevenly."""
     return [
-        Item(START + k * STEP, 'crank', (1.5 + 0.3 * math.sin(0.02 * k) + 0.005 * k,))
+        Item(START + k * STEP, 'encoder', (1.5 + 0.3 * math.sin(0.02 * k) + 0.005 * k,))
         for k in range(first, first + count)
     ]
 
@@ -35,7 +35,7 @@ class Watched:
         self.steps: dict[int, tuple[float, float]] = {}
         self.used: list[tuple[str, float]] = []
         self.observer = OnlineObserver(
-            FourBarSystem(four_bar.load(), say=self.notes.append),
+            MechanismSystem(four_bar.description_of(four_bar.load()), say=self.notes.append),
             OnlineOptions(**options),
             self.made,
         )
@@ -51,7 +51,7 @@ class Watched:
         return self
 
     def record(self) -> Any:
-        return self.observer.arrivals.summary('crank')
+        return self.observer.arrivals.summary('encoder')
 
 
 LIVE = {'lag': 0.01, 'window': 0.2, 'settle': 0.05}
@@ -119,7 +119,7 @@ def test_a_stream_that_is_always_late_does_not_choke_the_observer():
     for k, item in enumerate(crank(600)):
         items.append(Item(item.time_ns, 'torque', (-10.0,)))
         if k >= 16:
-            items.append(Item(START + (k - 16) * STEP, 'crank', item.payload))
+            items.append(Item(START + (k - 16) * STEP, 'encoder', item.payload))
     watched = Watched(**LIVE).feed(items)
     stepper = watched.observer.stepper
     assert stepper is not None
@@ -154,7 +154,7 @@ def test_a_clock_that_jumps_starts_the_observer_anew(jump):
 
 def test_one_odd_stamp_is_left_out():
     items = crank(200)
-    items.insert(100, Item(START + HOUR, 'crank', (0.0,)))
+    items.insert(100, Item(START + HOUR, 'encoder', (0.0,)))
     watched = Watched(**LIVE).feed(items)
     straight = Watched(**LIVE).feed(crank(200))
     assert watched.observer.starts == 1

@@ -44,7 +44,8 @@ def test_observer_of_table_1(bag, tmp_path):
     text = run('observe', 'four-bar', [bag], out=tmp_path / 'out').text
     metrics = json.loads((tmp_path / 'out' / 'metrics.json').read_text())
     assert 'after_one_second' in text
-    assert set(metrics['coordinates']) == {'x1', 'y1', 'x2', 'y2', 'vx1', 'vy1', 'vx2', 'vy2'}
+    points = {'x1', 'y1', 'x2', 'y2', 'vx1', 'vy1', 'vx2', 'vy2'}
+    assert set(metrics['coordinates']) == points | {'crank', 'crank rate'}
     for row in metrics['after_one_second'].values():
         assert row['rms_model'] > 20 * row['rms_obs']
     white = metrics['innovation_whiteness']['encoder']

@@ -14,7 +14,7 @@ from veh_identification.findings import Verdict
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.graph import GRAPHS
 from veh_identification.runtime.share import share_directory
-from veh_identification.simulation.scenarios import simulate
+from veh_identification.simulation.scenarios import find_scenario, simulate
 from veh_identification.systems import registry
 from veh_identification.systems.driver import configured, run
 from veh_identification.systems.options import option_fields
@@ -28,6 +28,7 @@ CASES: dict[str, tuple[str, float, dict[str, Any], str | None]] = {
     'robot': ('arm-free', 12.0, {'urdf': MODELS / 'arm_6_axis.urdf'}, None),
     'vehicle': ('buggy-circle', 3.0, {}, None),
     'four-bar': ('four-bar', 2.0, {}, None),
+    'mechanism': ('mechanism', 1.5, {}, 'mechanism_slider_crank'),
 }
 ENTRIES = [pytest.param(one, id=one.name) for one in registry.SYSTEMS]
 VERBS = [
@@ -41,8 +42,9 @@ VERBS = [
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp('contract')
     made = {}
-    for name, (scenario, seconds, _, _) in CASES.items():
-        simulate(scenario, folder / name, duration=seconds, seed=3)
+    for name, (scenario, seconds, _, config) in CASES.items():
+        machine = config if find_scenario(scenario).takes_config else None
+        simulate(scenario, folder / name, duration=seconds, seed=3, config=machine)
         made[name] = folder / name
     return made
 

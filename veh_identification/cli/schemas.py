@@ -49,6 +49,7 @@ SCHEMAS = (
         'robot', 'systems.robot.configuration:Configuration', 'Options of identify robot', 'robot'
     ),
     SchemaFile('four_bar', 'systems.four_bar.model:Description', 'The four-bar linkage'),
+    SchemaFile('mechanism', 'systems.mechanism.configuration:Description', 'A planar mechanism'),
 )
 
 

@@ -36,6 +36,9 @@ def add_parser(verbs: Any) -> None:
         help='of a sensor, wheel or start (road-drive), of the suspensions (car-*), may be '
         'repeated; a wrong name lists all',
     )
+    parser.add_argument(
+        '--config', metavar='FILE', help='the machine (mechanism), or a name in config/'
+    )
     parser.add_argument('--storage', choices=('mcap', 'sqlite3'), default='mcap')
     parser.add_argument('--overwrite', action='store_true', help='replace an existing recording')
     parser.set_defaults(run=run)
@@ -48,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.list:
         for scenario in SCENARIOS.values():
-            print(f'{scenario.name:18} {scenario.duration:5g} s  {scenario.summary}')
+            seconds = '    -' if scenario.duration is None else f'{scenario.duration:5g}'
+            print(f'{scenario.name:18} {seconds} s  {scenario.summary}')
         return 0
     if not options.scenario or not options.out:
         raise UsageError('a scenario and --out BAG are needed (or --list)')
@@ -62,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
             storage=options.storage,
             overwrite=options.overwrite,
             faults=options.fault,
+            config=options.config,
             progress=progress,
         )
     print(f'{options.out}: {truth["duration"]:g} s of {options.scenario}, seed {options.seed}')

@@ -30,23 +30,27 @@ class Scenario:
 
     name: str
     summary: str
-    duration: float  # seconds when nothing else is asked for
+    duration: float | None  # seconds when nothing else is asked for; None: the file says it
     write: str
     takes_faults: bool = False  # `write` also takes names of faults
+    takes_config: bool = False  # and needs the file of a machine
 
     def run(
         self,
         writer: BagWriter,
-        duration: float,
+        duration: float | None,
         seed: int,
         noise: float,
         progress: Progress,
         faults: Sequence[str] = (),
+        config: Any = None,
     ) -> dict[str, Any]:
         """Simulate into `writer`; returns the truth."""
         module, _, name = self.write.partition(':')
         function = getattr(importlib.import_module(module), name)
-        further = {'faults': faults} if self.takes_faults else {}
+        further: dict[str, Any] = {'faults': faults} if self.takes_faults else {}
+        if self.takes_config:
+            further['config'] = config
         truth: dict[str, Any] = function(writer, duration, seed, noise, progress, **further)
         return truth
 
@@ -133,6 +137,13 @@ SCENARIOS = {
             'four-bar linkage with the errors of Table 1 of Sinigaglia 2016',
             10.0,
             'veh_identification.simulation.four_bar:write',
+        ),
+        Scenario(
+            'mechanism',
+            'planar mechanism of a file (--config FILE), with what its truth says',
+            None,
+            'veh_identification.simulation.mechanism.bag:write',
+            takes_config=True,
         ),
         Scenario(
             'buggy-straight',
@@ -232,18 +243,22 @@ def simulate(
     storage: str = 'mcap',
     overwrite: bool = False,
     faults: Sequence[str] = (),
+    config: Any = None,
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Any]:
     """Write the bag of a scenario with its truth.json; returns the truth."""
     scenario = find_scenario(name)
     seconds = scenario.duration if duration is None else duration
-    if not seconds > 0:
+    if seconds is not None and not seconds > 0:
         raise UsageError(f'a simulation needs a positive duration, got {seconds:g} s')
     if not noise >= 0:
         raise UsageError(f'the noise factor must not be negative, got {noise:g}')
     if faults and not scenario.takes_faults:
         able = [one.name for one in SCENARIOS.values() if one.takes_faults]
         raise UsageError(f'{name} takes no faults; these do: {", ".join(able)}')
+    if config is not None and not scenario.takes_config:
+        able = [one.name for one in SCENARIOS.values() if one.takes_config]
+        raise UsageError(f'{name} takes no configuration; these do: {", ".join(able)}')
     with BagWriter(out, storage=storage, overwrite=overwrite) as writer:
         truth = {
             'scenario': name,
@@ -251,7 +266,7 @@ def simulate(
             'duration': seconds,
             'noise': noise,
             'version': __version__,
-            **scenario.run(writer, seconds, seed, noise, progress, faults),
+            **scenario.run(writer, seconds, seed, noise, progress, faults, config),
         }
         writer.add_file('truth.json', json.dumps(truth, indent=2) + '\n')
     return truth

@@ -70,6 +70,12 @@ SYSTEMS: list[Entry] = [
         ('observe',),
         'the four-bar linkage (Sinigaglia 2016, chapter 3)',
     ),
+    Entry(
+        'mechanism',
+        'veh_identification.systems.mechanism.system:PlanarMechanism',
+        ('observe',),
+        'planar mechanisms of a YAML file (Sinigaglia 2016)',
+    ),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Node `error_ekf`: observes a car (or the four-bar linkage) with its multibody model.
+"""Node `error_ekf`: observes a car (or a planar mechanism) with its multibody model.
 
 The estimate depends on header stamps and data only (see `observation.streaming`): replay, ROS and
 `veh-id observe` give the same numbers from the same messages. The node clock serves the reports.
@@ -19,7 +19,7 @@ from typing import Any, cast
 from veh_identification.errors import EstimationError, ParameterError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.nodes.checkpoint import Checkpoint, declare_live, identity_of
-from veh_identification.nodes.error_ekf.four_bar import LinkageFace
+from veh_identification.nodes.error_ekf.mechanism import MechanismFace
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.nodes.error_ekf.report import ErrorEkfReport
 from veh_identification.nodes.error_ekf.saved_state import known_state, restore_known
@@ -37,6 +37,7 @@ from veh_identification.saved_state import SavedState, read_state, write_state
 from veh_identification.systems.vehicle.observer.online import VehicleSession
 
 REPORT_PERIOD = 1.0
+MECHANISMS = ('four-bar', 'mechanism')
 # Sensors at 500 Hz while a belated sample makes the observer compute a stretch again.
 QUEUE = 5000
 
@@ -50,7 +51,7 @@ class ErrorEkf:
         options, checkpoint = declare_live(node, ErrorEkfOptions)
         self.options = options
         self.enabled = True
-        make = LinkageFace if options.system == 'four-bar' else CarFace
+        make = MechanismFace if options.system in MECHANISMS else CarFace
         self.face: Any = make(node, options, self._note)
         delay = max(self.face.delays_ns.values()) * 1e-9
         online = OnlineOptions(
@@ -165,8 +166,8 @@ class ErrorEkf:
         self.enabled = on
 
     def _path(self) -> str:
-        if self.options.system == 'four-bar':
-            raise ParameterError('a linkage has nothing to keep')
+        if self.options.system in MECHANISMS:
+            raise ParameterError('a mechanism has nothing to keep')
         if not self.options.file:
             raise ParameterError('the parameter file is empty')
         return self.options.file

@@ -15,7 +15,8 @@ class TopicOptions:
     fix: str = parameter('gps/fix', 'sensor_msgs/NavSatFix')
     velocity: str = parameter('gps/vel', 'geometry_msgs/TwistStamped: east and north')
     joints: str = parameter(
-        'joint_states', 'sensor_msgs/JointState: wheels, steering, drive torque; or crank'
+        'joint_states',
+        'sensor_msgs/JointState: wheels, steering, drive torque; or the joints of a mechanism',
     )
     pressure: str = parameter('brake/pressure', 'sensor_msgs/FluidPressure')
 
@@ -43,11 +44,12 @@ class ErrorEkfOptions:
     system: str = parameter(
         'vehicle',
         'what is observed (buggy: the same as vehicle)',
-        choices=('vehicle', 'buggy', 'four-bar'),
+        choices=('vehicle', 'buggy', 'four-bar', 'mechanism'),
     )
     model: str = parameter(
         '',
-        'YAML of the vehicle or linkage: a file, or a name in config/; empty: the packaged one',
+        'YAML of the vehicle or mechanism: a file, or a name in config/; empty: the packaged one '
+        '(a mechanism has none)',
         path=True,
     )
     topics: TopicOptions = field(default_factory=TopicOptions)

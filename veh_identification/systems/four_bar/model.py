@@ -1,10 +1,10 @@
-"""The four-bar linkage of chapters 2 and 3: model, truth, sensors and its observer."""
+"""The four-bar linkage of chapters 2 and 3 in the short form of its file, and as a mechanism."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,13 +30,24 @@ from veh_identification.configuration.quantities import (
     Vector,
 )
 from veh_identification.configuration.writing import plain
-from veh_identification.errors import ModelError
-from veh_identification.multibody.natural import NaturalBuilder, NaturalModel
+from veh_identification.errors import ModelError, ParameterError
+from veh_identification.multibody.natural import NaturalModel
 from veh_identification.runtime.share import share_directory
+from veh_identification.systems.mechanism import configuration as planar
+from veh_identification.systems.mechanism.model import build as build_mechanism
 
 BARS = ('crank', 'rod', 'rocker')
 # Columns of the natural coordinates that the thesis' figures show.
 COORDINATES = ('x1', 'y1', 'x2', 'y2')
+SETTINGS = (
+    'position_deviation',
+    'velocity_deviation',
+    'acceleration_noise',
+    'acceleration_deviation',
+    'force_estimation_noise',
+    'force_noise',
+    'gate_probability',
+)
 
 
 @dataclass(frozen=True)
@@ -198,31 +209,76 @@ def _given(entries: Model) -> dict[str, Any]:
 
 def build(geometry: Geometry, mechanism: Mechanism) -> NaturalModel:
     """Assembled natural-coordinate model: points 1 and 2 and the crank angle (equation 20, 21)."""
-    builder = NaturalBuilder(2, (0.0, -mechanism.gravity))
-    ground = builder.fixed((0.0, 0.0)), builder.fixed((geometry.ground, 0.0))
-    start = (
-        geometry.crank * math.cos(mechanism.angle),
-        geometry.crank * math.sin(mechanism.angle),
-    )
-    first = builder.point('1', start)
-    second = builder.point('2', geometry.rocker_pin(mechanism.angle))
-    ends = {'crank': (ground[0], first), 'rod': (first, second), 'rocker': (second, ground[1])}
-    for bar, mass in zip(BARS, mechanism.masses, strict=True):
-        length = getattr(geometry, bar)
-        builder.planar_body(
-            bar,
-            *ends[bar],
-            length,
-            mass=mass,
-            centre=(0.5 * length, 0.0),
-            inertia=mass * length**2 / 3.0,
+    return build_mechanism(_described(geometry, mechanism)).model
+
+
+def description_of(setup: Setup | planar.Description) -> planar.Description:
+    """The linkage as a planar mechanism: the model, its sensors and its observer."""
+    if isinstance(setup, planar.Description):
+        return setup
+    places = {name: one['position'] for name, one in setup.sensors.items() if 'position' in one}
+    found = _described(setup.geometry, setup.model, places)
+    unknown = [name for name in setup.observer['sensors'] if name not in setup.sensors]
+    if unknown:
+        raise ParameterError(
+            f'four-bar sensor {unknown[0]!r} has no entry with a deviation in the configuration'
         )
-    axes = builder.fixed((1.0, 0.0)), builder.fixed((0.0, 1.0))
-    builder.angle('crank', axes, first - ground[0], mechanism.angle)
-    model = NaturalModel(builder, ['crank'])
-    model.loads.coordinate_force[model.names.index('crank')] = mechanism.torque
-    model.assemble([mechanism.angle], [mechanism.rate])
-    return model
+    sensors = {name: _sensor(name, one) for name, one in setup.sensors.items()}
+    values = {name: setup.observer[name] for name in SETTINGS if name in setup.observer}
+    numbers: dict[str, Any] = {
+        name: one if name == 'gate_probability' else (one,) for name, one in values.items()
+    }
+    observer = planar.ObserverEntries(
+        sensors=tuple(setup.observer['sensors']), start='given', step=setup.step, **numbers
+    )
+    return replace(found, sensors=sensors, observer=observer)
+
+
+def _described(
+    geometry: Geometry,
+    mechanism: Mechanism,
+    places: Mapping[str, tuple[float, float]] | None = None,
+) -> planar.Description:
+    angle = mechanism.angle
+    point, fixed = planar.PointEntries, True
+    points = {
+        'A': point((0.0, 0.0), fixed),
+        'B': point((geometry.ground, 0.0), fixed),
+        '1': point((geometry.crank * math.cos(angle), geometry.crank * math.sin(angle))),
+        '2': point(geometry.rocker_pin(angle)),
+    }
+    ends = (('A', '1'), ('1', '2'), ('2', 'B'))
+    bodies = {
+        bar: planar.BodyEntries(
+            joined,
+            mass,
+            getattr(geometry, bar),
+            further={name: (at[0], at[1]) for name, at in (places or {}).items() if bar in name},
+        )
+        for bar, joined, mass in zip(BARS, ends, mechanism.masses, strict=True)
+    }
+    return planar.Description(
+        points,
+        bodies,
+        {'crank': planar.CoordinateEntries(('A', '1'), start=angle, rate=mechanism.rate)},
+        {},
+        'four-bar linkage',
+        (0.0, -mechanism.gravity),
+        drives={'torque': planar.DriveEntries('crank', mechanism.torque)},
+    )
+
+
+def _sensor(name: str, one: Mapping[str, Any]) -> planar.SensorEntries:
+    """A sensor of the linkage by its name; its place is a further point of the same name."""
+    deviation = float(one['deviation'])
+    if name == 'encoder':
+        return planar.SensorEntries('encoder', coordinate='crank', deviation=deviation)
+    kind, _, bar = name.partition('_')
+    if bar in BARS and kind == 'gyro':
+        return planar.SensorEntries('gyro', body=bar, deviation=deviation)
+    if bar in BARS and kind == 'accelerometer' and 'position' in one:
+        return planar.SensorEntries(kind, body=bar, point=name, deviation=deviation)
+    raise ParameterError(f'four-bar has no sensor model {name!r}')
 
 
 def apply_torque(model: NaturalModel, torque: float | None) -> None:

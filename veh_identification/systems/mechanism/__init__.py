@@ -1,0 +1,1 @@
+"""Planar mechanisms described by a file: points, bodies, joints, springs, drives, sensors."""

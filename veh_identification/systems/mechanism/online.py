@@ -1,0 +1,168 @@
+"""A mechanism as a stream: samples of its sensors and forces in, steps out."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from veh_identification.errors import EstimationError, ModelError
+from veh_identification.findings import Finding
+from veh_identification.findings.numbers import listed
+from veh_identification.observation import AdaptiveSettings, ErrorEKF, Measurement, ObservedModel
+from veh_identification.observation.analysis import seen_by, state_names
+from veh_identification.observation.streaming.arrivals import Item
+from veh_identification.systems.mechanism.configuration import Description
+from veh_identification.systems.mechanism.model import (
+    Mechanism,
+    build,
+    make_filter,
+    sensors_of,
+)
+from veh_identification.systems.mechanism.streams import JOINTS
+
+Say = Callable[[Finding], None]
+#: Samples of at most this time give rate and place at the start [s], and at most so many: a quick
+#: mechanism turns far in a short time.
+FIRST, MOST = 0.2, 11
+FEWEST = 5
+
+
+class MechanismSession:
+    """The started mechanism."""
+
+    def __init__(
+        self, mechanism: Mechanism, filter_: ErrorEKF, start_ns: int, step_ns: int
+    ) -> None:
+        self.mechanism, self.filter, self.step_ns = mechanism, filter_, step_ns
+        self.origin_ns = start_ns - step_ns
+        model = filter_.model
+        assert isinstance(model, ObservedModel)
+        self.observed, self.model = model, model.model
+        self._forces: dict[str, float] = {}
+        self._pending: deque[Item] = deque()
+
+    def measurements(self, item: Item) -> list[Measurement]:
+        """The sample of a sensor that the filter has."""
+        if item.key not in self.filter.sensors:
+            return []
+        time = (item.time_ns - self.origin_ns) * 1e-9
+        return [Measurement(item.key, time, np.array(item.payload))]
+
+    def take_input(self, item: Item) -> None:
+        """Keep a force."""
+        self._pending.append(item)
+
+    def inputs(self, k: int, end_ns: int) -> Any:
+        """Forces of the drives; None: those of the description."""
+        while self._pending and self._pending[0].time_ns <= end_ns + 1:
+            item = self._pending.popleft()
+            self._forces[item.key] = item.payload[0]
+        return dict(self._forces) or None
+
+    def pseudo(self, k: int, time: float) -> list[Measurement]:
+        """None."""
+        return []
+
+
+class MechanismSystem:
+    """The mechanism of a description; `sensors` empty gives the uncorrected model."""
+
+    def __init__(
+        self,
+        description: Description,
+        *,
+        say: Say,
+        sensors: Sequence[str] | None = None,
+        force: bool | None = None,
+        adaptive: AdaptiveSettings | None = None,
+    ) -> None:
+        self.description, self.say = description, say
+        self.sensors = sensors_of(description) if sensors is None else tuple(sensors)
+        self.force, self.adaptive = force, adaptive
+        self.inputs = frozenset(description.drives)
+        self.built = build(description)  # what cannot be assembled is refused before any sample
+
+    def start(self, items: list[Item]) -> MechanismSession:
+        """Start at the first sample."""
+        samples = self._samples(items)
+        try:
+            mechanism = build(self.description, *self._first(samples))
+        except ModelError as error:
+            raise EstimationError(
+                f'the start that the sensors say is impossible: {error}'
+            ) from error
+        filter_ = make_filter(mechanism, self.sensors, self.force, self.adaptive)
+        session = MechanismSession(mechanism, filter_, items[0].time_ns, self._step_ns(samples))
+        self._tell(items, session)
+        return session
+
+    def _samples(self, items: list[Item]) -> dict[str, list[Item]]:
+        found: dict[str, list[Item]] = {}
+        for item in items:
+            if item.key not in self.inputs:
+                found.setdefault(item.key, []).append(item)
+        return found
+
+    def _step_ns(self, samples: dict[str, list[Item]]) -> int:
+        """The period of the quickest sensor; slow ones are bridged by steps of the model's own."""
+        longest = round(self.description.observer.step * 1e9)
+        periods = [
+            int(np.median(np.diff([item.time_ns for item in found])))
+            for found in samples.values()
+            if len(found) > 1
+        ]
+        return min([longest, *(one for one in periods if 0 < one <= longest)])
+
+    def _first(self, samples: dict[str, list[Item]]) -> tuple[dict[str, float], dict[str, float]]:
+        """Place and rate of coordinates that a sensor measures, from its first samples."""
+        places: dict[str, float] = {}
+        rates: dict[str, float] = {}
+        if self.description.observer.start == 'given':
+            return places, rates
+        for name in self.sensors:
+            one = self.description.sensors[name]
+            found = samples.get(name)
+            if not found or not one.by_joint or one.coordinate is None:
+                continue
+            time = np.array([(item.time_ns - found[0].time_ns) * 1e-9 for item in found])
+            early = (time <= FIRST) & (np.arange(time.size) < MOST)
+            values = np.array([item.payload[0] for item in found])[early]
+            if one.kind == 'rate':
+                rates.setdefault(one.coordinate, float(np.median(values)))
+                continue
+            if one.kind == 'encoder':
+                values = np.unwrap(values)
+            if len(values) < FEWEST:
+                places[one.coordinate] = float(values[0])
+                continue
+            degree = 2 if len(values) == MOST else 1
+            line = np.polynomial.Polynomial.fit(time[early], values, degree).convert().coef
+            places[one.coordinate] = float(line[0])
+            rates[one.coordinate] = float(line[1]) if len(line) > 1 else 0.0
+        return places, rates
+
+    def _tell(self, items: list[Item], session: MechanismSession) -> None:
+        """What a user should know of this start."""
+        heard = {item.key for item in items}
+        for name in self.sensors:
+            if name not in heard:
+                text = f'{name}: nothing received before the start, the observer does without'
+                self.say(Finding('warn', 'sensor_silent', text, name))
+        for name, drive in self.description.drives.items():
+            if name not in heard and drive.joint != '':
+                text = f'no force of {name}: {drive.force:g} of the description is used'
+                self.say(Finding('note', 'no_force', text, f'{JOINTS}, field effort'))
+        if not self.sensors:
+            return
+        filter_ = session.filter
+        before = session.observed.snapshot()
+        found = seen_by(filter_, session.step_ns * 1e-9)
+        session.observed.restore(before)
+        names = state_names(self.description.independent, filter_.orders)
+        if found.rank < found.size:
+            unseen = listed([names[k] for k in found.unseen]) or 'some of the motion'
+            text = f'{unseen}: the sensors do not tell it, so only the model does'
+            self.say(Finding('warn', 'not_observable', text, 'observer.sensors'))
