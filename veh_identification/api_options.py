@@ -111,6 +111,7 @@ class VehicleObserve(TypedDict, total=False):
     step: float
     settle: float
     force_estimation: bool
+    thesis: bool
 
 
 class FourBarObserve(TypedDict, total=False):

@@ -13,12 +13,12 @@ def driving_options(part: str, *, cases: bool = True) -> argparse.ArgumentParser
     parser.add_argument(
         '--minutes', metavar='M', type=float, help='start nothing new after so long'
     )
+    parser.add_argument(
+        '--resume', metavar='FILE', help='keep every drive here, repeat none that is in it'
+    )
     if cases:
         parser.add_argument(
             '--cases', metavar='TEXT', help='only cases whose names hold one of these, by commas'
-        )
-        parser.add_argument(
-            '--resume', metavar='FILE', help='keep every drive here, repeat none that is in it'
         )
         parser.add_argument(
             '--markdown', metavar='FILE', help='write the table of the cases here as well'

@@ -19,8 +19,15 @@ from veh_identification.reproduce.sinigaglia import PAPER, _heads
 def test_bench_takes_the_rms_of_observer_and_thesis(monkeypatch: pytest.MonkeyPatch) -> None:
     items = {item.key: item for item in PAPER.items}
 
-    columns = (Column('c'), Column('u'), *_heads('paper'), *_heads('ours'), Column('rms, free'))
-    row = Row(('x', 'm', *(float(k) for k in range(2, 11))))
+    columns = (
+        Column('c'),
+        Column('u'),
+        *_heads('paper'),
+        *_heads('ours'),
+        Column('rms, free'),
+        Column('rms, --thesis'),
+    )
+    row = Row(('x', 'm', *(float(k) for k in range(2, 12))))
     link = (Column('c'), Column('u'), Column('e', 'paper'), *_heads('ours'))
     done = (
         SimpleNamespace(item=items['table-1'], made=Made(), failed=''),
@@ -37,4 +44,5 @@ def test_bench_takes_the_rms_of_observer_and_thesis(monkeypatch: pytest.MonkeyPa
         'Table 2: x1': (5.0, 6.0),
         'Table 5, known start: x': (8.0, 4.0),
         'Table 5, unknown start: x': (10.0, 4.0),
+        'Table 5, its own observer: x': (11.0, 4.0),
     }

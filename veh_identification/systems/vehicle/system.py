@@ -39,6 +39,7 @@ from veh_identification.systems.vehicle.observer.run import (
     model_alone,
     observe_recording,
 )
+from veh_identification.systems.vehicle.observer.thesis import thesis_car
 from veh_identification.systems.vehicle.observer.warm_up import warm_up
 from veh_identification.systems.vehicle.recording.mounting import mounted
 from veh_identification.systems.vehicle.recording.reader import read
@@ -60,9 +61,16 @@ class VehicleOptions(ObserveOptions):
     force_estimation: bool = option(
         True, 'estimate forces that the model does not know, where the configuration says so'
     )
+    thesis: bool = option(
+        False,
+        'the observer of Sinigaglia 2016 as it stands, to compare with: course as yaw, chassis '
+        'grabbed, known start, nothing estimated beside the motion',
+    )
 
     def applied(self, car: CarDescription) -> CarDescription:
         """The car with what was set for this run."""
+        if self.thesis:
+            car = thesis_car(car)
         o, gate = car.observer, self.gate_probability
         changed = replace(
             o,

@@ -140,6 +140,9 @@ class Observer(Model):
     road_deviation: Annotated[Vector, Components(Quantity(NUMBER), ('height', 'rate', 'tilt'))] = (
         entry((0.02, 0.05, 0.02), 'height [m], its rate [m/s], tilt [rad] over the road')
     )
+    thesis: Flag = entry(
+        False, 'the observer of Sinigaglia 2016 as it stands: course as yaw, chassis grabbed'
+    )
     initial_yaw: Angle | None = entry(None, 'known heading at the start; empty: from the course')
 
 

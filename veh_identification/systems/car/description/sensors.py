@@ -95,6 +95,9 @@ class Gps(Model):
     deviation: NotNegativeLength = entry(0.02, 'of a fix without a covariance of its own')
     velocity: Annotated[float, Quantity(SPEED, positive=True)] = entry(0.1, 'noise of gps/vel')
     delay: NotNegativeTime = entry(0.0, 'of gps/fix: stamp minus the time of the measurement')
+    delay_deviation: NotNegativeTime | None = entry(
+        None, 'of that delay, which is estimated; left out: 0.03 with RTK; 0: it is known'
+    )
     velocity_delay: NotNegativeTime = entry(0.0, 'of gps/vel; 0.1 to 0.2 s is common')
     velocity_delay_deviation: NotNegativeTime = entry(
         0.0, 'above 0 the delay of gps/vel is estimated, starting from velocity_delay'

@@ -91,7 +91,7 @@ def settings_of(
         force_estimation=o.force_estimation,
         acceleration_deviation=acceleration,
         force_noise=force,
-        gate_probability=o.gate_probability,
+        gate_probability=None if o.thesis else o.gate_probability,
         adaptive=adaptive,
     )
 

@@ -130,7 +130,8 @@ class ObservedVehicle:
         self.turned = 0.0  # with the ground under it, in the last step [rad]
         self._view = BodyView(np.empty((3, 12)), np.zeros((3, 12, self.size)))
         #: Of the wheel angles: their places among the observed coordinates.
-        self.columns = {int(spin): POSE + i for i, spin in enumerate(vehicle.spins)}
+        self.columns = {YAW_PLACE: YAW}
+        self.columns |= {int(spin): POSE + i for i, spin in enumerate(vehicle.spins)}
         self._unit = np.eye(self.size)
         self._none = np.zeros(self.size)
         self._mass = self._effective_mass()

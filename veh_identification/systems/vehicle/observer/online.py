@@ -24,6 +24,7 @@ from veh_identification.systems.vehicle.observer.filter_setup import make_filter
 from veh_identification.systems.vehicle.observer.pseudo_sensors import RATE
 from veh_identification.systems.vehicle.observer.sensor_models import self_calibrating
 from veh_identification.systems.vehicle.observer.start import Start, find_start
+from veh_identification.systems.vehicle.observer.thesis import course_of
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 from veh_identification.systems.vehicle.recording.mounting import mounted
 from veh_identification.systems.vehicle.recording.recording import Recording
@@ -123,6 +124,8 @@ class VehicleSession:
                 found.append(Measurement('gps', time, *local))
         elif stream == 'gps_velocity':
             found = [Measurement(stream, time, np.array(values))]
+            if self.car.observer.thesis:
+                found += course_of(self.car, time, values)
         else:
             found = self._wheels(stream, time, values)
         return [m for m in found if m.sensor in self._names]
@@ -206,7 +209,8 @@ class VehicleSystem:
             car = replace(car, observer=replace(car.observer, initial_yaw=known.yaw))
         start = find_start(car, prefix)
         sources |= start.sources
-        if prefix.inputs != set(INPUTS) and not car.observer.force_estimation:
+        estimated = car.observer.force_estimation or car.observer.thesis
+        if prefix.inputs != set(INPUTS) and not estimated:
             car = replace(car, observer=replace(car.observer, force_estimation=True))
         for finding in (*mounting.findings, *start.findings, *missing(prefix, car)):
             self.say(finding)

@@ -27,6 +27,7 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     Standstill,
 )
 from veh_identification.systems.vehicle.observer.rolling_wheel import RollingWheel
+from veh_identification.systems.vehicle.observer.thesis import satellites
 from veh_identification.systems.vehicle.recording.recording import Recording, Series
 from veh_identification.systems.vehicle.recording.wheel_speeds import rolling
 from veh_identification.types import Array
@@ -51,6 +52,8 @@ def self_calibrating(car: CarDescription, satellite_velocity: bool) -> CarDescri
     On a known road the springs, not the accelerometer, tell the tilts: its bias matters little.
     Without a satellite velocity nothing tells a bias of the rates from forces that are unknown.
     """
+    if car.observer.thesis:
+        return car
     imu = car.sensors.imu
     gyroscope = imu.gyroscope_bias
     if satellite_velocity or car.road.unknown:
@@ -85,7 +88,8 @@ def stated(car: CarDescription) -> dict[str, Stated]:
             0.0, max(force, imu.accelerometer_bias), f'{place}accelerometer_bias', 'm/s^2'
         )
     late = gps.velocity_delay_deviation
-    found['gps.delay'] = Stated(0.0, max(delay, FIX_DELAY * late), 'sensors.gps.delay', 's')
+    fixes = FIX_DELAY * late if gps.delay_deviation is None else gps.delay_deviation
+    found['gps.delay'] = Stated(0.0, max(delay, fixes), 'sensors.gps.delay', 's')
     found['gps_velocity.delay'] = Stated(0.0, max(delay, late), 'sensors.gps.velocity_delay', 's')
     for axis in 'xy':
         found[f'gps.arm_{axis}'] = Stated(0.0, ARM, 'sensors.gps.position', 'm')
@@ -98,6 +102,12 @@ def stated(car: CarDescription) -> dict[str, Stated]:
 
 def make_sensors(car: CarDescription, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
     """Models of the sensors that the recording holds, and the constraints of the model."""
+    if car.observer.thesis:
+        return [
+            *_inertial(car, recording),
+            *satellites(car, vehicle),
+            *_wheels(car, vehicle, recording),
+        ]
     return [
         *_inertial(car, recording),
         *_satellites(car, recording),
@@ -184,6 +194,7 @@ def _satellites(car: CarDescription, recording: Recording) -> list[Sensor]:
     # but the fixes tells the speed over ground
     seen = gps.drift == 0.0 and len(recording.velocity)
     least = LEAST_DELAY if seen else 0.0
+    late = max(FIX_DELAY * gps.velocity_delay_deviation, least)
     return [
         GpsPosition(
             'gps',
@@ -192,7 +203,7 @@ def _satellites(car: CarDescription, recording: Recording) -> list[Sensor]:
             gps.deviation,
             delay=gps.delay,
             drift=(gps.drift, gps.drift_time),
-            delay_deviation=max(FIX_DELAY * gps.velocity_delay_deviation, least),
+            delay_deviation=late if gps.delay_deviation is None else gps.delay_deviation,
             arm_deviation=ARM if car.road.unknown else 0.0,
         ),
         GpsVelocity(

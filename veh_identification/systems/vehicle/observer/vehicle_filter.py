@@ -100,7 +100,7 @@ class VehicleErrorEKF(ErrorEKF):
         self._table = SensorTable(self.channels, model.columns)
         self._fixed: tuple[Any, ...] | None = None
         self._yaw_variance = float(self.P[YAW, YAW])
-        self._rear_slip: Any = self.sensors['rear_slip']
+        self._rear_slip: Any = self.sensors.get('rear_slip')  # the thesis has none
         self._slipping: dict[tuple[str, str], int] = {}  # samples in a row
         self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
@@ -301,7 +301,7 @@ class VehicleErrorEKF(ErrorEKF):
                     self._look_at_axle(axle, wheels[axle[0]], wheels[axle[1]])
             rear = [self._channels[name].trust for name in AXLES[1]]
             sliding = all(one is not None and one.health.aside for one in rear)
-            if sliding != self._rear_slip.sliding:
+            if self._rear_slip is not None and sliding != self._rear_slip.sliding:
                 self._rear_slip.sliding = sliding
                 self._table.fill(self._channels['rear_slip'])
 
