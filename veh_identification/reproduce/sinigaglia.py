@@ -247,8 +247,8 @@ def errors(table: int, work: Workspace) -> Made:
         unknown = free.get(name, {}).get('rms_obs', float('nan'))
         again = theirs.get(name, {}).get('rms_obs', float('nan'))
         lost += compared(printed[2], unknown) == 'worse'
-        cells = (name, UNITS[name], *printed, *found, unknown, again)
-        rows.append(Row(cells, compared(printed[2], found[2])))
+        row: tuple[str | float, ...] = (name, UNITS[name], *printed, *found, unknown, again)
+        rows.append(Row(row, compared(printed[2], found[2])))
     columns = (
         Column('coordinate'),
         Column('unit'),
