@@ -88,7 +88,11 @@ def test_property_file_holds_what_was_found() -> None:
     assert values['PKX1'] * values['FNOMIN'] == pytest.approx(
         axle.quantity('slip_stiffness').value, rel=1e-5
     )
-    assert 'not identified' in written['tyre_front.tir'].decode()
+    for one, place in zip(_found().axles, ('front', 'rear'), strict=True):
+        content = written[f'tyre_{place}.tir'].decode().splitlines()
+        for key, stands in (('PDX1', one.magic[0]), ('PDY1', one.magic[1])):
+            (line,) = (line for line in content if line.startswith(key))
+            assert ('+-' in line) == stands
 
 
 def test_missing_sensors_are_named() -> None:

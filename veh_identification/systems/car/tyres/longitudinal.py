@@ -23,7 +23,7 @@ from veh_identification.systems.car.tyres.spectral_fit import Found, Unknown, fi
 from veh_identification.types import Array
 
 #: Doubt of the angle between wheel sensor and road about the wheel axis [rad].
-TILT = 2.5e-3
+TILT = 1.5e-3
 #: Of friction: beyond, the slip hardly follows from the force.
 MOST_USED = 0.75
 SHAPES = (
