@@ -82,14 +82,13 @@ def _numbers(name: str, entries: list[Entry]) -> str:
     return _section(name, [f'{key:<18}= {value:<14.7g} ${note}' for key, value, note in entries])
 
 
-def _entry(key: str, found: Found | None, name: str, default: float, factor: float = 1.0) -> Entry:
-    """One unknown of a fit, or the usual value."""
+def _entry(key: str, found: Found | None, name: str, default: float, stands: bool) -> Entry:
+    """One unknown of a fit, or the usual value; `stands`: the recording reaches far enough."""
     if found is None:
         return key, default, 'not identified'
-    value = factor * found[name]
-    if found.told(name) >= TOLD:
-        return key, value, 'not identified'
-    return key, value, f'+- {abs(factor) * found.std(name):.2g}'
+    if not stands or found.told(name) >= TOLD:
+        return key, found[name], 'not identified'
+    return key, found[name], f'+- {found.std(name):.2g}'
 
 
 def _of_axle(key: str, axle: Axle, name: str, factor: float, default: float) -> Entry:
