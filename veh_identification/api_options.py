@@ -27,6 +27,7 @@ class CarIdentify(TypedDict, total=False):
     aerodynamics: Sequence[Literal['Cy', 'Cz', 'Cl', 'Cm', 'Cn']]
     compare_models: bool
     filter_study: bool
+    curves: bool
     tyres: bool
 
 

@@ -15,9 +15,17 @@ from veh_identification.simulation.road_car.recording import recording_of
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.processing.signals import prepare
 from veh_identification.systems.car.tyres.contact import known_wheels
-from veh_identification.systems.car.tyres.identify import Tyres, identify_tyres
+from veh_identification.systems.car.tyres.identify import (
+    Axle,
+    Quantity,
+    Tyres,
+    identify_tyres,
+)
+from veh_identification.systems.car.tyres.lateral import UNKNOWNS
 from veh_identification.systems.car.tyres.magic import curve, inverse_curve, relaxed
+from veh_identification.systems.car.tyres.spectral_fit import Found
 from veh_identification.systems.car.tyres.study import files
+from veh_identification.systems.car.tyres.tir import tir_file
 
 
 def test_curve_and_inverse_agree() -> None:
@@ -88,7 +96,25 @@ def test_property_file_holds_what_was_found() -> None:
     assert values['PKX1'] * values['FNOMIN'] == pytest.approx(
         axle.quantity('slip_stiffness').value, rel=1e-5
     )
-    assert 'not identified' in written['tyre_front.tir'].decode()
+    for one, place in zip(_found().axles, ('front', 'rear'), strict=True):
+        content = written[f'tyre_{place}.tir'].decode().splitlines()
+        for key, stands in (('PDX1', one.magic[0]), ('PDY1', one.magic[1])):
+            (line,) = (line for line in content if line.startswith(key))
+            assert ('+-' in line) == stands
+
+
+@pytest.mark.parametrize('stands', [True, False])
+def test_property_file_marks_what_was_not_reached(stands: bool) -> None:
+    """Friction that is told well still counts only where the curve bends off."""
+    guess = np.array([one.guess for one in UNKNOWNS])
+    found = Found(UNKNOWNS, guess, np.diag([(0.1 * one.spread) ** 2 for one in UNKNOWNS]), 1.0)
+    stiffness = Quantity('cornering_stiffness_front', 60e3, 900.0, 'N/rad', '')
+    axle = Axle('front', 4000.0, (stiffness,), found, None, None, (0.3, 0.9), (False, stands), ())
+    lines = tir_file(axle, known_wheels(CarDescription()), 0.31).splitlines()
+    by_key = {line.split('=')[0].strip(): line for line in lines if '=' in line}
+    assert ('+- 0.02' in by_key['PDY1']) == stands
+    assert 'not identified' in by_key['PDX1'] and '= 1 ' in by_key['PDX1']
+    assert '+- 0.3' in by_key['PKY1'] and '= -' in by_key['PKY1']
 
 
 def test_missing_sensors_are_named() -> None:

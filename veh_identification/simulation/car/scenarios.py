@@ -101,19 +101,28 @@ def write_braking(
 FAULTS: dict[str, dict[str, Any]] = {
     'stiction': {'stiction': Stiction()},
     'breakaway': {'stiction': Stiction(breakaway=1.3)},
+    'dampers': {},
+}
+#: Dampers whose valves open early, more so in compression.
+EARLY_VALVES = {
+    'knee_bump': 0.08,
+    'knee_rebound': 0.12,
+    'open_bump': 0.45,
+    'open_rebound': 0.70,
 }
 
 
 def faulty_vehicle(faults: Sequence[str]) -> Vehicle:
-    """The example car with what is named: suspensions that stick, with more friction in them."""
+    """The example car with what is named: suspensions that stick, dampers that bend."""
     vehicle = Vehicle()
     for name in faults:
         if name not in FAULTS:
             raise UsageError(
                 f'the car has no fault {name!r}; there are: {", ".join(sorted(FAULTS))}'
             )
+        bent = name == 'dampers'
         fl, fr, rl, rr = (
-            replace(one, friction=friction)
+            replace(one, **EARLY_VALVES) if bent else replace(one, friction=friction)
             for one, friction in zip(vehicle.corners, STICKING_FRICTION, strict=True)
         )
         vehicle = replace(vehicle, corners=(fl, fr, rl, rr), **FAULTS[name])

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from veh_identification.errors import UsageError
+import numpy as np
+
+from veh_identification.errors import EstimationError, UsageError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
@@ -22,6 +24,7 @@ from veh_identification.systems.car.estimation.identify import (
     identify_recordings,
 )
 from veh_identification.systems.car.live.model import CarLiveModel
+from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.model_2002.identify import (
     Method2002,
     identify_car_2002,
@@ -29,7 +32,7 @@ from veh_identification.systems.car.model_2002.identify import (
     prepare_2002,
 )
 from veh_identification.systems.car.outcome import Presentation, Study, car_outcome
-from veh_identification.systems.car.parameters import AERODYNAMIC, DESCRIPTIONS, NAMES
+from veh_identification.systems.car.parameters import AERODYNAMIC, CORNERS, DESCRIPTIONS, NAMES
 from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
 from veh_identification.systems.car.recording.reader import (
     CarRecording,
@@ -39,6 +42,8 @@ from veh_identification.systems.car.recording.reader import (
 )
 from veh_identification.systems.car.studies.filters import filter_study
 from veh_identification.systems.car.studies.models import compare_models
+from veh_identification.systems.car.suspension import study as curve_study
+from veh_identification.systems.car.suspension.curves import suspension_curves
 from veh_identification.systems.car.tyres import study as tyre_study
 from veh_identification.systems.car.tyres.identify import identify_tyres
 from veh_identification.systems.options import option
@@ -115,6 +120,10 @@ class CarOptions:
         False, 'also identify with 38 and with 20 dof, side by side (Tables II and IV)'
     )
     filter_study: bool = option(False, 'also identify over a range of cut-offs (section VI.B)')
+    curves: bool = option(
+        False,
+        'also look for dampers and springs that are not straight lines, by evidence',
+    )
     tyres: bool = option(
         False,
         'also identify the tyres: stiffness, friction, relaxation, rolling; writes .tir files',
@@ -211,6 +220,8 @@ class Car(System[CarDescription, CarRecording]):
             {name: (name, 1.0) for name in method.names},
         )
         studies = _studies(options, recordings, config, method)
+        if options.curves:
+            studies.append(_curves(recordings, config, method, identified))
         if options.tyres:
             studies.append(_tyres(recordings, validation, config, method, identified))
         return car_outcome(task, identified, presentation, shown, studies)
@@ -248,6 +259,46 @@ class Car(System[CarDescription, CarRecording]):
         return recordings, self.series(task.validation, task)
 
 
+def _prepared(
+    recording: CarRecording, config: CarDescription, method: CarMethod, identified: Identified
+) -> tuple[CarRecording, CarDescription, Prepared]:
+    """A recording as it was calibrated, and its signals."""
+    known, description = as_gathered(recording, config, method, identified.calibrations)
+    return known, description, prepare(known, description, method.processing)
+
+
+def _curves(
+    recordings: Recordings, config: CarDescription, method: CarMethod, identified: Identified
+) -> Study:
+    """Curves of springs and dampers."""
+    several = [_prepared(one, config, method, identified) for one in recordings]
+    missing = [one for _, _, done in several for one in done.missing_wrenches]
+    missing += [one for _, _, done in several for one in done.missing_travels]
+    if missing:
+        raise EstimationError(
+            f'{several[0][0].label}: suspension curves need force and travel of all wheels; '
+            f'missing at: {", ".join(dict.fromkeys(missing))}'
+        )
+    details = identified.result.input
+    # Without motion from the wheel forces, nothing beyond the bands of the sensors is known.
+    most = min(details.get('sensor_band_hz', {'': np.inf}).values())
+    cutoffs = [min(details['cutoff_hz'][f'suspension_{one}'], most) for one in CORNERS]
+    found = suspension_curves(
+        CarModel(several[-1][1], details['dof'], method.names),
+        [piece for _, _, done in several for piece in done.pieces],
+        min(done.cutoff_hz for _, _, done in several),
+        cutoffs,
+    )
+    return Study(
+        'suspension_curves',
+        found.as_dict(),
+        curve_study.table(found) if found.bent else None,
+        curve_study.text(found),
+        curve_study.findings(found),
+        curve_study.files(found),
+    )
+
+
 def _tyres(
     recordings: Recordings,
     validation: CarRecording | None,
@@ -256,13 +307,9 @@ def _tyres(
     identified: Identified,
 ) -> Study:
     """The tyres, from the recordings as they were calibrated."""
-
-    def prepared(recording: CarRecording) -> tuple[CarRecording, CarDescription, Prepared]:
-        known, description = as_gathered(recording, config, method, identified.calibrations)
-        return known, description, prepare(known, description, method.processing)
-
     found = identify_tyres(
-        (prepared(one) for one in recordings), None if validation is None else prepared(validation)
+        (_prepared(one, config, method, identified) for one in recordings),
+        None if validation is None else _prepared(validation, config, method, identified),
     )
     return Study(
         'tyres',

@@ -207,8 +207,8 @@ def _heights(
         ]
         return np.stack(seen, axis=1)
     radius = configuration.geometry.wheel_radius  # loaded, car standing
-    standing = load.mean(axis=0)
-    return radius - (load - standing) / wheels.stiffness - piece.joints['suspension'].position
+    # One radius for all wheels: a wheel that carries more stands deeper.
+    return radius - (load - load.mean()) / wheels.stiffness - piece.joints['suspension'].position
 
 
 def _normal(heights: Array, configuration: CarDescription) -> Array:

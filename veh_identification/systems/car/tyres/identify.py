@@ -26,7 +26,7 @@ MODEL_SHARE = 0.015  # of a stiffness
 CAMBER_DOUBT = 0.15  # of the camber force over load, per rad
 RELAXATION_DOUBT = 0.03  # [m]
 RADIUS_DOUBT = 1e-4  # [m]
-ROLLING_DOUBT = 1e-3
+ROLLING_DOUBT = 5e-4
 #: Slip angles must vary by so much to say anything (standard deviation, rad).
 LEAST_ANGLE = 0.004
 #: An unknown counts as told when the recording leaves less than this of the doubt from before.

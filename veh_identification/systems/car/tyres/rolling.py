@@ -38,10 +38,12 @@ def fit_rolling(
         Unknown('zero_left', 0.0, spread),
         Unknown('zero_right', 0.0, spread),
         Unknown('tilt', 0.0, TILT),
+        # What varies with the load also holds scrub and how loads shift: it tells nothing else.
+        Unknown('variation', 0.012, 0.05),
     )
 
     def residuals(vector: Array) -> list[Array]:
-        coefficient, arm, inertia, left, right, tilt = vector.tolist()
+        coefficient, arm, inertia, left, right, tilt, varying = vector.tolist()
         out = []
         for piece in pieces:
             assert piece.spin_acceleration is not None
@@ -50,8 +52,9 @@ def fit_rolling(
                 piece.torque[:, axle]
                 + inertia * piece.spin_acceleration[:, axle]
                 + (arm - (load - standing) / wheels.stiffness)
-                * (piece.forward[:, axle] + tilt * load)
-                + coefficient * radius * load
+                * (piece.forward[:, axle] + tilt * standing)
+                + coefficient * radius * standing
+                + varying * radius * (load - standing)
                 + np.array([left, right])
             )
             out.append(piece.weight[:, axle].min(axis=1)[:, None] * error @ SIDES)

@@ -68,7 +68,7 @@ def _header(axle: Axle) -> str:
         "FILE_FORMAT = 'ASCII'",
         f'! tyres of the {axle.name} axle, identified by veh-id {__version__}',
         '! values with +- are identified, the number behind it is one standard deviation;',
-        '! values "not identified" are those of a usual passenger car tyre',
+        '! "not identified": about that of a usual passenger car tyre, fit for extrapolation only',
         *(f'! {note}' for note in axle.notes),
     ]
     return '\n'.join(lines) + '\n'
@@ -82,14 +82,13 @@ def _numbers(name: str, entries: list[Entry]) -> str:
     return _section(name, [f'{key:<18}= {value:<14.7g} ${note}' for key, value, note in entries])
 
 
-def _entry(key: str, found: Found | None, name: str, default: float, factor: float = 1.0) -> Entry:
-    """One unknown of a fit, or the usual value."""
+def _entry(key: str, found: Found | None, name: str, default: float, stands: bool) -> Entry:
+    """One unknown of a fit, or the usual value; `stands`: the recording reaches far enough."""
     if found is None:
         return key, default, 'not identified'
-    value = factor * found[name]
-    if found.told(name) >= TOLD:
-        return key, value, 'not identified'
-    return key, value, f'+- {abs(factor) * found.std(name):.2g}'
+    if not stands or found.told(name) >= TOLD:
+        return key, found[name], 'not identified'
+    return key, found[name], f'+- {found.std(name):.2g}'
 
 
 def _of_axle(key: str, axle: Axle, name: str, factor: float, default: float) -> Entry:
@@ -103,47 +102,47 @@ def _of_axle(key: str, axle: Axle, name: str, factor: float, default: float) -> 
 
 
 def _longitudinal(axle: Axle) -> list[Entry]:
-    found = axle.forward_magic or axle.forward
+    found, stands = axle.forward_magic or axle.forward, axle.magic[0]
     return [
-        _entry('PCX1', found, 'shape', 1.6),
-        _entry('PDX1', found, 'friction', 1.0),
-        ('PDX2', *_slope(found, -0.1)),
-        _entry('PEX1', found, 'curvature', 0.2),
+        _entry('PCX1', found, 'shape', 1.6, stands),
+        _entry('PDX1', found, 'friction', 1.0, stands),
+        ('PDX2', *_slope(found, -0.1, stands)),
+        _entry('PEX1', found, 'curvature', 0.2, stands),
         _of_axle('PKX1', axle, 'slip_stiffness', 1.0 / axle.nominal, 22.0),
         ('PKX2', 0.0, 'not identified'),
         ('PKX3', 0.0, 'not identified'),
-        _entry('RBX1', found, 'combined', 10.0),
+        _entry('RBX1', found, 'combined', 10.0, stands),
         ('RBX2', longitudinal.COMBINED_B2, 'not identified'),
         ('RCX1', 1.0, 'of the model'),
     ]
 
 
 def _lateral(axle: Axle) -> list[Entry]:
-    found = axle.sideways
+    found, stands = axle.sideways, axle.magic[1]
     peak = 2.2 if found is None else found['load_peak']
     # The stiffness is that at the nominal load; PKY1 that at the load of the largest one.
     scale = -1.0 / (axle.nominal * float(np.sin(2.0 * np.arctan(1.0 / peak))))
     return [
-        _entry('PCY1', found, 'shape', 1.35),
-        _entry('PDY1', found, 'friction', 1.0),
-        ('PDY2', *_slope(found, -0.1)),
-        _entry('PEY1', found, 'curvature', -0.4),
+        _entry('PCY1', found, 'shape', 1.35, stands),
+        _entry('PDY1', found, 'friction', 1.0, stands),
+        ('PDY2', *_slope(found, -0.1, stands)),
+        _entry('PEY1', found, 'curvature', -0.4, stands),
         _of_axle('PKY1', axle, 'cornering_stiffness', scale, -19.0),
-        _entry('PKY2', found, 'load_peak', 2.2),
+        _entry('PKY2', found, 'load_peak', 2.2, True),
         ('PKY3', 0.0, 'not identified'),
         _of_axle('PVY3', axle, 'camber_stiffness', -1.0 / axle.nominal, -0.8),
-        _entry('RBY1', found, 'combined', 7.0),
+        _entry('RBY1', found, 'combined', 7.0, stands),
         ('RBY2', lateral.COMBINED_B2, 'not identified'),
         ('RCY1', 1.0, 'of the model'),
     ]
 
 
-def _slope(found: Found | None, default: float) -> tuple[float, str]:
+def _slope(found: Found | None, default: float, stands: bool) -> tuple[float, str]:
     """Change of the friction with the load, as those files have it."""
     if found is None:
         return default, 'not identified'
     value = found['friction'] * found['friction_slope']
-    told = found.told('friction_slope') < TOLD
+    told = stands and found.told('friction_slope') < TOLD
     std = found['friction'] * found.std('friction_slope')
     return value, f'+- {std:.2g}' if told else 'not identified'
 

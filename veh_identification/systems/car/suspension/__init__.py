@@ -1,0 +1,1 @@
+"""Springs and dampers that are not straight lines: curves chosen by evidence."""
