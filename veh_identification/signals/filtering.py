@@ -18,10 +18,11 @@ lives, are marked invalid.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import fft, signal
 
 from veh_identification.errors import SignalError
@@ -30,6 +31,8 @@ from veh_identification.signals.time_series import require_finite
 from veh_identification.types import Array, BoolArray
 
 TRANSIENT_TOLERANCE = 1e-3
+#: Segments of up to so many samples come again and again, live: what their length needs is kept.
+SHORT = 4096
 
 
 def check_cutoff(cutoff_hz: float, rate: float, label: str = 'filter') -> None:
@@ -174,21 +177,17 @@ class ZeroPhaseFilter:
         slope = (x[-1] - x[0]) * self.rate / (count - 1)
         line = np.linspace(x[0], x[-1], count)
         odd = x - line
-        # The odd reflection is continuous with its slope; far from the segment it is faded out,
-        # so that the record may be padded with zeros to a length that transforms fast.
-        pad = min(count - 1, 4 * self.transient)
-        fade = np.minimum(1.0, 2.0 * np.arange(pad) / pad)
-        fade = np.sin(0.5 * np.pi * fade) ** 2
-        before, after = -odd[pad:0:-1] * fade, -odd[-2 : -pad - 2 : -1] * fade[::-1]
+        plan = _plan(self, count) if count <= SHORT else _Plan.of(self, count)
+        pad, length = len(plan.fade), plan.length
+        before, after = -odd[pad:0:-1] * plan.fade, -odd[-2 : -pad - 2 : -1] * plan.fade[::-1]
         extended = np.concatenate([before, odd, after])
-        length = fft.next_fast_len(len(extended), real=True)
-        frequency = fft.rfftfreq(length, 1.0 / self.rate)
-        spectrum = fft.rfft(extended, length) * self.response(frequency)
+        spectrum = fft.rfft(extended, length) * plan.gain
         results = []
         for order in orders:
-            scaled = spectrum * (2j * np.pi * frequency) ** order
+            scaled = spectrum * plan.turn**order if order else spectrum
             if order % 2 and length % 2 == 0:
-                scaled[-1] = 0.0  # an odd derivative of the Nyquist line has no real counterpart
+                # An odd derivative of the Nyquist line has no real counterpart.
+                scaled[-1] = 0.0
             out = fft.irfft(scaled, length)[pad : pad + count]
             if self.kind == 'low':
                 # Low-pass filters leave lines alone, stop bands too (unit gain at no frequency).
@@ -208,6 +207,30 @@ class ZeroPhaseFilter:
                 out = central_difference(out, self.rate)
             results.append(out)
         return results
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What a spectral filter needs for segments of one length, whatever their values."""
+
+    fade: Array  # of the odd reflection, continuous with its slope, far from the segment
+    length: int  # zeros pad the record to one that transforms fast
+    gain: Array
+    turn: NDArray[np.complex128]  # 2 pi j f, once for each derivative
+
+    @classmethod
+    def of(cls, filter_: ZeroPhaseFilter, count: int) -> _Plan:
+        """For segments of `count` samples."""
+        pad = min(count - 1, 4 * filter_.transient)
+        fade = np.sin(0.5 * np.pi * np.minimum(1.0, 2.0 * np.arange(pad) / pad)) ** 2
+        length = fft.next_fast_len(count + 2 * pad, real=True)
+        frequency = fft.rfftfreq(length, 1.0 / filter_.rate)
+        return cls(fade, length, filter_.response(frequency), np.asarray(2j * np.pi * frequency))
+
+
+@lru_cache(maxsize=64)
+def _plan(filter_: ZeroPhaseFilter, count: int) -> _Plan:
+    return _Plan.of(filter_, count)
 
 
 def central_difference(values: Array, rate: float) -> Array:

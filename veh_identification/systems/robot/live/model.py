@@ -15,6 +15,7 @@ import numpy as np
 
 from veh_identification.errors import EstimationError, SignalError
 from veh_identification.findings import Finding
+from veh_identification.identification.accumulator import Information
 from veh_identification.identification.factor import scaled_condition
 from veh_identification.identification.least_squares import Estimate, weighted
 from veh_identification.identification.live import Solution, Usable, extended, no_information
@@ -54,6 +55,8 @@ COLOUR = 1.5
 #: Estimates are made once so many rows are there, and then each second.
 ENOUGH_ROWS = 200
 GAP_STEPS = 5.0
+#: Blocks of rows that wait at most: factors are made anew for all of them at once.
+MOST_WAITING = 50
 #: Seconds of motion after which the offline checks are made first, by which factor the time must
 #: have grown until they are made again, and the longest time between two.
 FIRST_CHECK, CHECKED_AGAIN, LONGEST_WAIT = 8.0, 1.5, 60.0
@@ -123,11 +126,13 @@ class RobotLive(LiveModel):
             [],
         )
         self.sensor = SensorCounts()
+        self._all_measured = bool(self.arm.measured.all())
         self._clear()
 
     def _clear(self) -> None:
         self.solution: Solution | None = None
-        self.information = no_information(len(self.arm.joints), len(self.arm.names))
+        self._waiting: list[Usable] = []
+        self._information = no_information(len(self.arm.joints), len(self.arm.names))
         self._scores: deque[tuple[int, Array, int]] = deque(maxlen=MOMENTS)
         self._times: deque[int] = deque()
         self._values: deque[Array] = deque()
@@ -167,7 +172,9 @@ class RobotLive(LiveModel):
             return False
         self.sensor.used += 1
         self._times.append(stamp_ns)
-        values = np.concatenate([position, np.nan_to_num(effort) * self.gains])
+        # Efforts that nobody measures are used nowhere, whatever they hold.
+        told = effort if self._all_measured else np.where(self.arm.measured, effort, 0.0)
+        values = np.concatenate([position, told * self.gains])
         self._values.append(values)
         self._memory.sample(stamp_ns, values)
         if stamp_ns - self._last_look < 1e9 * self.options.step:
@@ -205,7 +212,25 @@ class RobotLive(LiveModel):
     def _extend(self, W: Array, Y: Array, slides: BoolArray) -> None:
         """Rows join the long-term knowledge."""
         W, Y = np.where(slides[:, :, None], W, 0.0), np.where(slides, Y, 0.0)
-        self.information = extended(self.information, Usable(W, Y, slides))
+        self._waiting.append(Usable(W, Y, slides))
+        if len(self._waiting) > MOST_WAITING:
+            self._join()
+
+    @property
+    def information(self) -> Information:
+        """The long-term knowledge; rows that wait join it when somebody asks, all at once."""
+        if self._waiting:
+            self._join()
+        return self._information
+
+    @information.setter
+    def information(self, known: Information) -> None:
+        self._information, self._waiting = known, []
+
+    def _join(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        W, Y, valid = (np.concatenate(one) for one in zip(*waiting, strict=True))
+        self._information = extended(self._information, Usable(W, Y, valid))
 
     def _keep_scores(self, stamps: IntArray, W: Array, Y: Array, slides: BoolArray) -> None:
         """What the last estimate leaves of rows that it has not seen, by moments."""

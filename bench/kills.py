@@ -1,0 +1,285 @@
+"""Live nodes that are killed (-9) at random moments: do they go on, and to the same estimates?
+
+Each node runs in a process of its own over zenoh and hears a simulated recording at its own pace.
+At random moments it is killed and started again; the recording waits meanwhile, so that no more is
+lost than what came after the last checkpoint. The last estimate is compared with that of a run
+without kills, in standard deviations of the latter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veh_identification.errors import UsageError
+from veh_identification.runtime.bags import BagReader
+from veh_identification.runtime.graph import Graph, find_graph, graph_parameters
+from veh_identification.runtime.messages import message_class
+from veh_identification.runtime.qos import LATCHED, QoS
+
+PART = 'kills'
+#: Seconds in which a node must be ready, and after the last message until the estimate is read.
+START, SETTLE = 900.0, 5.0
+#: Seconds between two checkpoints.
+PERIOD = 0.5
+#: Deviations that estimates may differ by.
+WANTED = 0.1
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph whose last node is killed, and what it hears."""
+
+    graph: str
+    scenario: str
+    seconds: float
+    config: str | None = None
+
+
+CASES = (
+    Case('car_identification', 'car-sine-steer', 60.0),
+    Case('contact_identification', 'humanoid-walk', 60.0),
+    Case('parallel_identification', 'hexapod-periodic', 40.0),
+    Case('robot_identification', 'arm-free', 60.0),
+    Case('error_ekf', 'buggy-circle', 30.0),
+    Case('sensor_fusion', 'road-drive', 60.0, 'sensor_fusion_road_drive.yaml'),
+)
+#: Observers tell where the vehicle is, identification nodes what it is.
+ODOMETRY = {'error_ekf': 'odometry/observed', 'sensor_fusion': 'odometry/fused'}
+
+
+def options_parser() -> argparse.ArgumentParser:
+    """Options of this part."""
+    parser = argparse.ArgumentParser(prog='veh-id bench kills', description=__doc__)
+    parser.add_argument('--kills', type=int, help='of each node (default: 10)')
+    parser.add_argument('--runs', type=int, help='over which they are spread (default: 1)')
+    parser.add_argument('--graphs', nargs='+', metavar='GRAPH', help='only these')
+    parser.add_argument('--seconds', type=float, help='of each recording (default: 30 to 60)')
+    parser.add_argument('--seed', type=int, help='of the moments (default: 0)')
+    return parser
+
+
+def measure(
+    quick: bool,
+    kills: int | None = None,
+    runs: int | None = None,
+    graphs: list[str] | None = None,
+    seconds: float | None = None,
+    seed: int | None = None,
+) -> list[dict[str, Any]]:
+    """Two rows a node: how often it went on, and how far the estimates are off."""
+    unknown = set(graphs or ()) - {case.graph for case in CASES}
+    if unknown:
+        raise UsageError(f'kills: there is no graph {sorted(unknown)[0]!r} to kill')
+    count = kills or (2 if quick else 10)
+    rng = np.random.default_rng(seed or 0)
+    rows: list[dict[str, Any]] = []
+    for case in CASES:
+        if graphs is not None and case.graph not in graphs:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            rows += _rows(case, Path(folder), seconds or case.seconds, count, runs or 1, rng)
+    return rows
+
+
+def _rows(
+    case: Case, folder: Path, seconds: float, kills: int, runs: int, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    bag = folder / case.scenario
+    command = ['simulate', case.scenario, '--out', str(bag), '--duration', str(seconds)]
+    subprocess.run([*_veh_id(), *command], check=True, capture_output=True)
+    with BagReader(bag) as reader:
+        items = list(reader.raw())
+        profiles = {info.topic: info.qos for info in reader.topics.values()}
+    whole = _Run(case, folder / 'whole', profiles)([items])
+    resumed, worst = 0, 0.0
+    for run in range(runs):
+        each = kills // runs + (run < kills % runs)
+        cuts = np.sort(rng.integers(len(items) // 20, len(items), size=each))
+        parts = [items[a:b] for a, b in zip([0, *cuts], [*cuts, len(items)], strict=True)]
+        found = _Run(case, folder / str(run), profiles)(parts)
+        resumed += found.resumed
+        worst = max(worst, _distance(whole, found))
+    return [
+        {
+            'case': f'{case.graph}: went on after {kills} kills',
+            'unit': 'times',
+            'ours': float(resumed),
+            'wanted': 'each time',
+            'met': resumed == kills,
+        },
+        {
+            'case': f'{case.graph}: estimates off those without kills, at most',
+            'unit': 'sigma',
+            'ours': worst,
+            'wanted': f'at most {WANTED:g}',
+            'met': worst <= WANTED,
+        },
+    ]
+
+
+@dataclass
+class Found:
+    """The last estimate of a run."""
+
+    value: dict[str, float]
+    std: dict[str, float]
+    resumed: int
+
+
+def _distance(whole: Found, found: Found) -> float:
+    """Largest difference in deviations, of what both know; infinite where one knows more."""
+    known = {name for name, std in whole.std.items() if 0.0 < std < np.inf}
+    if not known or not known <= set(found.value):
+        return float('inf')
+    return max(abs(found.value[n] - whole.value[n]) / whole.std[n] for n in known)
+
+
+class _Run:
+    """One run: router, nodes, player, and the estimates that come."""
+
+    def __init__(self, case: Case, folder: Path, profiles: dict[str, QoS]) -> None:
+        self.case, self.folder, self.profiles = case, folder, profiles
+        self.graph: Graph = find_graph(case.graph)
+        self.name = self.graph.nodes[-1].name
+        self.endpoint = f'tcp/127.0.0.1:{_free_port()}'
+        self.last: Any = None
+        self.resumed = 0
+        folder.mkdir()
+
+    def __call__(self, parts: list[list[Any]]) -> Found:
+        """Play the parts, with a kill before each but the first."""
+        from veh_identification.runtime.zenoh import ZenohEngine, play
+
+        with ExitStack() as stack:
+            stack.enter_context(_process([*_veh_id(), 'router', '--endpoint', self.endpoint]))
+            _await_port(int(self.endpoint.rpartition(':')[2]))
+            for one in self.graph.nodes[:-1]:
+                stack.enter_context(self._node(one.name))
+            engine = stack.enter_context(ZenohEngine(endpoint=self.endpoint))
+            self._listen(engine)
+            for k, part in enumerate(parts):
+                with self._node(self.name, heard=self._heard) as process:
+                    play(engine, part, qos=self.profiles, name=f'player_{k}')
+                    if k < len(parts) - 1:
+                        process.send_signal(signal.SIGKILL)
+                        continue
+                    engine.spin(SETTLE)
+                    process.send_signal(signal.SIGINT)  # what waits is used and published
+                    engine.spin(SETTLE)
+        return self._found()
+
+    def _heard(self, line: str) -> None:
+        self.resumed += 'went on from a state' in line
+
+    def _listen(self, engine: Any) -> None:
+        node = engine.create_node('bench_kills')
+        topic, kind = f'/{self.name}/parameters', 'veh_identification/msg/ParameterEstimates'
+        qos = LATCHED
+        if self.name in ODOMETRY:
+            topic, kind, qos = f'/{ODOMETRY[self.name]}', 'nav_msgs/msg/Odometry', QoS(depth=100)
+        node.create_subscription(message_class(kind), topic, self._take, qos)
+
+    def _take(self, message: Any) -> None:
+        self.last = message
+
+    def _node(self, name: str, heard: Callable[[str], None] | None = None) -> Any:
+        file, machine = graph_parameters(self.graph, self.case.config)
+        description = next(one for one in self.graph.nodes if one.name == name)
+        values = {
+            **description.parameters,
+            **machine,
+            'checkpoint.file': str(self.folder / f'{name}.npz'),
+            'checkpoint.period': PERIOD,
+        }
+        words = [*_veh_id(), 'run', name, '--engine', 'zenoh', '--endpoint', self.endpoint]
+        words += ['--config', str(file)]
+        for key, value in values.items():
+            words += ['-p', f'{key}:={str(value).lower() if isinstance(value, bool) else value}']
+        return _process(words, description.ready_line, heard)
+
+    def _found(self) -> Found:
+        if self.last is None:
+            return Found({}, {}, self.resumed)
+        if self.name in ODOMETRY:
+            p, covariance = self.last.pose.pose.position, self.last.pose.covariance
+            std = np.sqrt(np.asarray(covariance, float).reshape(6, 6).diagonal()[:3])
+            names = ('x', 'y', 'z')
+            value = dict(zip(names, (p.x, p.y, p.z), strict=True))
+            return Found(value, dict(zip(names, map(float, std), strict=True)), self.resumed)
+        entries = [one for one in self.last.parameters if one.excited]
+        return Found(
+            {one.name: one.value for one in entries},
+            {one.name: one.std for one in entries},
+            self.resumed,
+        )
+
+
+def _veh_id() -> list[str]:
+    return [sys.executable, '-m', 'veh_identification.cli.main']
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return int(probe.getsockname()[1])
+
+
+def _await_port(port: int) -> None:
+    end = time.monotonic() + START
+    while time.monotonic() < end:
+        with socket.socket() as probe:
+            if not probe.connect_ex(('127.0.0.1', port)):
+                return
+        time.sleep(0.2)
+    raise RuntimeError(f'the router does not answer within {START:g} s')
+
+
+@contextmanager
+def _process(
+    words: list[str], ready: str = '', heard: Callable[[str], None] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """A process that has said that it is ready; ended at the end."""
+    environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
+    said = threading.Event()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if heard is not None:
+                heard(line)
+            if ready and ready in line:
+                said.set()
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        if ready and not said.wait(START):
+            raise RuntimeError(f'{words[-1]}: not ready within {START:g} s')
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        reader.join(5.0)
