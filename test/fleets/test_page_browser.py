@@ -77,6 +77,8 @@ def test_page_is_drawn_quiet_alone_and_fits(
     assert min(drawn) > 0
     assert browser.execute_script('return document.documentElement.dataset.theme') == theme
     assert browser.execute_script('return document.documentElement.scrollWidth') <= width
+    rows = "return [...document.querySelectorAll('tbody tr')].map((row) => row.offsetHeight)"
+    assert max(browser.execute_script(rows)) < 160  # sentences in a column of a few letters
     text = browser.execute_script("return document.querySelector('#summary').textContent")
     assert 'Is the fleet as it was?' in text
     assert 'car_3: k1 fell from' in text

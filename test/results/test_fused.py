@@ -50,6 +50,10 @@ def test_page_shows_map_speeds_and_frames(drive: Path) -> None:
     text = (drive / 'report.html').read_text('utf-8')
     for words in ('Path', 'forward_speed', 'along its own x', 'after the first 10 s'):
         assert words in text
+    assert 'Each sensor has a chi-square gate of its own' in text
+    assert 'used without innovations' in text  # the IMU drives the filter
+    command = f'veh-id replay {drive / "drive"} --graph sensor_fusion --config sensor_fusion_drive'
+    assert command in text
     assert not re.search(r'times real time', text)
 
 

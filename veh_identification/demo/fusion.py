@@ -25,7 +25,8 @@ def run(out: Path, seed: int = 0, duration: float = 60.0) -> Part:
     )
     report = out / 'fusion' / 'report.html'
     report.parent.mkdir(exist_ok=True)
-    content, verdict = fused_report(fused, [bag], [('graph', 'sensor_fusion'), ('out', fused)])
+    told = [('graph', 'sensor_fusion'), ('config', 'sensor_fusion_drive'), ('out', fused)]
+    content, verdict = fused_report(fused, [bag], told)
     write_report(report, content, verdict)
     return Part(
         'fusion',

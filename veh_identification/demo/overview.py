@@ -158,7 +158,9 @@ def _section(out: Path, part: Part) -> Section:
         blocks += [Figures((_figure(part),)), _parameters(part)]
     if part.errors:
         blocks.append(_errors(part))
-    blocks += [Text(f'{sentence[:1].upper()}{sentence[1:]}.') for sentence in part.sentences]
+    blocks += [
+        Text(f'{sentence[:1].upper()}{sentence[1:].rstrip(".")}.') for sentence in part.sentences
+    ]
     blocks.append(Code('\n'.join(part.commands)))
     return Section(part.name, part.title, tuple(blocks))
 

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 import numpy as np
 
 from veh_identification.findings import Finding
-from veh_identification.findings.numbers import beside, counted
+from veh_identification.findings.numbers import beside, counted, sentence
 from veh_identification.fleets.entries import Entry
 from veh_identification.fleets.fleet import Fleet
 from veh_identification.reporting.fleet import (
@@ -48,7 +48,8 @@ def page_content(fleet: Fleet, title: str = '') -> FleetContent:
                 one.recordings,
                 one.left_out,
                 one.verdict.level,
-                ' '.join(finding.text for finding in one.verdict.reasons) or one.verdict.headline,
+                ' '.join(sentence(finding.text) for finding in one.verdict.reasons)
+                or one.verdict.headline,
             )
             for one in machines
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,12 @@ from scipy.spatial.transform import Rotation
 from veh_identification.errors import InputError
 from veh_identification.findings import Verdict
 from veh_identification.fusion.navigator import HARD
-from veh_identification.reporting.content import ObservationContent, SensorRow, StateSeries
+from veh_identification.reporting.content import (
+    ObservationContent,
+    Provenance,
+    SensorRow,
+    StateSeries,
+)
 from veh_identification.reporting.health import sensor_health
 from veh_identification.reporting.judging.observation import judge
 from veh_identification.results.observation import at, errors_of
@@ -90,12 +96,21 @@ def fused_report(
         gate_probability=None,
         findings=(),
         health=sensor_health(recordings),
-        provenance=provenance('replay', 'sensor_fusion', command),
+        provenance=_origin(recordings, command),
         path=('x', 'y'),
         settling=SETTLING,
         gates=GATES,
     )
     return content, judge(content)
+
+
+def _origin(recordings: Sequence[Path], command: Sequence[tuple[str, Any]]) -> Provenance:
+    """Recordings stand before the options of `veh-id replay`, and no system does."""
+    words = ['veh-id', 'replay', *(str(path) for path in recordings)]
+    for name, value in command:
+        words += [] if value is None else [f'--{name}', str(value)]
+    told = [*(('bag', path) for path in recordings), *command]
+    return replace(provenance('replay', 'sensor_fusion', told), command=shlex.join(words))
 
 
 def _settled(state: StateSeries) -> StateSeries:

@@ -147,7 +147,9 @@ def _gates(content: ObservationContent) -> str:
 
 def _sensor_cells(row: SensorRow) -> tuple[Cell, ...]:
     inside = row.nis_lower <= row.nis <= row.nis_upper
-    if not np.isfinite(row.nis):
+    if not np.isfinite(row.nis) and row.used:
+        judged = Cell('used without innovations', 0.6, note='it drives the filter')
+    elif not np.isfinite(row.nis):
         judged = Cell('not used', 9.0, 'warn')
     elif row.pseudo:
         judged = Cell('constraint of the model', 0.5, 'note')
@@ -173,7 +175,11 @@ def _sensor_cells(row: SensorRow) -> tuple[Cell, ...]:
         Cell(str(row.other), row.other),
         cell(row.longest_gap, 3),
         cell(row.nis, 3),
-        Cell(f'{number(row.nis_lower, 3)} to {number(row.nis_upper, 3)}'),
+        Cell(
+            f'{number(row.nis_lower, 3)} to {number(row.nis_upper, 3)}'
+            if np.isfinite(row.nis_lower)
+            else '-'
+        ),
         judged,
         Cell(white, float(count)),
     )

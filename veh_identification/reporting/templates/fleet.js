@@ -47,7 +47,7 @@
         paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', font: { color: ink, size: 12 },
         margin: { l: 60, r: 14, t: 10, b: 44 }, hovermode: 'closest', showlegend: shown.length > 1 && shown.length < 13,
         xaxis: { title: { text: axis }, type: category ? 'category' : undefined, gridcolor: grid, automargin: true, nticks: 6 },
-        yaxis: { title: { text: parameter.value + unit }, gridcolor: grid, zerolinecolor: grid, automargin: true },
+        yaxis: { title: { text: parameter.value + unit }, gridcolor: grid, zerolinecolor: grid, automargin: true, minexponent: 5 },
         shapes: lines.map((one) => ({ type: 'rect', xref: 'x', yref: 'paper', x0: one.last, x1: one.first, y0: 0, y1: 1, fillcolor: 'rgba(230,159,0,0.25)', line: { width: 0 } })),
       }, { displaylogo: false, responsive: true, displayModeBar: false });
       const places = lines.length ? ' Shaded: between these two recordings it changed.' : '';
@@ -71,6 +71,7 @@
     let page = 0;
     const cell = (text, link, level) => {
       const made = document.createElement('td');
+      made.className = text.length > 120 ? 'wordy' : text.length > 30 ? 'long' : 'short';
       const inside = link || level ? document.createElement(link ? 'a' : 'span') : made;
       inside.textContent = text;
       if (link) { inside.href = link; }
