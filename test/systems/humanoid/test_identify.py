@@ -364,7 +364,9 @@ def test_checks_before_any_fit(walk, bend) -> None:
     made, subject = configured('humanoid', None, {'urdf': CAD})
     for bag in (walk, bend):
         found = made.checks(made.read(bag, subject), subject)
-        assert {one.code for one in found} <= {'joints_locked'}
+        # The arm weighs 8.0 kg, its URDF says 6.7.
+        assert {one.code for one in found} <= {'joints_locked', 'weight_not_of_urdf'}
+        assert not [one for one in found if one.level == 'bad']
     with pytest.raises(UsageError, match='--urdf FILE'):
         made.read(walk, Subject(load_configuration(None)))
 

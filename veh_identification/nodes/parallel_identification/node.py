@@ -78,8 +78,8 @@ class ParallelOptions:
     processing: str = parameter(
         'auto',
         'as of `identify parallel`: auto is frequency (mean periods) where the motion ends with '
-        'its harmonics, else band (any motion, both sides low-passed alike); an entry of the '
-        'hexapod file replaces auto',
+        'its harmonics, else band (any motion, both sides low-passed alike); what the '
+        'description of the hexapod says replaces auto',
         choices=PROCESSING,
     )
     skip_periods: int = parameter(

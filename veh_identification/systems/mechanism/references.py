@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from veh_identification.configuration.models import unknown_text
-
-if TYPE_CHECKING:
-    from veh_identification.systems.mechanism.configuration import Description
 
 Fault = tuple[tuple[str | int, ...], str]
 LISTS = (
@@ -21,7 +18,7 @@ LISTS = (
 )
 
 
-def wrong_references(found: Description) -> Iterator[Fault]:
+def wrong_references(found: Any) -> Iterator[Fault]:
     """Path and sentence of everything that names nothing."""
     points = [*found.points, *(name for body in found.bodies.values() for name in body.further)]
     known = {
@@ -51,7 +48,7 @@ def _one(path: tuple[str | int, ...], kind: str, name: str | None) -> Iterator[A
         yield path, kind, name
 
 
-def _named(found: Description) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+def _named(found: Any) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
     for name, body in found.bodies.items():
         yield from _each(('bodies', name, 'points'), 'points', body.points)
     for name, joint in found.joints.items():
@@ -91,7 +88,7 @@ def _named(found: Description) -> Iterator[tuple[tuple[str | int, ...], str, str
         yield ('truth', 'pulses', k, 'drive'), 'drives', pulse.drive
 
 
-def _twice(found: Description) -> Iterator[Fault]:
+def _twice(found: Any) -> Iterator[Fault]:
     """Further points that are points already."""
     seen = set(found.points)
     for name, body in found.bodies.items():
@@ -104,7 +101,7 @@ def _twice(found: Description) -> Iterator[Fault]:
         yield ('drives', name), f'{name!r} is the name of a sensor already'
 
 
-def _misfits(found: Description) -> Iterator[Fault]:
+def _misfits(found: Any) -> Iterator[Fault]:
     """Entries that are known each and do not fit to each other."""
     count = len(found.independent)
     if not count:

@@ -204,9 +204,12 @@ def misfit_of(model: CarModel, stretch: Stretch) -> float:
     return _misfit(model, _everything(model), stretch.top_hz, stretch.samples)
 
 
-def best_misfit(model: CarModel, stretch: Stretch) -> float:
-    """The least misfit that a swapped, turned, scaled or wrongly signed sensor would leave."""
-    return _best(model, _everything(model), stretch, poor=True).misfit
+def rivals(model: CarModel, stretch: Stretch) -> tuple[float, float]:
+    """The least misfit that a swapped, turned or wrongly signed sensor, or any cause, leaves."""
+    selection = _everything(model)
+    judge = partial(_misfit, model, selection, stretch.top_hz)
+    turned = best_explanation(stretch.samples, [*hypotheses(stretch.imu)], judge)
+    return turned.misfit, _best(model, selection, stretch, poor=True).misfit
 
 
 def _everything(model: CarModel) -> Selection:

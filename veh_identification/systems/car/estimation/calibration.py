@@ -24,8 +24,9 @@ from scipy.stats import chi2, norm
 from veh_identification.errors import EstimationError
 from veh_identification.orientations import matrix_of_rpy, rpy_of_matrix
 from veh_identification.systems.car.checks.explanations import (
-    best_misfit,
+    UNASKED,
     misfit_of,
+    rivals,
     short_stretch,
 )
 from veh_identification.systems.car.configuration import CarDescription, Sensor
@@ -196,10 +197,13 @@ def calibrated(
     short = short_stretch('', piece, imu)
     value = np.where(found.applied, found.value, 0.0)
     put_right = replace(short, samples=corrected(short.samples, imu, found.settings, value))
-    if best_misfit(model, short) < misfit_of(model, put_right):
+    left = misfit_of(model, put_right)
+    turned, any_cause = rivals(model, short)
+    rivalled = UNASKED * any_cause < left
+    if turned < left or rivalled:
         nothing = np.zeros_like(found.applied)
         none = np.zeros_like(found.covariance)
-        return replace(found, applied=nothing, covariance=none, rivalled=True)
+        return replace(found, applied=nothing, covariance=none, rivalled=rivalled)
     return found
 
 
