@@ -51,3 +51,16 @@ def test_fixes_that_jump_are_told_with_time_and_size():
 
 def test_a_slow_drift_of_the_fixes_is_no_jump():
     assert check_jumps(channels(PLACES + 0.1 * TIME), 'gps/fix', 'gps/vel') == []
+
+
+def test_speed_by_fixes_is_told_where_the_path_is_no_tight_bend() -> None:
+    """Twenty metres a second straight on, then five on a circle of six metres."""
+    time = np.arange(0.0, 40.0, 0.1)
+    angle = np.where(time < 20.0, 0.0, 5.0 / 6.0 * (time - 20.0))
+    east = np.where(time < 20.0, 20.0 * time, 400.0 + 6.0 * np.sin(angle))
+    north = np.where(time < 20.0, 0.0, 6.0 - 6.0 * np.cos(angle))
+    channels = Channels({'gnss': (time, np.column_stack([east, north]))})
+    speed, when = channels.path_speed(), channels.grid
+    straight = (when > 4.0) & (when < 16.0)
+    np.testing.assert_allclose(speed[straight], 20.0, rtol=0.02)
+    assert np.isnan(speed[(when > 24.0) & (when < 36.0)]).all()

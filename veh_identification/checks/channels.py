@@ -14,6 +14,8 @@ from veh_identification.types import Array, BoolArray
 STEP, WINDOW = 0.1, 0.5
 #: Satellites tell a path that is smooth over this long (seconds).
 PATH_WINDOW = 1.0
+#: Turn (rad) of the path within two of these beyond which its chord is no way gone: 2 % less.
+BENT = 0.6
 #: Course and curvature mean nothing below this speed (m/s).
 ROLLING = 1.0
 #: Above this speed (m/s) it surely moves.
@@ -95,6 +97,18 @@ class Channels:
             rate[reach:-reach] = (place[2 * reach :] - place[: -2 * reach]) / (2 * reach * STEP)
             found.append(rate)
         return found[0], found[1]
+
+    def path_speed(self) -> Array:
+        """Size of `path_velocity`; nan where the path bends so much that its chord is short."""
+        east, north = self.path_velocity()
+        found = np.hypot(east, north)
+        # Averages over a second and differences over two lose (turn^2 / 24) of each, as chords do.
+        reach = round(PATH_WINDOW / STEP)
+        unit = (east + 1j * north) / np.where(found > 0.0, found, np.nan)
+        turned = np.full(len(found), np.inf)
+        if len(found) > 2 * reach:
+            turned[reach:-reach] = np.abs(np.angle(unit[2 * reach :] * unit[: -2 * reach].conj()))
+        return np.where(np.nan_to_num(turned, nan=np.inf) < BENT, found, np.nan)
 
     def as_path(self, speed: Array) -> Array:
         """A speed as smooth as `path_velocity` makes it, so that the two may be compared."""

@@ -355,7 +355,7 @@ def _same_speed(
 
 def _path_relations(channels: Channels, present: list[str], tolerance: float) -> list[Relation]:
     """Speeds against that of the fixes, over seconds."""
-    path = np.hypot(*channels.path_velocity())
+    path = channels.path_speed()
     speeds = {name: channels.of(name, 0) for name in present}
     if 'gnss_velocity' in channels:
         speeds['gnss_velocity'] = channels.ground_speed()
@@ -401,7 +401,7 @@ def _satellite_pairs(channels: Channels, name: str, speed: Array, usual: float) 
         ground, text = channels.ground_speed(), f'{name} against satellite speed'
         found.append(Pair(text, name, 'gnss_velocity', speed, ground, usual, 0.15, 1.0))
     if 'gnss' in channels:
-        path = np.hypot(*channels.path_velocity())
+        path = channels.path_speed()
         text = f'{name} against the path of the fixes'
         found.append(Pair(text, name, 'gnss', channels.as_path(speed), path, usual, 0.15, 1.0))
     return found
