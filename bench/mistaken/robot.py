@@ -293,18 +293,18 @@ MISTAKES: dict[str, Mistake] = {
     'arm on a wall': Mistake(entry(gravity=[-9.80665, 0.0, 0.0]), ('gravity_direction',)),
     'no gravity': Mistake(entry(gravity=[0.0, 0.0, 0.0]), ('gravity_direction',)),
     'joints of the URDF in mm': Mistake(
-        described(_distances(1e3)), ('unit', 'effort_scale', 'urdf_scale')
+        described(_distances(1e3)), ('unit', 'effort_scale', 'weight_against_inertia')
     ),
     'masses of the URDF in g': Mistake(described(_masses(1e3)), ('unit', 'effort_scale')),
     'axis of joint 2 turned in the URDF': Mistake(
         described(_axis(2)), ('joint_sign', 'position_sign', 'beyond_limits')
     ),
     'link lengths of a larger arm (1.3 times)': Mistake(
-        described(_distances(1.3)), ('poor_fit', 'urdf_scale')
+        described(_distances(1.3)), ('weight_against_inertia',)
     ),
     'stamps of half the rate': Mistake(
         lambda case: replace(case, stamps=case.stamps[0] + 2 * (case.stamps - case.stamps[0])),
-        ('clock_rate', 'effort_scale', 'poor_fit'),
+        ('weight_against_inertia',),
     ),
 }
 
