@@ -104,7 +104,8 @@ class Channels:
         found = np.hypot(east, north)
         # Averages over a second and differences over two lose (turn^2 / 24) of each, as chords do.
         reach = round(PATH_WINDOW / STEP)
-        unit = (east + 1j * north) / np.where(found > 0.0, found, np.nan)
+        with np.errstate(invalid='ignore'):
+            unit = (east + 1j * north) / np.where(found > 0.0, found, np.nan)
         turned = np.full(len(found), np.inf)
         if len(found) > 2 * reach:
             turned[reach:-reach] = np.abs(np.angle(unit[2 * reach :] * unit[: -2 * reach].conj()))
