@@ -10,13 +10,17 @@ A case may be anything that these functions understand.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from veh_identification.findings import Finding
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.graph import create_graph, find_graph, finish_graph
 from veh_identification.runtime.replay.engine import ReplayEngine
 
@@ -151,6 +155,35 @@ class Item:
     def decode(self) -> Any:
         """The message."""
         return self.message
+
+
+def joint_items(
+    stamps: Iterable[int], names: Iterable[str], position: Iterable[Any], effort: Iterable[Any]
+) -> list[Item]:
+    """Joint states as they would be recorded."""
+    joints = list(names)
+    return [
+        Item(
+            int(stamp),
+            '/joint_states',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(int(stamp), 'base_link'),
+                name=joints,
+                position=q,
+                effort=f,
+            ),
+        )
+        for stamp, q, f in zip(stamps, position, effort, strict=True)
+    ]
+
+
+def write_bag(path: Path, items: Iterable[Item], truth: Mapping[str, float]) -> None:
+    """A recording with the truth beside it."""
+    with BagWriter(path, overwrite=True) as writer:
+        for item in items:
+            writer.write_message(item.topic, item.message, item.time_ns)
+    (path / 'truth.json').write_text(json.dumps({'parameters': dict(truth)}), 'utf-8')
 
 
 def live_told(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,10 +10,17 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
+from mistaken.common import (
+    Item,
+    Mistake,
+    Told,
+    found,
+    joint_items,
+    live_told,
+    outcome_told,
+    write_bag,
+)
 from veh_identification.errors import VehIdError
-from veh_identification.runtime import messages
-from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.graph import find_config
 from veh_identification.simulation.parallel.scenarios import (
     EPOCH_NS,
@@ -270,30 +276,13 @@ def _config(case: Case, folder: Path) -> Path:
 
 
 def _messages(case: Case) -> list[Item]:
-    names = list(LEGS)
-    return [
-        Item(
-            int(stamp),
-            '/joint_states',
-            messages.new(
-                'sensor_msgs/msg/JointState',
-                header=messages.header(int(stamp), 'base_link'),
-                name=names,
-                position=q,
-                effort=f,
-            ),
-        )
-        for stamp, q, f in zip(case.stamps, case.lengths, case.forces, strict=True)
-    ]
+    return joint_items(case.stamps, LEGS, case.lengths, case.forces)
 
 
 def offline(case: Case, folder: Path) -> Told:
     """Checks, and the identification where they do not forbid it."""
     bag = folder / 'parallel'
-    with BagWriter(bag, overwrite=True) as writer:
-        for item in _messages(case):
-            writer.write_message(item.topic, item.message, item.time_ns)
-    (bag / 'truth.json').write_text(json.dumps({'parameters': case.truth}), 'utf-8')
+    write_bag(bag, _messages(case), case.truth)
     try:
         path = _config(case, folder)
         system, config = configured(NAME, path)

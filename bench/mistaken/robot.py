@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,10 +11,17 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told
+from mistaken.common import (
+    Item,
+    Mistake,
+    Told,
+    found,
+    joint_items,
+    live_told,
+    outcome_told,
+    write_bag,
+)
 from veh_identification.errors import VehIdError
-from veh_identification.runtime import messages
-from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.share import share_directory
 from veh_identification.simulation.robot.closed_loop import run as drive
 from veh_identification.simulation.robot.scenarios import (
@@ -317,30 +323,13 @@ def _files(case: Case, folder: Path) -> tuple[Path, Path]:
 
 
 def _messages(case: Case) -> list[Item]:
-    names = list(case.joints)
-    return [
-        Item(
-            int(stamp),
-            '/joint_states',
-            messages.new(
-                'sensor_msgs/msg/JointState',
-                header=messages.header(int(stamp), 'base_link'),
-                name=names,
-                position=q,
-                effort=f,
-            ),
-        )
-        for stamp, q, f in zip(case.stamps, case.position, case.effort, strict=True)
-    ]
+    return joint_items(case.stamps, case.joints, case.position, case.effort)
 
 
 def offline(case: Case, folder: Path) -> Told:
     """Checks, and the identification where they do not forbid it."""
     bag = folder / 'arm'
-    with BagWriter(bag, overwrite=True) as writer:
-        for item in _messages(case):
-            writer.write_message(item.topic, item.message, item.time_ns)
-    (bag / 'truth.json').write_text(json.dumps({'parameters': case.truth}), 'utf-8')
+    write_bag(bag, _messages(case), case.truth)
     try:
         urdf, config = _files(case, folder)
         system, subject = configured(NAME, config, options={'urdf': urdf})

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veh_identification.checks.slices import Slices, finished
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
 from veh_identification.systems.robot.estimation.estimate import Estimate
@@ -27,6 +28,8 @@ from veh_identification.types import Array, IntArray
 SURE = 8.0
 #: Errors that are told at a time, each beside those before it.
 MOST = 2
+#: Errors whose columns are made at a time.
+SLICE = 4
 #: Another error that explains nearly as much is named beside the best one.
 NEARLY = 0.8
 #: Part of a column that the parameters must leave over: below it nothing can be told.
@@ -284,10 +287,19 @@ def gravity_factor(fitted: Fitted) -> float:
 
 def error_findings(fitted: Fitted, topic: str, source: str = '') -> list[Finding]:
     """One sensor or entry that is wrong; the best cause first."""
+    return finished(error_slices(fitted, topic, source))
+
+
+def error_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[Finding]]:
+    """The same in slices."""
     fitted = fitted.thinned(ROWS)
     if np.isfinite(fitted.Y).sum() < 2 * ROWS_EACH * len(fitted.value):
         return []
-    left, errors, findings = _Left(fitted), list(errors_of(fitted, topic)), []
+    left, errors, findings = _Left(fitted), [], []
+    for error in errors_of(fitted, topic):
+        errors.append(error)
+        if len(errors) % SLICE == 0:
+            yield
     for _ in range(MOST):
         told = [one for one in map(left.told, errors) if one is not None and one.sure]
         if not told:
@@ -300,6 +312,7 @@ def error_findings(fitted: Fitted, topic: str, source: str = '') -> list[Finding
         ]
         findings.append(best.finding(source, others))
         if best.error.code == 'weight_against_inertia':
+            yield
             findings[-1] = _weight_words(findings[-1], gravity_factor(fitted), source)
         left.take(best.error)
         errors = [one for one in errors if one is not best.error]
@@ -319,6 +332,11 @@ def _weight_words(finding: Finding, factor: float, source: str) -> Finding:
 
 def change_findings(fitted: Fitted, topic: str, source: str = '') -> list[Finding]:
     """A recording whose parts contradict each other, or of which one part fits badly."""
+    return finished(change_slices(fitted, topic, source))
+
+
+def change_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[Finding]]:
+    """The same in slices."""
     fitted = fitted.thinned(ROWS)
     sigma = _noise(fitted.Y - fitted.predicted)
     whole = _rest(fitted, slice(None), sigma)
@@ -330,6 +348,7 @@ def change_findings(fitted: Fitted, topic: str, source: str = '') -> list[Findin
         parts = slice(None, k), slice(k, None)
         if any(np.isfinite(fitted.Y[p]).sum() < ROWS_EACH * len(fitted.value) for p in parts):
             continue
+        yield
         before, after = (_rest(fitted, p, sigma) for p in parts)
         together = np.sqrt(share * before**2 + (1 - share) * after**2)
         for worse, better, limit, how in (

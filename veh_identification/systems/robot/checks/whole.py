@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veh_identification.checks.explanation import Hypothesis, best_explanation
+from veh_identification.checks.explanation import Hypothesis, best_of, judged
+from veh_identification.checks.slices import Slices, finished
 from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
@@ -29,6 +30,8 @@ PRICE = 1e-3
 #: How many times better a cause must make the fit.
 CLEAR, CERTAIN = 1.5, 2.5
 SAMPLES = 600
+#: Hypotheses that are tried at a time: each takes some thousandths of a second.
+SLICE = 4
 #: Zeros of joints that are another one's by mistake.
 TURNS = (np.pi / 2.0, -np.pi / 2.0, np.pi)
 #: Deviations of independent rows below zero at which friction surely pushes.
@@ -177,15 +180,23 @@ def whole_findings(
     robot: Robot, recordings: Sequence[ArmRecording], c: Configuration
 ) -> list[Finding]:
     """Do efforts and motion belong together, and in which units?"""
-    findings = []
+    return finished(whole_slices(robot, recordings, c))
+
+
+def whole_slices(
+    robot: Robot, recordings: Sequence[ArmRecording], c: Configuration
+) -> Slices[list[Finding]]:
+    """The same in slices."""
+    findings: list[Finding] = []
     try:
         looks = look_at(robot, recordings, c)
     except VehIdError:
         return []
     for recording, look in looks:
+        yield
         scaled, all_of_them = _scaled(recording, look, c)
         plain = 0.0 if all_of_them else look.misfit()
-        told = _explained(recording, look, plain) if plain > POOR_FIT else []
+        told = (yield from _explained(recording, look, plain)) if plain > POOR_FIT else []
         told = told if any(one.code != 'poor_fit' for one in told) else scaled or told
         findings += told or _pushed(recording, look)
     return findings
@@ -206,8 +217,13 @@ def _pushed(recording: ArmRecording, look: Look) -> list[Finding]:
     return findings
 
 
-def _explained(recording: ArmRecording, look: Look, plain: float) -> list[Finding]:
-    best = best_explanation(look, _hypotheses(recording, look), Look.misfit, plain)
+def _explained(recording: ArmRecording, look: Look, plain: float) -> Slices[list[Finding]]:
+    tried: list[tuple[Hypothesis[Look], float]] = []
+    for one in _hypotheses(recording, look):
+        tried.append((one, judged(look, one, Look.misfit, float('inf'))))
+        if len(tried) % SLICE == 0:
+            yield
+    best = best_of(tried, plain)
     if best.best is None or best.factor < CLEAR:
         if plain < VERY_POOR:
             return []

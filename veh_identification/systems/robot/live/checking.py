@@ -8,18 +8,19 @@ from itertools import pairwise
 
 import numpy as np
 
+from veh_identification.checks.slices import Slices
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.robot.checks.channels import sensor_findings
 from veh_identification.systems.robot.checks.fit import (
     Fitted,
     Told,
-    change_findings,
+    change_slices,
     common_delay,
-    error_findings,
+    error_slices,
     told_of,
 )
-from veh_identification.systems.robot.checks.whole import whole_findings
+from veh_identification.systems.robot.checks.whole import whole_slices
 from veh_identification.systems.robot.estimation.repetition import CLUSTER_SECONDS, period_of
 from veh_identification.systems.robot.model import ArmModel
 from veh_identification.systems.robot.recording import ArmRecording
@@ -124,24 +125,24 @@ def _slope(times: Array, values: Array) -> tuple[Array, float]:
     return made, usual
 
 
-def channel_findings(memory: Memory) -> list[Finding]:
+def channel_slices(memory: Memory) -> Slices[list[Finding]]:
     """Single channels, and motion and efforts together."""
     recording = memory.recording()
     if recording is None:
         return []
     robot, configuration = memory.model.robot, memory.model.configuration
-    return [
-        *sensor_findings(robot, recording),
-        *whole_findings(robot, [recording], configuration),
-    ]
+    found = sensor_findings(robot, recording)
+    yield
+    return [*found, *(yield from whole_slices(robot, [recording], configuration))]
 
 
-def row_findings(memory: Memory, value: Array) -> list[Finding]:
+def row_slices(memory: Memory, value: Array) -> Slices[list[Finding]]:
     """What the fit of the last seconds says of sensors and description."""
     fitted = memory.fitted(value)
     if fitted is None:
         return []
-    return change_findings(fitted, TOPIC) or error_findings(fitted, TOPIC)
+    changed = yield from change_slices(fitted, TOPIC)
+    return changed or (yield from error_slices(fitted, TOPIC))
 
 
 def delay_of(memory: Memory, value: Array) -> tuple[Told, Fitted] | None:

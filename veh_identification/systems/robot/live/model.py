@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.checks.slices import Slices, finished
 from veh_identification.errors import EstimationError, SignalError
 from veh_identification.findings import Finding
 from veh_identification.identification.accumulator import Information
@@ -34,9 +35,9 @@ from veh_identification.systems.robot.live.checking import (
     TOPIC,
     Block,
     Memory,
-    channel_findings,
+    channel_slices,
     delay_of,
-    row_findings,
+    row_slices,
 )
 from veh_identification.systems.robot.live.payload_monitor import PayloadMonitor
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
@@ -57,6 +58,7 @@ ENOUGH_ROWS = 200
 GAP_STEPS = 5.0
 #: Blocks of rows that wait at most: factors are made anew for all of them at once.
 MOST_WAITING = 50
+DONE = object()
 #: Seconds of motion after which the offline checks are made first, by which factor the time must
 #: have grown until they are made again, and the longest time between two.
 FIRST_CHECK, CHECKED_AGAIN, LONGEST_WAIT = 8.0, 1.5, 60.0
@@ -143,6 +145,7 @@ class RobotLive(LiveModel):
         self._delay_std, self._delay_factor = 0.0, 1.0
         self._memory, self._next_check = Memory(self.arm), FIRST_CHECK
         self._checked: list[Finding] = []
+        self._checking: Slices[None] | None = None  # under way
 
     # Samples ------------------------------------------------------------------------------------
 
@@ -176,10 +179,12 @@ class RobotLive(LiveModel):
         told = effort if self._all_measured else np.where(self.arm.measured, effort, 0.0)
         values = np.concatenate([position, told * self.gains])
         self._values.append(values)
-        self._memory.sample(stamp_ns, values)
+        if not self.monitor.loaded:  # what is carried is no mistake
+            self._memory.sample(stamp_ns, values)
         if stamp_ns - self._last_look < 1e9 * self.options.step:
             return False
         self._last_look = stamp_ns
+        self._go_on_checking()
         return self._look()
 
     def _look(self) -> bool:
@@ -357,15 +362,15 @@ class RobotLive(LiveModel):
             return False
         self._failure = ''
         self._solve(made)
-        if self._seconds >= self._next_check:
-            self._check()
+        if self._checking is None and self._seconds >= self._next_check:
+            self._checking = self._check()
         return True
 
     def finish(self) -> bool:
         """Check once more with all that came."""
         before, tried = self._checked, self.information.samples >= ENOUGH_ROWS
         if tried and not self.monitor.loaded:
-            self._check()
+            finished(self._check())
         return self._checked != before and self.solution is not None
 
     def _solve(self, made: Estimate) -> None:
@@ -378,17 +383,24 @@ class RobotLive(LiveModel):
         )
         self.convergence.update(self.solution, np.ones(len(made.value), bool))
 
-    def _check(self) -> None:
+    def _check(self) -> Slices[None]:
         """The offline checks on the last seconds: at the start, then ever more rarely."""
         wait = min((CHECKED_AGAIN - 1.0) * self._seconds, LONGEST_WAIT)
         self._next_check = self._seconds + wait
-        self._checked = channel_findings(self._memory)
-        if any(one.level == 'bad' for one in self._checked):  # the cause stands alone
-            return
-        if self._given_delay is None and self.reference is None:
-            self._seek_delay()
-        if self.solution is not None:
-            self._checked += row_findings(self._memory, self.solution.value)
+        found = yield from channel_slices(self._memory)
+        if not any(one.level == 'bad' for one in found):  # the cause stands alone
+            yield
+            if self._given_delay is None and self.reference is None:
+                self._seek_delay()
+            yield
+            if self.solution is not None:
+                found += yield from row_slices(self._memory, self.solution.value)
+        self._checked = found
+
+    def _go_on_checking(self) -> None:
+        """The next slice of a check that is under way."""
+        if self._checking is not None and next(self._checking, DONE) is DONE:
+            self._checking = None
 
     def _seek_delay(self) -> None:
         """The delay that the last seconds tell; their rows are then the knowledge."""
