@@ -60,7 +60,7 @@ test-slow: $(STAMP)
 test-times: $(STAMP)
 	rm -f test/.times
 	$(PYTEST) -m 'not slow' --times test/.times
-	@echo 'beyond 3 s and not in test/slow.txt:'; awk '$$1 > 3.0' test/.times | sort -rn
+	@echo 'beyond 1.5 s and not in test/slow.txt:'; awk '$$1 > 1.5' test/.times | sort -rn
 
 # The lower bounds of pyproject.toml are what Ubuntu 24.04 has, as far as it has it.
 $(LOWEST)/.installed: pyproject.toml setup.py tools/lowest.py

@@ -35,7 +35,13 @@ PATHS = {
     ],
     'sensor_msgs/msg/NavSatFix': ['status.status', 'latitude', 'position_covariance_type'],
     'sensor_msgs/msg/Range': ['range', 'min_range', 'radiation_type'],
-    'veh_identification/msg/FusedState': ['pose_valid', 'joint_valid[]', 'wrench_names'],
+    'veh_identification/msg/FusedState': [
+        'pose_valid',
+        'joint_valid[]',
+        'wrench_names',
+        'wrenches[].force.x',
+        'wrenches[].torque.z',
+    ],
 }
 
 
@@ -96,7 +102,18 @@ def test_texts_are_shared_between_messages_of_one_structure() -> None:
     assert [row[3] for row in found] == [(0.0,), (1.0,), (2.0,)]
 
 
-@pytest.mark.parametrize('path', ['', 'a.', 'a[x]', 'a[0].b', '1a', 'a b'])
+def test_one_number_of_each_message_of_a_sequence() -> None:
+    kind = 'veh_identification/msg/FusedState'
+    reader = reader_of(kind)
+    for count in (2, 2, 0, 1, 2):  # what was learnt of two does not serve for one
+        wrenches = [{'force': (k + 1.0, 0, 0), 'torque': (0, 0, k - 1.0)} for k in range(count)]
+        state = messages.new(kind, wrenches=wrenches, joint_valid=[True] * count)
+        found = reader(messages.serialize(state))
+        assert found[1] == (True,) * count
+        assert found[3] == (1.0, 2.0)[:count] and found[4] == (-1.0, 0.0)[:count]
+
+
+@pytest.mark.parametrize('path', ['', 'a.', 'a[].', 'a[]b', 'a[x]', 'a[0].b', '1a', 'a b'])
 def test_paths_that_are_none(path: str) -> None:
     with pytest.raises(UsageError, match='not the path'):
         parse_path(path)

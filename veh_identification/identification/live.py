@@ -140,6 +140,7 @@ class LiveIdentification:
         self._streak = 0
         self._waiting: deque[Usable] = deque()
         self._waiting_rows = 0
+        self._everything: Information | None = None  # None: to be made anew
         self._recent: deque[Usable] = deque()
         self._recent_rows = 0
         # Variance of the watched parameters over that of white noise; 0 while not measured.
@@ -165,13 +166,12 @@ class LiveIdentification:
             return
         self._waiting.append(new)
         self._waiting_rows += len(Y)
+        self._everything = None
 
     def solve(self) -> Solution:
         """Estimate of all rows before a change; also looks for a change. EstimationError early."""
         self._absorb()
-        everything = self.information
-        if self._waiting:
-            everything = extended(everything, _joined(self._waiting))
+        everything = self._all_rows()
         if everything.samples == 0:
             raise EstimationError('no rows so far')
         self._look_for_change()
@@ -180,6 +180,14 @@ class LiveIdentification:
         return self._solver(everything)
 
     # Long-term knowledge ------------------------------------------------------------------------
+
+    def _all_rows(self) -> Information:
+        """Long-term knowledge with the rows that wait, made once for these rows."""
+        if not self._waiting:
+            return self.information
+        if self._everything is None:
+            self._everything = extended(self.information, _joined(self._waiting))
+        return self._everything
 
     def _absorb(self) -> None:
         """Rows that have waited long enough become long-term knowledge."""
@@ -190,6 +198,7 @@ class LiveIdentification:
         if not ready:
             return
         self.information = extended(self.information, _joined(ready))
+        self._everything = None
         try:
             self.reference = self._solver(self.information)
         except EstimationError:
@@ -236,6 +245,7 @@ class LiveIdentification:
             self.held_rows += self._waiting_rows
             self._waiting.clear()
             self._waiting_rows = 0
+            self._everything = None
 
     def _compare(self, reference: Solution, level: float) -> Change:
         W, Y, _ = _joined(self._recent)  # rows that are missing are zero and say nothing
@@ -272,9 +282,7 @@ class LiveIdentification:
 
         Fit for np.savez and back through `restore`.
         """
-        information = self.information
-        for rows in self._waiting:
-            information = extended(information, rows)
+        information = self._all_rows()
         return {
             'version': STATE_VERSION,
             'names': np.array(self.names),

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from humanoid_cases import CAD, TRUE, record
 
+from veh_identification.runtime.cdr.fields import FieldCallback
 from veh_identification.runtime.messages import new
 from veh_identification.signals import TimeSeries, rotation_matrix
 from veh_identification.systems.driver import configured
 from veh_identification.systems.humanoid.checks.sensors import against_scale
 from veh_identification.systems.humanoid.live.checking import StatesCheck, as_recording
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
-from veh_identification.systems.humanoid.live.states import BASE, ContactStates
+from veh_identification.systems.humanoid.live.states import BASE, FIELDS, ContactStates
 from veh_identification.systems.humanoid.processing.signals import at_base, to_grid
 from veh_identification.systems.humanoid.robot import load_robot
 
@@ -186,11 +187,12 @@ def test_a_pose_that_is_not_known_and_not_needed_refuses_nothing() -> None:
         wrench_valid=[True],
         wrenches=[{'force': (1.0, 2.0, 3.0), 'torque': (4.0, 5.0, 6.0)}],
     )
-    row = states.parse(state)
+    read = FieldCallback(FIELDS, print).read
+    row = states.parse(read(state))
     assert not isinstance(row, str) and np.isfinite(row).all()
     assert row[BASE : BASE + 3].tolist() == [0.1, 0.2, 0.3]
     state.wrenches[0].force.z = nan
-    assert states.parse(state) == 'values that are no numbers'
+    assert states.parse(read(state)) == 'values that are no numbers'
 
 
 @pytest.mark.parametrize('case', ['clean', 'kN', 'turned plate', 'stuck throughout'])

@@ -25,13 +25,15 @@ from typing import Any
 
 from veh_identification.errors import InputError, ParameterError, VehIdError
 from veh_identification.nodes.checkpoint import declare_live
-from veh_identification.nodes.identification.base import IdentificationNode, stamp_of
-from veh_identification.runtime.interface import Node
+from veh_identification.nodes.identification.base import IdentificationNode
+from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
+from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import STATIC_TF, QoS
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.humanoid.live.contact import ContactLive
 from veh_identification.systems.humanoid.live.options import ContactOptions
+from veh_identification.systems.humanoid.live.states import FIELDS
 from veh_identification.systems.humanoid.robot import Robot, load_robot
 
 #: An evaluation takes up to a few tenths of a second, seconds on a machine that is full of other
@@ -88,15 +90,16 @@ class ContactIdentification(IdentificationNode):
         """Listen to states and to the places of the plates."""
         create = self._node.create_subscription
         kind = message_class('veh_identification/msg/FusedState')
-        create(kind, self.options.topic, self._on_state, QoS(depth=QUEUE, reliable=True))
+        callback = FieldCallback((*STAMP, *FIELDS), self._on_state)
+        create(kind, self.options.topic, callback, QoS(depth=QUEUE, reliable=True))
         kind = message_class('tf2_msgs/msg/TFMessage')
         create(kind, '/tf_static', self._on_static_transforms, STATIC_TF)
 
-    def _on_state(self, msg: Any) -> None:
+    def _on_state(self, fields: tuple[Any, ...]) -> None:
         if self.enabled:
-            stamp_ns = stamp_of(msg)
+            stamp_ns = fields[0] * NANOSECONDS + fields[1]
             self.sample_comes(stamp_ns)
-            self.model.push(stamp_ns, self.model.states.parse(msg))
+            self.model.push(stamp_ns, self.model.states.parse(fields[2:]))
             self.sample_came()
 
     def _on_static_transforms(self, msg: Any) -> None:

@@ -30,7 +30,7 @@ from veh_identification.results.messages import (
     parameters_message,
     reconstruction_message,
 )
-from veh_identification.runtime.interface import NANOSECONDS, Node
+from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import LATCHED, SYSTEM_DEFAULT
 from veh_identification.saved_state import SavedState
@@ -255,8 +255,3 @@ class IdentificationNode:
 
     def _load(self) -> str:
         return self.model.load(self._path())
-
-
-def stamp_of(msg: Any) -> int:
-    """Header stamp in nanoseconds."""
-    return int(msg.header.stamp.sec) * NANOSECONDS + int(msg.header.stamp.nanosec)

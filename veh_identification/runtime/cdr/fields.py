@@ -7,8 +7,9 @@ callback of a message; the replay engine knows it and takes the fields straight 
 bytes, without making the message and the ten objects inside it.
 
 A field is named by its path: `header.stamp.sec`; `position[]` is a whole numeric sequence as a
-tuple; `position_covariance[4]` one of its elements; `name` of a list of texts is that list, which
-is shared between messages and must not be changed.
+tuple; `position_covariance[4]` one of its elements; `wrenches[].force.x` that number of each
+message of a sequence as a tuple; `name` of a list of texts is that list, which is shared between
+messages and must not be changed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from veh_identification.runtime.cdr.walk import CODES, LITTLE_ENDIAN, SIZES, Pie
 Values = tuple[Any, ...]
 Extract = Callable[[bytes], Values | None]
 
-PATH = re.compile(r'([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(\[(\d*)\])?')
+NAME = r'[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*'
+PATH = re.compile(rf'({NAME})(\[(\d*)\])?')
+EACH = re.compile(rf'({NAME})\[\]\.({NAME})')
 #: Paths of a header's stamp.
 STAMP = ('header.stamp.sec', 'header.stamp.nanosec')
 #: Structures (lengths, texts) of one topic that are learnt before giving up.
@@ -41,10 +44,13 @@ class Field(NamedTuple):
     name: str
     whole: bool = False
     element: int = -1
+    inner: str = ''  # of each message of the sequence `name`
 
 
 def parse_path(path: str) -> Field:
     """Take a path apart; UsageError when it is none."""
+    if (each := EACH.fullmatch(path)) is not None:
+        return Field(each[1], whole=True, inner=each[2])
     match = PATH.fullmatch(path)
     if match is None:
         raise UsageError(f'{path!r} is not the path of a message field')
@@ -72,12 +78,19 @@ def message_reader(fields: Sequence[Field]) -> Callable[[Any], Values]:
     parts = []
     for field in fields:
         value = f'm.{field.name}'
-        if field.whole:
-            value = f'tuple({value}.tolist())'  # of numpy and of array.array alike
+        if field.inner:
+            value = f'tuple([one.{field.inner} for one in {value}])'
+        elif field.whole:
+            value = f'whole({value})'
         elif field.element >= 0:
             value += f'[{field.element}]'
         parts.append(value)
-    return _compile(f'def function(m):\n    return ({", ".join(parts)},)\n', {})
+    return _compile(f'def function(m):\n    return ({", ".join(parts)},)\n', {'whole': _whole})
+
+
+def _whole(values: Any) -> Values:
+    """Of numpy, of array.array and of the lists that rclpy has for flags."""
+    return tuple(values if isinstance(values, list) else values.tolist())
 
 
 class FieldReader:
@@ -136,8 +149,15 @@ def make_extract(plan: MessagePlan, fields: Sequence[Field]) -> Extract | None:
         if index < 0:
             forms.append((begin, end, f'{end - begin}s', 1))
     constants: dict[str, Any] = {}
-    wanted: list[tuple[int, str] | str] = []
+    wanted: list[tuple[int, str] | list[int] | str] = []
     for field in fields:
+        if field.inner:
+            each = _each_form(plan, field)
+            if each is None:
+                return None
+            forms += [form for form in each if form not in forms]
+            wanted.append([form[0] for form in each])
+            continue
         leaf = plan.leaves.get(field.name)
         if isinstance(leaf, (str, list)):
             constants[f'T{len(constants)}'] = leaf
@@ -158,7 +178,7 @@ def make_extract(plan: MessagePlan, fields: Sequence[Field]) -> Extract | None:
 def _assemble(
     plan: MessagePlan,
     forms: list[tuple[int, int, str, int]],
-    wanted: list[tuple[int, str] | str],
+    wanted: list[tuple[int, str] | list[int] | str],
     constants: dict[str, Any],
 ) -> Extract | None:
     """One `struct` call, the checks on what must agree, the tuple."""
@@ -180,6 +200,10 @@ def _assemble(
         if isinstance(item, str):
             parts.append(item)
             continue
+        if isinstance(item, list):
+            each = (f'u[{places[begin][0]}],' for begin in item)
+            parts.append(f'({"".join(each)})')
+            continue
         place, size = places[item[0]]
         parts.append(f'u[{place}:{place + size}]' if item[1] else f'u[{place}]')
     return _compile(
@@ -188,6 +212,17 @@ def _assemble(
         f'    return ({", ".join(parts)},)\n',
         constants,
     )
+
+
+def _each_form(plan: MessagePlan, field: Field) -> list[tuple[int, int, str, int]] | None:
+    """Forms of one number of each message of a sequence; None where it is no number."""
+    found: list[tuple[int, int, str, int]] = []
+    while (leaf := plan.leaves.get(f'{field.name}[{len(found)}].{field.inner}')) is not None:
+        form = None if isinstance(leaf, (str, list)) else _number_form(leaf, Field(field.inner))
+        if form is None:
+            return None
+        found.append(form)
+    return found
 
 
 def _number_form(piece: Piece, field: Field) -> tuple[int, int, str, int] | None:

@@ -12,6 +12,22 @@ from veh_identification.types import Array
 #: Base part of a row: acceleration, angular velocity, angular acceleration, gravity, position,
 #: quaternion, sum of the wrenches that are already given at the base link, velocity.
 BASE = 28
+#: What of a veh_identification/msg/FusedState is read; see `runtime.cdr.fields`.
+FIELDS = (
+    'header.frame_id',
+    *(f'{name}_valid' for name in ('pose', 'orientation', 'twist', 'acceleration')),
+    *('joint_names', 'wrench_names', 'joint_valid[]', 'wrench_valid[]'),
+    *(f'acceleration.linear.{axis}' for axis in 'xyz'),
+    *(f'twist.angular.{axis}' for axis in 'xyz'),
+    *(f'acceleration.angular.{axis}' for axis in 'xyz'),
+    *(f'gravity.{axis}' for axis in 'xyz'),
+    *(f'pose.position.{axis}' for axis in 'xyz'),
+    *(f'pose.orientation.{axis}' for axis in 'xyzw'),
+    *(f'twist.linear.{axis}' for axis in 'xyz'),
+    *(f'joint_{name}[]' for name in ('positions', 'velocities', 'accelerations')),
+    *(f'wrenches[].{part}.{axis}' for part in ('force', 'torque') for axis in 'xyz'),
+)
+MOTION, VELOCITY, JOINTS, WRENCHES = slice(9, 28), slice(28, 31), slice(31, 34), slice(34, 40)
 #: Plates whose own wrenches are kept beside their sum, for the checks.
 MOST_PLATES = 4
 
@@ -48,74 +64,51 @@ class ContactStates:
         """Where the wrenches of single plates begin in a row."""
         return BASE + 3 * len(self.joints) + 6 * len(self.links)
 
-    def parse(self, msg: Any) -> Array | str:
-        """One row, or why there is none."""
-        self.world = msg.header.frame_id
-        if not (msg.twist_valid and msg.acceleration_valid and msg.orientation_valid):
+    def parse(self, fields: Sequence[Any]) -> Array | str:
+        """One row from what FIELDS name, or why there is none."""
+        self.world, pose_valid, orientation_valid, twist_valid, acceleration_valid = fields[:5]
+        joint_names, wrench_names, joint_valid, wrench_valid = fields[5:9]
+        if not (twist_valid and acceleration_valid and orientation_valid):
             return 'the motion of the base is not known'
-        if list(msg.joint_names) != self._joint_names:
-            self._take_joints(list(msg.joint_names))
-        if list(msg.wrench_names) != self._wrench_names:
-            self._take_wrenches(list(msg.wrench_names))
+        if joint_names != self._joint_names:
+            self._take_joints(list(joint_names))
+        if wrench_names != self._wrench_names:
+            self._take_wrenches(list(wrench_names))
         if self._problem:
             return self._problem
-        valid = np.asarray(msg.joint_valid, bool)[self._joint_places]
+        valid = np.array(joint_valid, bool)[self._joint_places]
         if not valid.all():
             return f'joint {self.joints[self._joint_targets[np.argmin(valid)]]} is not known'
-        places = [*self._plate_places, *self._link_places]
-        for place in places:
-            if not msg.wrench_valid[place]:
-                return f'wrench {msg.wrench_names[place]} is not known'
-        if (self._plate_places or self.needs_pose) and not msg.pose_valid:
+        for place in (*self._plate_places, *self._link_places):
+            if not wrench_valid[place]:
+                return f'wrench {wrench_names[place]} is not known'
+        if (self._plate_places or self.needs_pose) and not pose_valid:
             return 'the pose of the base is not known'
         row = np.zeros(self.width)
-        self._fill_base(msg, row)
-        if not msg.pose_valid:
+        row[:19], row[25:28] = fields[MOTION], fields[VELOCITY]
+        if not pose_valid:
             self.posed = False
             row[12:15] = 0.0  # of no use without plates: what it holds is no reason to refuse
             row[25:28] = 0.0
-        count = len(self.joints)
-        for k, values in enumerate(
-            (msg.joint_positions, msg.joint_velocities, msg.joint_accelerations)
-        ):
-            target = row[BASE + k * count : BASE + (k + 1) * count]
-            target[self._joint_targets] = np.asarray(values)[self._joint_places]
-        for k, place in enumerate(self._link_places):
-            start = BASE + 3 * count + 6 * k
-            row[start : start + 6] = _wrench(msg.wrenches[place])
+        self._fill_joints(fields[JOINTS], row)
+        self._fill_wrenches(np.array(fields[WRENCHES]).T, row)
         return row if np.isfinite(row).all() else 'values that are no numbers'
 
-    def _fill_base(self, msg: Any, row: Array) -> None:
-        a, g, p, q = msg.acceleration, msg.gravity, msg.pose.position, msg.pose.orientation
-        v, w = msg.twist.linear, msg.twist.angular
-        row[25:28] = v.x, v.y, v.z
-        row[:19] = (
-            a.linear.x,
-            a.linear.y,
-            a.linear.z,
-            w.x,
-            w.y,
-            w.z,
-            a.angular.x,
-            a.angular.y,
-            a.angular.z,
-            g.x,
-            g.y,
-            g.z,
-            p.x,
-            p.y,
-            p.z,
-            q.x,
-            q.y,
-            q.z,
-            q.w,
-        )
+    def _fill_joints(self, motion: Sequence[Any], row: Array) -> None:
+        count = len(self.joints)
+        for k, values in enumerate(motion):
+            target = row[BASE + k * count : BASE + (k + 1) * count]
+            target[self._joint_targets] = np.array(values)[self._joint_places]
+
+    def _fill_wrenches(self, wrenches: Array, row: Array) -> None:
         for k, place in enumerate(self._plate_places):
-            wrench = np.array(_wrench(msg.wrenches[place]))
-            row[19:25] += wrench
+            row[19:25] += wrenches[place]
             if k < MOST_PLATES:
                 start = self.own_plates + 6 * k
-                row[start : start + 6] = wrench
+                row[start : start + 6] = wrenches[place]
+        for k, place in enumerate(self._link_places):
+            start = BASE + 3 * len(self.joints) + 6 * k
+            row[start : start + 6] = wrenches[place]
 
     def _take_joints(self, names: list[str]) -> None:
         self._joint_names = names
@@ -144,8 +137,3 @@ class ContactStates:
     def has_plates(self) -> bool:
         """Whether some wrenches come from the world."""
         return bool(self._plate_places)
-
-
-def _wrench(wrench: Any) -> tuple[float, ...]:
-    f, t = wrench.force, wrench.torque
-    return f.x, f.y, f.z, t.x, t.y, t.z
