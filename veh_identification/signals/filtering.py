@@ -165,30 +165,34 @@ class ZeroPhaseFilter:
         flat = x.reshape(len(x), -1)
         results = [np.full(flat.shape, np.nan) for _ in orders]
         for segment in segments:
-            # One column at a time: the transforms stay in the cache and memory stays flat.
-            for column in range(flat.shape[1]):
-                filtered = work(np.ascontiguousarray(flat[segment, column]), orders)
+            # Of long ones one column at a time: the transforms stay in the cache and memory stays
+            # flat. Short ones, as live estimates have them, cost calls: all columns at once.
+            step = 1 if segment.stop - segment.start > SHORT else flat.shape[1]
+            for first in range(0, flat.shape[1], step):
+                columns = slice(first, first + step)
+                filtered = work(np.ascontiguousarray(flat[segment, columns].T), orders)
                 for result, one in zip(results, filtered, strict=True):
-                    result[segment, column] = one
+                    result[segment, columns] = one.T
         return [result.reshape(x.shape) for result in results], erode(mask, self.transient)
 
     def _spectral(self, x: Array, orders: tuple[int, ...]) -> list[Array]:
-        count = len(x)
-        slope = (x[-1] - x[0]) * self.rate / (count - 1)
-        line = np.linspace(x[0], x[-1], count)
+        """Columns (k, n) that lie beside each other, filtered with each derivative."""
+        count = x.shape[1]
+        slope = (x[:, -1:] - x[:, :1]) * self.rate / (count - 1)
+        line = np.linspace(x[:, 0], x[:, -1], count, axis=1)
         odd = x - line
         plan = _plan(self, count) if count <= SHORT else _Plan.of(self, count)
         pad, length = len(plan.fade), plan.length
-        before, after = -odd[pad:0:-1] * plan.fade, -odd[-2 : -pad - 2 : -1] * plan.fade[::-1]
-        extended = np.concatenate([before, odd, after])
-        spectrum = fft.rfft(extended, length) * plan.gain
+        before = -odd[:, pad:0:-1] * plan.fade
+        after = -odd[:, -2 : -pad - 2 : -1] * plan.fade[::-1]
+        spectrum = fft.rfft(np.concatenate([before, odd, after], axis=1), length) * plan.gain
         results = []
         for order in orders:
             scaled = spectrum * plan.turn**order if order else spectrum
             if order % 2 and length % 2 == 0:
                 # An odd derivative of the Nyquist line has no real counterpart.
-                scaled[-1] = 0.0
-            out = fft.irfft(scaled, length)[pad : pad + count]
+                scaled[:, -1] = 0.0
+            out = fft.irfft(scaled, length)[:, pad : pad + count]
             if self.kind == 'low':
                 # Low-pass filters leave lines alone, stop bands too (unit gain at no frequency).
                 out = out + (line if order == 0 else (slope if order == 1 else 0.0))
@@ -196,16 +200,17 @@ class ZeroPhaseFilter:
         return results
 
     def _butterworth(self, x: Array, orders: tuple[int, ...]) -> list[Array]:
+        """The same by recursive filters."""
         smooth = x
         for sos in self.sections:
-            pad = min(len(x) - 1, max(self.transient, 3 * (2 * len(sos) + 1)))
-            smooth = signal.sosfiltfilt(sos, smooth, axis=0, padlen=pad)
+            pad = min(x.shape[1] - 1, max(self.transient, 3 * (2 * len(sos) + 1)))
+            smooth = signal.sosfiltfilt(sos, smooth, axis=1, padlen=pad)
         results = []
         for order in orders:
-            out = smooth
+            out = smooth.T
             for _ in range(order):
                 out = central_difference(out, self.rate)
-            results.append(out)
+            results.append(out.T)
         return results
 
 

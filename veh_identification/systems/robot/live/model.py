@@ -73,7 +73,7 @@ class LiveOptions:
     """How the live estimate works."""
 
     cutoff_hz: float = 20.0  # at most; slow recordings allow less
-    step: float = 0.05  # s between two looks at the buffer
+    step: float = 0.1  # s between two looks at the buffer
     memory: float = 0.4  # s of rows that show the payload
     least_mass: float = 0.1  # kg
     payload_link: str = ''
