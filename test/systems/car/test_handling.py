@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,16 @@ from veh_identification.signals import TimeSeries
 from veh_identification.simulation.road_car.handling import handling_drive
 from veh_identification.systems.base import Task
 from veh_identification.systems.car.bicycle import model
-from veh_identification.systems.car.bicycle.fit import Innovations, Prior, maximise
-from veh_identification.systems.car.bicycle.identify import poor_fit
+from veh_identification.systems.car.bicycle.fit import Innovations, Prior, maximise, one_more
+from veh_identification.systems.car.bicycle.identify import (
+    HandlingMethod,
+    identify_handling,
+    poor_fit,
+)
 from veh_identification.systems.car.bicycle.signals import handling_samples
 from veh_identification.systems.car.bicycle.unknowns import Known, physical, prior_of, unknowns
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
-from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.recording.reader import CarRecording, read_recording
 from veh_identification.systems.car.system import Car, CarOptions
 
 
@@ -137,3 +143,77 @@ def test_car_of_another_simulator(tmp_path) -> None:
 def test_what_steering_does_not_explain_is_named(yaw: float, roll: float, code: str) -> None:
     found = poor_fit({'yaw_rate': yaw, 'roll_rate': roll, 'side_force': 0.05})
     assert [one.code for one in found] == ([] if code is None else [code])
+
+
+def test_an_unknown_that_was_left_out_is_found() -> None:
+    """What one more unknown would be, by its score: a bend beside offset and slope."""
+    far = []
+    for seed in range(40):
+        time, seen = _lines(seed)
+        seen = seen + 0.3 * time**2
+
+        def predict(x, bend=0.0, time=time, seen=seen):
+            error = seen - x[0] - x[1] * time - bend * time**2
+            return Innovations(error, np.full(400, 0.01), np.arange(400) // 20)
+
+        prior = Prior(np.zeros(2), np.array([10.0, 10.0]))
+        found = maximise(predict, prior)
+        (bend,) = one_more(predict, found, prior, [lambda size, x: predict(x, size)], 1e-3)
+        far.append((bend.size - 0.3) / bend.deviation)
+        assert bend.gain > 0.0
+    assert abs(np.mean(far)) < 0.5 and 0.6 < np.std(far) < 1.5
+
+
+@pytest.fixture(scope='module')
+def recorded(tmp_path_factory) -> tuple[CarRecording, CarDescription]:
+    bag = tmp_path_factory.mktemp('handling') / 'bag'
+    with BagWriter(bag) as writer:
+        handling_drive(17, duration=50.0).write(writer, truth=False)
+    config = load_configuration(share_directory() / 'config' / 'road_drive.yaml')
+    return read_recording(bag, config), config
+
+
+def _turned(imu: TimeSeries) -> TimeSeries:
+    values = imu.values.copy()
+    c, s = np.cos(0.2), np.sin(0.2)
+    for x in (0, 3):
+        values[:, x], values[:, x + 1] = (
+            c * imu.values[:, x] + s * imu.values[:, x + 1],
+            c * imu.values[:, x + 1] - s * imu.values[:, x],
+        )
+    return replace(imu, values=values)
+
+
+def _times(column: int, factor: float):
+    def change(imu: TimeSeries) -> TimeSeries:
+        values = imu.values.copy()
+        values[:, column] *= factor
+        return replace(imu, values=values)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ('change', 'code', 'where'),
+    [
+        (lambda imu: imu, '', ''),
+        (_times(2, 1.08), 'scale', 'angular_velocity.z'),
+        (_times(4, 0.85), 'scale', 'linear_acceleration.y'),
+        (_times(0, -1.0), 'gyro_sign', 'angular_velocity.x'),
+        (_turned, 'imu_turned', 'linear_acceleration'),
+        (lambda imu: replace(imu, stamps=imu.stamps + 0.08), 'delay', 'header.stamp'),
+        (_times(slice(3, 6), 1 / 9.81), 'unit', 'linear_acceleration'),
+    ],
+)
+def test_errors_of_sensors_are_named(recorded, change, code: str, where: str) -> None:
+    """Scales, signs, mountings and clocks that are wrong, each as the only cause; none if none."""
+    recording, config = recorded
+    spoilt = replace(recording, imu=change(recording.imu))
+    try:
+        found = identify_handling([spoilt], config, HandlingMethod()).findings
+    except EstimationError as error:
+        assert code == 'unit' and where in str(error)
+        return
+    bad = [one for one in found if one.level == 'bad']
+    assert [one.code for one in bad] == ([code] if code else [])
+    assert all(where in one.where for one in bad)

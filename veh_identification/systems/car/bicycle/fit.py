@@ -19,6 +19,7 @@ from veh_identification.types import Array, BoolArray, IntArray
 MOST = 40  # scoring steps
 STEP = 1e-4  # of differences, in deviations of the prior
 SMALL_GAIN = 0.1  # of the likelihood, that ends the search
+SHARES = (1.0, 0.5, 0.2)  # of a step to a further unknown, which may be too long
 LARGEST = 5.0  # an innovation counts up to so many deviations
 
 
@@ -96,6 +97,61 @@ def maximise(
         steps,
         float(np.linalg.cond(own / np.outer(scale, scale))),
     )
+
+
+@dataclass(frozen=True)
+class Further:
+    """A further unknown: its size, its deviation, and what is gained of the likelihood by it."""
+
+    size: float
+    deviation: float
+    gain: float
+
+
+def one_more(
+    predict: Callable[[Array], Innovations],
+    fitted: Fitted,
+    prior: Prior,
+    others: Sequence[Callable[[float, Array], Innovations]],
+    step: float,
+) -> list[Further]:
+    """What each of some further unknowns would be, by one scoring step with all others.
+
+    `others` predict for a size of the further unknown, which was zero in the fit, and a value of
+    the fit's unknowns; those that were held may move as their prior allows.
+    """
+    now, everything = fitted.innovations, np.arange(len(fitted.value))
+    slopes = _slopes(predict, fitted.value, prior, now, everything)
+    information, score, blocks = _normal(now, slopes, fitted.value, prior, everything)
+    root, before = np.sqrt(now.variance), _loss(now, fitted.value, prior)
+    scaled, whitened = slopes[0] / root, _clipped(now) / root
+    limit = 2.0 * prior.deviation
+    found = []
+    for other in others:
+        column = (other(step, fitted.value).error - now.error) / step / root
+        away = np.linalg.solve(information, scaled @ column)
+        left = column - away @ scaled
+        size = float(column @ left)
+        estimate = (float(-column @ whitened) - float(away @ score)) / size
+        # Blocks of the score where it is found, not at zero: there it holds the error itself.
+        after = whitened + left * estimate
+        own = np.bincount(now.block, -left * after, len(blocks))
+        seen = float(np.sum(np.square(own - own.mean()))) * len(own) / max(len(own) - 1.0, 1.0)
+        moved = np.linalg.solve(information, score) - away * estimate
+        moved = np.clip(moved, -limit, limit)
+        gain = max(
+            _gain(before, other(share * estimate, there), there, prior)
+            for share in SHARES
+            for there in [fitted.value + share * moved]
+        )
+        found.append(Further(estimate, float(np.sqrt(max(seen, size)) / size), gain))
+    return found
+
+
+def _gain(before: float, now: Innovations, value: Array, prior: Prior) -> float:
+    with np.errstate(over='ignore', invalid='ignore'):
+        loss = _loss(now, value, prior)
+    return before - loss if np.isfinite(loss) else -np.inf
 
 
 def _clipped(now: Innovations) -> Array:

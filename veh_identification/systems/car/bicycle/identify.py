@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Validation
 from veh_identification.identification.result import Solved
 from veh_identification.systems.car.bicycle import model
+from veh_identification.systems.car.bicycle.errors import doubts, sensor_errors
 from veh_identification.systems.car.bicycle.fit import (
     Fitted,
     Innovations,
@@ -119,18 +121,22 @@ def identify_handling(
     origins: list[Origin] = []
     parts: list[HandlingSamples] = []
     for one in recordings:
-        parts.append(handling_samples(one, config))
         findings += _about(one, config, method)
+        with _told_beside(findings):
+            parts.append(handling_samples(one, config))
         origins += _origins(one, parts[-1], config)
     if not parts:
         raise EstimationError('no recording was given')
-    _enough(parts)
+    with _told_beside(findings):
+        _enough(parts)
     forward = fit_forward(parts, config)
     mass = _mass(forward, method)
     parts = [_with_spin(one, config, 1500.0 if mass is None else mass[0]) for one in parts]
     given = unknowns(_known(parts, config, method))
     considered = np.array([one.name in CONSIDERED for one in given])
     fitted = maximise(_predictor(parts, given), prior_of(given), considered)
+    if method.check and not _bad(findings):  # a cause that is known explains the rest
+        findings += _sensor_errors(parts, given, fitted, config)
     result = _result(parts, given, fitted, forward, mass)
     par = physical(given, fitted.value)
     shown = traces(parts[-1], par)
@@ -141,7 +147,8 @@ def identify_handling(
         shown = traces(other, par)
         result.validation = _validation(shown)
     unexplained = dict(zip(result.equations, result.residual_rms_relative, strict=True))
-    findings += [*_told(parts, forward, mass, method), *poor_fit(unexplained)]
+    findings += _told(parts, forward, mass, method)
+    findings += [] if _bad(findings) else poor_fit(unexplained)
     findings.append(_centre(result, config, method))
     length = config.geometry.wheelbase
     return HandlingIdentified(
@@ -151,6 +158,37 @@ def identify_handling(
         shown,
         lambda value: quantities(dict(zip(result.names, value, strict=True)), length),
     )
+
+
+def _sensor_errors(
+    parts: Sequence[HandlingSamples],
+    given: tuple[Unknown, ...],
+    fitted: Fitted,
+    config: CarDescription,
+) -> list[Finding]:
+    topics = config.topics
+    speed = topics['gps_velocity' if parts[0].speed_source == 'satellites' else 'speed']
+    return sensor_errors(
+        parts,
+        lambda changed: _predictor(changed, given),
+        fitted,
+        prior_of(given),
+        doubts(topics['imu'], topics['joints'], speed),
+    )
+
+
+def _bad(findings: Sequence[Finding]) -> list[Finding]:
+    return [one for one in findings if one.level == 'bad']
+
+
+@contextmanager
+def _told_beside(findings: Sequence[Finding]) -> Iterator[None]:
+    """What the checks found stands first in a refusal: it is often why nothing is left."""
+    try:
+        yield
+    except EstimationError as error:
+        bad = [one.text for one in _bad(findings)]
+        raise EstimationError('; '.join([*bad, str(error)])) from error
 
 
 def _enough(parts: Sequence[HandlingSamples]) -> None:

@@ -46,6 +46,8 @@ from veh_identification.types import Array
 RATE, WINDOW = 25.0, 0.24
 #: Height [m] of the centre of gravity that the load transfer is compared with.
 USUAL_HEIGHT = 0.55
+#: Roll angle by lateral acceleration that slopes of roll are compared with [rad s^2/m]: 5 deg/g.
+USUAL_ROLL = 0.0089
 #: Stiffness of a wheel's suspension that slopes of load over travel are compared with [N/m].
 TYPICAL_STIFFNESS = 30e3
 #: Smallest changes that say something: acceleration, yaw and roll rate, speed, load, travel.
@@ -55,6 +57,8 @@ LIGHTEST, HEAVIEST = 250.0, 8000.0
 #: Mean specific force that is neither one g nor nothing: sensor tilted or in another unit.
 GRAVITY_TOLERANCE = 0.08
 TILT_DEGREES = 15.0
+#: Steering wheels turn two times and a half at most, and a zero somewhere [rad].
+MOST_TURNED = 20.0
 #: Arm [m] from a wheel's centre that no force of the road has.
 FARTHEST = 2.0
 #: Below this yaw rate [rad/s] a car goes straight.
@@ -84,8 +88,14 @@ class Channels:
         return np.asarray(fast | (np.abs(self.rate[:, 2]) > 0.05))
 
 
-def channels(recording: CarRecording, imu: Sensor) -> Channels | None:
-    """All series on one grid; None for a recording that is too short to say anything."""
+def channels(
+    recording: CarRecording, imu: Sensor, configuration: CarDescription
+) -> Channels | None:
+    """All series on one grid; None for a recording that is too short to say anything.
+
+    Without an optical sensor satellites tell the speed, without sensors at the road wheels the
+    steering wheel and its ratio their angle.
+    """
     known = [one for one in _all_series(recording) if len(one.stamps) > 1]
     if not known:
         return None
@@ -107,13 +117,20 @@ def channels(recording: CarRecording, imu: Sensor) -> Channels | None:
     motion = np.column_stack([on_grid(recording.imu, k) for k in range(6)])
     wrenches = [recording.wrenches.get(one) for one in CORNERS]
     front = [on_grid(recording.joint('steering', one)) for one in CORNERS[:2]]
+    steering = _mean_known(np.column_stack(front))
+    column, rack = recording.joints.get('steering_wheel'), configuration.sensors.rack
+    if column is not None and rack.steering_ratio and not np.isfinite(steering).any():
+        steering = (on_grid(column) - rack.offset) / rack.steering_ratio
+    speed = np.column_stack([on_grid(recording.speed, k) for k in range(2)])
+    if recording.speed is None and recording.velocity is not None:
+        speed[:, 0] = np.hypot(on_grid(recording.velocity), on_grid(recording.velocity, 1))
     wheel = joints('wheel')
     return Channels(
         grid,
         motion[:, :3] @ turn.T,
         motion[:, 3:] @ turn.T,
-        np.column_stack([on_grid(recording.speed, k) for k in range(2)]),
-        _mean_known(np.column_stack(front)),
+        speed,
+        steering,
         joints('suspension'),
         np.column_stack([on_grid(one, 2) for one in wrenches]),
         np.sum([on_grid(one, 1) for one in wrenches], axis=0),
@@ -128,7 +145,9 @@ def _mean_known(columns: Array) -> Array:
 
 
 def _all_series(recording: CarRecording) -> list[TimeSeries]:
-    single = [one for one in (recording.imu, recording.speed) if one is not None]
+    single = [
+        one for one in (recording.imu, recording.speed, recording.velocity) if one is not None
+    ]
     return [*single, *recording.joints.values(), *recording.wrenches.values()]
 
 
@@ -143,13 +162,14 @@ def check_plausibility(
 
 def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) -> list[Finding]:
     found = _ranges(recording, configuration)
-    shown = channels(recording, imu)
+    shown = channels(recording, imu, configuration)
     if shown is None:
         return found
     if not found:  # a wrong unit makes every comparison wrong
         found += check_specific_force(shown, configuration)
     if not found:
-        judged = judge(relations(shown, configuration), sources(configuration))
+        told_by = sources(configuration, _speed_topic(recording, configuration))
+        judged = judge(relations(shown, configuration), told_by)
         found += judged.findings
         found += [] if found else _axes(judged.told, shown, configuration)
     return [*found, *_health(recording, shown, configuration)]
@@ -171,6 +191,12 @@ def _ranges(recording: CarRecording, configuration: CarDescription) -> list[Find
         )
     if recording.speed is not None:
         found += check_range(recording.speed.values[:, 0], SPEED, f'{topics["speed"]} twist')
+    if recording.velocity is not None:
+        told = np.hypot(*recording.velocity.values.T)
+        found += check_range(told, SPEED, f'{topics["gps_velocity"]} twist.linear')
+    if (column := recording.joints.get('steering_wheel')) is not None:
+        where = f'{topics["joints"]}.position[steering_wheel]'
+        found += check_range(column.values[:, 0], ANGLE, where, MOST_TURNED)
     for kind, quantity, largest in (
         ('suspension', TRAVEL, 0.3),
         ('steering', ANGLE, 1.2),
@@ -285,8 +311,17 @@ def _straight_mean(shown: Channels) -> Array:
     return rest[known].mean(axis=0) if known.any() else np.full(3, np.nan)
 
 
-def sources(configuration: CarDescription) -> dict[str, Source]:
-    """Channels and entries that the relations are made of, with the mistakes made with each."""
+def _speed_topic(recording: CarRecording, configuration: CarDescription) -> str:
+    """Who tells the speed."""
+    optical = recording.speed is not None or recording.velocity is None
+    return configuration.topics['speed' if optical else 'gps_velocity']
+
+
+def sources(configuration: CarDescription, speed: str) -> dict[str, Source]:
+    """Channels and entries that the relations are made of, with the mistakes made with each.
+
+    `speed`: the topic that tells it.
+    """
     topics = configuration.topics
     joints = topics['joints']
     length = (Suspect(1000.0, 'it seems to be in mm, it must be in m', 'geometry'),)
@@ -310,7 +345,7 @@ def sources(configuration: CarDescription) -> dict[str, Source]:
             )
             for axis in 'xy'
         },
-        'speed': Source(f'{topics["speed"]} twist.linear', SPEED.suspects()),
+        'speed': Source(f'{speed} twist.linear', SPEED.suspects()),
         'steering': Source(f'{joints}.position[steering_*]', ANGLE.suspects()),
         'travel': Source(f'{joints}.position[suspension_*]', TRAVEL.suspects()),
         # The fit tells these from a wrong sign of the gyroscope.
@@ -380,6 +415,14 @@ def relations(shown: Channels, configuration: CarDescription) -> list[Relation]:
             },
             LEAST_RATE,
             1.2,  # understeer, and the steering of the rear axle
+        ),
+        Relation(
+            'roll rate against how fast the lateral acceleration changes',
+            shown.rate[:, 0],
+            USUAL_ROLL * slope(shown.grid, shown.force[:, 1]),
+            {'gyroscope': 1.0, 'gyroscope_x': 1.0, 'accelerometer': -1.0, 'accelerometer_y': -1.0},
+            LEAST_RATE,
+            1.2,  # cars roll by 2 to 15 degrees per g
         ),
         *_rolling(shown, configuration),
         *_wheel_speeds(shown, configuration),
@@ -553,7 +596,11 @@ def _health(
 ) -> list[Finding]:
     topics, found = configuration.topics, []
     repeated: list[Finding] = []
-    places = {topics['imu']: recording.imu, topics['speed']: recording.speed}
+    places = {
+        topics['imu']: recording.imu,
+        topics['speed']: recording.speed,
+        topics['gps_velocity']: recording.velocity,
+    }
     places |= {f'{topics["joints"]}.position[{n}]': s for n, s in recording.joints.items()}
     places |= {topics[f'wrench_{c}']: s for c, s in recording.wrenches.items()}
     for where, series in places.items():
