@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from robot_cases import SECONDS, URDF, as_recording, changed, found, scores
 
 from veh_identification.configuration.poses import Mounting
+from veh_identification.errors import BagError
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagWriter
 from veh_identification.signals import TimeSeries
 from veh_identification.simulation.robot.base_wrench import (
     BasePlate,
@@ -19,23 +23,25 @@ from veh_identification.simulation.robot.base_wrench import (
 )
 from veh_identification.simulation.robot.closed_loop import Run, run
 from veh_identification.simulation.robot.scenarios import (
+    EPOCH_NS,
     Arm,
     ArmSensors,
     exciting_motion,
     measured,
     random_arm,
     random_payload,
+    write_plate,
 )
 from veh_identification.systems.humanoid.configuration import Pose
 from veh_identification.systems.humanoid.recording.reader import WRENCH_NAMES, WRENCH_UNITS
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot import configuration as described
-from veh_identification.systems.robot.base_wrench import BaseWrench
+from veh_identification.systems.robot.base_wrench import BaseWrench, Places
 from veh_identification.systems.robot.checks.base_wrench import judged_wrenches
 from veh_identification.systems.robot.checks.fit import estimate_findings
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.payload import found_loads
-from veh_identification.systems.robot.recording import ArmRecording
+from veh_identification.systems.robot.recording import ArmRecording, read_arm
 from veh_identification.types import Array
 
 GAINS = np.array([12.0, 11.0, 9.0, 10.0, 8.0, 7.0])
@@ -172,6 +178,38 @@ def test_a_pose_or_scale_that_is_a_little_wrong_is_told_after_the_fit(free: ArmR
     assert 16.0 < float(best.text.partition('off by ')[2].split()[0]) < 24.0
 
 
-def test_base_sensors_of_a_file() -> None:
-    c = Configuration(base_sensors={'plate/wrench': Mounting((0.0, 0.0, -0.1))})
-    assert c.base_sensors['plate/wrench'].position[2] == -0.1
+def test_sensors_are_found_by_type_and_frame(tmp_path: Path) -> None:
+    robot, path = load_robot(URDF), tmp_path / 'bag'
+    plate = BasePlate()
+    with BagWriter(path) as writer:
+        write_plate(writer, plate, np.arange(60) * 0.01, np.tile(np.arange(6.0), (60, 1)))
+        for k in range(60):
+            stamp = EPOCH_NS + 10_000_000 * k
+            header = messages.header(stamp, 'tool0')
+            wrench = {'force': [0.0, 0.0, 1.0], 'torque': [0.0, 0.0, 0.0]}
+            one = messages.new('geometry_msgs/msg/WrenchStamped', header=header, wrench=wrench)
+            writer.write_message('wrist/wrench', one, stamp)
+            joints = [f'joint_{j + 1}' for j in range(6)]
+            state = {'name': joints, 'position': [0.1] * 6, 'velocity': [], 'effort': [1.0] * 6}
+            one = messages.new('sensor_msgs/msg/JointState', header=header, **state)
+            writer.write_message('joint_states', one, stamp)
+
+    def read(**entries: object) -> ArmRecording:
+        c = Configuration(**entries)  # type: ignore[arg-type]
+        return read_arm(path, robot.moving_joints(), 'joint_states', None, Places.of(robot, c))
+
+    found_by_frame = read()
+    (sensor,) = found_by_frame.wrenches
+    assert (sensor.topic, sensor.frame, sensor.named) == ('base_plate/wrench', 'base_plate', False)
+    told = {one.code: one.text for one in found_by_frame.findings}
+    assert '/tf_static between base_link and base_plate' in told['wrench_by_frame']
+    assert "its frame 'tool0' is not fixed to the root link" in told['wrench_not_used']
+    force, moment = plate.rotation @ np.arange(3.0), plate.rotation @ np.arange(3.0, 6.0)
+    moment = moment + np.cross(plate.position, force)
+    root = sensor.at_root(sensor.series.values)[7]
+    np.testing.assert_allclose(root, np.concatenate([force, moment]), atol=1e-12)
+    assert read(base_wrench='off').wrenches == ()
+    (sensor,) = read(base_sensors={'wrist/wrench': Mounting((0.0, 0.0, -0.1))}).wrenches
+    assert sensor.topic == 'wrist/wrench' and sensor.named
+    with pytest.raises(BagError, match='base_sensors names other/wrench'):
+        read(base_sensors={'other/wrench': Mounting()})

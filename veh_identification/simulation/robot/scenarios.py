@@ -184,7 +184,7 @@ def _write(
     if gains is not None:
         effort = effort / gains
     if plate is not None:
-        _write_plate(writer, plate, *measured_wrench(plant, made, plate, seed))
+        write_plate(writer, plate, *measured_wrench(plant, made, plate, seed))
     names = list(plant.joints)
     for k, moment in enumerate(stamps):
         stamp = EPOCH_NS + round(1e9 * moment)
@@ -212,7 +212,7 @@ def _write(
     return truth
 
 
-def _write_plate(writer: BagWriter, plate: BasePlate, stamps: Array, wrenches: Array) -> None:
+def write_plate(writer: BagWriter, plate: BasePlate, stamps: Array, wrenches: Array) -> None:
     """Its pose in `/tf_static`, and what it exerts on the base."""
     turn = (0.0, 0.0, float(np.sin(0.5 * plate.yaw)), float(np.cos(0.5 * plate.yaw)))
     static = messages.new(
