@@ -3,7 +3,6 @@
 Householder QR of [R_so_far; new rows] keeps R'R = W'W without ever forming W'W, so accuracy is
 that of a QR of the whole matrix while memory is that of one chunk. One factor *per equation* lets
 the per-equation sigma (24) and any weights (23) be applied after the only pass over the data.
-Rows that resemble those before join the factor by products (`resembling`), to the same digits.
 """
 
 from __future__ import annotations
@@ -14,14 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.blocks import (
-    BlockSource,
-    Selection,
-    clean_blocks,
-    column_sizes,
-)
+from veh_identification.identification.blocks import BlockSource, Selection, clean_blocks
 from veh_identification.identification.factor import Factor, triangular_factor
-from veh_identification.identification.resembling import Resembling
 from veh_identification.types import Array
 
 
@@ -126,23 +119,14 @@ class Accumulator:
         self._waiting_Y = np.empty((self._chunk, equations))
         self._waiting = 0
 
-    def add(
-        self,
-        W: Array,
-        Y: Array,
-        valid: NDArray[np.bool_] | None = None,
-        telling: NDArray[np.bool_] | None = None,
-    ) -> None:
-        """Add clean samples: rows that are not `valid` (samples, equations) hold zeros.
-
-        `telling` (equations, columns): columns that are not zero throughout, if already known.
-        """
+    def add(self, W: Array, Y: Array, valid: NDArray[np.bool_] | None = None) -> None:
+        """Add clean samples: rows that are not `valid` (samples, equations) hold zeros."""
         if W.shape[1:] != (self.equations, self.columns):
             raise EstimationError(
                 f'the accumulator holds {self.equations} equations and {self.columns} columns, '
                 f'the block {W.shape[1]} and {W.shape[2]}'
             )
-        if valid is None or valid.all():
+        if valid is None:
             used, self.counts = len(Y), self.counts + len(Y)
         else:
             used = int(np.count_nonzero(valid.any(axis=1)))
@@ -150,10 +134,6 @@ class Accumulator:
         self.samples += used
         self.excluded += len(Y) - used
         self.squares += np.square(Y).sum(axis=0)
-        for equation, some in zip(
-            self._equations, column_sizes(W) > 0.0 if telling is None else telling, strict=True
-        ):
-            equation.activate(some)
         start = 0
         while start < len(Y):
             if self._waiting == 0 and len(Y) - start >= self._chunk:
@@ -196,32 +176,15 @@ class _EquationFactor:
 
     def __init__(self, columns: int, chunk: int) -> None:
         self._columns = columns
-        self._used = np.zeros(columns, bool)
-        self._active = np.zeros(0, np.intp)  # sorted, those that are used
+        self._active = np.zeros(0, np.intp)  # sorted
         self._R = np.zeros((1, 1))  # active columns, then Y
         # One standing work array: fresh megabytes for every chunk would cost more than the copy.
         self._work = np.empty((columns + 1) * (columns + 1 + chunk))
-        self._like: Resembling | None = None  # rows since R, if they are taken relative to it
 
     def add(self, W: Array, Y: Array) -> None:
         """Reduce [R; W Y] to a new triangle."""
-        rows = self._work[: (len(self._active) + 1) * len(Y)].reshape(len(Y), -1)
-        rows[:, :-1] = W if len(self._active) == self._columns else W[:, self._active]
-        rows[:, -1] = Y
-        if self._like is None or not self._like.add(rows):
-            self._reflect(W, Y)
-        elif self._like.unlike:
-            self._fold()
-            self._like = Resembling.to(self._R)
-
-    def _fold(self) -> None:
-        """Let R hold all rows."""
-        if self._like is not None:
-            self._R, self._like = self._like.factor(), None
-
-    def _reflect(self, W: Array, Y: Array) -> None:
-        """Householder QR of R and the rows below it."""
-        self._fold()
+        if len(self._active) < self._columns:
+            self._activate(W)
         old, rows = len(self._R), len(self._R) + len(Y)
         # Columns contiguous: the transpose is what LAPACK expects.
         work = self._work[: (len(self._active) + 1) * rows].reshape(-1, rows)
@@ -229,15 +192,14 @@ class _EquationFactor:
         work[:-1, old:] = W.T if len(self._active) == self._columns else W[:, self._active].T
         work[-1, old:] = Y
         self._R = triangular_factor(work.T, overwrite=True)
-        self._like = Resembling.to(self._R)
 
-    def activate(self, used: NDArray[np.bool_]) -> None:
+    def _activate(self, W: Array) -> None:
         """Give R zero columns for those that hold something for the first time."""
-        if not (used & ~self._used).any():
+        resting = np.setdiff1d(np.arange(self._columns), self._active)
+        new = resting[W[:, resting].any(axis=0)]
+        if len(new) == 0:
             return
-        self._fold()
-        self._used |= used
-        known, self._active = self._active, np.flatnonzero(self._used)
+        known, self._active = self._active, np.union1d(self._active, new)
         wide = np.zeros((len(self._R), len(self._active) + 1))
         wide[:, np.searchsorted(self._active, known)] = self._R[:, :-1]
         wide[:, -1] = self._R[:, -1]
@@ -245,9 +207,6 @@ class _EquationFactor:
 
     def triangle(self) -> Array:
         """R over all columns: as many rows as columns, not triangular where some are zero."""
-        if self._like is not None:
-            self._fold()
-            self._like = Resembling.to(self._R)
         result = np.zeros((self._columns + 1, self._columns + 1))
         result[: len(self._R), np.append(self._active, self._columns)] = self._R
         return result
@@ -257,12 +216,12 @@ def accumulate(source: BlockSource, merged: bool = False) -> Information:
     """Read a source once; `merged` puts all equations into one factor (whitened samples)."""
     accumulator: Accumulator | None = None
     for block in clean_blocks(source):
-        W, Y, valid, used = block.W, block.Y, block.valid, block.used
+        W, Y, valid = block.W, block.Y, block.valid
         if merged:
             W, Y = W.reshape(-1, 1, W.shape[2]), Y.reshape(-1, 1)
-            valid, used = valid.reshape(-1, 1), np.asarray(used.any(axis=0, keepdims=True))
+            valid = valid.reshape(-1, 1)
         accumulator = accumulator or Accumulator(W.shape[1], W.shape[2])
-        accumulator.add(W, Y, valid, used)
+        accumulator.add(W, Y, valid)
     if accumulator is None:
         raise EstimationError('the recording holds no samples')
     if accumulator.samples == 0:
