@@ -11,7 +11,9 @@ import numpy as np
 import pinocchio as pin
 from scipy.signal import butter, filtfilt
 
-from veh_identification.identification import ArrayBlocks, accumulate
+from veh_identification.identification import accumulate
+from veh_identification.multibody.columns import coulomb, motor_inertia, offset, viscous
+from veh_identification.multibody.regressor import Regressor
 from veh_identification.runtime.share import share_directory
 from veh_identification.signals import TimeSeries
 from veh_identification.simulation.robot.closed_loop import run
@@ -26,7 +28,7 @@ from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.estimate import Estimate, estimate
 from veh_identification.systems.robot.estimation.links import factor_solution
-from veh_identification.systems.robot.model import ArmModel, Dry
+from veh_identification.systems.robot.model import ArmModel
 from veh_identification.systems.robot.recording import ArmRecording
 from veh_identification.systems.robot.setup import set_up
 from veh_identification.types import Array
@@ -38,6 +40,8 @@ PINOCCHIO_ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])
 #: The usual recipe: positions and efforts low-passed forth and back, differences, lstsq.
 PEER_CUTOFF = 10.0
 FASTER, COVERED = 8.0, (92.0, 98.0)
+#: Samples whose rows are made and reduced together: they stay in the cache.
+BLOCK = 4096
 
 
 def row(
@@ -112,12 +116,13 @@ def pinocchio_rows(urdf: str, model: ArmModel, q: Array, qd: Array, qdd: Array) 
     return W[:, :, columns]
 
 
-def our_rows(model: ArmModel, q: Array, qd: Array, qdd: Array) -> Array:
-    """The same columns by our kernel."""
-    shapes = (Dry(0.0),) * q.shape[1]
-    return np.concatenate(
-        [model.linear_rows(q, qd, qdd), model.friction_rows(q, qd, qdd, shapes)], axis=2
-    )
+def our_regressor(model: ArmModel) -> Regressor:
+    """The same columns in our kernel."""
+    joints = model.joints
+    extras = [make(name) for make in (motor_inertia, viscous, offset) for name in joints]
+    extras += [coulomb(name, 0.0) for name in joints]
+    kept = [*model.base.names, *(f'{name}.fs' for name in joints)]
+    return Regressor(model.tree, rows='joints', extras=extras, enabled=kept)
 
 
 def best_of(work: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
@@ -138,9 +143,12 @@ def speed(quick: bool) -> list[dict[str, Any]]:
     model = ours(recording, urdf).setup.model
     q, qd, qdd, effort = smoothed(recording)
 
+    regressor = our_regressor(model)
+
     def kernel() -> Array:
-        W = our_rows(model, q, qd, qdd)
-        return factor_solution(accumulate(ArrayBlocks(W, effort)).combined(np.ones(6)))
+        blocks = regressor.blocks(model.motion(q, qd, qdd), BLOCK)
+        rows = ((W, effort[samples]) for samples, W in blocks)
+        return factor_solution(accumulate(rows).combined(np.ones(6)))
 
     def loop() -> Array:
         W = pinocchio_rows(urdf, model, q, qd, qdd)

@@ -98,6 +98,7 @@ class RobotIdentify(TypedDict, total=False):
     effort_delay: float
     gravity: Sequence[float]
     motor_inertia: bool
+    base_wrench: Literal['auto', 'off']
     joint_states: str
 
 

@@ -12,7 +12,7 @@ import pytest
 from live_harness import Sink
 from mistaken.common import Item
 
-from veh_identification.errors import ParameterError
+from veh_identification.errors import InputError, ModelError, ParameterError, UsageError
 from veh_identification.nodes.feedforward.node import Feedforward
 from veh_identification.runtime import messages
 from veh_identification.runtime.replay.engine import ReplayEngine
@@ -139,6 +139,48 @@ def test_torques_of_an_arm(tmp_path: Path) -> None:
     np.testing.assert_allclose(efforts.points[0].effort, torque[0])
     np.testing.assert_allclose(deviations.points[0].effort, sigma[0])
     assert node.facts()['robot'] == 'robot' and 'verdict care' in node.facts()['result']
+
+
+def test_motions_that_an_arm_cannot_mean(tmp_path: Path) -> None:
+    """Degrees, another order, a joint too few or too many: named, or understood."""
+    result = arm(tmp_path)
+    model = robot.load_feedforward(result, URDF)
+    joints = list(model.joints)
+    motion = tuple(np.linspace(a, a + 0.1, 6) for a in (0.3, 0.5, 0.2))
+    torque, sigma = robot.feedforward(model, *motion)
+    backwards = tuple(one[::-1] for one in motion)
+    turned, deviation = robot.feedforward(model, *backwards, joints=joints[::-1])
+    np.testing.assert_allclose(turned[:, ::-1], torque)
+    np.testing.assert_allclose(deviation[:, ::-1], sigma)
+    with pytest.raises(UsageError, match='the motion names joint_1'):
+        robot.feedforward(model, *motion, joints=['joint_1'] * 6)
+    with pytest.raises(InputError, match=r'positions of joint_1 .*degrees\?'):
+        robot.feedforward(model, *(np.degrees(one) for one in motion))
+    items = [
+        wanted(joints, [np.degrees(one) for one in motion], 0.2),
+        wanted(joints[:5], [one[:5] for one in motion], 0.4),
+        wanted([*joints, 'finger'], [np.append(one, 0.0) for one in motion], 0.6),
+        wanted([*joints, 'joint_2'], [np.append(one, 0.0) for one in motion], 0.8),
+        wanted(joints[::-1], backwards, 2.5),
+    ]
+    node, sink = run(items, result=result, urdf=str(URDF))
+    facts = node.facts()
+    assert (facts['wanted_answered'], facts['wanted_refused']) == (1, 4)
+    np.testing.assert_allclose(answer(sink)[0].points[0].effort, torque[0])
+    told = [one.message for one in sink.statuses('feedforward')]
+    assert 'holds joint_2 twice' in told[0]
+
+
+def test_a_platform_in_degrees_is_refused(tmp_path: Path) -> None:
+    model = parallel.load_feedforward(hexapod(tmp_path))
+    pose = POSE + np.array([0.0, 0.0, 0.0, 0.1, 0.05, -0.1])
+    still = np.zeros(6)
+    parallel.feedforward(model, pose, still, still)
+    degrees = np.concatenate([pose[:3], np.degrees(pose[3:])])
+    with pytest.raises(ModelError, match='phi, theta and psi in degrees'):
+        parallel.feedforward(model, degrees, still, still)
+    with pytest.raises(InputError, match='velocities of leg_1'):
+        parallel.feedforward(model, pose, np.array([0.0, 0.0, 9.0, 0.0, 0.0, 0.0]), still)
 
 
 def test_a_result_whose_verdict_is_no_is_refused(tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ class Regressor:
     """Observation matrix of a tree model.
 
     `rows`: 'all' (six base equations of a floating base, then one per coordinate), 'base' (the
-    total wrench at the root origin in root axes, for floating and fixed bases) or 'joints'.
+    total wrench at the root origin in root axes, for floating and fixed bases), 'joints', or
+    'base and joints'.
     `bodies`: names, or None for all real bodies. `extras`: further columns. `enabled`: names of
     the columns to keep (None keeps all); `columns` always describes exactly what is filled.
     """
@@ -118,7 +119,12 @@ class Regressor:
 
 
 def _row_names(model: TreeModel, rows: str) -> tuple[str, ...]:
-    choices = {'all': model.row_names, 'base': BASE_ROWS, 'joints': model.coordinate_names}
+    choices = {
+        'all': model.row_names,
+        'base': BASE_ROWS,
+        'joints': model.coordinate_names,
+        'base and joints': BASE_ROWS + model.coordinate_names,
+    }
     if rows not in choices:
         raise ModelError(f'rows "{rows}" are unknown, expected one of {", ".join(choices)}')
     return choices[rows]

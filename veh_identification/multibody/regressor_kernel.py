@@ -120,12 +120,17 @@ def _write_base(layout: Layout, j: int, Y: Array, out: Array, first: int, count:
 
 
 @njit(cache=True, nogil=True)
-def _project(w: Array, Y: Array, line: Array, columns: int) -> None:
-    """Joint row of a block: its product with the joint's direction in slot w (equation 17)."""
-    for c in range(columns):
+def _project(
+    w: Array, Y: Array, line: Array, begin: int, end: int, columns: int, row: int
+) -> None:
+    """Joint row of some columns: their product with the joint's direction in slot w (equation 17).
+
+    Y has `columns` of them in a row; those before `row` hold nothing.
+    """
+    for c in range(begin, end):
         for i in range(LANES):
             line[c * LANES + i] = 0.0
-        for r in range(6):
+        for r in range(row, 6):
             for i in range(LANES):
                 line[c * LANES + i] += w[SX + r * LANES + i] * Y[(columns * r + c) * LANES + i]
 
@@ -143,17 +148,32 @@ def _add_joints(
     count: int,
 ) -> None:
     """Project the block of body j on all joints between it and the root."""
+    # Columns that nobody wants (many of a link's, once parameters are regrouped) cost nothing.
+    kept, straight = 0, 0
+    for c in range(10):
+        if layout.column[j, c] >= 0:
+            if kept < c:
+                for r in range(6):
+                    for i in range(LANES):
+                        Y[(10 * r + kept) * LANES + i] = Y[(10 * r + c) * LANES + i]
+            kept += 1
+            if c < 4:
+                straight = kept
     ancestor = j
     while ancestor >= 0:
         coordinate = m.coordinate[ancestor]
         if coordinate >= 0:
             row = layout.joint_row[coordinate]
-            _project(slot(state, ancestor), Y, line, 10)
+            w = slot(state, ancestor)
+            _project(w, Y, line, 0, straight, 10, 0)
+            _project(w, Y, line, straight, kept, 10, 3)  # inertia makes no force
             for lane in range(count):
+                place = 0
                 for c in range(10):
                     column = layout.column[j, c]
                     if column >= 0:
-                        out[first + lane, row, column] += line[c * LANES + lane]
+                        out[first + lane, row, column] += line[place * LANES + lane]
+                        place += 1
         ancestor = m.parent[ancestor]
 
 
@@ -180,7 +200,7 @@ def add_wrench(
     while ancestor >= 0:
         coordinate = m.coordinate[ancestor]
         if coordinate >= 0 and joint_row[coordinate] >= 0:
-            _project(slot(state, ancestor), wrench, line, 1)
+            _project(slot(state, ancestor), wrench, line, 0, 1, 1, 0)
             for lane in range(target.shape[0]):
                 target[lane, joint_row[coordinate]] += line[lane]
         ancestor = m.parent[ancestor]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.checks.wanted import check_sides
 from veh_identification.errors import InputError
 from veh_identification.runtime.messages import new
 from veh_identification.types import Array
@@ -28,11 +29,23 @@ def with_efforts(
 
 
 def motion_of(wanted: Any, joints: Sequence[str], topic: str) -> Motion:
-    """Positions, speeds and accelerations (points, joints) in the order of `joints`."""
+    """Positions, speeds and accelerations (points, joints) in the order of `joints`.
+
+    What the robot has not, and rates that are not those of the positions, are refused.
+    """
     names = list(wanted.joint_names)
     missing = [name for name in joints if name not in names]
     if missing:
         raise InputError(f'{topic}.joint_names lacks {", ".join(missing)}')
+    further = [name for name in names if name not in joints]
+    if further:
+        raise InputError(
+            f'{topic}.joint_names holds {", ".join(further)}, which the identified robot does not '
+            f'move; it has {", ".join(joints)}'
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f'{topic}.joint_names holds {twice} twice')
     if not wanted.points:
         raise InputError(f'{topic}.points is empty')
     order, found = [names.index(name) for name in joints], []
@@ -48,7 +61,11 @@ def motion_of(wanted: Any, joints: Sequence[str], topic: str) -> Motion:
         if not np.isfinite(values).all():
             raise InputError(f'{topic}.points: {side} hold a value that is no number')
         found.append(values)
-    return found[0], found[1], found[2]
+    motion = found[0], found[1], found[2]
+    spans = (point.time_from_start for point in wanted.points)
+    times = np.array([span.sec + 1e-9 * span.nanosec for span in spans])
+    check_sides(joints, times, motion, f'{topic}.points')
+    return motion
 
 
 def _filled(wanted: Any, joints: Sequence[str], motion: Motion, effort: Array) -> Any:

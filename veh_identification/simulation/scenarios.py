@@ -226,6 +226,12 @@ SCENARIOS = {
             60.0,
             'veh_identification.simulation.robot.scenarios:write_closed_loop',
         ),
+        Scenario(
+            'arm-on-plate',
+            'six-axis arm on a force plate, efforts are currents of unknown gains',
+            60.0,
+            'veh_identification.simulation.robot.scenarios:write_on_plate',
+        ),
     )
 }
 

@@ -125,6 +125,53 @@ def test_links_are_where_the_transforms_of_opensim_put_them(files) -> None:
     assert pin.computeTotalMass(model) == pytest.approx(25.0)
 
 
+def _simple(kind: str, frames: str, *names: str) -> str:
+    coordinates = ''.join(f'<Coordinate name="{name}"/>' for name in names)
+    return (
+        f'<{kind} name="of_{names[0]}">{frames}<coordinates>{coordinates}</coordinates></{kind}>'
+    )
+
+
+def test_balls_gimbals_and_free_joints_turn_about_x_y_z(tmp_path) -> None:
+    """OpenSim's simple joints: turns about axes that move along, displacements in the parent."""
+    ground = '<socket_parent_frame>/ground</socket_parent_frame>'
+    ground += '<socket_child_frame>/bodyset/pelvis</socket_child_frame>'
+    joints = [
+        _simple('FreeJoint', ground, 'rx', 'ry', 'rz', 'tx', 'ty', 'tz'),
+        _simple('BallJoint', _frames('pelvis', 'femur', '-0.06 -0.08 0.08'), 'b1', 'b2', 'b3'),
+        _simple('PlanarJoint', _frames('femur', 'tibia', '0 -0.4 0'), 'p1', 'p2', 'p3'),
+    ]
+    bodies = MODEL[: MODEL.index('<JointSet>')]
+    end = '</objects></JointSet></Model></OpenSimDocument>'
+    path = tmp_path / 'ball.osim'
+    path.write_text(f'{bodies}<JointSet><objects>{"".join(joints)}{end}')
+    names = ('rx', 'ry', 'rz', 'tx', 'ty', 'tz', 'b1', 'b2', 'b3', 'p1', 'p2', 'p3')
+    angles = [20.0, -35.0, 50.0, 0.1, 0.9, -0.2, -40.0, 25.0, 70.0, 15.0, 0.03, -0.05]
+    _write(tmp_path / 'ik.mot', 'x\ninDegrees=yes', ('time', *names), [0.0, 0.1], [angles] * 2)
+    skeleton, table = read_skeleton(path), read_table(tmp_path / 'ik.mot')
+    turned = [Rotation.from_euler('XYZ', angles[k : k + 3], degrees=True) for k in (0, 6)]
+    back = np.linalg.inv(_move((0.01, 0.02, 0.0)))
+    pelvis = _move(angles[3:6], turned[0])
+    femur = pelvis @ _move((-0.06, -0.08, 0.08)) @ _move(turn=turned[1]) @ back
+    knee = _move((0.03, -0.05, 0.0), Rotation.from_euler('z', 15.0, degrees=True))
+    tibia = femur @ _move((0.0, -0.4, 0.0)) @ knee @ back
+    model = pin.buildModelFromXML(skeleton.urdf.decode(), pin.JointModelFreeFlyer())
+    data, q = model.createData(), pin.neutral(model)
+    position, rotation = skeleton.base_pose(table)
+    q[:7] = [*position[0], *Rotation.from_matrix(rotation[0]).as_quat()]
+    for name, values in skeleton.values(table).items():
+        q[model.joints[model.getJointId(name)].idx_q] = values[0]
+    pin.framesForwardKinematics(model, data, q)
+    up = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+    for name, expected in (('pelvis', pelvis), ('femur', femur), ('tibia', tibia)):
+        found = data.oMf[model.getFrameId(name)]
+        assert found.translation == pytest.approx(up @ expected[:3, 3], abs=1e-9)
+        assert found.rotation == pytest.approx(up @ expected[:3, :3] @ up.T, abs=1e-9)
+    path.write_text(path.read_text().replace('<Coordinate name="b3"/>', ''))
+    with pytest.raises(ModelError, match='BallJoint with 2 coordinates, expected 3'):
+        read_skeleton(path)
+
+
 def test_the_wrench_of_a_plate_is_about_its_own_place(files) -> None:
     (plate,) = plate_wrenches(read_table(files[2]))
     assert plate.place == pytest.approx([0.3, 0.1, 0.0])

@@ -40,7 +40,8 @@ class Arm:
     def answer(self, wanted: Any, topic: str) -> tuple[Any, Any]:
         """Joint torques."""
         motion = motion_of(wanted, self.model.joints, topic)
-        made = robot.feedforward(self.model, *motion, noise=self.noise)
+        where = f'{topic}.points'
+        made = robot.feedforward(self.model, *motion, noise=self.noise, where=where)
         return with_efforts(wanted, self.model.joints, motion, *_finite(*made, topic))
 
 

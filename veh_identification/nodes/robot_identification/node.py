@@ -143,7 +143,8 @@ class RobotIdentification(IdentificationNode):
         try:
             arm = self.model.identified()
             motion = motion_of(msg, arm.joints, self.options.wanted)
-            torques, deviations = with_efforts(msg, arm.joints, motion, *feedforward(arm, *motion))
+            made = feedforward(arm, *motion, where=f'{self.options.wanted}.points')
+            torques, deviations = with_efforts(msg, arm.joints, motion, *made)
         except VehIdError as error:
             self._refused += 1
             self._node.get_logger().warning(f'no torques: {error}')

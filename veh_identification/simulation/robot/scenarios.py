@@ -1,4 +1,4 @@
-"""Scenarios `arm-free`, `arm-payload` and `arm-closed-loop`: recordings of simulated arms.
+"""Scenarios `arm-free`, `arm-payload`, `arm-closed-loop` and `arm-on-plate`: simulated arms.
 
 The arm is one that differs from its URDF (CAD) by some ten percent; the seed changes the motion,
 the noise and the payload, not the arm, so that recordings of several seeds belong together.
@@ -13,6 +13,7 @@ import numpy as np
 
 from veh_identification.runtime import messages
 from veh_identification.runtime.share import share_directory
+from veh_identification.simulation.robot.base_wrench import BasePlate, measured_wrench
 from veh_identification.simulation.robot.closed_loop import Drive, Friction, Run, run
 from veh_identification.simulation.robot.plant import Plant, read_plant
 from veh_identification.types import Array, Progress
@@ -165,8 +166,13 @@ def _write(
     seed: int,
     fundamental_hz: float,
     progress: Progress,
+    plate: BasePlate | None = None,
+    gains: Array | None = None,
 ) -> dict[str, Any]:
-    """Simulate second by second is not needed: a minute takes some seconds."""
+    """Simulate second by second is not needed: a minute takes some seconds.
+
+    With `gains` (N m/A) the efforts are currents.
+    """
     progress(0, round(duration))
     times = np.arange(round(duration * arm.drive.control_rate)) / arm.drive.control_rate
     plant = arm.plant
@@ -175,6 +181,10 @@ def _write(
     wanted = exciting_motion(arm.nominal, times, seed, fundamental_hz)
     made = run(plant, arm.nominal, arm.friction, arm.drive, wanted)
     stamps, position, effort = measured(made, sensors, arm.nominal.effort, seed)
+    if gains is not None:
+        effort = effort / gains
+    if plate is not None:
+        write_plate(writer, plate, *measured_wrench(plant, made, plate, seed))
     names = list(plant.joints)
     for k, moment in enumerate(stamps):
         stamp = EPOCH_NS + round(1e9 * moment)
@@ -193,9 +203,37 @@ def _write(
         'sensors': asdict(sensors),
         'fundamental_hz': fundamental_hz,
     }
+    if gains is not None:
+        truth['gains'] = dict(zip(names, map(float, gains), strict=True))
+    if plate is not None:
+        truth['base_plate'] = asdict(plate)
     if payload is not None:
         truth['payload'] = {'link': plant.flange, **payload.as_dict()}
     return truth
+
+
+def write_plate(writer: BagWriter, plate: BasePlate, stamps: Array, wrenches: Array) -> None:
+    """Its pose in `/tf_static`, and what it exerts on the base."""
+    turn = (0.0, 0.0, float(np.sin(0.5 * plate.yaw)), float(np.cos(0.5 * plate.yaw)))
+    static = messages.new(
+        'tf2_msgs/msg/TFMessage',
+        transforms=[
+            {
+                'header': messages.header(EPOCH_NS, 'base_link'),
+                'child_frame_id': 'base_plate',
+                'transform': {'translation': plate.position, 'rotation': turn},
+            }
+        ],
+    )
+    writer.write_message('/tf_static', static, EPOCH_NS)
+    for moment, wrench in zip(stamps, wrenches, strict=True):
+        stamp = EPOCH_NS + round(1e9 * moment)
+        message = messages.new(
+            'geometry_msgs/msg/WrenchStamped',
+            header=messages.header(stamp, 'base_plate'),
+            wrench={'force': wrench[:3], 'torque': wrench[3:]},
+        )
+        writer.write_message('base_plate/wrench', message, stamp)
 
 
 def _quiet_arm(noise: float) -> Arm:
@@ -231,3 +269,13 @@ def write_closed_loop(
     ).scaled(noise)
     # The fundamental is no whole number of samples: the motion never quite repeats.
     return _write(writer, arm, sensors, None, duration, seed, 0.1037, progress)
+
+
+def write_on_plate(
+    writer: BagWriter, duration: float, seed: int, noise: float, progress: Progress
+) -> dict[str, Any]:
+    """Scenario `arm-on-plate`: efforts are currents, a force plate carries the base."""
+    sensors, plate = ArmSensors().scaled(noise), BasePlate().scaled(noise)
+    gains = np.array([12.3, 11.7, 9.4, 10.2, 8.1, 7.6])
+    arm = _quiet_arm(noise)
+    return _write(writer, arm, sensors, None, duration, seed, 0.1, progress, plate, gains)

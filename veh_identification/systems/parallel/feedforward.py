@@ -12,12 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import InputError, UsageError
+from veh_identification.checks.wanted import Range, check_limits
+from veh_identification.errors import InputError, ModelError, UsageError
 from veh_identification.identification.trajectory import pose_rates
 from veh_identification.results.identified import read_identified
 from veh_identification.systems.parallel.configuration import load_configuration
-from veh_identification.systems.parallel.model.geometry import LEGS
-from veh_identification.systems.parallel.model.kinematics import direct_kinematics, leg_motion
+from veh_identification.systems.parallel.model.geometry import LEGS, Hexapod
+from veh_identification.systems.parallel.model.kinematics import (
+    check_reachable,
+    direct_kinematics,
+    inverse_kinematics,
+    leg_motion,
+)
 from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.types import Array
 
@@ -53,6 +59,7 @@ def feedforward(
             'feedforward needs pose, pose_dot and pose_ddot of the shape (N, 6); found '
             f'{", ".join(str(one.shape) for one in motion)}'
         )
+    _check_pose(robot, *motion)
     return _forces(robot, motion[0], *pose_rates(*motion), noise)
 
 
@@ -70,6 +77,7 @@ def leg_feedforward(
     )
     hexapod = robot.model.robot
     pose = direct_kinematics(hexapod, q)
+    check_limits(_legs(hexapod), q, qd, 'legs')
     still = np.zeros_like(pose)
     # Column by column: what each unit twist of the platform does to the legs.
     to_legs = np.stack(
@@ -79,6 +87,29 @@ def leg_feedforward(
     bend = leg_motion(hexapod, pose, v, still)[2]
     a: Array = np.asarray(np.linalg.solve(to_legs, (qdd - bend)[:, :, None])[:, :, 0], float)
     return _forces(robot, pose, v, a, noise)
+
+
+def _legs(hexapod: Hexapod) -> Range:
+    """What the actuators can do."""
+    each, limits = np.ones(len(LEGS)), hexapod.limits
+    sizes = (limits.length_min * each, limits.length_max * each, limits.velocity * each)
+    return Range(tuple(LEGS), *sizes, np.zeros(len(LEGS), bool))
+
+
+def _check_pose(robot: IdentifiedHexapod, pose: Array, rate: Array, second: Array) -> None:
+    """Refuse a motion of the platform that the legs cannot follow, angles in degrees above all."""
+    hexapod = robot.model.robot
+    turned = np.column_stack([pose[:, :3], np.deg2rad(pose[:, 3:])])
+    try:
+        check_reachable(hexapod, inverse_kinematics(hexapod, pose))
+    except ModelError as error:
+        try:
+            check_reachable(hexapod, inverse_kinematics(hexapod, turned))
+        except ModelError:
+            raise error from None
+        raise ModelError(f'{error}; are phi, theta and psi in degrees?') from None
+    lengths, speeds, _ = leg_motion(hexapod, pose, *pose_rates(pose, rate, second))
+    check_limits(_legs(hexapod), lengths, speeds, 'legs')
 
 
 def legs_of(robot: IdentifiedHexapod, pose: Array, pose_dot: Array, pose_ddot: Array) -> Motion:

@@ -11,6 +11,7 @@ import numpy as np
 
 from veh_identification.configuration.document import Document
 from veh_identification.configuration.models import Model, entry, validate
+from veh_identification.configuration.poses import Mounting
 from veh_identification.configuration.quantities import (
     ACCELERATION,
     NUMBER,
@@ -109,7 +110,17 @@ class Configuration(Model):
     gains: Mapping[Text, PositiveNumber] = entry(
         {},
         'torque for each ampere, at the joint; of joints that are not named it is estimated, '
-        'which needs a recording with a known load',
+        'which needs a recording with a known load, or the wrench below the base',
+    )
+    base_wrench: Literal['auto', 'off'] = entry(
+        'auto',
+        'equations of sensors below the base beside those of the joints; auto: of every '
+        'geometry_msgs/WrenchStamped whose frame is fixed to the root link',
+    )
+    base_sensors: Mapping[Topic, Mounting] = entry(
+        {},
+        "pose of such a sensor's frame in the root link, by topic; where any is named, no other "
+        'is used',
     )
     motor_inertia: Flag = entry(True, 'of each joint, Ia qdd, where it can be told apart')
     friction: Friction = entry(Friction, 'terms of each joint')

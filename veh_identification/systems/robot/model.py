@@ -5,6 +5,11 @@ sign over a speed (tanh(qd / width)) or, as gears that give way before they slid
 (Dahl: after a reversal it comes round over `width` rad); the data say which. The inertial
 parameters with motor inertia, viscous friction and offset are reduced to base parameters by the
 structure (for the given gravity and the joints that have efforts); the rest stands beside them.
+
+A sensor below the base adds six equations: the wrench that it exerts on the tree, at the origin of
+the root link in its axes. They hold no friction, no drive and no gain (what motors and gears do to
+each other stays inside), but a constant each: the weight of the root link and the zero of the
+sensor, which no motion tells apart.
 """
 
 from __future__ import annotations
@@ -22,17 +27,18 @@ from veh_identification.multibody.base_parameters import (
     base_from_factor,
     triangular_factor,
 )
-from veh_identification.multibody.columns import motor_inertia, offset, viscous
+from veh_identification.multibody.columns import ExtraColumn, motor_inertia, offset, viscous
 from veh_identification.multibody.inertia import PARAMETERS_PER_BODY, transport_matrix
 from veh_identification.multibody.motion import Motion, fixed_base_motion
 from veh_identification.multibody.regressor import Regressor
-from veh_identification.multibody.tree import TreeModel
+from veh_identification.multibody.tree import BASE_ROWS, TreeModel
 from veh_identification.multibody.urdf import parse_urdf
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.robot.configuration import Configuration, Coupling
 from veh_identification.types import Array, BoolArray
 
 UNITS_ANGLE = {'fs': 'N m', 'ha': 'N m s/rad', 'h': 'N m s/rad', 'Ia': 'kg m^2'}
+WRENCH_UNITS = ('N',) * 3 + ('N m',) * 3
 UNITS_LENGTH = {'fs': 'N', 'ha': 'N s/m', 'h': 'N s/m', 'Ia': 'kg'}
 
 
@@ -42,7 +48,7 @@ class FrictionColumn:
 
     name: str
     unit: str
-    kind: str  # fs, ha, h, Ia
+    kind: str  # fs, ha, h, Ia; off: a constant of one equation of the base
     weights: tuple[tuple[int, float], ...]  # joint and its share of the drive's speed
 
     def of_drive(self, joints: Array) -> Array:
@@ -53,6 +59,8 @@ class FrictionColumn:
         self, positions: Array, rates: Array, accelerations: Array, shapes: Sequence[Dry]
     ) -> Array:
         """Torque of the drive for a unit parameter (N,)."""
+        if self.kind == 'off':
+            return np.ones(len(rates))
         if self.kind == 'Ia':
             return self.of_drive(accelerations)
         speed = self.of_drive(rates)
@@ -110,15 +118,30 @@ class ArmModel:
     gravity: Array
     measured: BoolArray  # (joints,) which have efforts
     configuration: Configuration
+    base_wrench: bool = False  # six more equations, of a sensor below the base
 
     @property
     def joints(self) -> tuple[str, ...]:
         """Moving joints in the order of the equations."""
         return self.tree.coordinate_names
 
+    @property
+    def equations(self) -> tuple[str, ...]:
+        """One of each joint, then those of the base."""
+        return self.joints + (BASE_ROWS if self.base_wrench else ())
+
+    @property
+    def told(self) -> BoolArray:
+        """(equations,) which are measured."""
+        return np.append(self.measured, np.ones(len(self.equations) - len(self.joints), bool))
+
     @cached_property
     def regressor(self) -> Regressor:
         """All linear columns: ten of every body, then Ia, h and off of the joints."""
+        return Regressor(self.tree, rows=self._rows, extras=self._extras)
+
+    @property
+    def _extras(self) -> list[ExtraColumn]:
         c, extras = self.configuration, []
         used = [name for name, on in zip(self.joints, self.measured, strict=True) if on]
         if c.motor_inertia:
@@ -127,17 +150,32 @@ class ArmModel:
             extras += [viscous(name) for name in used]
         if c.friction.offset:
             extras += [offset(name) for name in used]
-        return Regressor(self.tree, rows='joints', extras=extras)
+        return extras
+
+    @property
+    def _rows(self) -> str:
+        return 'base and joints' if self.base_wrench else 'joints'
+
+    def full_rows(
+        self, q: Array, qd: Array, qdd: Array, regressor: Regressor | None = None
+    ) -> Array:
+        """All linear columns (N, equations, columns), or those of another regressor."""
+        W = (regressor or self.regressor).compute(self.motion(q, qd, qdd))
+        # The kernel writes the equations of the base first.
+        return np.concatenate([W[:, 6:], W[:, :6]], axis=1) if self.base_wrench else W
 
     @cached_property
     def base(self) -> BaseParameters:
         """What the measured rows can tell, by the structure."""
-        rows, columns = self.regressor.shape
+        columns, joints = self.regressor.shape[1], len(self.joints)
         rng = np.random.default_rng(0)
         samples = max(30, 5 * (columns // max(int(self.measured.sum()), 1) + 1))
-        q = rng.uniform(-np.pi, np.pi, (samples, rows))
-        qd, qdd = (rng.normal(0.0, 3.0, (samples, rows)) for _ in range(2))
-        W = self.regressor.compute(self.motion(q, qd, qdd))[:, self.measured]
+        q = rng.uniform(-np.pi, np.pi, (samples, joints))
+        qd, qdd = (rng.normal(0.0, 3.0, (samples, joints)) for _ in range(2))
+        W = self.full_rows(q, qd, qdd)
+        # Beside constants of their own, equations of the base show changes alone.
+        W[:, joints:] -= W[:, joints:].mean(axis=0)
+        W = W[:, self.told]
         return base_from_factor(triangular_factor([W], columns), self.regressor.columns)
 
     def motion(self, q: Array, qd: Array, qdd: Array) -> Motion:
@@ -158,6 +196,8 @@ class ArmModel:
             ]
         for one in c.coupled:
             made += self._coupled(one)
+        for j, name in enumerate(self.equations[len(self.joints) :], start=len(self.joints)):
+            made.append(FrictionColumn(f'{name}.off', self.effort_units[j], 'off', ((j, 1.0),)))
         return tuple(made)
 
     def _coupled(self, coupling: Coupling) -> list[FrictionColumn]:
@@ -192,7 +232,8 @@ class ArmModel:
     def effort_units(self) -> tuple[str, ...]:
         """Of each equation."""
         count = len(self.joints)
-        return tuple('N m' if self.tree.coordinate_is_angle(j) else 'N' for j in range(count))
+        joints = tuple('N m' if self.tree.coordinate_is_angle(j) else 'N' for j in range(count))
+        return joints + (WRENCH_UNITS if self.base_wrench else ())
 
     def a_priori(self) -> Array:
         """URDF values of the base parameters; nan where friction or drives take part."""
@@ -212,12 +253,18 @@ class ArmModel:
         return np.concatenate([base, [known.get(one.name, np.nan) for one in self.friction]])
 
     def linear_rows(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Columns of the base parameters (N, joints, rank)."""
-        return self.regressor.compute(self.motion(q, qd, qdd))[:, :, self.base.base]
+        """Columns of the base parameters (N, equations, rank)."""
+        return self.full_rows(q, qd, qdd, self._base_regressor)
+
+    @cached_property
+    def _base_regressor(self) -> Regressor:
+        """Of the base parameters alone."""
+        kept = [self.base.columns.names[k] for k in self.base.base]
+        return Regressor(self.tree, rows=self._rows, extras=self._extras, enabled=kept)
 
     def friction_rows(self, q: Array, qd: Array, qdd: Array, shapes: Sequence[Dry]) -> Array:
-        """The further columns (N, joints, columns) of a motion without gaps."""
-        made = np.zeros((len(qd), len(self.joints), len(self.friction)))
+        """The further columns (N, equations, columns) of a motion without gaps."""
+        made = np.zeros((len(qd), len(self.equations), len(self.friction)))
         for k, one in enumerate(self.friction):
             value = one.value(q, qd, qdd, shapes)
             for j, factor in one.weights:
@@ -234,16 +281,16 @@ class ArmModel:
         return made
 
     def load_rows(self, link: str, q: Array, qd: Array, qdd: Array) -> Array:
-        """Columns of a load's ten parameters in the frame of a link (N, joints, 10)."""
+        """Columns of a load's ten parameters in the frame of a link (N, equations, 10)."""
         frame = self.tree.frame(link)
-        W = self._bodies[frame.body].compute(self.motion(q, qd, qdd))
+        W = self.full_rows(q, qd, qdd, self._bodies[frame.body])
         return np.asarray(W @ transport_matrix(frame.rotation, frame.translation))
 
     @cached_property
     def _bodies(self) -> list[Regressor]:
         """The ten columns of each body alone."""
         names = self.tree.body_names
-        return [Regressor(self.tree, rows='joints', bodies=[name]) for name in names]
+        return [Regressor(self.tree, rows=self._rows, bodies=[name]) for name in names]
 
     def load_link(self, name: str) -> str:
         """The link that a load is fixed to; without a name the last link of the longest chain."""

@@ -46,6 +46,7 @@ class IdentifyOptions:
     effort_delay: float | None = _entry('effort_delay', 'S')
     gravity: tuple[float, ...] | None = _entry('gravity', 'M/S2')
     motor_inertia: bool | None = _entry('motor_inertia')
+    base_wrench: str | None = _entry('base_wrench')
     joint_states: str | None = _entry('joint_states', 'TOPIC')
 
 
@@ -79,7 +80,7 @@ def with_options(subject: Subject, options: IdentifyOptions | None) -> Subject:
     if typed:
         plain = {name: getattr(subject.configuration, name) for name in _ENTRIES}
         payloads = typed.pop('payloads', None)
-        nested = ('payloads', 'coupled', 'friction')
+        nested = ('payloads', 'coupled', 'friction', 'base_sensors')
         document = Document.of(
             {k: v for k, v in {**plain, **typed}.items() if k not in nested}, 'the options'
         )

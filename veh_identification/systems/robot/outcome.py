@@ -40,6 +40,8 @@ from veh_identification.systems.robot.options import Subject
 from veh_identification.types import Array
 
 TOPIC = 'robot_identification/reconstruction'
+#: Delay of the base wrench that is worth a word [s].
+BASE_DELAY = 2e-3
 
 
 def robot_outcome(
@@ -60,7 +62,7 @@ def robot_outcome(
     result = found.solved.result(
         found.names,
         found.units,
-        model.joints,
+        model.equations,
         prior,
         system='robot',
         validation=validated,
@@ -74,6 +76,7 @@ def robot_outcome(
         *checks,
         *setup.findings,
         *delay.findings(setup.model.configuration.joint_states),
+        *_base_delay(found),
         *(one for load in loads for one in load.findings()),
         *_row_findings(found),
         *_link_findings(found),
@@ -115,6 +118,18 @@ def effort_delay(found: Estimate) -> EffortDelay:
     return EffortDelay(value, std, True, sure, found.misfit_before, 1.0)
 
 
+def _base_delay(found: Estimate) -> list[Finding]:
+    """That the wrench below the base comes late, which is allowed for."""
+    value, std = found.state.base_delay, found.unknown('base_delay')
+    if not (np.isfinite(std) and abs(value) > max(SIGNIFICANT * std, BASE_DELAY)):
+        return []
+    text = (
+        f'the wrench below the base comes {1e3 * value:.3g} +- {1e3 * std:.2g} ms later than the '
+        'positions; that is corrected'
+    )
+    return [Finding('note', 'wrench_delay', text, 'base_sensors')]
+
+
 def _validated(found: Estimate) -> tuple[Validation | None, list[dict[str, Any]]]:
     """Residuals of the held-out recording, by the estimate and by all estimators beside it."""
     setup, model = found.setup, found.setup.model
@@ -123,23 +138,32 @@ def _validated(found: Estimate) -> tuple[Validation | None, list[dict[str, Any]]
     unseen = assemble(model, [setup.validation], (), [setup.validation_mask], found.state)
     wide = np.zeros((*unseen.Y.shape, len(found.names)))
     wide[:, :, : len(model.names)] = unseen.W[:, :, : len(model.names)]
-    blocks = ArrayBlocks(wide, unseen.Y)
+    blocks = ArrayBlocks(wide, _own_zeros(found, unseen.Y, wide @ found.value))
     prior = model.a_priori()
     padded = np.concatenate([prior, np.full(len(found.names) - len(prior), np.nan)])
-    judged = validate(blocks, found.value, model.joints, padded)
+    judged = validate(blocks, found.value, model.equations, padded)
     compared = []
     for name, value in _every_estimator(found).items():
-        rms = validate(blocks, value, model.joints).rms
+        rms = validate(blocks, value, model.equations).rms
         compared.append(
-            {'estimator': name, **dict(zip(model.joints, map(float, rms), strict=True))}
+            {'estimator': name, **dict(zip(model.equations, map(float, rms), strict=True))}
         )
     return judged, compared
+
+
+def _own_zeros(found: Estimate, Y: Array, predicted: Array) -> Array:
+    """Of a recording that was not used: its base wrench has a zero of its own."""
+    first = len(found.setup.model.joints)
+    made = Y.copy()
+    if np.isfinite(made[:, first:]).any():
+        made[:, first:] -= np.nanmean(made[:, first:] - predicted[:, first:], axis=0)
+    return made
 
 
 def _every_estimator(found: Estimate) -> dict[str, Array]:
     """Values of `names` by each estimator, from the same rows."""
     Y = found.system.Y - found.system.known
-    blocks, equations = ArrayBlocks(found.system.W, Y), list(found.setup.model.joints)
+    blocks, equations = ArrayBlocks(found.system.W, Y), list(found.setup.model.equations)
     values: dict[str, Array] = {}
     for name in PLAIN:
         options = Options(estimator=name, noise='white')  # type: ignore[arg-type]
@@ -152,7 +176,7 @@ def _every_estimator(found: Estimate) -> dict[str, Array]:
 def _series(found: Estimate) -> list[Reconstruction]:
     """Both sides over all rows, also those near rest that the fit left out."""
     setup, model = found.setup, found.setup.model
-    told = np.flatnonzero(model.measured)
+    told = np.flatnonzero(model.told)
     made = []
     sets = [('', False, setup.rows, setup.masks, setup.loads, found.value)]
     if setup.validation is not None and setup.validation_mask is not None:
@@ -165,15 +189,16 @@ def _series(found: Estimate) -> list[Reconstruction]:
         names = ', '.join(one.name for one in rows)
         title = f'Validation recording {names}' if held_out else f'Identification data: {names}'
         predicted = system.W @ value + system.known
+        measured = _own_zeros(found, system.Y, predicted) if held_out else system.Y
         made.append(
             Reconstruction(
                 f'{prefix}{TOPIC}',
                 title,
                 held_out,
-                tuple(model.joints[j] for j in told),
+                tuple(model.equations[j] for j in told),
                 tuple(model.effort_units[j] for j in told),
                 stamps[order],
-                system.Y[order][:, told],
+                measured[order][:, told],
                 predicted[order][:, told],
                 np.full(len(told), np.nan) if held_out else found.solved.sigma[told],
             )
@@ -196,9 +221,10 @@ def _input(found: Estimate, task: Task[Subject]) -> dict[str, Any]:
         'measured_joints': [n for n, m in zip(model.joints, model.measured, strict=True) if m],
         'rows_in_use': {
             name: float(share)
-            for name, share in zip(model.joints, found.slides.mean(axis=0), strict=True)
+            for name, share in zip(model.equations, found.slides.mean(axis=0), strict=True)
         },
         'payload_recordings': [one.recording for one in setup.loads],
+        'base_wrench': model.base_wrench,
         'motor_inertia': bool(c.motor_inertia),
         'friction': {
             k: getattr(c.friction, k) for k in ('viscous', 'coulomb', 'offset', 'asymmetric')
@@ -222,6 +248,7 @@ def _extra(
     return {
         'base_relations': dict(zip(model.base.names, model.base.relations(), strict=True)),
         'effort_delay': delay.facts(),
+        **_base_facts(found),
         'dry_friction': [
             {'joint': name, 'changes_over': one.kind, 'width': one.width}
             for name, one in zip(model.joints, state.shapes, strict=True)
@@ -237,6 +264,14 @@ def _extra(
         'link_parameters': {name: v.tolist() for name, v in found.fit.as_dict().items()},
         'covariance': found.covariance.tolist(),
     }
+
+
+def _base_facts(found: Estimate) -> dict[str, Any]:
+    """What is found of the sensor below the base."""
+    if not found.setup.model.base_wrench:
+        return {}
+    value, std = found.state.base_delay, found.unknown('base_delay')
+    return {'base_wrench_delay': {'value': value, 'std': std, 'unit': 's'}}
 
 
 def _lines(
@@ -303,6 +338,9 @@ def _values(found: Estimate, delay: EffortDelay, loads: Sequence[FoundLoad]) -> 
         if found.setup.model.configuration.effort == 'current':
             gain = float(found.state.gains[j])
             made[f'{name}.gain'] = (gain, gain * found.unknown('gain', j), 'N m/A', 'gain')
+    if found.setup.model.base_wrench:
+        late = found.state.base_delay, found.unknown('base_delay')
+        made['base_wrench_delay'] = (*late, 's', 'delay')
     for load in loads:
         made[f'{load.prefix}.mass'] = (load.mass, load.mass_std, 'kg', 'mass')
         for k, axis in enumerate('xyz'):
@@ -379,6 +417,10 @@ def _origins(found: Estimate, arguments: Mapping[str, Any]) -> list[tuple[str, s
         ),
         *((f'gain of {n}', f'{v:g} N m/A', source) for n, v in c.gains.items()),
     ]
+    for sensors in setup.sensors:
+        for sensor in sensors:
+            place = ' '.join(f'{v:g}' for v in sensor.pose.position)
+            made.append((f'pose of {sensor.topic}', f'{place} m in the root link', sensor.origin))
     for one in setup.loads:
         what = 'to be found' if one.sought else f'known, {one.value[0]:g} kg'
         made.append((f'payload of {one.recording}', f'{what}, at {one.link}', source))

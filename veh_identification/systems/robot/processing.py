@@ -30,8 +30,8 @@ from veh_identification.signals.segments import contiguous_segments
 from veh_identification.signals.spectra import Spectrum, welch_spectrum
 from veh_identification.signals.synchronise import common_grid, resample
 from veh_identification.systems.robot.model import ArmModel, Dry
-from veh_identification.systems.robot.recording import ArmRecording
-from veh_identification.types import Array, IntArray
+from veh_identification.systems.robot.recording import ArmRecording, BaseWrench
+from veh_identification.types import Array, BoolArray, IntArray
 
 #: The band of the derivatives over the cut-off of the equations.
 WIDER = 2.5
@@ -61,7 +61,7 @@ class Signals:
     epoch_ns: int
     stamps: Array
     position: Array  # nan between segments
-    effort: Array  # nan of joints without
+    effort: Array  # of the model's equations; nan of those without
     segments: tuple[slice, ...]
     cycle: int = 0  # samples of the mean period, which stands there three times; 0: no averaging
 
@@ -86,9 +86,16 @@ class Segment:
 
 
 def on_grid(
-    recording: ArmRecording, joints: Sequence[str], rate_hz: float, fundamental_hz: float = 0.0
+    recording: ArmRecording,
+    joints: Sequence[str],
+    rate_hz: float,
+    fundamental_hz: float = 0.0,
+    base_wrench: bool = False,
 ) -> Signals:
-    """Even steps; efforts that are missing now and then make gaps, missing throughout do not."""
+    """Even steps; efforts that are missing now and then make gaps, missing throughout do not.
+
+    `base_wrench`: efforts end with the six of the sensors below the base (nan: there are none).
+    """
     places = [recording.joints.index(name) for name in joints]
     count = len(recording.joints)
     values = recording.series.values
@@ -107,6 +114,10 @@ def on_grid(
     for column, k in enumerate(known):
         effort[:, places.index(k)] = resampled[:, len(places) + column]
     position = resampled[:, : len(places)]
+    if base_wrench:
+        wrench, known_wrench = total_wrench(recording.wrenches, grid, series.epoch_ns)
+        effort = np.column_stack([effort, wrench])
+        valid = valid & known_wrench
     made = Signals(
         recording.source,
         recording.name,
@@ -118,6 +129,26 @@ def on_grid(
         tuple(contiguous_segments(valid)),
     )
     return averaged(made, fundamental_hz) if fundamental_hz > 0.0 else made
+
+
+def total_wrench(
+    wrenches: Sequence[BaseWrench], grid: Array, epoch_ns: int
+) -> tuple[Array, BoolArray]:
+    """What all sensors below the base exert (N, 6), at the root's origin; and where it is known.
+
+    Without any sensor it is nan, which is no gap.
+    """
+    if not wrenches:
+        return np.full((len(grid), 6), np.nan), np.ones(len(grid), bool)
+    total, known = np.zeros((len(grid), 6)), np.ones(len(grid), bool)
+    for one in wrenches:
+        values, there = resample(one.series.with_epoch(epoch_ns), grid, keep_ends=True)
+        total += one.at_root(values)
+        known &= there
+    if not known.any():
+        names = ', '.join(one.topic for one in wrenches)
+        raise SignalError(f'{names}: no moment at which joints and base wrench are both recorded')
+    return total, known
 
 
 def averaged(signals: Signals, fundamental_hz: float) -> Signals:
@@ -276,20 +307,27 @@ class Rows:
             made.append(share[:: self.filter.factor])
         return np.concatenate(made)
 
-    def effort(self, delay: float) -> Array:
-        """Filtered efforts that are taken as `delay` late (M, joints)."""
+    def effort(self, delay: float, base_delay: float = 0.0) -> Array:
+        """Filtered efforts (M, equations), taken as `delay` late; those of the base by theirs."""
         made = []
         for segment in self.segments:
-            shifted = np.full(segment.effort[segment.inner].shape, np.nan)
-            times = np.arange(len(segment.effort), dtype=float)
-            at = times[segment.inner] + delay * self.filter.rate
-            there = np.isfinite(segment.effort).all(axis=0)
-            if delay == 0.0:
-                shifted = segment.effort[segment.inner]
-            elif there.any():
-                shifted[:, there] = CubicSpline(times, segment.effort[:, there])(at)
-            made.append(decimate(shifted, self.filter))
+            joints = segment.q.shape[1]
+            parts = (slice(0, joints), delay), (slice(joints, None), base_delay)
+            shifted = [self._later(segment, segment.effort[:, part], d) for part, d in parts]
+            made.append(decimate(np.concatenate(shifted, axis=1), self.filter))
         return np.concatenate(made)
+
+    def _later(self, segment: Segment, effort: Array, delay: float) -> Array:
+        """What is used of some efforts, `delay` later."""
+        shifted = effort[segment.inner]
+        there = np.isfinite(effort).all(axis=0)
+        if delay == 0.0 or not there.any():
+            return shifted
+        times = np.arange(len(effort), dtype=float)
+        at = times[segment.inner] + delay * self.filter.rate
+        later = np.full(shifted.shape, np.nan)
+        later[:, there] = CubicSpline(times, effort[:, there])(at)
+        return later
 
     def _filtered(self, function: Callable[[Segment], Array]) -> Array:
         return np.concatenate(

@@ -1,4 +1,4 @@
-"""Positions and efforts of a robot's joints from one bag."""
+"""Positions and efforts of a robot's joints from one bag, and wrenches below its base."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
 from veh_identification.runtime.bags import BagReader, columns_of
 from veh_identification.signals import TimeSeries, clean
+from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS
+from veh_identification.systems.robot.base_wrench import BaseWrench, Places, wrenches_of
 from veh_identification.types import Array, Progress
 
 FEWEST_SAMPLES = 50
@@ -28,6 +30,7 @@ class ArmRecording:
     series: TimeSeries  # positions of `joints`, then efforts of `joints`; nan: no effort
     missing: tuple[str, ...]  # joints of the URDF that are not there
     findings: tuple[Finding, ...]
+    wrenches: tuple[BaseWrench, ...] = ()  # of sensors below the base, of one epoch with `series`
 
     @property
     def name(self) -> str:
@@ -49,13 +52,23 @@ class ArmRecording:
 
 
 def read_arm(
-    bag: str | Path, joints: Sequence[str], topic: str, progress: Progress | None = None
+    bag: str | Path,
+    joints: Sequence[str],
+    topic: str,
+    progress: Progress | None = None,
+    places: Places | None = None,
 ) -> ArmRecording:
-    """Joints by their names; further ones are ignored with a note."""
+    """Joints by their names; further ones are ignored with a note.
+
+    `places` tells which wrench topics are sensors below the base; None: none is read.
+    """
     with BagReader(bag, progress=progress) as reader:
         topic = _topic(reader, topic, str(bag))
         reader.expect_type(topic, 'sensor_msgs/msg/JointState')
-        columns = columns_of(reader, {topic: ['position', 'effort']})[topic]
+        sensors, told = ({}, []) if places is None else places.find(reader, str(bag))
+        wanted = {topic: ['position', 'effort'], **dict.fromkeys(sensors, WRENCH_PATHS)}
+        read = columns_of(reader, wanted)
+        columns = read[topic]
     named = {key.partition('[')[2].rstrip(']') for key in columns.values if '[' in key}
     there = [name for name in joints if f'position[{name}]' in columns.values]
     if not there:
@@ -68,10 +81,12 @@ def read_arm(
         [columns.values[f'position[{name}]'] for name in there]
         + [columns.values.get(f'effort[{name}]', nothing) for name in there]
     )
-    findings = _named(bag, topic, sorted(named - set(joints)))
+    findings = [*_named(bag, topic, sorted(named - set(joints))), *told]
     series, more = _cleaned(bag, topic, columns.stamps_ns, values, there)
+    wrenches, further = wrenches_of(sensors, read, series.epoch_ns)
     missing = tuple(name for name in joints if name not in there)
-    return ArmRecording(str(bag), topic, tuple(there), series, missing, (*findings, *more))
+    found = (*findings, *more, *further)
+    return ArmRecording(str(bag), topic, tuple(there), series, missing, found, wrenches)
 
 
 def _topic(reader: BagReader, topic: str, bag: str) -> str:

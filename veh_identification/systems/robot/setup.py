@@ -13,6 +13,7 @@ from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.systems.humanoid.robot import Robot
+from veh_identification.systems.robot.base_wrench import BaseWrench
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.unknowns import Load, State
 from veh_identification.systems.robot.model import ArmModel, Dry, fixed_tree
@@ -35,7 +36,7 @@ class Setup:
     model: ArmModel
     signals: tuple[Signals, ...]
     rows: tuple[Rows, ...]
-    masks: tuple[BoolArray, ...]  # of each recording: joints whose efforts count
+    masks: tuple[BoolArray, ...]  # of each recording: equations that count
     loads: tuple[Load, ...]
     state: State  # where the search begins
     cutoff_hz: float
@@ -44,6 +45,7 @@ class Setup:
     validation: Rows | None
     validation_mask: BoolArray | None
     findings: tuple[Finding, ...]
+    sensors: tuple[tuple[BaseWrench, ...], ...] = ()  # of each recording, below the base
 
 
 def set_up(
@@ -61,13 +63,15 @@ def set_up(
     masks, told = effort_masks(tree, recordings, c)
     findings += told
     measured = np.any(masks, axis=0)
-    if not measured.any():
+    wrench = any(one.wrenches for one in recordings)
+    if not measured.any() and not wrench:
         raise EstimationError(
             f'{listed([one.source for one in recordings])}: no joint that moves has efforts '
             '(sensor_msgs/JointState.effort): there is nothing to identify from'
         )
-    model = ArmModel(robot, tree, np.array(c.gravity), measured, c)
-    grids = [on_grid(one, model.joints, c.rate_hz, c.fundamental_hz) for one in recordings]
+    model = ArmModel(robot, tree, np.array(c.gravity), measured, c, wrench)
+    masks = [_with_base(mask, one, model) for mask, one in zip(masks, recordings, strict=True)]
+    grids = [on_grid(one, model.joints, c.rate_hz, c.fundamental_hz, wrench) for one in recordings]
     cutoff, reason = (c.cutoff_hz, 'as given') if c.cutoff_hz > 0.0 else cutoff_of(grids)
     loads = loads_of(model, recordings, c)
     links = {one.recording: one.link for one in loads}
@@ -75,8 +79,9 @@ def set_up(
     rows = [rows_of(model, one, cutoff, bands, links.get(one.name)) for one in grids]
     held_out, mask = None, None
     if unseen is not None:
-        held_out = rows_of(model, on_grid(unseen, model.joints, c.rate_hz), cutoff, bands)
-        mask = effort_masks(tree, [unseen], c)[0][0]
+        grid = on_grid(unseen, model.joints, c.rate_hz, base_wrench=wrench)
+        held_out = rows_of(model, grid, cutoff, bands)
+        mask = _with_base(effort_masks(tree, [unseen], c)[0][0], unseen, model)
     return Setup(
         model,
         tuple(grids),
@@ -90,7 +95,14 @@ def set_up(
         held_out,
         mask,
         tuple(findings),
+        tuple(one.wrenches for one in recordings),
     )
+
+
+def _with_base(mask: BoolArray, recording: ArmRecording, model: ArmModel) -> BoolArray:
+    """Which equations of a recording count, those of the base among them."""
+    further = len(model.equations) - len(model.joints)
+    return np.append(mask, np.full(further, bool(recording.wrenches)))
 
 
 def locked_joints(
@@ -193,12 +205,12 @@ def first_state(model: ArmModel, loads: Sequence[Load], c: Configuration) -> Sta
         for j, name in enumerate(model.joints):
             gains[j] = c.gains.get(name, 1.0)
             free[j] = name not in c.gains and bool(model.measured[j])
-        if free.any() and all(one.sought for one in loads):
+        if free.any() and all(one.sought for one in loads) and not model.base_wrench:
             who = listed([n for n, f in zip(model.joints, free, strict=True) if f])
             raise EstimationError(
                 f'effort is current and the gains of {who} are not known: gain and mass cannot be '
-                'told apart from motion alone; give gains (N m/A at the joint), or a recording '
-                'with a load of known mass under payloads'
+                'told apart from motion alone; give gains (N m/A at the joint), a recording '
+                'with a load of known mass under payloads, or one with the wrench below the base'
             )
     shape = Dry(c.friction.width if c.friction.width > 0.0 else 0.02)
     seek_width = bool(c.friction.coulomb) and not c.friction.width > 0.0
@@ -209,6 +221,7 @@ def first_state(model: ArmModel, loads: Sequence[Load], c: Configuration) -> Sta
         c.effort_delay is None,
         model.measured & seek_width,
         free,
+        base_delay_free=model.base_wrench,
     )
 
 

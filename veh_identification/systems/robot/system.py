@@ -11,6 +11,8 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task
+from veh_identification.systems.robot.base_wrench import Places
+from veh_identification.systems.robot.checks.base_wrench import judged_wrenches
 from veh_identification.systems.robot.checks.channels import sensor_findings
 from veh_identification.systems.robot.checks.whole import whole_findings
 from veh_identification.systems.robot.configuration import load_configuration
@@ -42,8 +44,8 @@ class RobotArm(System[Subject, ArmRecording]):
 
     def read(self, bag: Path, config: Subject, progress: Progress | None = None) -> ArmRecording:
         """Positions and efforts of the joints of the URDF."""
-        joints = config.described.moving_joints()
-        return read_arm(bag, joints, config.configuration.joint_states, progress)
+        joints, c = config.described.moving_joints(), config.configuration
+        return read_arm(bag, joints, c.joint_states, progress, Places.of(config.described, c))
 
     def checks(self, recording: ArmRecording, config: Subject) -> list[Finding]:
         """Units, signs, names, gravity, stuck and saturated sensors."""
@@ -51,6 +53,7 @@ class RobotArm(System[Subject, ArmRecording]):
             *recording.findings,
             *sensor_findings(config.described, recording),
             *whole_findings(config.described, [recording], config.configuration),
+            *judged_wrenches(config.described, [recording], config.configuration)[1],
         ]
 
     def live(self, config: Subject) -> RobotLive:
@@ -67,5 +70,9 @@ class RobotArm(System[Subject, ArmRecording]):
         every = [*recordings, *([unseen] if unseen is not None else [])]
         checks = [one for recording in every for one in sensor_findings(robot, recording)]
         checks += whole_findings(robot, recordings, c)
+        recordings, told = judged_wrenches(robot, recordings, c)
+        checks += told
+        if unseen is not None:
+            (unseen,), _ = judged_wrenches(robot, [unseen], c)
         found = estimate(set_up(robot, recordings, unseen, c))
         return robot_outcome(found, task, recordings, unseen, checks)

@@ -28,6 +28,18 @@ from veh_identification.types import Array
 UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 ROTATIONS = ('rotation1', 'rotation2', 'rotation3')
 TRANSLATIONS = ('translation1', 'translation2', 'translation3')
+#: Joints whose axes are those of the frame on the parent, by their coordinates in the file's
+#: order: turns follow each other about the axes that the turns before have moved (x, y, z of a
+#: ball), displacements are along the axes of the parent's frame.
+SIMPLE = {
+    'PinJoint': ('rz',),
+    'SliderJoint': ('tx',),
+    'UniversalJoint': ('rx', 'ry'),
+    'BallJoint': ('rx', 'ry', 'rz'),
+    'GimbalJoint': ('rx', 'ry', 'rz'),
+    'PlanarJoint': ('rz', 'tx', 'ty'),
+    'FreeJoint': ('rx', 'ry', 'rz', 'tx', 'ty', 'tz'),
+}
 Function = Callable[[Array], Array]
 
 
@@ -166,17 +178,22 @@ def _offset(frame: Any) -> Array:
 
 def _axes(element: Any, where: str) -> tuple[Axis, ...]:
     coordinates = [one.get('name', '') for one in element.findall('coordinates/Coordinate')]
-    z = UPRIGHT @ np.array([0.0, 0.0, 1.0])
     if element.tag == 'WeldJoint':
         return ()
-    if element.tag == 'PinJoint':
-        return (Axis(z, coordinates[0], _same, True),)
-    if element.tag == 'UniversalJoint':
-        return tuple(Axis(UPRIGHT[:, k], name, _same, True) for k, name in enumerate(coordinates))
+    if element.tag in SIMPLE:
+        if len(coordinates) != len(SIMPLE[element.tag]):
+            raise ModelError(
+                f'{where} is a {element.tag} with {len(coordinates)} coordinates, expected '
+                f'{len(SIMPLE[element.tag])}'
+            )
+        axes = [
+            Axis(UPRIGHT[:, 'xyz'.index(word[1])], name, _same, word[0] == 'r')
+            for word, name in zip(SIMPLE[element.tag], coordinates, strict=True)
+        ]
+        return tuple(sorted(axes, key=lambda one: one.turns))  # displacements first
     if element.tag != 'CustomJoint':
         raise ModelError(
-            f'{where} is a {element.tag}, expected CustomJoint, PinJoint, UniversalJoint or '
-            'WeldJoint'
+            f'{where} is a {element.tag}, expected CustomJoint, WeldJoint, {", ".join(SIMPLE)}'
         )
     found = {one.get('name'): one for one in element.findall('SpatialTransform/TransformAxis')}
     return tuple(

@@ -126,7 +126,7 @@ class Told:
 def _linear(fitted: Fitted, q: Array, qd: Array, qdd: Array, gravity: Array) -> Array:
     """Efforts (M, joints) of the bodies and drives for another motion or gravity."""
     model = replace(fitted.model, gravity=gravity)
-    W = model.regressor.compute(model.motion(q, qd, qdd))[:, :, fitted.model.base.base]
+    W = model.full_rows(q, qd, qdd)[:, :, fitted.model.base.base]
     return np.asarray(W @ fitted.value[: fitted.model.base.rank])
 
 
@@ -149,6 +149,8 @@ def errors_of(fitted: Fitted, topic: str) -> Iterator[Error]:
         words = f'{place} seems to come {{size}} later than the other channels: look at its stamps'
         yield Error('effort_delay', place, late, 'ms', 3.0, 10.0, words, j)
     yield common_delay(fitted, topic)
+    if model.base_wrench:
+        yield from _base_errors(fitted)
     size = float(np.linalg.norm(g))
     if not size:
         return
@@ -168,12 +170,35 @@ def errors_of(fitted: Fitted, topic: str) -> Iterator[Error]:
             yield Error('gravity_direction', 'gravity', column, 'degrees', 1.0, 4.0, words)
 
 
+def _base_errors(fitted: Fitted) -> Iterator[Error]:
+    """Scale, turn and shift of the sensor below the base."""
+    first, predicted = len(fitted.model.joints), fitted.predicted
+    force, moment = predicted[:, first : first + 3], predicted[:, first + 3 :]
+    look = 'look at its calibration, frame and pose'
+    place = 'the wrench below the base'
+    column = np.zeros(predicted.shape)
+    column[:, first:] = 0.01 * predicted[:, first:]
+    words = f'{place} seems to be off by {{size}} against the efforts of the joints: {look}'
+    yield Error('wrench_scale', place, column, '%', 3.0, 10.0, words)
+    for axis in range(3):
+        unit = np.eye(3)[axis]
+        turned, moved = np.zeros(predicted.shape), np.zeros(predicted.shape)
+        turned[:, first : first + 3] = np.pi / 180.0 * np.cross(unit, force)
+        turned[:, first + 3 :] = np.pi / 180.0 * np.cross(unit, moment)
+        words = f'{place} seems to be turned about {"xyz"[axis]} of the root link by {{size}}: '
+        yield Error('wrench_frame', place, turned, 'degrees', 1.0, 4.0, words + look)
+        moved[:, first + 3 :] = 1e-3 * np.cross(unit, force)
+        words = f'{place} seems to be taken {{size}} off along {"xyz"[axis]} of the root link: '
+        yield Error('wrench_frame', place, moved, 'mm', 5.0, 30.0, words + look)
+
+
 def common_delay(fitted: Fitted, topic: str) -> Error:
     """All efforts later than the positions."""
     words = (
         f'{topic}.effort seems to come {{size}} later than {topic}.position: look at its stamps'
     )
     column = -1e-3 * fitted.slope
+    column[:, len(fitted.model.joints) :] = 0.0
     return Error('effort_delay', f'{topic}.effort', column, 'ms', 1.0, 10.0, words)
 
 
@@ -274,8 +299,7 @@ def gravity_factor(fitted: Fitted) -> float:
 
     def left(factor: float) -> float:
         other = replace(model, gravity=factor * model.gravity)
-        motion = other.motion(fitted.q, fitted.qd, fitted.qdd)
-        linear = other.regressor.compute(motion)[:, :, model.base.base]
+        linear = other.full_rows(fitted.q, fitted.qd, fitted.qdd)[:, :, model.base.base]
         rows = np.concatenate([linear, others], axis=2) / sigma[:, None]
         basis, y = orthonormal(rows[there]), (fitted.Y / sigma)[there]
         rest = y - basis @ (basis.T @ y)
@@ -361,7 +385,7 @@ def change_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[F
                 continue
             j = int(np.nanargmax(sizes))
             if sizes[j] / limit > best[0]:
-                words = f'{fitted.model.joints[j]} {how.format(sizes[j])}'
+                words = f'{fitted.model.equations[j]} {how.format(sizes[j])}'
                 best = (float(sizes[j] / limit), words, _moment(fitted, sigma, j))
     if not best[1]:
         return []

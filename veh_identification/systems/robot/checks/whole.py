@@ -14,6 +14,7 @@ from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
 from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.systems.humanoid.robot import Robot
+from veh_identification.systems.robot.checks.prior import urdf_values
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.model import ArmModel
 from veh_identification.systems.robot.processing import Segment, cutoff_of, on_grid, segments_of
@@ -55,7 +56,7 @@ class Look:
 
     def _rows(self) -> tuple[Array, Array]:
         model = replace(self.model, gravity=self.gravity)
-        W = model.regressor.compute(model.motion(self.q, self.qd, self.qdd))
+        W = model.full_rows(self.q, self.qd, self.qdd)
         friction = np.zeros((*self.effort.shape, self.effort.shape[1]))
         for j in range(self.effort.shape[1]):
             friction[:, j, j] = np.tanh(
@@ -112,18 +113,9 @@ class Look:
 
     def _prior(self, columns: int) -> tuple[Array, Array]:
         """Values of the URDF and sizes of their doubt; size 0: nothing is known."""
-        known, size = np.zeros(columns), np.zeros(columns)
-        for k, column in enumerate(self.model.base.columns):
-            if not column.body:
-                continue
-            body = self.model.tree.parameters[self.model.tree.body_index(column.body)]
-            mass, moment = max(body[0], 0.1), max(0.5 * float(body[[4, 7, 9]].sum()), 1e-3)
-            known[k] = body[column.parameter]
-            arm = np.sqrt(moment / mass)
-            size[k] = mass if column.parameter == 0 else mass * arm
-            if column.parameter > 3:
-                size[k] = moment
-        return known, size
+        known, size = urdf_values(self.model)
+        further = (0, columns - len(known))
+        return np.pad(known, further), np.pad(size, further)
 
     def scales(self) -> Array:
         """Efforts over those of the URDF's masses (joints,); nan where those are small."""

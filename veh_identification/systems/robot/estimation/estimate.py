@@ -21,6 +21,7 @@ from veh_identification.systems.robot.estimation.unknowns import (
     instrumented,
     noise_of,
     seek,
+    shifted_zeros,
     sliding,
     slow_friction,
     solve,
@@ -41,7 +42,7 @@ class Estimate:
     setup: Setup
     state: State
     system: System  # rows in use
-    slides: BoolArray  # (M, joints)
+    slides: BoolArray  # (M, equations)
     names: list[str]  # parameters, then those of unknown loads
     units: list[str]
     solved: Solved  # of all unknowns; the first are `names`
@@ -60,11 +61,15 @@ class Estimate:
         return self.solved.covariance[: len(self.names), : len(self.names)]
 
     def unknown(self, what: str, joint: int = 0) -> float:
-        """Deviation of delay, width (of its logarithm) or gain (relative); nan: not sought."""
+        """Deviation of delay, base delay, width (of its logarithm) or gain (relative); nan: not
+        sought."""
         place = len(self.names)
         if what == 'delay':
             return float(self.solved.std[place]) if self.state.delay_free else float('nan')
         place += int(self.state.delay_free)
+        if what == 'base_delay':
+            place += int(self.state.widths_free.sum() + self.state.gains_free.sum())
+            return float(self.solved.std[place]) if self.state.base_delay_free else float('nan')
         if what == 'width':
             free = np.flatnonzero(self.state.widths_free)
         else:
@@ -85,18 +90,24 @@ def estimate(setup: Setup) -> Estimate:
     slides = np.asarray(sliding(setup.rows), dtype=bool)
     state = seek(model, setup.rows, setup.loads, setup.masks, setup.state, setup.cutoff_hz)
     # Rows without moments near rest hardly know the width: it stays an unknown of the others.
-    state = replace(state, widths_free=state.widths_free & slides.all(axis=0))
+    joints = len(model.joints)
+    always = slides[:, :joints].all(axis=0)
+    state = replace(state, widths_free=state.widths_free & always)
     system = assemble(model, setup.rows, setup.loads, setup.masks, state, slides)
     names, units = list(model.names), list(model.units)
     for k, load in enumerate(setup.loads):
         names += [f'{load_prefix(k)}.{LOAD_NAMES[i]}' for i in np.flatnonzero(load.free)]
         units += [LOAD_UNITS[i] for i in np.flatnonzero(load.free)]
+    shifted = shifted_zeros(model, setup.masks)
+    for number in shifted:
+        names += [f'recording_{number + 1}.{row}.off' for row in model.equations[joints:]]
+        units += model.effort_units[joints:]
     value, sigma = weighted_solution(system)
     columns, tools = (
         derivative_columns(model, setup.rows, system, state, value, one) for one in (False, True)
     )
     columns, tools, state = _telling(columns, tools, state)
-    left_out = np.asarray(~slides.all(axis=0) & c.friction.coulomb, dtype=bool)
+    left_out = np.asarray(~always & c.friction.coulomb, dtype=bool)
     slow = slow_friction(setup.rows, system, left_out)
     columns, tools = (np.concatenate([one, slow], axis=2) for one in (columns, tools))
     if c.estimator in PLAIN:
@@ -104,7 +115,7 @@ def estimate(setup: Setup) -> Estimate:
     else:
         W, Y = instrumented(system, columns, tools, sigma)
     everything = [*names, *(f'unknown {k}' for k in range(columns.shape[2]))]
-    equations = list(model.joints)
+    equations = list(model.equations)
     kind = c.estimator if c.estimator in PLAIN else 'weighted'
     options = Options(estimator=kind, loss=c.loss, eliminate=c.essential)  # type: ignore[arg-type]
     try:
@@ -117,7 +128,8 @@ def estimate(setup: Setup) -> Estimate:
         Y = _without_outliers(W, Y, solved)
     rest = W[:, :, len(names) :] @ solved.value[len(names) :]
     weighted = accumulate(ArrayBlocks(W[:, :, : len(names)], Y - rest)).combined(1.0 / used)
-    fit = fit_links(model, weighted, [int(one.free.sum()) for one in setup.loads])
+    further = [*(int(one.free.sum()) for one in setup.loads), *[6] * len(shifted)]
+    fit = fit_links(model, weighted, further)
     if c.estimator == 'instrumental-variable':
         solved = replace(solved, estimator=c.estimator)
     elif c.estimator == 'consistent':
@@ -163,6 +175,7 @@ def _named(text: str, state: State, slow: int) -> str:
     words = ['the effort delay'] * state.delay_free
     words += ['a width of dry friction'] * int(state.widths_free.sum())
     words += ['a drive gain'] * int(state.gains_free.sum())
+    words += ['the delay of the base wrench'] * state.base_delay_free
     words += ['friction near rest'] * slow
     for place, word in enumerate(words):
         text = text.replace(f'unknown {place}', word)

@@ -63,22 +63,25 @@ class State:
     delay_free: bool
     widths_free: BoolArray
     gains_free: BoolArray
+    base_delay: float = 0.0  # of the sensor below the base
+    base_delay_free: bool = False
 
     @property
     def count(self) -> int:
         """Unknowns beside the parameters."""
-        return int(self.delay_free) + int(self.widths_free.sum()) + int(self.gains_free.sum())
+        drives = int(self.widths_free.sum()) + int(self.gains_free.sum())
+        return int(self.delay_free) + drives + int(self.base_delay_free)
 
 
 @dataclass(frozen=True, eq=False)
 class System:
     """Y = W x with the unknowns where they are, all recordings below each other."""
 
-    W: Array  # (M, joints, parameters and unknown loads)
+    W: Array  # (M, equations, parameters, unknown loads and zeros of the base's sensor)
     Z: Array  # the instruments of its columns
-    Y: Array  # (M, joints); nan: not measured
+    Y: Array  # (M, equations); nan: not measured
     begins: tuple[int, ...]  # first row of each recording
-    known: Array  # (M, joints) torque of known loads
+    known: Array  # (M, equations) torque of known loads
 
 
 def assemble(
@@ -89,13 +92,14 @@ def assemble(
     state: State,
     slides: BoolArray | None = None,
 ) -> System:
-    """Both sides; `masks` (joints,) of each recording say whose efforts count.
+    """Both sides; `masks` (equations,) of each recording say whose efforts count.
 
-    `slides` (M, joints) marks the rows to use; None: all.
+    `slides` (M, equations) marks the rows to use; None: all.
     """
-    ends = np.cumsum([0, *(int(one.free.sum()) for one in loads)])
+    shifted, joints = shifted_zeros(model, masks), len(model.joints)
+    ends = np.cumsum([0, *(int(one.free.sum()) for one in loads), *[6] * len(shifted)])
     W, Z, Y, known, begins, total = [], [], [], [], [], 0
-    for one, mask in zip(rows, masks, strict=True):
+    for number, (one, mask) in enumerate(zip(rows, masks, strict=True)):
         friction = one.friction(model, state.shapes)
         block = np.zeros((*friction.shape[:2], int(ends[-1])))
         smooth = np.zeros_like(block)
@@ -107,7 +111,12 @@ def assemble(
             block[:, :, place] = one.load[:, :, load.free]
             smooth[:, :, place] = one.load_instrument[:, :, load.free]
             torque = one.load[:, :, ~load.free] @ load.value[~load.free]
-        effort = one.effort(state.delay) * state.gains
+        if number in shifted:
+            first = int(ends[len(loads) + shifted.index(number)])
+            for side in (block, smooth):
+                side[:, joints:, first : first + 6] = np.eye(6)
+        effort = one.effort(state.delay, state.base_delay)
+        effort[:, :joints] *= state.gains
         W.append(np.concatenate([one.linear, friction, block], axis=2))
         Z.append(np.concatenate([one.instrument, friction, smooth], axis=2))
         Y.append(np.where(mask, effort, np.nan))
@@ -121,6 +130,15 @@ def assemble(
     return System(*rows_of_all, sides, tuple(begins), np.concatenate(known))
 
 
+def shifted_zeros(model: ArmModel, masks: Sequence[BoolArray]) -> list[int]:
+    """Recordings with a base wrench beyond the first such one.
+
+    Sensors are tared in between, and drift: each recording has constants of its own, so that the
+    weight of a load shows in moments that change with the pose, never in a mere zero.
+    """
+    return [k for k, mask in enumerate(masks) if mask[len(model.joints) :].any()][1:]
+
+
 def usual_speeds(rows: Sequence[Rows]) -> Array:
     """rms speed of each joint over all recordings."""
     speeds = np.concatenate([segment.qd for one in rows for segment in one.segments])
@@ -128,11 +146,16 @@ def usual_speeds(rows: Sequence[Rows]) -> Array:
 
 
 def sliding(rows: Sequence[Rows]) -> BoolArray:
-    """(M, joints): rows at which the joint surely slides; all, where those would be too few."""
+    """(M, equations): rows at which the joint surely slides; all, where those would be too few.
+
+    What sticks inside does not show below the base: of its equations all rows count.
+    """
     limits = SLOW_SHARE * usual_speeds(rows)
     slow = np.concatenate([one.slow(limits) for one in rows])
     clear = slow < SLOW_LIMIT
-    return np.asarray(clear | (clear.mean(axis=0) < ENOUGH), dtype=bool)
+    clear = np.asarray(clear | (clear.mean(axis=0) < ENOUGH), dtype=bool)
+    further = rows[0].linear.shape[1] - clear.shape[1]
+    return np.pad(clear, ((0, 0), (0, further)), constant_values=True)
 
 
 def derivative_columns(
@@ -146,19 +169,23 @@ def derivative_columns(
     """Columns (M, joints, unknowns): what a change of delay, widths and gains does to Y - W x."""
     predicted = (system.Z if instruments else system.W) @ value + system.known
     columns = []
+    joints = len(model.joints)
+    slope = -slope_of(rows, system.begins, predicted)
     if state.delay_free:
-        columns.append(-slope_of(rows, system.begins, predicted))
+        columns.append(np.where(np.arange(slope.shape[1]) < joints, slope, 0.0))
     friction = value[model.base.rank : model.base.rank + len(model.friction)]
     if state.widths_free.any():
         change = np.concatenate([one.widths(model, state.shapes, friction) for one in rows])
         for j in np.flatnonzero(state.widths_free):
-            column = np.zeros(change.shape)
+            column = np.zeros(predicted.shape)
             column[:, j] = change[:, j]
             columns.append(column)
     for j in np.flatnonzero(state.gains_free):
         column = np.zeros(predicted.shape)
         column[:, j] = predicted[:, j]
         columns.append(column)
+    if state.base_delay_free:
+        columns.append(np.where(np.arange(slope.shape[1]) < joints, 0.0, slope))
     return np.stack(columns, axis=2) if columns else np.zeros((*predicted.shape, 0))
 
 
@@ -171,8 +198,9 @@ def slow_friction(rows: Sequence[Rows], system: System, joints: BoolArray) -> Ar
     """
     limits = SLOW_SHARE * usual_speeds(rows)
     fades = np.concatenate([one.fading(limits) for one in rows])
-    wanted = np.flatnonzero(joints & np.isfinite(system.Y).any(axis=0))
-    made = np.zeros((*fades.shape, len(wanted)))
+    there = np.isfinite(system.Y[:, : len(joints)]).any(axis=0)
+    wanted = np.flatnonzero(joints & there)
+    made = np.zeros((*system.Y.shape, len(wanted)))
     for k, j in enumerate(wanted):
         made[:, j, k] = fades[:, j]
     return made
@@ -309,10 +337,14 @@ def _stepped(state: State, step: Array, longest: float) -> tuple[State, float]:
     free = np.flatnonzero(state.gains_free)
     if len(free):
         gains = state.gains.copy()
-        change = np.clip(step[place:], -0.5, 1.0)
+        change = np.clip(step[place : place + len(free)], -0.5, 1.0)
         gains[free] = gains[free] / (1.0 + change)
         moved = max(moved, 0.01 * float(np.abs(change).max()))
         state = replace(state, gains=gains)
+    if state.base_delay_free:
+        delay = float(np.clip(state.base_delay + step[-1], -longest, longest))
+        moved = max(moved, abs(delay - state.base_delay))
+        state = replace(state, base_delay=delay)
     return state, moved
 
 
@@ -323,7 +355,10 @@ def first_gains(
     masks: Sequence[BoolArray],
     state: State,
 ) -> State:
-    """Gains from the known load: W x - diag(effort) k = - torque of the load, linear in both."""
+    """Gains from what is known: W x - diag(effort) k = - torque of the load, linear in both.
+
+    Equations of the base have no gain: their measured side is known as a load's torque is.
+    """
     free = np.flatnonzero(state.gains_free)
     if not len(free):
         return state
@@ -331,15 +366,16 @@ def first_gains(
     columns = np.zeros((*system.Y.shape, len(free)))
     for k, j in enumerate(free):
         columns[:, j, k] = -np.nan_to_num(system.Y[:, j])
-    fixed = np.where(state.gains_free, 0.0, system.Y)
+    fixed = system.Y.copy()
+    fixed[:, free] = 0.0
     told = replace(system, Y=np.where(np.isfinite(system.Y), fixed, np.nan))
     _, gains, _ = solve(told, columns, columns, noise_of(system.Y))
     if not (gains > 0.0).all():
         names = [model.joints[j] for j, g in zip(free, gains, strict=True) if not g > 0.0]
         raise EstimationError(
-            f'the gains of {", ".join(names)} cannot be found from the known load: the effort '
-            'does not follow it (wrong sign of the current, wrong load, or a load that hardly '
-            'moves these joints); give them under gains'
+            f'the gains of {", ".join(names)} cannot be found from the known load or the base '
+            'wrench: the effort does not follow it (wrong sign of the current, wrong load, or a '
+            'motion that hardly shows these joints); give them under gains'
         )
     found = state.gains.copy()
     found[free] *= gains
@@ -352,7 +388,9 @@ def best_shapes(
     """The shape of each joint's dry friction that leaves least in its own row."""
     shapes = list(state.shapes)
     pairs = zip(rows, masks, strict=True)
-    Y = np.concatenate([np.where(mask, one.effort(state.delay), np.nan) for one, mask in pairs])
+    Y = np.concatenate(
+        [np.where(mask, one.effort(state.delay, state.base_delay), np.nan) for one, mask in pairs]
+    )
     for j in np.flatnonzero(state.widths_free):
         there = np.isfinite(Y[:, j])
         A = np.concatenate([one.linear[:, j] for one in rows])
