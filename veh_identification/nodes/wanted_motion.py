@@ -33,6 +33,9 @@ def motion_of(wanted: Any, joints: Sequence[str], topic: str) -> Motion:
     missing = [name for name in joints if name not in names]
     if missing:
         raise InputError(f'{topic}.joint_names lacks {", ".join(missing)}')
+    twice = [name for name in joints if names.count(name) > 1]
+    if twice:
+        raise InputError(f'{topic}.joint_names holds {", ".join(twice)} more than once')
     if not wanted.points:
         raise InputError(f'{topic}.points is empty')
     order, found = [names.index(name) for name in joints], []
