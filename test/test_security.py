@@ -63,7 +63,7 @@ def test_zenoh_listens_on_the_loopback() -> None:
 
 
 def test_an_audit_of_nothing_is_not_called_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    """A mirror that knows no vulnerability skips every package; pip-audit itself calls that good."""
+    """A mirror that knows no vulnerability skips all; pip-audit calls that good."""
     place = Path(__file__).parents[1] / 'tools' / 'audit.py'
     if not place.is_file():
         pytest.skip('not in the source tree')
