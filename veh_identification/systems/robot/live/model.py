@@ -22,6 +22,7 @@ from veh_identification.identification.least_squares import Estimate, weighted
 from veh_identification.identification.live import Solution, Usable, extended, no_information
 from veh_identification.results.messages import Derived, Equations
 from veh_identification.saved_state import SavedState, StateError
+from veh_identification.signals.hygiene import possible
 from veh_identification.signals.segments import gap_segments
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides
@@ -167,7 +168,7 @@ class RobotLive(LiveModel):
     def push(self, stamp_ns: int, position: Array, effort: Array) -> bool:
         """A sample of all joints; True where the payload changed."""
         self.sensor.received += 1
-        if not (np.isfinite(position).all() and np.isfinite(effort[self.arm.measured]).all()):
+        if not (possible(position).all() and possible(effort[self.arm.measured]).all()):
             self.sensor.invalid += 1
             return False
         if self._times and stamp_ns <= self._times[-1]:
