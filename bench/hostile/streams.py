@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hostile.nominal import Estimates, away, collect
+from hostile.nominal import Estimates, away, collect, with_fresh
 from hostile.spoiling import SECOND, Item, leaves, spoilt
 from hostile.watch import Tally
 from veh_identification.runtime import messages
@@ -203,6 +203,19 @@ def service_calls(rng: random.Random, begin_ns: int, end_ns: int) -> tuple[Call,
     return (*sorted(made, key=lambda one: one.time_ns), Call(end_ns, 'enable'))
 
 
+def fault_end(source: list[Item]) -> int:
+    """Every fault ends so that the recovery and a second more are left."""
+    return source[-1].time_ns - (RECOVERY + 1) * SECOND
+
+
+def nominal_of(plan: Plan, source: list[Item]) -> Estimates:
+    """The undisturbed run, and how far from it a node is that starts when the fault ends."""
+    end = fault_end(source)
+    later = [one for one in source if one.time_ns >= end or one.topic == '/tf_static']
+    fresh = collect(run(plan, later)[0].rows, end + RECOVERY * SECOND)
+    return with_fresh(collect(run(plan, source)[0].rows), fresh)
+
+
 @dataclass(frozen=True)
 class Case:
     """A spoilt source."""
@@ -219,7 +232,7 @@ def make_case(plan: Plan, source: list[Item], seed: int, counted: Counter[str]) 
     start, stop = source[0].time_ns, source[-1].time_ns
     later = round(rng.uniform(0.02, 0.2) * (stop - start))
     begin = start if rng.random() < 0.25 else start + later
-    end = stop - (RECOVERY + 1) * SECOND
+    end = fault_end(source)
     calls = service_calls(rng, begin, end)
     name, made = spoilt(rng, source, begin, end, counted)
     told = f', {len(calls)} calls' if calls else ''
@@ -237,7 +250,7 @@ def try_streams(
     tally = Tally()
     plans = [plan for plan in PLANS if not graphs or plan.graph in graphs]
     sources = {plan: load_source(folder, plan) for plan in plans}
-    nominal = {plan: collect(run(plan, source)[0].rows) for plan, source in sources.items()}
+    nominal = {plan: nominal_of(plan, source) for plan, source in sources.items()}
     while go_on():
         plan = plans[tally.cases % len(plans)]
         tally.made_of[str(plan)] += 1

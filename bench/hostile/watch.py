@@ -37,6 +37,7 @@ class Tally:
     findings: list[str] = field(default_factory=list)
     peak_mb: int = 0
     _normal_kb: int = 0
+    _looks: int = 0
 
     def document(self) -> dict[str, Any]:
         """For a JSON file."""
@@ -78,7 +79,8 @@ class Tally:
     def look_at_memory(self, label: str) -> None:
         """More than 1.5 times of what the first cases took is a finding."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        if self.cases <= 5:
+        self._looks += 1
+        if self._looks <= 5:
             self._normal_kb = peak
         elif peak > max(MOST_MEMORY * self._normal_kb, self._normal_kb + FLOOR_KB):
             self.find(f'{label}: {peak // 1024} MB, {self._normal_kb // 1024} MB is normal')
