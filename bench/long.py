@@ -32,7 +32,11 @@ from veh_identification.runtime.graph import create_graph, find_graph, finish_gr
 from veh_identification.runtime.replay.engine import ReplayEngine
 
 PART = 'long'
-HOURS, RECORDINGS = 24.0, 96
+HOURS, RECORDINGS = 24.0, 24
+#: Length of a recording at most.
+SECONDS = 12.0
+#: The recording whose estimates those of the last one are compared with.
+EARLY = 2
 #: Growth of the memory from a fifth of the way to its end.
 MOST_GROWTH = 1.02
 
@@ -41,8 +45,8 @@ def options_parser() -> argparse.ArgumentParser:
     """Options of this part."""
     parser = argparse.ArgumentParser(prog='veh-id bench long', description=__doc__)
     parser.add_argument('--hours', type=float, help='of stamps (default: 24)')
-    parser.add_argument('--recordings', type=int, help='in that time (default: 96)')
-    parser.add_argument('--node', action='append', help='only plans whose name holds this')
+    parser.add_argument('--recordings', type=int, help='in that time (default: 24)')
+    parser.add_argument('--node', action='append', help='only those whose name holds this')
     return parser
 
 
@@ -66,6 +70,7 @@ class Watch:
 
     start_ns: int
     period_ns: int
+    total: int  # recordings of the day
     recording: int = 0
     rows: list[tuple[str, str, bytes, int]] = field(default_factory=list)
     counts: list[dict[str, int]] = field(default_factory=list)
@@ -86,7 +91,7 @@ class Watch:
             if topic == '/diagnostics':
                 counts = self._counted(messages.deserialize(payload, typename)) or counts
         self.counts.append(counts)
-        if self.recording in (1, 2) or self.recording % 16 == 15:
+        if self.recording in (EARLY, self.total - 1):
             self.estimates[self.recording] = collect(self.rows)
         self.rows.clear()
         gc.collect()
@@ -98,17 +103,17 @@ class Watch:
         found = {}
         for status in array.status:
             values = {item.key: item.value for item in status.values}
-            if 'accepted' in values and 'received' in values:
-                received = int(values['received'])
-                self.unbalanced += received != sum(int(values.get(k, 0)) for k in KNOWN)
-                found[status.name] = received
+            if 'received' in values:
+                found[status.name] = received = int(values['received'])
+                if 'accepted' in values:
+                    self.unbalanced += received != sum(int(values.get(k, 0)) for k in KNOWN)
         return found
 
 
 def run_day(plan: Plan, source: list[Item], hours: float, recordings: int) -> tuple[Watch, float]:
     """The whole day through the nodes of a graph; what was seen and the processor seconds."""
     period = round(hours * 3600 * SECOND / recordings)
-    watch = Watch(source[0].time_ns, period)
+    watch = Watch(source[0].time_ns, period, recordings)
     engine = ReplayEngine(source[0].time_ns, sink=watch, log_level='fatal')
     nodes = create_graph(engine, find_graph(plan.graph), config=plan.config)
     begin = time.process_time()
@@ -128,9 +133,8 @@ def rows_of(plan: Plan, watch: Watch, sent: int, hours: float, spent: float) -> 
     first, last = watch.counts[0], watch.counts[-1]
     total = len(watch.counts)
     wrong = {one for one in last if last[one] != total * first.get(one, 0)}
-    early, late = watch.estimates[2], watch.estimates[max(watch.estimates)]
-    shift = (max(watch.estimates) - 2) * watch.period_ns / SECOND
-    moved, what = away_by(late, early, shift)
+    shift = (watch.total - 1 - EARLY) * watch.period_ns / SECOND
+    moved, what = away_by(watch.estimates[watch.total - 1], watch.estimates[EARLY], shift)
     return [
         _row(f'{name}: memory, most after a fifth of the way', growth, 1.0, 'of it', MOST_GROWTH)
         | {'megabytes': [round(one, 1) for one in watch.memory]},
@@ -159,12 +163,13 @@ def measure(
 ) -> list[dict[str, Any]]:
     """All rows of the table."""
     hours = hours or (2.0 if quick else HOURS)
-    count = recordings or (8 if quick else RECORDINGS)
+    count = max(recordings or (6 if quick else RECORDINGS), EARLY + 2)
     rows = []
     with tempfile.TemporaryDirectory(prefix='veh-id-bench-') as folder:
         for plan in PLANS:
             if node and not any(one in str(plan) for one in node):
                 continue
+            plan = plan._replace(seconds=min(plan.seconds, SECONDS))
             source = load_source(Path(folder), plan)
             with np.errstate(all='ignore'):
                 watch, spent = run_day(plan, source, hours, count)
