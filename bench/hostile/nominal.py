@@ -24,6 +24,8 @@ from veh_identification.types import Array
 
 #: Scales that an estimate may lie away; share of its range that is one scale.
 MOST_SCALES, RANGE_SHARE = 3.0, 0.02
+#: A scale at least, by words in the name: three are a degree of roll or pitch.
+LEAST = {'gravity': 0.057, 'heading': 0.0058}
 #: Times the distance of a node that is started when the fault ends.
 MOST_FRESH = 1.5
 #: Deviations, and share of the value, that a parameter may move without a word.
@@ -131,10 +133,11 @@ def collect(rows: Iterable[tuple[str, str, bytes, int]], since_ns: int = 0) -> E
     return found
 
 
-def _scale(motion: Motion) -> float:
+def _scale(name: str, motion: Motion) -> float:
     spread = float(np.ptp(motion.values)) if motion.values else 0.0
     sigma = float(np.nanmedian(motion.sigmas)) if motion.sigmas else 0.0
-    return max(RANGE_SHARE * spread, sigma, 1e-9)
+    least = max((size for word, size in LEAST.items() if word in name), default=1e-9)
+    return max(RANGE_SHARE * spread, sigma, least)
 
 
 def _apart(motion: Motion, nominal: Motion) -> float:
@@ -165,7 +168,7 @@ def away(found: Estimates, nominal: Estimates) -> list[str]:
             told += [f'{name} is not given any more'] if math.isfinite(fresh) else []
             continue
         apart = _apart(late, motion)
-        scales = apart / _scale(motion)
+        scales = apart / _scale(name, motion)
         if scales > MOST_SCALES and apart > fresh:
             told.append(f'{name} is {apart:.3g} ({scales:.1f} scales) from nominal')
     if found.verdict == 'yes':
@@ -188,7 +191,7 @@ def away_by(found: Estimates, nominal: Estimates, later: float) -> tuple[float, 
             moved[name] = math.inf
             continue
         back = Motion([time - later for time in late.times], late.values, late.sigmas)
-        moved[name] = _apart(back, motion) / _scale(motion)
+        moved[name] = _apart(back, motion) / _scale(name, motion)
     worst = max(moved, key=lambda name: moved[name]) if moved else ''
     return (moved[worst], worst) if moved else (math.nan, 'nothing was estimated')
 
