@@ -48,9 +48,9 @@ def try_yaml(rng: random.Random, _folder: Path, go_on: Callable[[], bool]) -> Ta
 
 #: Share of the time, and what is done in it.
 PARTS: dict[str, tuple[float, Part]] = {
-    'recordings': (0.25, files.try_recordings),
-    'payloads': (0.03, files.try_payloads),
-    'states': (0.04, files.try_states),
+    'recordings': (0.23, files.try_recordings),
+    'payloads': (0.06, files.try_payloads),
+    'states': (0.03, files.try_states),
     'descriptions': (0.06, files.try_descriptions),
     'yaml': (0.1, try_yaml),
     'motions': (0.02, motions.try_motions),
