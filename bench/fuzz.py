@@ -94,11 +94,15 @@ class Limit:
 def main() -> int:
     """Print the table; 1 when there is a finding."""
     parser = argparse.ArgumentParser(description='damaged files and spoilt messages')
-    parser.add_argument('--seed', type=int, default=int(time.time()), help='default: the time')
-    parser.add_argument('--seconds', type=float, default=120.0, help='in all')
+    parser.add_argument(
+        '--seed', type=int, action='append', help='one run each (default: one by the time)'
+    )
+    parser.add_argument('--seconds', type=float, default=120.0, help='of a run')
     parser.add_argument('--part', action='append', choices=list(PARTS), help='only these')
     parser.add_argument('--keep', type=Path, help='folder for the files of findings')
-    parser.add_argument('--json', type=Path, help='write what was tried here')
+    parser.add_argument(
+        '--json', type=Path, help='folder for what was tried, a file for each seed'
+    )
     parser.add_argument(
         '--document', action='store_true', help='try nothing: write the table of the documents'
     )
@@ -106,24 +110,38 @@ def main() -> int:
     if options.document:
         tried.write_document()
         return 0
-    print(f'seed {options.seed}', flush=True)
-    spent = time.process_time()
+    found = False
     with tempfile.TemporaryDirectory() as folder:
         place = options.keep or Path(folder)
-        tallies = run_parts(options.seed, options.seconds, options.part or list(PARTS), place)
-    if options.json:
+        for seed in options.seed or [int(time.time())]:
+            found |= one_run(
+                seed, options.seconds, options.part or list(PARTS), place, options.json
+            )
+    return 1 if found else 0
+
+
+def one_run(
+    seed: int, seconds: float, names: list[str], place: Path, json_to: Path | None
+) -> bool:
+    """Try, tell and write; whether there is a finding."""
+    print(f'seed {seed}', flush=True)
+    spent = time.process_time()
+    tallies = run_parts(seed, seconds, names, place)
+    if json_to:
         document = {
             'version': __version__,
-            'seed': options.seed,
-            'seconds': options.seconds,
+            'seed': seed,
+            'seconds': seconds,
             'processor_seconds': round(time.process_time() - spent),
             'parts': {name: tally.document() for name, tally in tallies.items()},
         }
-        options.json.write_text(json.dumps(document, indent=1) + '\n', 'utf-8')
+        json_to.mkdir(parents=True, exist_ok=True)
+        file = json_to / f'{seed}_{"_".join(names) if len(names) < len(PARTS) else "all"}.json'
+        file.write_text(json.dumps(document, indent=1) + '\n', 'utf-8')
     for name, tally in tallies.items():
         for one in tally.findings:
-            print(f'\n== {name}: {one}')
-    return 1 if any(tally.findings for tally in tallies.values()) else 0
+            print(f'\n== {name}: {one}', flush=True)
+    return any(tally.findings for tally in tallies.values())
 
 
 if __name__ == '__main__':

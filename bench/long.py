@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import copy
 import gc
+import itertools
 import sys
 import tempfile
 import time
@@ -117,9 +118,12 @@ def run_day(plan: Plan, source: list[Item], hours: float, recordings: int) -> tu
     engine = ReplayEngine(source[0].time_ns, sink=watch, log_level='fatal')
     nodes = create_graph(engine, find_graph(plan.graph), config=plan.config)
     begin = time.process_time()
-    engine.run(repeated(source, recordings, period))
+    # One message of the next day: the reports up to it tell of the whole of this one.
+    every = repeated(source, recordings + 1, period)
+    engine.run(itertools.islice(every, recordings * len(source) + 1))
     finish_graph(nodes)
-    watch.close()
+    if watch.recording < recordings:
+        watch.close()
     failures = sum(node._guard.failures for node in nodes)
     assert not failures, f'{plan}: {failures} callbacks failed'
     return watch, time.process_time() - begin

@@ -144,7 +144,7 @@ FAULTS = (
 def random_fault(rng: random.Random, topics: list[str]) -> Spoiler:
     """A fault on some of the topics."""
     chosen = frozenset(rng.sample(topics, rng.randint(1, len(topics))))
-    name, share = rng.choice(FAULTS), rng.choice([0.01, 0.1, 0.5, 1.0])
+    name, share = rng.choice(FAULTS), rng.choice([0.01, 0.1, 0.5, 1.0, 1.0, 1.0])
     offset = rng.choice([-7200, -2, -0.5, 0.5, 2, 7200]) * SECOND if rng.random() < 0.9 else 0
     return Spoiler(name, 1.0 if name == 'silence' else share, chosen, round(offset))
 

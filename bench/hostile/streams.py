@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -216,6 +217,13 @@ def nominal_of(plan: Plan, source: list[Item]) -> Estimates:
     return with_fresh(collect(run(plan, source)[0].rows), fresh)
 
 
+@functools.cache
+def prepare(folder: Path, plan: Plan) -> tuple[list[Item], Estimates]:
+    """Source and undisturbed run; several seeds in one process share them."""
+    source = load_source(folder, plan)
+    return source, nominal_of(plan, source)
+
+
 @dataclass(frozen=True)
 class Case:
     """A spoilt source."""
@@ -249,12 +257,12 @@ def try_streams(
     """Spoilt streams through every node in turn."""
     tally = Tally()
     plans = [plan for plan in PLANS if not graphs or plan.graph in graphs]
-    sources = {plan: load_source(folder, plan) for plan in plans}
-    nominal = {plan: nominal_of(plan, source) for plan, source in sources.items()}
+    prepared = {plan: prepare(folder, plan) for plan in plans}
     while go_on():
         plan = plans[tally.cases % len(plans)]
+        source, nominal = prepared[plan]
         tally.made_of[str(plan)] += 1
-        case = make_case(plan, sources[plan], rng.randrange(2**32), tally.messages)
-        work = partial(check, plan, case.source, case.fault_end_ns, nominal[plan], case.calls)
+        case = make_case(plan, source, rng.randrange(2**32), tally.messages)
+        work = partial(check, plan, case.source, case.fault_end_ns, nominal, case.calls)
         tally.try_case(case.label, work)
     return tally

@@ -73,7 +73,7 @@ def table(documents: list[dict[str, Any]]) -> str:
     for one in found.values():
         by_way.update(one['messages'])
     hours = sum(one['processor_seconds'] for one in documents) / 3600.0
-    seeds = ', '.join(str(one['seed']) for one in documents)
+    seeds = ', '.join(str(one) for one in sorted({one['seed'] for one in documents}))
     lines += [
         '',
         f'In all {files:,} damaged files and {sum(by_way.values()):,} spoilt messages '
