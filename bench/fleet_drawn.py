@@ -44,6 +44,12 @@ class Drawn:
     least: float  # the same with a fleet that is known beforehand
     coverage: float  # of the new machine's 95 % interval
 
+    def __str__(self) -> str:
+        return (
+            f'{self.machines} machines, {self.shape}, deviation over scatter {self.new:g}, of the '
+            f'others {self.others:g}'
+        )
+
 
 def draw(
     machines: int, shape: str, new: float, others: float, fleets: int, seed: int = 0
