@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 SECOND = 1_000_000_000
+STATIC = '/tf_static'
 
 
 @dataclass
@@ -162,6 +163,8 @@ def spoilt(
             kind = fault.name if fault.name != 'mixed' else rng.choice(FAULTS[:-2])
             counted[kind] += 1
             made += _spoilt_items(rng, kind, fault, item, last, end_ns)
+            if item.topic == STATIC:  # sent once: when the fault ends, whoever sends it does again
+                made.append(dataclasses.replace(item, time_ns=end_ns))
         else:
             made.append(item)
         if hasattr(item.message, 'header'):

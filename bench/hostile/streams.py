@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hostile.nominal import Estimates, away, collect, with_fresh
-from hostile.spoiling import SECOND, Item, leaves, spoilt
+from hostile.spoiling import SECOND, STATIC, Item, leaves, spoilt
 from hostile.watch import Tally
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader
@@ -212,7 +212,7 @@ def fault_end(source: list[Item]) -> int:
 def nominal_of(plan: Plan, source: list[Item]) -> Estimates:
     """The undisturbed run, and how far from it a node is that starts when the fault ends."""
     end = fault_end(source)
-    later = [one for one in source if one.time_ns >= end or one.topic == '/tf_static']
+    later = [one for one in source if one.time_ns >= end or one.topic == STATIC]
     fresh = collect(run(plan, later)[0].rows, end + RECOVERY * SECOND)
     return with_fresh(collect(run(plan, source)[0].rows), fresh)
 
