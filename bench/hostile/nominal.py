@@ -24,6 +24,8 @@ from veh_identification.types import Array
 
 #: Scales that an estimate may lie away; share of its range that is one scale.
 MOST_SCALES, RANGE_SHARE = 3.0, 0.02
+#: Joints that turn on and on.
+TURNING = ('crank', 'wheel_fl', 'wheel_fr', 'wheel_rl', 'wheel_rr')
 #: A scale at least, by words in the name: three are a degree of roll or pitch.
 LEAST = {'gravity': 0.057, 'heading': 0.0058}
 #: Times the distance of a node that is started when the fault ends.
@@ -39,6 +41,7 @@ class Motion:
     times: list[float] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     sigmas: list[float] = field(default_factory=list)
+    angle: bool = False
 
     def add(self, time: float, value: float, sigma: float = 0.0) -> None:
         """One more sample."""
@@ -83,10 +86,6 @@ def _odometry(found: Estimates, topic: str, message: Any, time: float) -> None:
 
 
 def _fused(found: Estimates, topic: str, message: Any, time: float) -> None:
-    if message.pose_valid:
-        found.motion(f'{topic} x').add(time, message.pose.position.x)
-        found.motion(f'{topic} y').add(time, message.pose.position.y)
-        found.motion(f'{topic} z').add(time, message.pose.position.z)
     if message.orientation_valid:
         for axis in 'xyz':
             found.motion(f'{topic} gravity {axis}').add(time, getattr(message.gravity, axis))
@@ -104,7 +103,9 @@ def _fused(found: Estimates, topic: str, message: Any, time: float) -> None:
 def _joints(found: Estimates, topic: str, message: Any, time: float) -> None:
     for kind in ('position', 'velocity'):
         for name, value in zip(message.name, getattr(message, kind), strict=False):
-            found.motion(f'{topic} {name} {kind}').add(time, float(value))
+            one = found.motion(f'{topic} {name} {kind}')
+            one.angle = kind == 'position' and name in TURNING
+            one.add(time, float(value))
 
 
 def _parameters(found: Estimates, _topic: str, message: Any, _time: float) -> None:
@@ -133,9 +134,13 @@ def collect(rows: Iterable[tuple[str, str, bytes, int]], since_ns: int = 0) -> E
     return found
 
 
+def _sigma(motion: Motion) -> float:
+    return float(np.nanmedian(motion.sigmas)) if motion.sigmas else 0.0
+
+
 def _scale(name: str, motion: Motion) -> float:
     spread = float(np.ptp(motion.values)) if motion.values else 0.0
-    sigma = float(np.nanmedian(motion.sigmas)) if motion.sigmas else 0.0
+    sigma = _sigma(motion)
     least = max((size for word, size in LEAST.items() if word in name), default=1e-9)
     return max(RANGE_SHARE * spread, sigma, least)
 
@@ -147,6 +152,8 @@ def _apart(motion: Motion, nominal: Motion) -> float:
     there = np.interp(times, np.array(nominal.times)[order], np.array(nominal.values)[order])
     known = (times >= min(nominal.times)) & (times <= max(nominal.times))
     gap: Array = np.array(motion.values)[known] - there[known]
+    if motion.angle:  # a turn more or less is the same place
+        gap = gap - 2.0 * np.pi * np.round(gap / (2.0 * np.pi))
     return float(np.sqrt(np.mean(gap**2))) if len(gap) else math.inf
 
 
@@ -168,7 +175,8 @@ def away(found: Estimates, nominal: Estimates) -> list[str]:
             told += [f'{name} is not given any more'] if math.isfinite(fresh) else []
             continue
         apart = _apart(late, motion)
-        scales = apart / _scale(name, motion)
+        # What is known worse after the fault, and says so, is no silent error.
+        scales = apart / max(_scale(name, motion), _sigma(late))
         if scales > MOST_SCALES and apart > fresh:
             told.append(f'{name} is {apart:.3g} ({scales:.1f} scales) from nominal')
     if found.verdict == 'yes':
