@@ -163,7 +163,8 @@ def with_fresh(nominal: Estimates, late: Estimates) -> Estimates:
         name: _apart(late.motions[name], motion) if name in late.motions else math.inf
         for name, motion in nominal.motions.items()
     }
-    return replace(nominal, fresh=fresh)
+    # A node that says nothing yet after a new start may say nothing after a reset either.
+    return replace(nominal, fresh=fresh, samples=min(nominal.samples, late.samples))
 
 
 def away(found: Estimates, nominal: Estimates) -> list[str]:

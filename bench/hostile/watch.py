@@ -26,6 +26,13 @@ class Hang(BaseException):
     """A case took too long; no handler for Exception may swallow it."""
 
 
+def _brief(finding: str) -> str:
+    """What and why; the places between are those of this machine."""
+    first, *_, last = [*finding.strip().splitlines(), '']
+    why = finding.strip().splitlines()[-1] if 'Traceback' in finding else last
+    return f'{first[:200]} {why[:300]}'.strip()
+
+
 @dataclass
 class Tally:
     """What became of the cases of a part."""
@@ -46,7 +53,7 @@ class Tally:
             'outcomes': dict(self.outcomes),
             'made_of': dict(self.made_of),
             'messages': dict(self.messages),
-            'findings': self.findings,
+            'findings': [_brief(one) for one in self.findings],
             'normal_mb': self._normal_kb // 1024,
             'peak_mb': self.peak_mb,
         }
