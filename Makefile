@@ -7,12 +7,13 @@ STAMP := $(VENV)/.installed
 LOWEST := .venv-lowest
 FRESH := .venv-fresh
 
-.PHONY: demo test test-slow test-times test-lowest test-install lock dist lint unit bench fuzz docs site \
-  papers clean help
+.PHONY: demo test test-slow test-times test-lowest test-install lock dist lint audit unit bench fuzz docs \
+  site papers clean help
 
 help:
 	@echo 'make demo   simulate, run the nodes and estimators, print results next to the truth'
 	@echo 'make test   linters, type checker and the tests that this machine can run'
+	@echo 'make audit  known vulnerabilities of what is installed, where their service can be reached'
 	@echo 'make test-slow   the tests that take seconds each (test/slow.txt), for releases'
 	@echo 'make test-times  run the tests and list those that are slow'
 	@echo 'make test-lowest   the tests on the lowest promised version of every dependency'
@@ -46,6 +47,10 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/deptry veh_identification
+
+# Not a part of lint: it asks a service on the network, which many machines do not reach.
+audit: $(STAMP)
+	$(BIN)/python tools/audit.py
 
 # One BLAS thread: the matrices of the tests are small, and two threads on two cores fight.
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile

@@ -26,16 +26,37 @@ class Hang(BaseException):
     """A case took too long; no handler for Exception may swallow it."""
 
 
+def _brief(finding: str) -> str:
+    """What and why; the places between are those of this machine."""
+    first, *_, last = [*finding.strip().splitlines(), '']
+    why = finding.strip().splitlines()[-1] if 'Traceback' in finding else last
+    return f'{first[:200]} {why[:300]}'.strip()
+
+
 @dataclass
 class Tally:
     """What became of the cases of a part."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     cases: int = 0
-    messages: int = 0
+    made_of: Counter[str] = field(default_factory=Counter)  # cases by what was damaged
+    messages: Counter[str] = field(default_factory=Counter)  # spoilt ones by the way
     findings: list[str] = field(default_factory=list)
-    notes: dict[str, float] = field(default_factory=dict)
+    peak_mb: int = 0
     _normal_kb: int = 0
+    _looks: int = 0
+
+    def document(self) -> dict[str, Any]:
+        """For a JSON file."""
+        return {
+            'cases': self.cases,
+            'outcomes': dict(self.outcomes),
+            'made_of': dict(self.made_of),
+            'messages': dict(self.messages),
+            'findings': [_brief(one) for one in self.findings],
+            'normal_mb': self._normal_kb // 1024,
+            'peak_mb': self.peak_mb,
+        }
 
     def find(self, what: str) -> None:
         """Something that must not happen."""
@@ -60,16 +81,18 @@ class Tally:
             self.find(f'{label}: hangs for {HANG_SECONDS} s\n{traceback.format_exc()[-1500:]}')
         except Exception:
             self.find(f'{label}:\n{traceback.format_exc()[-1800:]}')
-        self._look_at_memory(label)
+        self.look_at_memory(label)
 
-    def _look_at_memory(self, label: str) -> None:
+    def look_at_memory(self, label: str) -> None:
+        """More than 1.5 times of what the first cases took is a finding."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        if self.cases <= 5:
+        self._looks += 1
+        if self._looks <= 5:
             self._normal_kb = peak
         elif peak > max(MOST_MEMORY * self._normal_kb, self._normal_kb + FLOOR_KB):
             self.find(f'{label}: {peak // 1024} MB, {self._normal_kb // 1024} MB is normal')
             self._normal_kb = peak
-        self.notes['peak memory [MB]'] = peak // 1024
+        self.peak_mb = peak // 1024
 
 
 @contextmanager

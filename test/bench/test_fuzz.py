@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 from veh_identification.systems.parallel.live.periods import PeriodCollector
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
-from hostile import files, streams
+from hostile import files, motions, streams, tried
+from hostile.nominal import Estimates, Motion, away, with_fresh
+from hostile.spoiling import spoilt
 from hostile.watch import Tally
 
 
@@ -48,7 +51,7 @@ def test_spoilt_streams(tmp_path: Path) -> None:
     graphs = ('parallel_identification',)  # the one whose recording is made in no time
     tally = streams.try_streams(random.Random(20), tmp_path, cases(2), graphs)
     assert tally.findings == []
-    assert tally.cases == 2 and tally.messages > 0
+    assert tally.cases == 2 and sum(tally.messages.values()) > 0
 
 
 def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
@@ -57,8 +60,8 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
     source = streams.load_source(tmp_path, plan)
     start, stop = source[0].time_ns, source[-1].time_ns
     end = stop - 11 * streams.SECOND
-    name, made = streams.spoilt(random.Random(4118952670), source, start, end, Tally())
-    assert name.startswith('stamps')
+    fault, made = spoilt(random.Random(4118952670), source, start, end, Counter())
+    assert fault.name == 'stamps'
     streams.check(plan, made, end)
 
 
@@ -70,6 +73,51 @@ def test_a_stamp_of_another_age_takes_no_time() -> None:
     collector.push(2**62, np.zeros(12))
     assert collector.accepted == 2
     assert collector.rejected == 2**62 // 10**9 - 2
+
+
+def test_spoilt_motions_are_answered_or_refused(tmp_path: Path) -> None:
+    tally = motions.try_motions(random.Random(20), tmp_path, cases(2))
+    assert tally.findings == []
+    assert tally.cases == 2 and sum(tally.messages.values()) == 2 * motions.BATCH
+
+
+def run_of(offset: float, *, verdict: str = 'yes', mass: float = 1500.0) -> Estimates:
+    times = [0.1 * k for k in range(100)]
+    motion = Motion(times, [offset + np.sin(time) for time in times], [0.01] * 100)
+    return Estimates({'/state x': motion}, {'Mc': (mass, 5.0)}, verdict, 100)
+
+
+def test_estimates_that_are_not_back_are_findings() -> None:
+    nominal = run_of(0.0)
+    assert away(run_of(0.05), nominal) == []  # 2 % of the range are 0.04
+    (told,) = away(run_of(0.5), nominal)
+    assert '/state x is 0.5' in told
+    assert away(run_of(0.5), with_fresh(nominal, run_of(-0.4))) == []  # a new start is no better
+    assert 'not given any more' in away(Estimates(samples=100), nominal)[0]
+    (told,) = away(run_of(0.0, mass=1600.0), nominal)
+    assert told.startswith('Mc is 1600')
+    assert away(run_of(0.0, mass=1600.0, verdict='care'), nominal) == []  # it says so itself
+
+
+def test_sums_of_several_runs() -> None:
+    part = {
+        **{'cases': 60_000, 'outcomes': {'taken': 20_000, 'refused': 40_000}, 'peak_mb': 150},
+        **{'made_of': {'mcap': 60_000}, 'messages': {'values': 7}, 'findings': ['x']},
+        'normal_mb': 100,
+    }
+    runs = [
+        {'seed': seed, 'seconds': 600.0, 'processor_seconds': 1800, 'parts': {'recordings': part}}
+        for seed in (1, 2)
+    ]
+    text = tried.table(runs)
+    assert '| recordings | 120,000 files | 40,000 / 80,000 | 14 | 2 | 1.50 |' in text
+    assert 'In all 120,000 damaged files and 14 spoilt messages' in text
+    assert 'seeds 1, 2), 1.0 hours' in text
+
+
+def test_the_table_of_the_document_is_that_of_the_runs() -> None:
+    text = tried.DOCUMENT.read_text('utf-8')
+    assert tried.filled(text, tried.read_runs()) == text
 
 
 def test_findings_are_findings() -> None:

@@ -248,3 +248,14 @@ def test_options_on_top_of_a_file() -> None:
     assert document.data == {'a': {'b': 1, 'c': 3}, 'd': 4}
     assert str(document.fault(('a', 'c'), 'no')) == 'the options: a.c: no'
     assert str(document.fault(('a', 'b'), 'no')) == 'x.yaml:1: a.b: no'
+
+
+def test_a_mapping_as_a_name_is_shown_shortly(tmp_path: Path) -> None:
+    """Found by bench/fuzz.py: lists within lists made a sentence of a thousand characters."""
+    rows = [[round(0.1 * k + 0.01 * j, 5) for k in range(6)] for j in range(6)]
+    path = tmp_path / 'a.yaml'
+    path.write_text(f'? {{nu: {rows}, mu: {rows}}}\n: 1\n')
+    with pytest.raises(ConfigurationError) as caught:
+        read(path)
+    assert 'expected a name before the colon' in str(caught.value)
+    assert max(map(len, str(caught.value).splitlines())) < 400

@@ -103,3 +103,15 @@ def test_other_sums_of_the_same_name_are_no_part_of_the_fleet() -> None:
     ]
     first = replace(fleet, entries=tuple(strange)).with_fleet[0]
     assert first.used.tolist() == [False, True]
+
+
+def test_near_the_least_error_that_is_possible() -> None:
+    """No prior does better than one that knows mean and scatter of the fleet beforehand."""
+    from fleet_drawn import draw
+
+    for new in (1.0, 2.0, 5.0):
+        found = draw(20, 'normal', new, 0.4, 600)
+        assert found.ratio < 1.15 * found.least
+        assert 0.92 <= found.coverage <= 0.98
+    wide = draw(20, 'normal', 0.1, 0.1, 200)  # its own recording knows it better: nothing to gain
+    assert 0.95 < wide.ratio < 1.05

@@ -83,3 +83,5 @@ def test_plausible_fixes() -> None:
     assert not is_plausible_fix(math.nan, -71.0, 5.0)
     assert not is_plausible_fix(91.0, 0.0, 5.0)
     assert not is_plausible_fix(0.0, 0.0, 0.0)
+    assert not is_plausible_fix(42.0, -71.0, 1e308)
+    assert not is_plausible_fix(42.0, -71.0, math.nan)

@@ -24,9 +24,11 @@ from veh_identification.simulation.car.scenarios import (
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
 from veh_identification.systems.car.estimation.identify import CarMethod
+from veh_identification.systems.car.live import chunks as chunks_module
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import SINE
-from veh_identification.systems.car.live.chunks import OVERLAP
+from veh_identification.systems.car.live.chunks import OVERLAP, CarChunks
+from veh_identification.systems.car.live.model import CarLiveModel
 
 NAME = 'car_identification'
 CHUNK = 10.0
@@ -198,3 +200,35 @@ def test_after_the_warm_up_nothing_is_compiled_any_more() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == '{}'
+
+
+def test_every_sample_is_accounted_for_when_a_chunk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by bench/fuzz.py: samples of a chunk whose work was broken off were lost."""
+    model = CarLiveModel(default_configuration(), OPTIONS, significance=1e-5, seconds=CHUNK)
+
+    def broken(_chunk: object) -> str:
+        raise FloatingPointError('overflow')
+
+    monkeypatch.setattr(model.core, 'add', broken)
+    failed = 0
+    for k in range(4000):
+        try:
+            model.push('speed', EPOCH_NS + k * 10_000_000, (20.0, 1e308 if k == 7 else 0.0))
+        except FloatingPointError:
+            failed += 1
+    counts = model.counts()['speed']
+    assert failed and counts.received == 4000 and counts.invalid == 1
+    told = counts.used + counts.rejected + counts.late + counts.invalid + counts.waiting
+    assert told == 4000 and counts.used == 0
+
+
+def test_a_clock_that_stands_still_does_not_fill_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(chunks_module, 'MOST_SAMPLES', 50)
+    cut = CarChunks(10.0)
+    for _ in range(1000):
+        assert cut.push('speed', EPOCH_NS, (20.0, 0.0)) is None
+    assert len(cut._buffers['speed'].stamps) <= 50
+    counts = cut.counts()['speed']
+    assert counts.received == 1000 == counts.rejected + counts.waiting

@@ -220,3 +220,21 @@ def test_motions_that_lack_something_are_refused_and_said(tmp_path: Path) -> Non
     assert without.facts()['wanted_refused'] == 2 and sink.of('/feedforward/feedforward') == []
     (status,) = sink.statuses('feedforward')
     assert messages.byte_value(status.level) == 2 and 'result is empty' in status.message
+
+
+def test_a_motion_beyond_numbers_is_refused(tmp_path: Path) -> None:
+    """Found by bench/fuzz.py: the deviations of finite efforts were infinite."""
+    result = hexapod(tmp_path)
+    beyond = [
+        wanted(list(POSE_NAMES), (POSE, MOTION[1], np.full(6, size))) for size in (1e160, 1e300)
+    ]
+    with np.errstate(all='ignore'):
+        node, sink = run(beyond, result=result)
+    assert node.facts()['wanted_refused'] == 2 and sink.of('/feedforward/feedforward') == []
+    assert node._guard.failures == 0
+
+
+def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    wide = [np.append(one, one[0]) for one in MOTION]
+    node, _ = run([wanted([*POSE_NAMES, POSE_NAMES[0]], wide)], result=hexapod(tmp_path))
+    assert node.facts()['wanted_refused'] == 1

@@ -23,6 +23,7 @@ from fusion_harness import (
 )
 
 from veh_identification.errors import ParameterError
+from veh_identification.fusion.sensor_options import GnssOptions
 from veh_identification.nodes.sensor_fusion import input as inputs
 
 ONLY_IMU = {'joints.topic': '', 'rate': 50.0}
@@ -357,3 +358,17 @@ def test_values_whose_squares_overflow_are_refused(value: float) -> None:
     assert isinstance(layout, inputs.JointLayout)
     assert layout.values((0.0, value), ()) == inputs.BEYOND
     assert layout.values((0.0, 1e11), ()) == (0.0, 1e11)
+
+
+def test_a_place_above_the_sky_and_a_turn_beyond_numbers_are_refused() -> None:
+    """Found by bench/fuzz.py: they became infinite innovations in ~/status."""
+    header = (0, 0, 'frame')
+    with_height = inputs.gnss_input(GnssOptions(use_altitude=True))
+    without = inputs.gnss_input(GnssOptions(use_altitude=False))
+    high = (*header, 0, 47.0, 6.0, 1e308, 2, 1e308, 1.0, 1e308)
+    assert with_height.parse(high) == 'impossible position'
+    found = without.parse(high)
+    assert isinstance(found, tuple) and found[2] == 0.0 and max(found) <= 1e12
+    turning = inputs.twist_input('Odometry', 100.0, yaw_rate=True)
+    assert turning.parse((*header, 1.0, 0.0, 0.0, 1e308)) == 'yaw rate out of range'
+    assert turning.parse((*header, 1.0, 0.0, 0.0, 0.5)) == (1.0, 0.0, 0.0, 0.5)

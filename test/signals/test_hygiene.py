@@ -45,6 +45,17 @@ def test_clean_series_is_left_alone():
     assert report.sentences() == []
 
 
+@pytest.mark.parametrize('wild', [1e13, -1e308, 1e308])
+def test_values_beyond_all_that_is_measured_are_dropped(wild):
+    """Found by bench/fuzz.py: their differences are infinite, where splines raise."""
+    t = np.arange(100) / 50.0
+    values = np.stack([t, -t], axis=1)
+    values[20, 1] = wild
+    one, report = clean(series(t, values))
+    assert report.non_finite_values == 1 and len(one) == 99
+    assert np.abs(one.values).max() < 10.0
+
+
 def test_every_fault_is_counted_and_named():
     t = np.arange(200) / 100.0
     values = np.stack([t, -t], axis=1)

@@ -18,9 +18,14 @@ _short.maxdict = _short.maxlist = _short.maxtuple = 6
 _short.maxlevel = 3
 
 
+#: Lists inside lists are short each, and long together.
+LONGEST_VALUE = 200
+
+
 def shown(value: object) -> str:
     """A value as a message shows it: on one line and never long."""
-    return _short.repr(value)
+    text = _short.repr(value)
+    return text if len(text) <= LONGEST_VALUE else f'{text[:LONGEST_VALUE]} ...'
 
 
 def path_text(path: EntryPath) -> str:

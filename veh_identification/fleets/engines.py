@@ -197,7 +197,10 @@ def _distributed() -> Any:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """What is wrong with a cluster is one sentence of ours, not what every part of it logs."""
-    loggers = [logging.getLogger(name) for name in ('distributed', 'asyncio', 'tornado')]
+    # Dask gives some of its loggers levels of their own, so that those above them do not count.
+    noisy = ('distributed', 'asyncio', 'tornado')
+    known = [name for name in logging.root.manager.loggerDict if name.split('.')[0] in noisy]
+    loggers = [logging.getLogger(name) for name in {*noisy, *known}]
     before = [one.level for one in loggers]
     for one in loggers:
         one.setLevel(logging.CRITICAL + 1)

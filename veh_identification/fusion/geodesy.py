@@ -93,10 +93,15 @@ class LocalFrame:
         return ecef_to_geodetic(self._origin[0] + dx, self._origin[1] + dy, self._origin[2] + dz)
 
 
+#: Height at which nobody asks for a place any more [m].
+HIGHEST = 1e6
+
+
 def is_plausible_fix(latitude: float, longitude: float, altitude: float) -> bool:
     """Whether the numbers can be a place on earth; exact 0, 0 is what receivers send blind."""
     return (
-        math.isfinite(latitude + longitude + altitude)
+        math.isfinite(latitude + longitude)
+        and abs(altitude) <= HIGHEST
         and abs(latitude) <= 90.0
         and abs(longitude) <= 360.0
         and (latitude != 0.0 or longitude != 0.0)

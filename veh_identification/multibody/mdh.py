@@ -61,7 +61,7 @@ def parse_mdh(table: Any, where: str = 'table') -> TreeModel:
     unknown = [str(key) for key in table if key not in _TABLE_KEYS]
     if unknown:
         raise ModelError(
-            f'{where}: the table has the unknown entry "{unknown[0]}", expected one '
+            f'{where}: the table has the unknown entry "{unknown[0][:60]}", expected one '
             f'of {", ".join(sorted(_TABLE_KEYS))}'
         )
     base = table.get('base', 'joints')
@@ -138,7 +138,7 @@ def _name(row: Any, index: int, where: str) -> str:
         raise ModelError(f'{where}: row {index + 1} has the name {shown(name)}, expected text')
     if unknown:
         raise ModelError(
-            f'{where}: body "{name}" has the unknown entry "{unknown[0]}", expected '
+            f'{where}: body "{name}" has the unknown entry "{unknown[0][:60]}", expected '
             f'one of {", ".join(sorted(_KEYS))}'
         )
     return str(name)

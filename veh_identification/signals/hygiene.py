@@ -1,7 +1,7 @@
 """Sample hygiene: what is wrong with a recording is counted, then cleaned by stated rules.
 
 Rules, in this order (arrival order is the order of the array):
-1. samples with a stamp or value that is not finite are dropped;
+1. samples with a stamp or value that is not finite, or beyond all that is measured, are dropped;
 2. lone wild stamps (far from the median of their five neighbours) are dropped;
 3. where the clock is set back and stays there, a new session begins; the longest session is kept
    and every other one that does not overlap it or another kept one, the rest is dropped;
@@ -23,11 +23,14 @@ from veh_identification.errors import SignalError
 from veh_identification.findings import Finding, Level
 from veh_identification.signals.segments import gap_segments
 from veh_identification.signals.time_series import TimeSeries
+from veh_identification.types import Array, BoolArray
 
 GAP_FACTOR = 5.0
 JUMP_SECONDS = 1.0
 #: Of the samples of a series: more than this dropped for one reason is a reservation.
 MANY_SHARE = 0.1
+#: No quantity of a vehicle or robot is larger in SI units; squares and derivatives stay numbers.
+LARGEST = 1e12
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,13 @@ class SampleReport:
         return [one.text for one in self.findings()]
 
 
+def possible(values: Array) -> BoolArray:
+    """Where values are numbers that something can have."""
+    with np.errstate(invalid='ignore'):
+        found: BoolArray = np.abs(values) <= LARGEST  # false for what is no number
+    return found
+
+
 def clean(
     series: TimeSeries, *, max_gap: float | None = None, jump_seconds: float | None = None
 ) -> tuple[TimeSeries, SampleReport]:
@@ -140,7 +150,7 @@ def clean(
         jump = max(JUMP_SECONDS, 10.0 * period) if np.isfinite(period) else JUMP_SECONDS
     keep = np.arange(len(series))
     bad_stamp = ~np.isfinite(series.stamps)
-    bad_value = ~np.isfinite(series.values)
+    bad_value = ~possible(series.values)
     by_channel = {
         name: int(n)
         for name, n in zip(series.names, bad_value[~bad_stamp].sum(axis=0), strict=True)

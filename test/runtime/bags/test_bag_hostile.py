@@ -22,6 +22,7 @@ from veh_identification.errors import BagError
 from veh_identification.runtime.bags import BagReader, read_columns, sqlite_source
 from veh_identification.runtime.bags import reader as reader_module
 from veh_identification.runtime.bags.mcap import format as mcap
+from veh_identification.runtime.bags.mcap import writer as mcap_writer
 from veh_identification.runtime.bags.unpacking import UnpackError, unpack, zstd
 
 LARGE = 50 * 2**20  # what the bombs unpack to
@@ -400,3 +401,23 @@ def test_a_header_that_is_none(tmp_path: Path) -> None:
     path = holding(tmp_path / 'a.mcap', 'x/msg/A', text + 'int32 stbmp\nstring frame_id')
     with pytest.raises(BagError, match='is not that of ROS'):
         read_columns(path, {'a': None})
+
+
+def test_log_times_beyond_those_of_ros(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found by bench/fuzz.py: the format has a bit more than the times of ROS (OverflowError)."""
+    monkeypatch.setattr(mcap_writer.zlib, 'crc32', lambda _data: 0)
+    path = write_sample(tmp_path / 'bag', count=8)
+    good, _ = count(path)
+    with BagReader(path) as reader:
+        last = max(one.time_ns for one in reader.messages())
+    file = storage_file(path)
+    data = file.read_bytes()
+    assert struct.pack('<Q', last) in data
+    file.write_bytes(data.replace(struct.pack('<Q', last), struct.pack('<Q', 2**63 + 5)))
+    assert 'beyond the year 2262' in sentence(path)
+    left, told = count(path)
+    assert 0 < left < good and 'beyond the year 2262' in told[0]
+    with BagReader(path) as reader:
+        topics = dict.fromkeys(reader.topics)
+    for columns in read_columns(path, topics, on_error='skip').values():
+        assert columns.log_times_ns.max(initial=0) < 2**63

@@ -16,7 +16,7 @@ from veh_identification.errors import MessageError
 from veh_identification.runtime import messages
 from veh_identification.runtime.qos import LATCHED, SENSOR_DATA, QoS
 from veh_identification.runtime.zenoh import ZenohEngine
-from veh_identification.runtime.zenoh_engine import wire
+from veh_identification.runtime.zenoh_engine import graph, pubsub, wire
 
 pytestmark = pytest.mark.zenoh
 
@@ -187,3 +187,35 @@ def test_domains_do_not_meet(make_engine: MakeEngine) -> None:
     two.spin(0.2)
     assert received == []
     assert publisher.get_subscription_count() == 0
+
+
+def test_ever_new_publishers_are_not_kept(
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody can send with ever new identifiers: what is kept of them has an end."""
+    monkeypatch.setattr(pubsub, 'MOST_PUBLISHERS', 5)
+    here, there = make_engine(), make_engine()
+    subscription = here.create_node('listener').create_subscription(STRING, 'x', print, 100)
+    talker = there.create_node('talker').create_publisher(STRING, 'x', 100)
+    matched(there, talker)
+    for k in range(20):
+        sent = wire.Attachment(1, 0, k.to_bytes(16, 'little')).encode()
+        there.session.put(talker.endpoint.key, messages.serialize(text('a')), attachment=sent)
+    assert here.spin_until(lambda: subscription.received == 20, 5.0)
+    assert len(subscription._sequences) == 5
+
+
+def test_ever_new_entities_are_not_kept(
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph, 'MOST_ENTITIES', 30)
+    here, there = make_engine(), make_engine()
+    node = there.create_node('crowd')
+    for k in range(40):
+        node.create_publisher(STRING, f't{k}', 1)
+    assert here.spin_until(lambda: len(here.graph.published_topics()) >= 20, 5.0)
+    here.spin(0.2)
+    assert len(here.graph._entities) <= 30
+    node.destroy_node()
+    assert here.spin_until(lambda: not here.graph.published_topics(), 5.0)
+    assert not [key for key in here.graph._counts if '/t' in key[1]]

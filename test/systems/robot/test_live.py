@@ -94,3 +94,26 @@ def test_bad_samples_are_counted(stream: tuple[Array, Array, Array]) -> None:
 def test_currents_need_gains() -> None:
     with pytest.raises(EstimationError, match='gain and mass cannot be told apart'):
         RobotLive(load_robot(URDF), Configuration(effort='current'), LiveOptions())
+
+
+def test_a_stamp_hours_ahead_does_not_end_the_estimate() -> None:
+    """Found by bench/fuzz.py: every sample after it was late, for hours."""
+    model = RobotLive(load_robot(URDF), Configuration(), LiveOptions())
+    rng, count = np.random.default_rng(1), len(model.joints)
+    start, step = 1_700_000_000_000_000_000, 2_000_000
+
+    def push(first: int, last: int) -> None:
+        for k in range(first, last):
+            position = 0.5 * np.sin(0.01 * k + np.arange(count))
+            model.push(start + k * step, position, rng.standard_normal(count))
+
+    push(0, 600)
+    before = model.samples
+    assert before > 0
+    model.push(start + 7200 * 10**9, np.zeros(count), np.zeros(count))
+    push(600, 1600)
+    assert model.samples > before + 20
+    assert 0 < model.sensor.late < 20
+    counts = model.sensor
+    told = counts.used + counts.rejected + counts.late + counts.invalid + counts.waiting
+    assert counts.received == 1601 == told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,7 +43,7 @@ class Arm:
         motion = motion_of(wanted, self.model.joints, topic)
         where = f'{topic}.points'
         made = robot.feedforward(self.model, *motion, noise=self.noise, where=where)
-        return with_efforts(wanted, self.model.joints, motion, *_finite(*made, topic))
+        return with_efforts(wanted, self.model.joints, motion, *_finite(made, motion, topic))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +63,16 @@ class Hexapod:
         else:
             legs = motion_of(wanted, LEGS, topic)
             made = parallel.leg_feedforward(self.model, *legs, noise=self.noise)
-        return with_efforts(wanted, LEGS, legs, *_finite(*made, topic))
+        return with_efforts(wanted, LEGS, legs, *_finite(made, legs, topic))
 
 
-def _finite(effort: Any, sigma: Any, topic: str) -> tuple[Any, Any]:
-    """Efforts that are no numbers never leave."""
-    bad = np.flatnonzero(~np.isfinite(effort).all(axis=1))
+def _finite(made: tuple[Any, Any], motion: Sequence[Any], topic: str) -> tuple[Any, Any]:
+    """Efforts, deviations and motions of legs that are no numbers never leave."""
+    numbers = np.column_stack([*made, *motion])
+    bad = np.flatnonzero(~np.isfinite(numbers).all(axis=1))
     if len(bad):
         raise InputError(f'{topic}.points[{bad[0]}]: the model gives no number for this motion')
-    return effort, sigma
+    return made
 
 
 def load_identified(result: str, urdf: str, hexapod: str, noise: bool) -> tuple[Identified, str]:

@@ -33,6 +33,7 @@ from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import parameter
 from veh_identification.runtime.qos import QoS
+from veh_identification.signals.hygiene import possible
 from veh_identification.systems.parallel.configuration import load_configuration
 from veh_identification.systems.parallel.live.accumulation import LiveOptions, ParallelLive
 from veh_identification.systems.parallel.model.geometry import LEGS
@@ -172,7 +173,7 @@ class ParallelIdentification(IdentificationNode):
         if len(position) != len(names) or len(effort) != len(names):
             return None
         values = np.concatenate([position[order], effort[order]])
-        return values if np.isfinite(values).all() else None
+        return values if possible(values).all() else None
 
     def facts(self) -> dict[str, Any]:
         """Counts."""

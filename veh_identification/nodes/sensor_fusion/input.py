@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from veh_identification.fusion.geodesy import is_plausible_fix
+from veh_identification.fusion.geodesy import HIGHEST, is_plausible_fix
 from veh_identification.fusion.sensor_options import GnssOptions, ImuOptions
 from veh_identification.nodes.joint_order import remember
 from veh_identification.orientations import is_unit
+from veh_identification.signals.hygiene import LARGEST
 
 Parsed = tuple[float, ...] | str
 Parser = Callable[[tuple[Any, ...]], Parsed]
@@ -25,8 +26,8 @@ UNMEASURED = (0.0, 0.0, 0.0, 0.0, 0.0, 9.80665)
 TOO_FAST = 'speed beyond what can be'
 NOT_FINITE = 'NaN or infinite'
 BEYOND = 'value beyond what can be'
-#: No force, pressure or joint comes near; squares and derivatives of more would overflow.
-LARGEST = 1e12
+#: Of a car or robot [rad/s].
+FASTEST_TURN = 1e3
 NOT_UNIT = 'quaternion is not of unit length'
 HEADER = ('header.stamp.sec', 'header.stamp.nanosec', 'header.frame_id')
 
@@ -116,7 +117,7 @@ def gnss_input(options: GnssOptions) -> Input:
         _, _, _, status, latitude, longitude, altitude, kind, east, north, up = values
         if status < 0:
             return 'no fix'
-        if not options.use_altitude and not math.isfinite(altitude):
+        if not options.use_altitude and not abs(altitude) <= HIGHEST:
             altitude = 0.0
         if not is_plausible_fix(latitude, longitude, altitude):
             finite = math.isfinite(latitude + longitude + altitude)
@@ -126,9 +127,9 @@ def gnss_input(options: GnssOptions) -> Input:
             known = max(float(east), float(north)), float(up)
             scale = options.std_scale**2
             if math.isfinite(known[0]) and known[0] > 0.0:
-                horizontal = max(known[0] * scale, 1e-6)
+                horizontal = min(max(known[0] * scale, 1e-6), LARGEST)
             if math.isfinite(known[1]) and known[1] > 0.0:
-                vertical = max(known[1] * scale, 1e-6)
+                vertical = min(max(known[1] * scale, 1e-6), LARGEST)
         return (latitude, longitude, altitude, horizontal, vertical)
 
     covariance = tuple(f'position_covariance[{index}]' for index in (0, 4, 8))
@@ -165,6 +166,8 @@ def twist_input(message: str, max_speed: float, yaw_rate: bool = False) -> Input
             return NOT_FINITE
         if abs(x) + abs(y) + abs(z) > max_speed:
             return TOO_FAST
+        if rest and abs(rest[0]) > FASTEST_TURN:
+            return 'yaw rate out of range'
         if with_covariance:
             variance = max(values[3 + count :])
             if math.isfinite(variance) and 0.0 < variance < 1e4:

@@ -10,6 +10,9 @@ from veh_identification.runtime.qos import QoS
 from veh_identification.runtime.zenoh_engine import wire
 from veh_identification.runtime.zenoh_engine.session import zenoh
 
+#: Nodes, publishers, subscriptions and services that are kept: anybody can announce ever new ones.
+MOST_ENTITIES = 20_000
+
 
 @dataclass(frozen=True)
 class LiveTopic:
@@ -39,7 +42,7 @@ class Graph:
             return
         with self._lock:
             if sample.kind == zenoh.SampleKind.PUT:
-                if token not in self._entities:
+                if token not in self._entities and len(self._entities) < MOST_ENTITIES:
                     self._entities[token] = entity
                     self._count(entity, 1)
             elif self._entities.pop(token, None) is not None:
@@ -47,7 +50,10 @@ class Graph:
 
     def _count(self, entity: wire.NodeEntity | wire.Endpoint, change: int) -> None:
         if isinstance(entity, wire.Endpoint):
-            self._counts[entity.kind, entity.key] += change
+            key = entity.kind, entity.key
+            self._counts[key] += change
+            if not self._counts[key]:
+                del self._counts[key]
 
     def count(self, kind: str, key: str) -> int:
         """How many endpoints of a kind use a data key (topic, type and type hash agree)."""

@@ -21,6 +21,8 @@ from veh_identification.runtime.zenoh_engine.session import zenoh, zenoh_ext
 
 #: Seconds between the heartbeats by which a transient local subscription notices a lost message.
 _HEARTBEAT = 0.5
+#: Publishers of a topic whose sequence numbers are kept: anybody can send with ever new ones.
+MOST_PUBLISHERS = 1000
 
 
 def warm_up(type_name: str) -> None:
@@ -223,6 +225,8 @@ class ZenohSubscription:
         attachment = wire.Attachment.decode(sample.attachment.to_bytes())
         last = self._sequences.get(attachment.gid)
         if last is None or attachment.sequence > last:
+            if last is None and len(self._sequences) >= MOST_PUBLISHERS:
+                del self._sequences[next(iter(self._sequences))]  # the one first heard of
             self._sequences[attachment.gid] = attachment.sequence
         if last is not None and attachment.sequence > last + 1:
             self.lost += attachment.sequence - last - 1

@@ -21,6 +21,8 @@ from veh_identification.runtime.bags.source import (
 
 ENCODINGS = {'ros2msg': 'msg', 'ros2idl': 'idl', 'omgidl': 'idl', 'ros1msg': 'msg'}
 SEQUENCE_HEAD = struct.Struct('<BQHIQQ')  # a whole message record up to its payload
+#: Times of ROS are signed; the format has one more bit.
+LAST_NS = 2**63 - 1
 
 
 class McapSource:
@@ -100,7 +102,7 @@ class McapSource:
     ) -> Iterator[Item]:
         try:
             content = self._content(chunk)
-            found = _messages(content, wanted, window)
+            found, beyond = _messages(content, wanted, window)
         except (mcap.FormatError, struct.error, UnicodeDecodeError) as error:
             problems.lost_chunks += 1
             problems.lost_bytes += chunk.length
@@ -110,6 +112,11 @@ class McapSource:
                 error,
             )
             return iter(())
+        if beyond:
+            problems.meet(
+                f'{self.path} is damaged: {beyond} messages in the {chunk.length} bytes from byte '
+                f'{chunk.offset} on have log times beyond the year 2262.'
+            )
         return iter(found)
 
     def _content(self, chunk: mcap.ChunkEntry) -> bytes:
@@ -132,9 +139,12 @@ class McapSource:
         self.file.close()
 
 
-def _messages(content: bytes, wanted: frozenset[int], window: tuple[int, int]) -> list[Item]:
-    """Messages of some channels within a time window, sorted by log time."""
-    start_ns, stop_ns = window
+def _messages(
+    content: bytes, wanted: frozenset[int], window: tuple[int, int]
+) -> tuple[list[Item], int]:
+    """Messages of some channels within a time window, sorted by log time; those beyond any."""
+    start_ns, stop_ns = window[0], min(window[1], LAST_NS + 1)
+    beyond = 0
     found: list[Item] = []
     position, end = 0, len(content)
     in_order, previous = True, -1
@@ -149,6 +159,8 @@ def _messages(content: bytes, wanted: frozenset[int], window: tuple[int, int]) -
                 found.append((time_ns, channel, content[position + head : following]))
                 in_order = in_order and time_ns >= previous
                 previous = time_ns
+            elif LAST_NS < time_ns < window[1] and channel in wanted:
+                beyond += 1
         else:
             _, length = mcap.RECORD.unpack_from(content, position)
             following = position + skip + length
@@ -157,4 +169,4 @@ def _messages(content: bytes, wanted: frozenset[int], window: tuple[int, int]) -
         position = following
     if not in_order:
         found.sort(key=lambda item: item[0])
-    return found
+    return found, beyond

@@ -9,6 +9,7 @@ import numpy as np
 
 from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.signals import SampleReport, TimeSeries, clean
+from veh_identification.signals.hygiene import possible
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import JOINT_KINDS, CarRecording
 from veh_identification.systems.live import SensorCounts
@@ -20,6 +21,8 @@ WAIT = 0.5
 FEWEST = 16
 #: Shorter than this, the end of a recording says nothing.
 LEAST_SECONDS = 5.0
+#: Samples of a sensor that wait at most.
+MOST_SAMPLES = 500_000
 JOINTS = {f'{kind}_{corner}' for kind in JOINT_KINDS for corner in CORNERS}
 CHANNELS = {
     'imu': (('wx', 'wy', 'wz', 'fx', 'fy', 'fz'), ('rad/s',) * 3 + ('m/s^2',) * 3),
@@ -54,7 +57,7 @@ class _Buffer:
         """Look at the fresh samples of a chunk: numbers, and stamps that come once."""
         inside = np.array(self.stamps, np.int64) < end_ns
         fresh = inside & np.array(self.fresh, bool)
-        finite = np.isfinite(np.array(self.values, float)).all(axis=1)
+        finite = possible(np.array(self.values, float)).all(axis=1)
         good = np.flatnonzero(fresh & finite) if taken else np.zeros(0, np.int64)
         once = len(np.unique(np.array(self.stamps, np.int64)[good]))
         self.counts.invalid += int(np.sum(fresh & ~finite))
@@ -94,6 +97,8 @@ class CarChunks:
             return None
         if self._newest and not -1_000_000_000 < stamp_ns - self._newest < 60_000_000_000:
             self.clock_jumps += 1
+            self.interrupt()
+        if len(buffer.stamps) >= MOST_SAMPLES:  # the clock does not move on
             self.interrupt()
         if self._cut and stamp_ns < self._begin:
             buffer.counts.late += 1

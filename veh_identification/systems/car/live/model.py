@@ -86,6 +86,9 @@ class CarLiveModel(LiveModel):
                 self._solve()
         except VehIdError as error:
             self.last_skip = str(error)
+        except Exception:  # whoever catches it goes on, and every sample is accounted for
+            self.chunks.settle(False)
+            raise
         if self.last_skip:
             self.skipped.add(self.last_skip)
         self.chunks.settle(not self.last_skip)

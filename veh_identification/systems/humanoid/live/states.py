@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.signals.hygiene import possible
 from veh_identification.types import Array
 
 #: Base part of a row: acceleration, angular velocity, angular acceleration, gravity, position,
@@ -92,7 +93,7 @@ class ContactStates:
             row[25:28] = 0.0
         self._fill_joints(fields[JOINTS], row)
         self._fill_wrenches(np.array(fields[WRENCHES]).T, row)
-        return row if np.isfinite(row).all() else 'values that are no numbers'
+        return row if possible(row).all() else 'values that are no numbers'
 
     def _fill_joints(self, motion: Sequence[Any], row: Array) -> None:
         count = len(self.joints)

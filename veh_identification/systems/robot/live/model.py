@@ -22,6 +22,8 @@ from veh_identification.identification.least_squares import Estimate, weighted
 from veh_identification.identification.live import Solution, Usable, extended, no_information
 from veh_identification.results.messages import Derived, Equations
 from veh_identification.saved_state import SavedState, StateError
+from veh_identification.signals.hygiene import possible
+from veh_identification.signals.sample_gate import CLOCK_JUMP_SAMPLES
 from veh_identification.signals.segments import gap_segments
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides
@@ -66,6 +68,8 @@ FIRST_CHECK, CHECKED_AGAIN, LONGEST_WAIT = 8.0, 1.5, 60.0
 DELAY_SURE, DELAY_FOUND, DELAY_STEPS = 5.0, 0.05, 4
 #: Moments (0.4 s) whose residuals widen the deviations: the last ones, and how many at least.
 MOMENTS, FEWEST_MOMENTS = 200, 15
+#: A sample so far behind the newest is no late one.
+FAR_BACK_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,7 @@ class RobotLive(LiveModel):
         self._times: deque[int] = deque()
         self._values: deque[Array] = deque()
         self._last_row, self._last_look = 0, 0
+        self._late_in_a_row = 0  # samples far behind the newest
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
         self._rate, self._cutoff = 0.0, self.options.cutoff_hz
         self.delay = self._given_delay or 0.0
@@ -167,12 +172,13 @@ class RobotLive(LiveModel):
     def push(self, stamp_ns: int, position: Array, effort: Array) -> bool:
         """A sample of all joints; True where the payload changed."""
         self.sensor.received += 1
-        if not (np.isfinite(position).all() and np.isfinite(effort[self.arm.measured]).all()):
+        if not (possible(position).all() and possible(effort[self.arm.measured]).all()):
             self.sensor.invalid += 1
             return False
-        if self._times and stamp_ns <= self._times[-1]:
+        if self._times and stamp_ns <= self._times[-1] and not self._set_back(stamp_ns):
             self.sensor.late += 1
             return False
+        self._late_in_a_row = 0
         self.sensor.used += 1
         self._times.append(stamp_ns)
         # Efforts that nobody measures are used nowhere, whatever they hold.
@@ -186,6 +192,16 @@ class RobotLive(LiveModel):
         self._last_look = stamp_ns
         self._go_on_checking()
         return self._look()
+
+    def _set_back(self, stamp_ns: int) -> bool:
+        """Some samples far behind in a row: the clock was set back, or a stamp was hours ahead."""
+        far = self._times[-1] - stamp_ns > FAR_BACK_NS
+        self._late_in_a_row = self._late_in_a_row + 1 if far else 0
+        if self._late_in_a_row < CLOCK_JUMP_SAMPLES:
+            return False
+        self.interrupt()
+        self._last_row, self._last_look = 0, 0
+        return True
 
     def _look(self) -> bool:
         """New rows from the buffer, through the code of the offline identification."""

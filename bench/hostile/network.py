@@ -1,0 +1,163 @@
+"""Spoilt messages from the network to nodes that run live over zenoh, and tokens of its graph."""
+
+from __future__ import annotations
+
+import random
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hostile.files import damaged
+from hostile.spoiling import Item, set_stamp, spoil_stamp, spoil_values
+from hostile.streams import PLANS, load_source
+from hostile.watch import Tally
+from veh_identification.errors import MessageError
+from veh_identification.runtime import messages
+from veh_identification.runtime.graph import create_graph, find_graph
+
+#: Nodes that take part; the others share their engine, their guard and their base.
+GRAPHS = ('parallel_identification', 'robot_identification', 'sensor_fusion')
+BATCH = 40
+#: Seconds for a batch to pass, and between two reports of a node.
+PASSING, REPORT = 30.0, 1.0
+
+
+def try_network(rng: random.Random, folder: Path, go_on: Callable[[], bool]) -> Tally:
+    """Batches of spoilt messages to nodes that run live; without zenoh there is nothing to do."""
+    tally = Tally()
+    try:
+        import zenoh  # noqa: F401
+    except ImportError:
+        return tally
+    plans = {plan.graph: plan for plan in PLANS[::-1]}
+    sources = {name: load_source(folder, plans[name])[:4000] for name in GRAPHS}
+    while go_on():
+        name = rng.choice(GRAPHS)
+        with _live(name) as live:
+            for _ in range(25):
+                if not go_on():
+                    break
+                seed = rng.randrange(2**32)
+                tally.made_of[name] += 1
+                batch = [
+                    spoilt_sending(random.Random(f'{seed} {k}'), live, sources[name], tally)
+                    for k in range(BATCH)
+                ]
+                tally.try_case(f'{name} live, seed {seed}', lambda b=batch: live.pass_on(b))
+            tally.try_case(f'{name} live, a report', live.reports)
+    return tally
+
+
+class Live:
+    """A node under the zenoh engine, and a stranger who sends to it."""
+
+    def __init__(self, engine: Any, nodes: list[Any], stranger: Any) -> None:
+        self.engine, self.nodes, self.stranger = engine, nodes, stranger
+        self.subscriptions = [
+            one
+            for node in engine._nodes
+            for one in node.subscriptions()
+            if one.topic not in ('/clock', '/parameter_events')
+        ]
+
+    def passed(self) -> int:
+        """Messages that were taken, refused or dropped by a full queue."""
+        return sum(one.received + one.rejected + one.discarded for one in self.subscriptions)
+
+    def pass_on(self, batch: list[tuple[str, bytes, bytes | None]]) -> None:
+        """Send and wait until each is accounted for; a failed callback must not be."""
+        from veh_identification.runtime.zenoh_engine.session import zenoh
+
+        before = self.passed()
+        for key, payload, attachment in batch:
+            self.stranger.put(
+                key,
+                payload,
+                attachment=attachment,
+                congestion_control=zenoh.CongestionControl.BLOCK,
+            )
+        wanted = before + len(batch)
+        self.engine.spin_until(lambda: self.passed() >= wanted, PASSING)
+        assert self.passed() == wanted, f'{self.passed() - before} of {len(batch)} accounted for'
+        failed = [node._guard.findings()[0].text for node in self.nodes if node._guard.failures]
+        assert not failed, failed[0]
+
+    def reports(self) -> None:
+        """The node still says how it is, every second."""
+        told = [
+            one
+            for node in self.engine._nodes
+            for one in node.publishers()
+            if one.topic == '/diagnostics'
+        ]
+        before = [one.published for one in told]
+        self.engine.spin(2.5 * REPORT)
+        silent = [n for n, one in zip(before, told, strict=True) if one.published <= n]
+        assert told and not silent, 'a node does not report any more'
+
+
+@contextmanager
+def _live(graph: str) -> Iterator[Live]:
+    from veh_identification.runtime.zenoh import ZenohEngine, open_router
+    from veh_identification.runtime.zenoh_engine.session import open_session
+
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        endpoint = f'tcp/127.0.0.1:{probe.getsockname()[1]}'
+    with open_router(endpoint), ZenohEngine(endpoint=endpoint, log_level='fatal') as engine:
+        nodes = create_graph(engine, find_graph(graph))
+        with open_session([endpoint]) as stranger:
+            live = Live(engine, nodes, stranger)
+            _wait_for_routes(live)
+            yield live
+
+
+def _wait_for_routes(live: Live) -> None:
+    """Until what the stranger sends arrives: the first message is sent again until it does."""
+    first = live.subscriptions[0]
+    end = time.monotonic() + PASSING
+    while not first.rejected:
+        live.stranger.put(first.endpoint.key, b'')
+        live.engine.spin(0.1)
+        assert time.monotonic() < end, 'zenoh carries nothing'
+    live.engine.spin(0.3)
+
+
+def spoilt_sending(
+    rng: random.Random, live: Live, source: list[Item], tally: Tally
+) -> tuple[str, bytes, bytes | None]:
+    """Key, payload and attachment of one message to a random subscription."""
+    from veh_identification.runtime.zenoh_engine import wire
+
+    subscription = rng.choice(live.subscriptions)
+    fitting = [one for one in source[:400] if one.topic == subscription.topic]
+    if fitting:
+        item = rng.choice(fitting)
+        message = messages.deserialize(
+            messages.serialize(item.message), item.typename
+        )  # a copy of its own
+    else:
+        message = messages.new(subscription.endpoint.type_name)
+    set_stamp(message, time.time_ns())
+    kind = rng.choice(['bytes', 'bytes', 'values', 'stamps', 'attachment'])
+    tally.messages[kind] += 1
+    if kind == 'values':
+        spoil_values(rng, message)
+    elif kind == 'stamps':
+        spoil_stamp(rng, message)
+    try:
+        payload = messages.serialize(message)
+    except (MessageError, OverflowError, TypeError, ValueError):  # cannot even be written
+        payload = b''
+    good = wire.Attachment(rng.randrange(1, 2**40), time.time_ns(), rng.randbytes(16)).encode()
+    if kind == 'bytes':
+        payload = damaged(rng, payload, [payload])
+    attachment: bytes | None = good
+    if kind == 'attachment':
+        attachment = rng.choice([None, b'', damaged(rng, good, [good]), rng.randbytes(33)])
+    token = damaged(rng, subscription.endpoint.token.encode(), [b'//', b'%', good])
+    wire.parse_token(token.decode('utf-8', 'replace'))
+    return subscription.endpoint.key, payload, attachment
