@@ -188,6 +188,28 @@ class ExtraTable:
     rows: tuple[tuple[str | float, ...], ...]
 
 
+@dataclass(frozen=True, eq=False)
+class CurvePanel:
+    """One curve with its deviation, and the straight line in its place."""
+
+    title: str
+    along: Array
+    value: Array
+    std: Array
+    straight: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CurveFigure:
+    """Curves side by side that only some systems have; the axes' titles hold the units."""
+
+    title: str
+    caption: str
+    along: str
+    value: str
+    panels: tuple[CurvePanel, ...]
+
+
 def table(
     title: str, caption: str, rows: Sequence[Mapping[str, Any]] | None, columns: Mapping[str, str]
 ) -> ExtraTable | None:
@@ -237,6 +259,7 @@ class IdentificationContent:
     health: tuple[HealthRow, ...]
     provenance: Provenance
     extras: tuple[ExtraTable, ...] = ()
+    curves: tuple[CurveFigure, ...] = ()  # drawn beside the extras
     cards: tuple[Card, ...] = ()  # figures that only some systems have, for the first screen
     model: str = ''  # which of a system's models
     recorded: float = float('nan')  # s of the recordings that were identified from

@@ -17,6 +17,7 @@ from veh_identification.identification.statistics import correlation
 from veh_identification.reporting.content import (
     Card,
     Colour,
+    CurveFigure,
     ExtraTable,
     FitRow,
     HealthRow,
@@ -44,6 +45,7 @@ class Further:
     model: str = ''  # which of its models, for the report
     lines: tuple[str, ...] = ()  # for the terminal, after the tables
     tables: tuple[ExtraTable, ...] = ()  # for the report
+    curves: tuple[CurveFigure, ...] = ()  # for the report
     cards: tuple[Card, ...] = ()  # for the report's first screen
     values: Mapping[str, Value] = field(default_factory=dict)  # beside the parameters
     truth: Mapping[str, float] = field(default_factory=dict)  # of a simulated recording
@@ -164,6 +166,7 @@ def _content(
         health=health,
         provenance=provenance,
         extras=further.tables,
+        curves=further.curves,
         cards=further.cards,
         model=further.model,
         recorded=_recorded(health, {Path(bag).name for bag in bags}),

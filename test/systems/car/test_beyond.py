@@ -29,7 +29,7 @@ from veh_identification.systems.car.processing.first_look import (
     limited,
     stretch,
 )
-from veh_identification.systems.car.processing.friction import friction_sign
+from veh_identification.systems.car.processing.friction import friction_column, friction_lines
 from veh_identification.systems.car.processing.padded_fourier import Padded
 from veh_identification.systems.car.processing.signals import Processing, prepare
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -134,7 +134,7 @@ def test_reconstruction_tells_the_motion_above_the_bands_only() -> None:
     np.testing.assert_allclose(
         band.motion[400:-400, 2], expected[400:-400], atol=2e-3 * np.abs(response[2])
     )
-    velocity = Padded(RATE, 4000).backward(band.travel_rate[0])
+    velocity = Padded(RATE, 4000).backward(band.free_rate[0])
     expected = np.imag(response[6] * np.exp(2j * np.pi * 20.0 * t))
     np.testing.assert_allclose(
         velocity[400:-400], expected[400:-400], atol=5e-3 * np.abs(response[6])
@@ -151,10 +151,12 @@ def test_the_sign_sees_velocity_beyond_the_travel_sensor() -> None:
     lines = padded.forward(missing)[0]
     travel = np.repeat(slow[:, None], 4, axis=1)
     quiet = (0.0, 0.0, 0.0, 0.0)
-    blind = friction_sign(travel, quiet, wide, RATE, GEOMETRY)
+    given = (travel, quiet, wide, RATE, GEOMETRY)
     beyond = MotionFromForces(np.zeros((8000, 10)), wide, GEOMETRY, EXTENSION).band()
-    told = friction_sign(
-        travel, quiet, wide, RATE, GEOMETRY, EXTENSION, replace(beyond, travel_rate=(lines,) * 4)
+    known = replace(beyond, free_rate=(lines,) * 4, held_rate=(np.zeros_like(lines),) * 4)
+    blind, told = (
+        friction_column(one, wide, len(t))
+        for one in (friction_lines(*given), friction_lines(*given, EXTENSION, known))
     )
     fine = np.arange(8000 * 20) / (20 * RATE)
     exact = np.sign(0.01 * np.cos(2 * np.pi * 2.0 * fine) + 0.012 * np.cos(2 * np.pi * 25 * fine))

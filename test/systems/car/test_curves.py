@@ -83,6 +83,13 @@ def test_what_is_shown() -> None:
     assert len(rows) == 1 + 8 * 41 and rows[0].startswith('corner,kind,along')
     assert len(study.table(found).rows) == 9 * len(found.bent)
     assert all(corner in study.text(found) for corner in CORNERS)
+    dampers, springs = study.figures(found)
+    assert (
+        [one.title for one in dampers.panels] == list(CORNERS) == [o.title for o in springs.panels]
+    )
+    for panel, curve in zip(dampers.panels, found.curves[::2], strict=True):
+        assert (panel.value == curve.force).all() and (panel.std > 0.0).all()
+    assert dampers.along == 'speed [m/s]' and springs.along == 'travel [m]'
 
 
 def test_fault_by_its_name() -> None:

@@ -14,10 +14,15 @@ from veh_identification.simulation.car.run import Surroundings, simulate_car
 from veh_identification.simulation.car.scenarios import car_recording, faulty_vehicle, sine_steer
 from veh_identification.simulation.car.vehicle import Stiction
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
-from veh_identification.systems.car.estimation.sticking import chosen_presliding
+from veh_identification.systems.car.estimation.sticking import (
+    LEAST_DEVIATION,
+    Sticking,
+    Trials,
+    chosen_surfaces,
+)
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.processing.driveline import driveline_modes
-from veh_identification.systems.car.processing.friction import sticking
+from veh_identification.systems.car.processing.friction import NearRest, held_friction
 
 STILL = Surroundings(roughness=1e-9, shaking=Surroundings().shaking.scaled(0.0))
 
@@ -52,19 +57,53 @@ def test_the_column_keeps_its_sign_until_the_surfaces_slip() -> None:
     rate = 1000.0
     time = np.arange(2000) / rate
     velocity = 0.05 * np.cos(2.0 * np.pi * 2.0 * time)
-    friction = sticking(velocity / rate, 0.0, 1e-3)
+    friction = held_friction(velocity, np.zeros(1, dtype=complex), NearRest(1e-3), rate)
     turn = int(0.125 * rate)  # the velocity changes its sign here
     assert friction[turn - 5] == pytest.approx(1.0)
     assert friction[turn + 15] > 0.5  # 15 ms later it has moved by 0.07 mm back
     assert friction[turn + 120] == pytest.approx(-1.0)
-    blurred = sticking(velocity / rate, 0.01 / rate, 1e-3)
-    assert np.abs(blurred).max() <= 1.0 and not np.allclose(blurred, friction)
 
 
-def test_the_plain_sign_stays_without_evidence() -> None:
-    assert chosen_presliding({}) == 0.0
-    assert chosen_presliding({1e-5: 8.0, 2e-5: -3.0}) == 0.0
-    assert chosen_presliding({1e-5: 30.0, 2e-5: 90.0, 4e-5: 10.0}) == 2e-5
+@pytest.mark.parametrize('speed', [0.008, 0.05])
+def test_friction_holds_surfaces_for_as_long_as_it_can(speed: float) -> None:
+    """What friction takes off the velocity is known: it stops what is slower than that."""
+    rate, most = 1000.0, 0.02
+    velocity = speed * np.sin(2.0 * np.pi * 3.0 * np.arange(2000) / rate)
+    held = np.full(1001, most, dtype=complex)
+    for creep in (0.0, 0.005):
+        friction = held_friction(velocity, held, NearRest(creep=creep), rate)
+        expected = np.clip(velocity / (most + creep), -1.0, 1.0)
+        assert friction == pytest.approx(expected, abs=0.02)
+
+
+def _trials(*places: float, sharp: float = 60.0) -> dict[str, Trials]:
+    """Suspensions that fit best at some lengths [um]; one parameter rises with the logarithm."""
+    along = np.array([5e-6, 1e-5, 2e-5, 4e-5, 8e-5])
+    logarithm = np.log(1e6 * along)
+    saved = np.stack([-sharp * np.square(logarithm - np.log(one)) for one in places], axis=1)
+    values = np.stack([3.0 * logarithm, np.zeros(5)], axis=1)
+    creep = Trials(np.array([1e-3, 2e-3]), np.array([[0.0] * 4, [-5.0] * 4]), values[:2])
+    return {'presliding': Trials(along, saved - saved[0], values), 'creep': creep}
+
+
+def test_rigid_surfaces_stay_without_evidence() -> None:
+    assert chosen_surfaces({}).surfaces == NearRest()
+    found = chosen_surfaces(_trials(20.0, 20.0, 20.0, 20.0, sharp=1.0))
+    assert found.surfaces == NearRest() and np.all(found.spread == 0.0)
+    evidence = found.as_dict()['evidence']
+    assert evidence['presliding']['2e-05'] == pytest.approx(4.0 * np.log(4.0) ** 2)
+    assert evidence['creep'] == {'0.002': -20.0}
+
+
+def test_presliding_is_as_sure_as_the_suspensions_agree() -> None:
+    alike = chosen_surfaces(_trials(27.0, 27.0, 27.0, 27.0))
+    assert alike.surfaces.presliding == pytest.approx(27e-6, rel=1e-6)
+    assert alike.surfaces.creep == 0.0 and alike.deviation == LEAST_DEVIATION
+    assert np.asarray(alike.spread)[0, 0] == pytest.approx((3.0 * LEAST_DEVIATION) ** 2)
+    apart = chosen_surfaces(_trials(15.0, 60.0, 15.0, 60.0))
+    assert apart.surfaces.presliding == pytest.approx(30e-6, rel=1e-6)
+    # the mean of four that lie apart by log 2 each
+    assert apart.deviation == pytest.approx(np.log(2.0) / np.sqrt(3.0), rel=1e-6)
 
 
 @pytest.mark.slow
@@ -77,9 +116,9 @@ def test_the_recording_tells_whether_they_stick() -> None:
         configuration(), sine_steer(0), 30.0, 5, vehicle=faulty_vehicle(['stiction'])
     )
     stuck = identify_recordings([recording], configuration(), quick).result
-    assert stuck.input['friction']['presliding'] in (1e-5, 2e-5, 4e-5)
+    assert 1e-5 < stuck.input['friction']['presliding'] < 4e-5
     plain = identify_recordings(
-        [recording], configuration(), replace(quick, presliding=0.0)
+        [recording], configuration(), replace(quick, sticking=Sticking())
     ).result
     places = [NAMES.index(f'M{j}') for j in range(1, 5)]
     true = np.array([truth[f'M{j}'] for j in range(1, 5)])

@@ -43,7 +43,7 @@ def identification_page(content: IdentificationContent, verdict: Verdict) -> Pag
             Section('correlation', 'Correlation', (Figures((draw.correlation(content),)),))
         )
     sections += [
-        *extra_section(content.extras),
+        *extra_section(content.extras, content.curves),
         health_section(content.health),
         provenance_section(content.provenance),
         settings_section(content.provenance),

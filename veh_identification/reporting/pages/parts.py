@@ -11,8 +11,9 @@ import numpy as np
 
 from veh_identification.findings.numbers import number, unit
 from veh_identification.identification.result import json_safe
-from veh_identification.reporting.content import ExtraTable, HealthRow, Provenance
-from veh_identification.reporting.html import Cell, Code, Column, Section, Table, Text
+from veh_identification.reporting.content import CurveFigure, ExtraTable, HealthRow, Provenance
+from veh_identification.reporting.figures import curves as draw
+from veh_identification.reporting.html import Cell, Code, Column, Figures, Section, Table, Text
 
 #: Characters of a line of the settings.
 LINE = 150
@@ -32,6 +33,7 @@ FILES = {
     'identified.urdf': 'the robot with the identified inertias',
     'identified.yaml': 'the description with the identified values',
     'engineers_sheet.csv': 'quantities that follow from the values',
+    'suspension_curves.csv': 'force of springs and dampers over travel and speed',
     'result': 'recording (mcap) of parameters and of both sides of the equations',
     'observed': 'recording (mcap) of the observed topics',
 }
@@ -96,8 +98,10 @@ def _health_remark(row: HealthRow) -> Cell:
     return Cell(text, level='warn' if found else None)
 
 
-def extra_section(extras: tuple[ExtraTable, ...]) -> list[Section]:
-    """Tables that only some systems have."""
+def extra_section(
+    extras: tuple[ExtraTable, ...], curves: tuple[CurveFigure, ...] = ()
+) -> list[Section]:
+    """Curves and tables that only some systems have."""
     tables = []
     for one in extras:
         numeric = [
@@ -112,7 +116,9 @@ def extra_section(extras: tuple[ExtraTable, ...]) -> list[Section]:
                 f'{one.title}. {one.caption}',
             )
         )
-    return [Section('further-results', 'Further results', tuple(tables))] if tables else []
+    drawn = (Figures(tuple(draw.curves(one) for one in curves)),) if curves else ()
+    parts = (*drawn, *tables)
+    return [Section('further-results', 'Further results', parts)] if parts else []
 
 
 def _extra_cell(value: str | float) -> Cell:

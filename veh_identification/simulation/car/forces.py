@@ -17,17 +17,28 @@ DEFLECTION, LOAD, SLIP_RATE_X, SLIP_RATE_Y, HEIGHT = range(6, 11)
 @njit(cache=True, nogil=True)
 def slipping_strain(car: CarArrays, qd: float) -> float:
     """Strain at which the surfaces of a suspension slip: more where they hardly move yet."""
-    presliding, breakaway, slow = car.stiction
+    presliding, breakaway, slow, _ = car.stiction
     return float(presliding * (1.0 + (breakaway - 1.0) * np.exp(-((qd / slow) ** 2))))
 
 
 @njit(cache=True, nogil=True)
 def bristle_rate(car: CarArrays, qd: float, strain: float) -> float:
     """Stuck surfaces strain as the suspension moves; slipping ones do no more."""
-    if car.stiction[0] == 0.0:
+    if car.stiction[0] == 0.0 or car.stiction[3] > 0.0:
         return 0.0
     slips = qd * strain > 0.0 and abs(strain) >= slipping_strain(car, qd)
     return 0.0 if slips else qd
+
+
+@njit(cache=True, nogil=True)
+def strain_after(car: CarArrays, qd: float, strain: float, step: float) -> float:
+    """Strain at the end of a step: slipped back to what holds, or nearer to it (`gradual`)."""
+    most = slipping_strain(car, qd)
+    if car.stiction[0] == 0.0 or car.stiction[3] == 0.0:
+        return float(min(max(strain, -most), most))
+    # z' = v - |v| z / g (Dahl), solved for a speed that stays: stiff where the surfaces move
+    end = most if qd > 0.0 else -most
+    return float(end + (strain - end) * np.exp(-abs(qd) * step / most))
 
 
 @njit(cache=True, nogil=True)

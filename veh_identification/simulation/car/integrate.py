@@ -19,7 +19,7 @@ from veh_identification.simulation.car.forces import (
     LOAD,
     cross,
     dot,
-    slipping_strain,
+    strain_after,
 )
 from veh_identification.simulation.car.state import (
     BRISTLE,
@@ -184,8 +184,7 @@ def integrate(
             )
         for i in range(4):
             # Whatever slipped within the step is no longer strained beyond what holds.
-            most = slipping_strain(car, y[TRAVEL_RATE + i])
-            y[BRISTLE + i] = min(max(y[BRISTLE + i], -most), most)
+            y[BRISTLE + i] = strain_after(car, y[TRAVEL_RATE + i], y[BRISTLE + i], step)
         size = np.sqrt(np.sum(y[QUATERNION : QUATERNION + 4] ** 2))
         if not np.isfinite(size + y[VELOCITY]):
             return max(n - skip, 0)

@@ -101,6 +101,7 @@ def write_braking(
 FAULTS: dict[str, dict[str, Any]] = {
     'stiction': {'stiction': Stiction()},
     'breakaway': {'stiction': Stiction(breakaway=1.3)},
+    'creep': {'stiction': Stiction(gradual=True)},
     'dampers': {},
 }
 #: Dampers whose valves open early, more so in compression.

@@ -93,15 +93,17 @@ def _peugeot() -> tuple[Suspension, Suspension, Suspension, Suspension]:
 
 @dataclass(frozen=True)
 class Stiction:
-    """Surfaces that really stick: an elastoplastic bristle (Prandtl's element) at each corner.
+    """Surfaces that really stick: a bristle at each corner, elastoplastic (Prandtl's element).
 
     Stuck surfaces carry any force up to fs, by a strain of micrometres; they slip at fs. With a
-    break-away force above fs the friction falls as soon as they move (Stribeck).
+    break-away force above fs the friction falls as soon as they move (Stribeck). `gradual` is the
+    law of Dahl and LuGre instead: surfaces slip a little from the first and approach fs.
     """
 
     presliding: float = 2e-5  # strain at which the surfaces slip [m]
     breakaway: float = 1.0  # static over sliding friction
     stribeck_speed: float = 5e-3  # by which it has fallen [m/s]
+    gradual: bool = False
 
 
 @dataclass(frozen=True)
@@ -259,7 +261,7 @@ class CarArrays(NamedTuple):
     wheel: Array  # mass, spin inertia, turn inertia, run-out
     tyre: Tyre
     friction_speed: float
-    stiction: Array  # (3,) of `Stiction`; no presliding: the regularised sign
+    stiction: Array  # (4,) of `Stiction`; no presliding: the regularised sign
     linkage: float
 
 
@@ -309,6 +311,9 @@ def pack(vehicle: Vehicle) -> CarArrays:
         ),
         vehicle.tyre,
         vehicle.friction_speed,
-        np.array((0.0, 1.0, 1.0) if vehicle.stiction is None else astuple(vehicle.stiction)),
+        np.array(
+            (0.0, 1.0, 1.0, 0.0) if vehicle.stiction is None else astuple(vehicle.stiction),
+            dtype=float,
+        ),
         vehicle.linkage,
     )

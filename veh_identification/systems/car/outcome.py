@@ -11,7 +11,7 @@ import numpy as np
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import beside, number
 from veh_identification.identification import IdentificationResult
-from veh_identification.reporting.content import Card, ExtraTable
+from veh_identification.reporting.content import Card, CurveFigure, ExtraTable
 from veh_identification.results.identification import (
     Further,
     identification_outcome,
@@ -90,6 +90,7 @@ class Study:
     text: str
     findings: tuple[Finding, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
+    curves: tuple[CurveFigure, ...] = ()
 
 
 def car_outcome(
@@ -147,6 +148,7 @@ def car_outcome(
                 *(study.table for study in studies if study.table is not None),
                 _meanings(named),
             ),
+            curves=tuple(one for study in studies for one in study.curves),
             cards=_cards(result, presentation.chassis),
             truth=presentation.truth(bags),
             band_hz=result.input['cutoff_hz'],

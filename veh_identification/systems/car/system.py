@@ -296,6 +296,7 @@ def _curves(
         curve_study.text(found),
         curve_study.findings(found),
         curve_study.files(found),
+        curve_study.figures(found),
     )
 
 

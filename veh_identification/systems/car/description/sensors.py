@@ -87,6 +87,21 @@ class SpeedSensor(Sensor):
 
 
 @dataclass(frozen=True)
+class RideHeights(Sensor):
+    """Heights over the road, each sensor where it is said to sit, else above its wheel's place."""
+
+    fl: Position | None = entry(None, 'place of the front left one in base_link')
+    fr: Position | None = entry(None, 'place of the front right one')
+    rl: Position | None = entry(None, 'place of the rear left one')
+    rr: Position | None = entry(None, 'place of the rear right one')
+
+    @property
+    def given(self) -> tuple[tuple[float, float, float] | None, ...]:
+        """The places in the order of the corners."""
+        return (self.fl, self.fr, self.rl, self.rr)
+
+
+@dataclass(frozen=True)
 class Gps(Model):
     """Antenna position, noise and delays of the receiver."""
 
@@ -163,7 +178,7 @@ class Sensors(Model):
     suspension: Sensor = entry(Sensor, 'travel of the suspension')
     steering: Sensor = entry(Sensor, 'steering, camber, kingpin, half track, wheelbase')
     wheel_force: Sensor = entry(Sensor, 'six-axis wheel sensors')
-    ride_height: Sensor = entry(Sensor, 'heights of the body corners')
+    ride_height: RideHeights = entry(RideHeights, 'heights of the body over the road')
     gps: Gps = entry(Gps, 'satellite receiver')
     wheels: Wheels = entry(Wheels, 'wheel angles or speeds')
     rack: Steering = entry(Steering, 'rack, or steering wheel')

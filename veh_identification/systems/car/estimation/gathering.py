@@ -24,8 +24,9 @@ from veh_identification.systems.car.estimation.calibration import (
     calibrated,
 )
 from veh_identification.systems.car.estimation.sticking import (
-    chosen_presliding,
-    presliding_evidence,
+    Sticking,
+    chosen_surfaces,
+    tried_surfaces,
 )
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.origins import Origin, recording_origins
@@ -45,6 +46,7 @@ from veh_identification.systems.car.processing.first_look import (
     limited,
     stretch,
 )
+from veh_identification.systems.car.processing.friction import RIGID, NearRest
 from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
 from veh_identification.systems.car.processing.spectral import SpectralInformation, gather
 from veh_identification.systems.car.recording.extra_joints import knows_axles, without_axles
@@ -74,7 +76,7 @@ class CarMethod:
     check: bool = True  # look for swapped, turned and wrongly signed sensors
     calibrate: bool = True  # poses, delays and camber that the recording itself tells
     calibrate_camber: bool = True  # no: the hubs of the 20-dof model stand upright
-    presliding: float | None = None  # of suspensions that stick [m]; None: by evidence
+    sticking: Sticking | None = None  # of the suspensions; None: by evidence
 
 
 @dataclass
@@ -97,11 +99,13 @@ class Gathered:
     origins: tuple[Origin, ...] = ()  # where poses came from, of every recording
     calibrations: tuple[Calibration, ...] = ()  # of every recording that could be calibrated
     rivalled: bool = False  # another cause explains a recording better than its calibration
-    #: Covariance that settings of the sensors add, times seconds; zero where they are known.
+    #: Covariance that doubts of the sensors' settings and of the friction near rest add, times
+    #: seconds; zero where they are known.
     settings_spread: Array | float = 0.0
     configuration: CarDescription | None = None  # as calibrated, of the newest recording
     #: The constant column of every recording's Gram matrices, and its samples.
     constants: tuple[tuple[Array, int], ...] = ()
+    sticking: Sticking | None = None  # of the first recording
 
 
 def gather_recordings(
@@ -172,11 +176,10 @@ def _gather_one(
             cutoffs = limited(cutoffs, bands)
         extension = extension_of(look, cutoffs, recording, configuration, looked.rate)
         processing = replace(processing, extension=extension)
-    processing, sticks = _with_friction(
-        processing, short, configuration, model, cutoffs, method, usable
-    )
+    sticks = _sticking(processing, short, configuration, model, cutoffs, method, usable)
+    processing = replace(processing, surfaces=sticks.surfaces)
     prepared = looked
-    if short is not recording or processing.extension is not None or processing.presliding:
+    if short is not recording or processing.extension is not None or sticks.surfaces != RIGID:
         prepared = prepare(recording, configuration, processing)
     static = static_loads(prepared.pieces, configuration) if usable[:6].all() else None
     _require_motion(recording, prepared, static)
@@ -201,7 +204,7 @@ def _gather_one(
         static,
         {
             **_details(recording, prepared, model, noise, bands),
-            'friction': sticks,
+            'friction': sticks.as_dict(),
             'driveline_hz': {name: list(lines) for name, lines in modes.sensors.items()},
         },
         signs,
@@ -211,13 +214,15 @@ def _gather_one(
         ),
         () if calibration is None else (calibration,),
         calibration is not None and calibration.rivalled,
-        0.0 if calibration is None else information.seconds * calibration.covariance,
+        information.seconds
+        * (sticks.spread + (0.0 if calibration is None else calibration.covariance)),
         configuration,
         ((information.grams[:, :, model.constant_column].copy(), information.samples),),
+        sticks,
     )
 
 
-def _with_friction(
+def _sticking(
     processing: Processing,
     short: CarRecording,
     configuration: CarDescription,
@@ -225,25 +230,21 @@ def _with_friction(
     cutoffs: Cutoffs,
     method: CarMethod,
     usable: NDArray[np.bool_],
-) -> tuple[Processing, dict[str, Any]]:
-    """The friction that the suspension equations ask for, and what was tried."""
-    if method.presliding is not None:
-        found = replace(processing, presliding=method.presliding)
-        return found, {'presliding': method.presliding}
+) -> Sticking:
+    """The friction near rest that the suspension equations ask for."""
+    if method.sticking is not None:
+        return method.sticking
     if processing.paper_rule or not usable[6:].all():
-        return processing, {'presliding': 0.0}
+        return Sticking()
     short = stretch(short, FRICTION_SECONDS, 1.0)
-    plain = prepare(short, configuration, processing)
+    rigid = prepare(short, configuration, processing)
 
-    def prepared(length: float) -> Prepared:
-        if length == 0.0:
-            return plain
-        return prepare(short, configuration, replace(processing, presliding=length), plain)
+    def prepared(surfaces: NearRest) -> Prepared:
+        if surfaces == RIGID:
+            return rigid
+        return prepare(short, configuration, replace(processing, surfaces=surfaces), rigid)
 
-    saved = presliding_evidence(model, cutoffs, prepared)
-    length = chosen_presliding(saved)
-    evidence = {f'{1e6 * one:g} um': value for one, value in saved.items()}
-    return replace(processing, presliding=length), {'presliding': length, 'evidence': evidence}
+    return chosen_surfaces(tried_surfaces(model, cutoffs, prepared))
 
 
 def _calibration(
@@ -398,6 +399,7 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
         a.settings_spread + b.settings_spread,
         b.configuration,
         a.constants + b.constants,
+        a.sticking,
     )
 
 

@@ -158,8 +158,7 @@ class CarLive:
     def _decided(self, dof: int) -> CarMethod:
         """The method with what the first chunk has shown."""
         assert self.known is not None
-        friction = self.known.gathered.details.get('friction', {})
-        return replace(self.options, dof=dof, presliding=friction.get('presliding'))
+        return replace(self.options, dof=dof, sticking=self.known.gathered.sticking)
 
     def _take(self, chunk: Gathered) -> None:
         self._absorb()

@@ -13,7 +13,7 @@ import numpy as np
 
 from veh_identification.signals import ZeroPhaseFilter, trapezoid
 from veh_identification.systems.car.configuration import CarDescription
-from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.recording.heights import body_heights
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import Array
@@ -77,16 +77,13 @@ def _from_heights(
     piece: CarSamples, recording: CarRecording, configuration: CarDescription
 ) -> Array | None:
     """Pitch and roll (N, 2) of the plane through the body corners, None without four heights."""
-    if any(corner not in recording.ride_heights for corner in CORNERS):
+    heights = body_heights(recording, piece, configuration)
+    if heights is None:
         return None
-    columns = []
-    for corner in CORNERS:
-        series = recording.ride_heights[corner].with_epoch(piece.epoch_ns)
-        columns.append(np.interp(piece.stamps, series.stamps, series.values[:, 0]))
     geometry = configuration.geometry
     corners = np.stack([np.ones(4), geometry.wheel_x, geometry.wheel_y], axis=1)
     # Height of a corner is z - x sin(pitch) + y cos(pitch) sin(roll).
-    plane = np.linalg.lstsq(corners, np.stack(columns), rcond=None)[0]
+    plane = np.linalg.lstsq(corners, heights.T, rcond=None)[0]
     pitch = -np.arcsin(np.clip(plane[1], -1.0, 1.0))
     roll = np.arcsin(np.clip(plane[2] / np.cos(pitch), -1.0, 1.0))
     return np.stack([pitch, roll], axis=1)

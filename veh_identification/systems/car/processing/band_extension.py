@@ -39,13 +39,21 @@ class Extension:
     #: Densities (N^2/Hz, one-sided) of the noise of the four vertical wheel forces.
     force_density: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
+    @property
+    def friction(self) -> Array:
+        """Dry friction (4,) of the suspensions; a rough value may be below zero by chance."""
+        return np.maximum([self.parameters[f'fs{j}'] for j in range(1, 5)], 0.0)
+
 
 @dataclass(frozen=True)
 class HighBand:
     """What the wheel forces say about one stretch."""
 
     motion: Array  # (N, 6) specific force and angular acceleration above imu_hz, filtered
-    travel_rate: tuple[Lines, ...]  # suspension velocities above travel_hz, lines of `Padded`
+    #: Suspension velocities above travel_hz if there were no dry friction, lines of `Padded`.
+    free_rate: tuple[Lines, ...]
+    #: By how much dry friction of one unit of its own lessens them.
+    held_rate: tuple[Lines, ...]
 
 
 def crossover(frequency: Array, middle: float) -> Array:
@@ -133,19 +141,29 @@ class MotionFromForces:
             + self.share * np.einsum('fab,fb->fa', table[self.below + 1], lines)
         )
 
-    def band(self, sign: Lines | None = None) -> HighBand:
-        """Motion above the sensors' bands; `sign` (lines, 4): the Coulomb friction's as known."""
+    def band(self, friction: Lines | None = None) -> HighBand:
+        """Motion above the sensors' bands; `friction` (lines, 4): over fs, as far as known."""
         answer, extension = self.answer, self.extension
-        if sign is not None:
-            friction = np.array([extension.parameters[f'fs{j}'] for j in range(1, 5)])
-            answer = answer - self._respond(sign[self.used] * friction, 6)
-        whole = np.zeros((10, len(self.padded.frequency)), dtype=np.complex128)
+        if friction is not None:
+            answer = answer - self._respond(friction[self.used] * extension.friction, 6)
+        whole = np.zeros((6, len(self.padded.frequency)), dtype=np.complex128)
         gain = crossover(self.frequency, extension.imu_hz) * self.wide.response(self.frequency)
-        whole[:6, self.used] = (answer[:, :6] * gain[:, None]).T
-        for j, hertz in enumerate(extension.travel_hz):
-            whole[6 + j, self.used] = answer[:, 6 + j] * crossover(self.frequency, hertz)
-        motion = np.stack([self.padded.backward(line) for line in whole[:6]], axis=1)
-        return HighBand(motion, tuple(whole[6:]))
+        whole[:, self.used] = (answer[:, :6] * gain[:, None]).T
+        motion = np.stack([self.padded.backward(line) for line in whole], axis=1)
+        rates = [self._rate(j, self.answer[:, 6 + j]) for j in range(4)]
+        held = [self._rate(j, self._own(j) * extension.friction[j]) for j in range(4)]
+        return HighBand(motion, tuple(rates), tuple(held))
+
+    def _rate(self, j: int, answer: Lines) -> Lines:
+        """All lines of a suspension's velocity above the band of its sensor."""
+        whole = np.zeros(len(self.padded.frequency), dtype=np.complex128)
+        whole[self.used] = answer * crossover(self.frequency, self.extension.travel_hz[j])
+        return whole
+
+    def _own(self, j: int) -> Lines:
+        """Velocity of a suspension per force in it; that in the others hardly moves it."""
+        table, share = self.table[:, 6 + j, 6 + j], self.share[:, 0]
+        return np.asarray((1.0 - share) * table[self.below] + share * table[self.below + 1])
 
 
 def velocity_density(extension: Extension, geometry: Geometry, frequency: Array, j: int) -> Array:

@@ -1,19 +1,29 @@
-"""Columns of the Coulomb friction: the sign of the suspension velocity, or surfaces that stick.
+"""Columns of the dry friction: the sign of the suspension velocity, or surfaces that stick.
 
-Surfaces that stick strain by some micrometres before they slip; until then the friction is
-anywhere between -fs and fs, and after a reversal it keeps its old sign for a while. Prandtl's
-element says so with one length, the presliding: with none it is the plain sign.
+Where surfaces stick the friction is anywhere between -fs and fs: whatever keeps them from moving.
+They strain by some micrometres before they slip (Prandtl's element; that length is the
+presliding), so after a reversal the friction keeps its old sign for a while. Or a film between
+them creeps: up to some millimetres a second the friction grows with the speed.
+
+Above the band of the travel sensors the velocity comes from the wheel forces, and the friction
+itself takes part in it: v = v_free - held * f, where f is the friction over fs. A sign taken from
+a velocity that was made with another sign is wrong just where it matters, at the reversals. So
+both are solved for together: the inclusion
+
+    presliding * f' + (creep + held) * f - v_free + N(f) = 0,    -1 <= f <= 1,
+
+N being the normal cone of the interval, has one solution, since a suspension resists (its
+admittance has a positive real part). What noise leaves open is averaged: the column is the mean of
+the solutions for several velocities that may have been.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from scipy import fft
 from scipy.integrate import trapezoid  # numpy names it so from 2.0 on
-from scipy.special import ndtri
 
 from veh_identification.signals import (
     ZeroPhaseFilter,
@@ -32,33 +42,38 @@ from veh_identification.systems.car.processing.padded_fourier import Lines, Padd
 from veh_identification.types import Array
 
 Noise = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class NearRest:
+    """What surfaces do near rest; zero for both: they are rigid."""
+
+    presliding: float = 0.0  # strain before they slip [m]
+    creep: float = 0.0  # speed at which the friction is reached [m/s]
+
+
+RIGID = NearRest()
 SIGN_STEPS = 4
-#: Errors of the velocity, in deviations, over which a friction that sticks is averaged.
-ERRORS = ndtri((np.arange(9) + 0.5) / 9.0)
+#: Velocities over which a friction that sticks is averaged, and the seed of their noise.
+DRAWS, SEED = 8, 1406
+#: Of the splitting (Douglas and Rachford): step times admittance, relaxation, and how many steps.
+STEP, RELAXATION, STEPS = 1.7, 1.6, 20
+#: Strains that last shorter are told by no sensor [Hz]: of what the step is made for.
+STRAINED_HZ = 60.0
 #: The sign needs its argument undistorted: the filter ends well above where noise takes over.
 SIGN_MARGIN = 2.0
 #: Spectra need no more than this for a cut-off.
 SPECTRUM_SAMPLES = 20000
 
 
-def friction_sign(
-    travel: Array,
-    noise: Noise,
-    wide: ZeroPhaseFilter,
-    sensor_rate: float,
-    geometry: Geometry,
-    extension: Extension | None = None,
-    beyond: HighBand | None = None,
-    presliding: float = 0.0,
-) -> Array:
-    """The friction over fs, as well as noise lets it be known, filtered like all signals."""
-    padded = Padded(wide.rate, len(travel))
-    lines = sign_lines(travel, noise, wide, sensor_rate, geometry, extension, beyond, presliding)
+def friction_column(lines: Lines, wide: ZeroPhaseFilter, count: int) -> Array:
+    """The friction over fs (count, 4) of its lines, filtered like all signals."""
+    padded = Padded(wide.rate, count)
     gain = wide.response(padded.frequency)
     return np.stack([padded.backward(column * gain) for column in lines.T], axis=1)
 
 
-def sign_lines(
+def friction_lines(
     travel: Array,
     noise: Noise,
     wide: ZeroPhaseFilter,
@@ -66,16 +81,17 @@ def sign_lines(
     geometry: Geometry,
     extension: Extension | None = None,
     beyond: HighBand | None = None,
-    presliding: float = 0.0,
+    surfaces: NearRest = RIGID,
 ) -> Lines:
     """Lines (lines of `Padded`, 4) of the friction of the suspensions over fs.
 
     Its argument is the measured velocity, above the sensor's band the one that the wheel forces
-    tell; without those it ends where the velocity's spectrum drowns in noise. The sign jumps
+    tell; without those it ends where the velocity's spectrum drowns in noise. The friction jumps
     between samples; it is formed on a finer grid so that the common filter sees the jump where it
     is and not at the next sample.
     """
     padded = Padded(wide.rate, len(travel))
+    rate_of = 2j * np.pi * padded.frequency
     result = np.zeros((len(padded.frequency), 4), dtype=np.complex128)
     for j in range(4):
         if np.ptp(travel[:, j]) == 0.0:
@@ -85,62 +101,83 @@ def sign_lines(
         lines, slope = padded.forward(travel[:, j])
         if extension is None or beyond is None:
             narrow = replace(wide, cutoff_hz=_velocity_cutoff(travel[:, [j]], wide, density))
-            velocity = lines * narrow.response(padded.frequency) * (2j * np.pi * padded.frequency)
-            sigma = _sigma(narrow, density)
+            gain = narrow.response(padded.frequency)
+            velocity = _odd(lines * gain * rate_of, padded)
+            spread = density * np.abs(gain * rate_of) ** 2
+            held = np.zeros_like(velocity)
         else:
-            keep = 1.0 - crossover(padded.frequency, extension.travel_hz[j])
-            velocity = lines * keep * (2j * np.pi * padded.frequency) + beyond.travel_rate[j]
-            sigma = _extended_sigma(extension, geometry, density, j)
-        if padded.length % 2 == 0:
-            velocity[-1] = 0.0  # an odd derivative of the Nyquist line has no real counterpart
-        fine = fft.irfft(velocity, SIGN_STEPS * padded.length) * SIGN_STEPS + slope
-        friction = (
-            smoothed_sign(fine, sigma)
-            if presliding == 0.0
-            else sticking(
-                fine / (SIGN_STEPS * wide.rate), sigma / (SIGN_STEPS * wide.rate), presliding
-            )
-        )
+            share = crossover(padded.frequency, extension.travel_hz[j])
+            velocity = _odd(lines * (1.0 - share) * rate_of + beyond.free_rate[j], padded)
+            spread = _extended_density(extension, geometry, density, padded.frequency, j)
+            held = beyond.held_rate[j]
+        if extension is None and surfaces == RIGID:
+            fine = _fine(velocity, padded) + slope
+            sigma = float(np.sqrt(trapezoid(spread, padded.frequency)))
+            friction = smoothed_sign(fine, sigma)
+        else:
+            friction = _mean_friction(velocity, slope, spread, held, surfaces, padded)
         result[:, j] = fft.rfft(friction)[: len(velocity)] / SIGN_STEPS
     return result
 
 
-def sticking(steps: Array, sigma: float, presliding: float) -> Array:
-    """Friction over fs of surfaces that move by `steps`, each known to `sigma`.
+def _odd(lines: Lines, padded: Padded) -> Lines:
+    """An odd derivative of the Nyquist line has no real counterpart."""
+    if padded.length % 2 == 0:
+        lines[-1] = 0.0
+    return lines
 
-    As `smoothed_sign` does for the plain sign: the mean over what the motion may have been.
+
+def _fine(lines: Lines, padded: Padded) -> Array:
+    return np.asarray(fft.irfft(lines, SIGN_STEPS * padded.length) * SIGN_STEPS)
+
+
+def _mean_friction(
+    velocity: Lines, slope: float, spread: Array, held: Lines, surfaces: NearRest, padded: Padded
+) -> Array:
+    """Mean of the friction over velocities that noise of the density `spread` leaves possible."""
+    size = np.sqrt(0.25 * spread * padded.rate * padded.length)  # of real and imaginary parts
+    draws = DRAWS if size.any() else 1
+    random = np.random.default_rng(SEED)
+    total = np.zeros(SIGN_STEPS * padded.length)
+    for _ in range(draws):
+        drawn = random.standard_normal(len(size)) + 1j * random.standard_normal(len(size))
+        fine = _fine(velocity + size * drawn, padded) + slope
+        total += held_friction(fine, held, surfaces, SIGN_STEPS * padded.rate)
+    return total / draws
+
+
+def held_friction(velocity: Array, held: Lines, surfaces: NearRest, rate: float) -> Array:
+    """The friction over fs of surfaces that would move with `velocity` if it were not for it.
+
+    `held`: the lowest lines of what the friction takes off the velocity, per unit.
     """
-    return _elements(np.ascontiguousarray(steps), sigma * ERRORS, presliding)
+    count = len(velocity)
+    strain = 2.0 * np.pi * surfaces.presliding
+    admittance = surfaces.creep + 1j * strain * fft.rfftfreq(count, 1.0 / rate)
+    admittance[: len(held)] += held
+    largest = max(float(np.abs(held).max()), STRAINED_HZ * strain, surfaces.creep)
+    if largest == 0.0:
+        return np.sign(velocity)
+    step = STEP / largest
+    resolvent = 1.0 / (1.0 + step * admittance)
+    push = step * velocity
+    state = push + np.clip(push, -1.0, 1.0)
+    for _ in range(STEPS):
+        friction = np.clip(state, -1.0, 1.0)
+        moved = fft.irfft(fft.rfft(2.0 * friction - state + push) * resolvent, count)
+        state += RELAXATION * (moved - friction)
+    return np.clip(state, -1.0, 1.0)
 
 
-@njit(cache=True, nogil=True)
-def _elements(steps: Array, errors: Array, presliding: float) -> Array:  # pragma: no cover
-    result = np.zeros(len(steps))
-    for error in errors:
-        strain = 0.0
-        for n in range(len(steps)):
-            # Half of the step before the sample, half after it.
-            half = 0.5 * (steps[n] + error) / presliding
-            middle = min(max(strain + half, -1.0), 1.0)
-            result[n] += middle
-            strain = min(max(middle + half, -1.0), 1.0)
-    return result / len(errors)
-
-
-def _sigma(narrow: ZeroPhaseFilter, density: float) -> float:
-    """Noise of the velocity behind a filter."""
-    frequency = np.linspace(0.0, 0.5 * narrow.rate, 512)
-    gain = narrow.response(frequency) * 2.0 * np.pi * frequency
-    return float(np.sqrt(density * trapezoid(gain**2, frequency)))
-
-
-def _extended_sigma(extension: Extension, geometry: Geometry, density: float, j: int) -> float:
+def _extended_density(
+    extension: Extension, geometry: Geometry, density: float, frequency: Array, j: int
+) -> Array:
     """Noise of the velocity: of the travel sensor below its band's end, of the force above."""
-    frequency = np.linspace(0.5, extension.top_hz, 256)
     share = crossover(frequency, extension.travel_hz[j])
     measured = density * ((1.0 - share) * 2.0 * np.pi * frequency) ** 2
-    told = velocity_density(extension, geometry, frequency, j) * share**2
-    return float(np.sqrt(trapezoid(measured + told, frequency)))
+    knots = np.linspace(0.5, extension.top_hz, 256)
+    told = np.interp(frequency, knots, velocity_density(extension, geometry, knots, j))
+    return np.where(frequency < extension.top_hz, measured + told * share**2, 0.0)
 
 
 def _velocity_cutoff(travel: Array, wide: ZeroPhaseFilter, density: float) -> float:

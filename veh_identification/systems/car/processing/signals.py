@@ -28,7 +28,12 @@ from veh_identification.systems.car.processing.band_extension import (
     MotionFromForces,
     low_band,
 )
-from veh_identification.systems.car.processing.friction import friction_sign, sign_lines
+from veh_identification.systems.car.processing.friction import (
+    RIGID,
+    NearRest,
+    friction_column,
+    friction_lines,
+)
 from veh_identification.systems.car.processing.resampling import equalise, on_grid
 from veh_identification.systems.car.recording.extra_joints import AXLE_JOINTS, extra_joints
 from veh_identification.systems.car.recording.reader import (
@@ -62,7 +67,7 @@ class Processing:
     paper_cutoff_hz: float = 3.125
     travel_noise: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     extension: Extension | None = None  # motion beyond the sensors' bands from the wheel forces
-    presliding: float = 0.0  # strain of stuck surfaces before they slip [m], see `friction`
+    surfaces: NearRest = RIGID  # of the suspensions' dry friction
 
 
 @dataclass(frozen=True)
@@ -199,16 +204,13 @@ def prepare(
             name: _equalised(values[segment], grid, name) for name, values in grid.values.items()
         }
         piece, travel = _piece(values, grid, configuration, options, wide, segment, found)
-        told = None
-        if options.extension is not None:
-            told = (
-                same.beyond[place]
-                if same is not None
-                else _told(piece, travel, values, wide, configuration, options, grid.travel_rate)
-            )
-            beyond.append(told)
-            piece = _extended(piece, told, options.extension)
-        sign = friction_sign(
+        told, forces = None, None
+        if options.extension is not None and same is not None:
+            told = same.beyond[place]
+        elif options.extension is not None:
+            forces = _motion_from_forces(piece, values, wide, configuration, options.extension)
+            told = forces.band()
+        friction = friction_lines(
             travel,
             options.travel_noise,
             wide,
@@ -216,8 +218,14 @@ def prepare(
             configuration.geometry,
             options.extension,
             told,
-            options.presliding,
+            options.surfaces,
         )
+        if told is not None and options.extension is not None:
+            # The friction stands in the loads as well.
+            told = told if forces is None else forces.band(friction)
+            beyond.append(told)
+            piece = _extended(piece, told, options.extension)
+        sign = friction_column(friction, wide, len(travel))
         kept = replace(piece, friction_sign=sign)[wide.transient : len(piece) - wide.transient]
         if same is not None:
             kept = replace(kept, wrench=same.pieces[place].wrench)
@@ -266,17 +274,14 @@ def _prepared(
     )
 
 
-def _told(
+def _motion_from_forces(
     piece: CarSamples,
-    travel: Array,
     values: Mapping[str, Array],
     wide: ZeroPhaseFilter,
     configuration: CarDescription,
-    options: Processing,
-    travel_rate: float,
-) -> HighBand:
+    extension: Extension,
+) -> MotionFromForces:
     """Motion beyond the sensors' bands from the wheel forces as recorded, not yet filtered."""
-    assert options.extension is not None
     wrench = np.stack([values[f'wrench_{corner}'] for corner in CORNERS], axis=1)
     geometry, shape = configuration.geometry, (len(piece), 4)
     total, vertical = wheel_loads(
@@ -284,21 +289,7 @@ def _told(
         np.broadcast_to(geometry.wheel_x, shape),
         np.broadcast_to(geometry.wheel_y, shape),
     )
-    reconstruction = MotionFromForces(
-        np.concatenate([total, vertical], axis=1), wide, geometry, options.extension
-    )
-    # The friction's jumps stand in the loads as well; a first sign without them takes them out.
-    sign = sign_lines(
-        travel,
-        options.travel_noise,
-        wide,
-        travel_rate,
-        geometry,
-        options.extension,
-        reconstruction.band(),
-        options.presliding,
-    )
-    return reconstruction.band(sign)
+    return MotionFromForces(np.concatenate([total, vertical], axis=1), wide, geometry, extension)
 
 
 def _extended(piece: CarSamples, told: HighBand, extension: Extension) -> CarSamples:

@@ -9,13 +9,15 @@ import numpy as np
 
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import number
-from veh_identification.reporting.content import ExtraTable
+from veh_identification.reporting.content import CurveFigure, CurvePanel, ExtraTable
 from veh_identification.systems.car.suspension.curves import Curve, Curves
 
 CSV = 'suspension_curves.csv'
 #: Places of a curve that the table of the report shows, from end to end.
 SHOWN = 9
 UNITS = {'damper': 'm/s', 'spring': 'm'}
+ALONG = {'damper': 'speed', 'spring': 'travel'}
+HOLDS = {'damper': 'with their dry friction', 'spring': 'without their offset'}
 
 
 def text(found: Curves) -> str:
@@ -50,6 +52,25 @@ def table(found: Curves) -> ExtraTable:
     )
     return ExtraTable(
         'Suspension curves', caption, ('curve', 'along', 'force', 'sigma', 'straight'), tuple(rows)
+    )
+
+
+def figures(found: Curves) -> tuple[CurveFigure, ...]:
+    """For the report: all dampers and all springs, over what was driven."""
+    return tuple(
+        CurveFigure(
+            f'{kind.capitalize()}s, {HOLDS[kind]}',
+            'Positive in compression. A curve that lies on its straight line is one that the '
+            'equations ask no bends for.',
+            f'{ALONG[kind]} [{UNITS[kind]}]',
+            'force [N]',
+            tuple(
+                CurvePanel(one.corner, one.along, one.force, one.std, one.linear)
+                for one in found.curves
+                if one.kind == kind
+            ),
+        )
+        for kind in UNITS
     )
 
 

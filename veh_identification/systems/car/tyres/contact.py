@@ -12,10 +12,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from veh_identification.signals import TimeSeries, ZeroPhaseFilter
+from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.processing.resampling import on_grid
+from veh_identification.systems.car.recording.heights import body_heights
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import (
     CarSamples,
@@ -200,12 +201,9 @@ def _heights(
     load: Array,
 ) -> Array:
     """Height (N, 4) of the body over the road at the wheels' places."""
-    if all(corner in recording.ride_heights for corner in CORNERS):
-        seen = [
-            _at(recording.ride_heights[corner], piece, configuration.sensors.ride_height.delay)
-            for corner in CORNERS
-        ]
-        return np.stack(seen, axis=1)
+    told = body_heights(recording, piece, configuration)
+    if told is not None:
+        return told
     radius = configuration.geometry.wheel_radius  # loaded, car standing
     # One radius for all wheels: a wheel that carries more stands deeper.
     return radius - (load - load.mean()) / wheels.stiffness - piece.joints['suspension'].position
@@ -218,10 +216,6 @@ def _normal(heights: Array, configuration: CarDescription) -> Array:
     slopes = heights @ np.linalg.pinv(plane).T
     normal = np.column_stack([slopes[:, 1:], np.ones(len(slopes))])
     return np.asarray(normal / np.linalg.norm(normal, axis=1, keepdims=True))
-
-
-def _at(series: TimeSeries, piece: CarSamples, delay: float) -> Array:
-    return np.interp(piece.stamps, series.stamps - delay, series.values[:, 0])
 
 
 def _spin(
