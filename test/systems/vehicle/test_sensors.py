@@ -33,7 +33,9 @@ def steered() -> ObservedVehicle:
     return ObservedVehicle(vehicle)
 
 
-def wheel(steered: ObservedVehicle, corner: int, name: str) -> RollingWheel:
+def wheel(
+    steered: ObservedVehicle, corner: int, name: str, give=(0.0, 0.0, 0.0, 0.0)
+) -> RollingWheel:
     car = steered.vehicle.car
     return RollingWheel(
         f'wheel_{name}',
@@ -43,6 +45,7 @@ def wheel(steered: ObservedVehicle, corner: int, name: str) -> RollingWheel:
         0.2,
         (0.004, 3.0),
         radius_deviation=0.005,
+        give=give,
     )
 
 
@@ -62,8 +65,8 @@ def slope(sensor, steered, column, rate, parameters, step=1e-6):
 @pytest.mark.parametrize(
     'make',
     [
-        lambda s: (wheel(s, 0, 'fl'), np.array([0.331, 0.002])),
-        lambda s: (wheel(s, 3, 'rr'), np.array([0.331, 0.002])),
+        lambda s: (wheel(s, 0, 'fl'), np.array([0.331, 0.002, 0.1])),
+        lambda s: (wheel(s, 3, 'rr'), np.array([0.331, 0.002, 0.1])),
         lambda s: (Standstill(), np.zeros(0)),
     ],
 )
@@ -89,11 +92,50 @@ def test_jacobians_are_derivatives(steered, make):
 def test_a_rolling_wheel_predicts_the_speed_of_the_models_wheel(steered):
     vehicle = steered.vehicle
     for corner, name in enumerate(('fl', 'fr', 'rl', 'rr')):
-        value = read(wheel(steered, corner, name), steered, np.array([0.33, 0.0])).value[0]
+        value = read(wheel(steered, corner, name), steered, np.array([0.33, 0.0, 0.0])).value[0]
         # in the bend tyres are pressed by some millimetres more or less
         assert value == pytest.approx(vehicle.model.qd[vehicle.spins[corner]], rel=0.02)
     with pytest.raises(ParameterError, match='radius'):
         RollingWheel('w', (0, 0, 0), 0, 0.0, 0.2, (0.004, 3.0), radius_deviation=0.005)
+
+
+def test_a_tyre_slips_by_what_drives_the_car_uphill_and_through_the_air(steered):
+    give, parameters = (0.01, 0.005, 9.8, 2.6e-4), np.array([0.33, 0.001, 0.3])
+    sensor = wheel(steered, 2, 'rl', give)
+    reading = read(sensor, steered, parameters)
+    plain = read(wheel(steered, 2, 'rl'), steered, np.array([0.33, 0.0, 0.0])).value[0]
+    frame = steered.body('chassis', 2).values
+    speed = float(frame[0, 3:6] @ frame[1, :3])
+    pull = float(frame[0, 3:6] @ frame[2, :3]) + 9.8 * frame[0, 5] + 2.6e-4 * speed**2
+    softness = 0.01 if pull > 0.0 else 0.005
+    assert abs(pull) > 0.01
+    assert reading.value[0] == pytest.approx(plain * (1.001 + 1.3 * softness * pull))
+    # a further acceleration along the car, and another share
+    along = frame[0, 3:5]
+    assert reading.zdd[0, :2] == pytest.approx(1.3 * softness * plain * along, rel=1e-6)
+    assert reading.parameters[0, 2] == pytest.approx(softness * pull * plain)
+
+
+def test_a_bank_of_the_road_lets_the_rear_axle_slip():
+    vehicle = Vehicle(load(share_directory() / 'config' / 'road_car.yaml'))
+    observed = ObservedVehicle(vehicle)
+    vehicle.place(np.array([0.0, 0.0, 0.33]), 0.4, 20.0)
+    values = []
+    for bank in (0.02, 0.020001):
+        vehicle.ground[0, 2] = bank
+        observed.restore(observed.snapshot())
+        slip = RearSlip(0.1, 9.8, 13.0, 1.0, unknown_tyre=0.3, banked=True)
+        reading = read(slip, observed, np.array([-0.2, 0.0]))
+        values.append(float(reading.value[0]))
+    # held by tyres of 13 / 0.8 times the load: the axle moves downhill, to the right
+    sideways = 20.0 * np.arctanh(0.02) * 0.8 / 13.0
+    flat = RearSlip(0.1, 9.8, 13.0, 1.0, unknown_tyre=0.3)
+    apart = values[-1] - float(read(flat, observed, np.array([-0.2, 0.0])).value[0])
+    assert apart == pytest.approx(sideways, rel=1e-3)
+    held = (values[1] - values[0]) / 1e-6
+    without = read(flat, observed, np.array([-0.2, 0.0])).z[0, 5]
+    assert reading.z[0, 5] - without == pytest.approx(20.0 * 0.8 / 13.0, rel=1e-2)
+    assert held == pytest.approx(reading.z[0, 5], rel=0.02, abs=0.05)
 
 
 def test_standstill_speaks_only_when_the_wheels_stand():

@@ -230,8 +230,8 @@ def _read(
         )
     for row in range(a, b):
         if stated[row] == stated[row]:
-            doubt = variance[row] - reals[number, 0] if kind[number] == ROLLING else 0.0
-            variance[row], stated[row] = stated[row] + doubt, np.nan
+            shaken = variance[row] - reals[number, 0] if kind[number] == ROLLING else 0.0
+            variance[row], stated[row] = stated[row] + shaken, np.nan
 
 
 @njit(cache=True, nogil=True)

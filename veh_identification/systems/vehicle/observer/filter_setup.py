@@ -8,7 +8,11 @@ from veh_identification.observation import AdaptiveSettings, ErrorEKFSettings
 from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
-from veh_identification.systems.vehicle.observer.sensor_models import make_sensors, stated
+from veh_identification.systems.vehicle.observer.sensor_models import (
+    SHAKEN,
+    make_sensors,
+    stated,
+)
 from veh_identification.systems.vehicle.observer.start import Start
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 from veh_identification.systems.vehicle.recording.recording import Recording
@@ -81,6 +85,9 @@ def settings_of(
         deviation[2], deviation[4:6] = start.height_deviation, UNKNOWN_TILT
         rates[2], rates[4:6] = GROUND_RATES
         white[2] = 2.0 * car.road.shake**2 * SHAKE_TIME
+        if rolling(car):
+            # what the road does to the body along it; forces that last walk
+            white[:2] = 2.0 * (SHAKEN[0] * car.road.shake) ** 2 * SHAKE_TIME
         white[4:6] = 2.0 * car.road.tilt_rate**2 / TILT_TIME
         force[2], force[4:6] = 0.0, 0.0
         acceleration[2], acceleration[4:6] = 0.0, 0.0

@@ -231,7 +231,7 @@ class VehicleSystem:
             car,
             filter_,
             start,
-            prefix.start_ns - round(car.observer.step * 1e9),
+            _origin_ns(items, prefix.start_ns, round(car.observer.step * 1e9)),
             Driving(
                 car.observer.step, start.rack, prefix.inputs, prefix.start_ns, self.input_timeout
             ),
@@ -241,6 +241,17 @@ class VehicleSystem:
             say=self.say,
             sources=sources,
         )
+
+
+def _origin_ns(items: list[Item], start_ns: int, step_ns: int) -> int:
+    """A step before the start, give or take half a step: samples of the IMU are at ends of steps.
+
+    Rates and forces are taken as true at the end of the step that is nearest. If that were two
+    milliseconds later again and again, the satellites would seem early by as much.
+    """
+    phase = next((i.time_ns - start_ns for i in items if stream_of(i.key) == 'imu'), 0)
+    half = step_ns // 2
+    return start_ns - step_ns + (phase + half) % step_ns - half
 
 
 def missing(prefix: Recording, car: CarDescription) -> list[Finding]:

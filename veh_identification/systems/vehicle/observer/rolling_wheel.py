@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from numba import njit
 
 from veh_identification.errors import ParameterError
@@ -16,9 +17,14 @@ from veh_identification.types import Array, IntArray
 ROLLING = 100  # the kind of this sensor for its kernel; those of all models are below
 LARGEST_ERROR = 0.15  # of a wheel radius, over the radius
 LARGEST_SLIP = 0.1
-#: Which wheels drive or brake is not known: of the slip that a tyre gives, so much is doubtful.
-#: (A share anywhere between none and twice as much has a deviation of 0.58.)
-SHARE_OF_GIVE = 0.5
+#: Which wheels drive or brake is not known, nor how stiff their tyres are: of the slip that a tyre
+#: gives, so much is doubtful, for as long as a driver goes on driving or braking [s]. (A share
+#: anywhere between none and twice as much has a deviation of 0.58.)
+SHARE_OF_GIVE, SHARE_TIME = 0.5, 10.0
+LARGEST_SHARE = 1.5
+#: Bumps change the load of a tyre by some tenth from moment to moment, its deflection by about two
+#: millimetres, and the radius on which it rolls by a third of that: over the radius.
+BUMPS = 0.001
 
 
 @njit(cache=True, nogil=True)
@@ -29,21 +35,24 @@ def rolling_rows(
     q: Array,
     forward: int,
     parameters: Array,
-    give: tuple[float, float],
+    give: Array,
     age: float,
     value: Array,
     z: Array,
     zd: Array,
     zdd: Array,
     own: Array,
-) -> float:
+) -> None:
     """Speed of the hub along the wheel over its radius, and its derivatives.
 
-    Returns how far the unknown share of the wheel in driving and braking may put it off.
+    `give`: slip of the tyre over what drives and brakes the car, gravity, drag over mass.
     """
+    forward_speed = f[0, 3] * f[1, 0] + f[0, 4] * f[1, 1] + f[0, 5] * f[1, 2]
+    # the tyres speed the car up, carry it uphill and push it through the air
     pull = f[0, 3] * f[2, 0] + f[0, 4] * f[2, 1] + f[0, 5] * f[2, 2]
-    given = (give[0] if pull > 0.0 else give[1]) * pull
-    slip = parameters[1] + given
+    pull += give[2] * f[0, 5] + give[3] * forward_speed * abs(forward_speed)
+    softness = (give[0] if pull > 0.0 else give[1]) * (1.0 + parameters[2])
+    slip = parameters[1] + softness * pull
     slip = min(max(slip, -LARGEST_SLIP), LARGEST_SLIP)
     radius = parameters[0] / (1.0 + slip)
     speed = 0.0
@@ -66,21 +75,27 @@ def rolling_rows(
             for j in range(z.shape[1]):
                 z[0, j] += velocity * local * D[0, e + axis, j] / radius
     value[0] = speed / radius
+    by_slip = value[0] / (1.0 + slip)
+    by_pull = by_slip * softness
     for j in range(z.shape[1]):
-        zdd[0, j] = -age * zd[0, j]
+        along = f[0, 3] * D[0, 0, j] + f[0, 4] * D[0, 1, j] + f[0, 5] * D[0, 2, j]
+        zdd[0, j] = by_pull * along - age * zd[0, j]
+        z[0, j] += by_pull * give[2] * D[0, 5, j]
     own[0, 0] = -value[0] / parameters[0]
-    own[0, 1] = value[0] / (1.0 + slip)
-    return SHARE_OF_GIVE * given * value[0]
+    own[0, 1] = by_slip
+    own[0, 2] = by_slip * (give[0] if pull > 0.0 else give[1]) * pull
 
 
 class RollingWheel:
     """Spin rate = speed of the hub along the wheel over its radius, which is an error state.
 
     The direction of the wheel is that of the model (`forward`: its first coordinate in the model),
-    so a steered wheel measures along its own plane. Unknown drive and brake forces make it slip,
-    for as long as they last: `slip` (deviation over the speed, time [s]) is an error state too,
-    beside the slip that its tyre needs to drive or brake the car, `give` [s^2/m] times its
-    acceleration. Without that a car that speeds up would look like satellites that are late.
+    so a steered wheel measures along its own plane. Its tyre slips to drive or brake the car:
+    `give` (driven, braked [s^2/m]; gravity; drag over mass [1/m]) times the force over mass, which
+    speeds the car up, carries it uphill and pushes it through the air. Without that a car that
+    speeds up would look like satellites that are late. How far the wheel has another share in it
+    is an error state, since it lasts and looks the same; so is what else makes it slip, `slip`
+    (deviation over the speed, time [s]).
     """
 
     size = 1
@@ -99,7 +114,7 @@ class RollingWheel:
         radius_deviation: float,
         radius_walk: float = 0.0,
         delay: float = 0.0,
-        give: tuple[float, float] = (0.0, 0.0),
+        give: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
     ) -> None:
         if not (math.isfinite(radius) and radius > 0.0):
             raise ParameterError(
@@ -123,9 +138,16 @@ class RollingWheel:
                 correlation_time=slip[1],
                 bounds=(-LARGEST_SLIP, LARGEST_SLIP),
             ),
+            Parameter(
+                'share',
+                0.0,
+                SHARE_OF_GIVE,
+                correlation_time=SHARE_TIME,
+                bounds=(-1.0, LARGEST_SHARE),
+            ),
         )
-        self._age = self._doubt = 0.0
-        self._give = give
+        self._age = self._shaken = 0.0
+        self._give = np.array(give)
 
     def aged(self, seconds: float) -> None:
         """How long before the present time the next message was true."""
@@ -134,7 +156,7 @@ class RollingWheel:
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
         view = model.body('chassis', 1)
-        doubt = rolling_rows(
+        rolling_rows(
             view.values,
             view.derivatives,
             self._w,
@@ -149,17 +171,17 @@ class RollingWheel:
             reading.zdd,
             reading.parameters,
         )
-        self._doubt = float(doubt) ** 2
-        reading.variance[0] = self._variance + self._doubt
+        self._shaken = float((BUMPS * reading.value[0]) ** 2)
+        reading.variance[0] = self._variance + self._shaken
 
     def receive(self, value: Array, variance: Array | None) -> tuple[Array, Array | None]:
-        """A message states its own noise; what is doubtful of the last reading comes on top."""
-        doubt, self._doubt = self._doubt, 0.0
-        return value, variance if variance is None or doubt == 0.0 else variance + doubt
+        """A message states its own noise; what bumps do to the last reading comes on top."""
+        shaken, self._shaken = self._shaken, 0.0
+        return value, variance if variance is None or shaken == 0.0 else variance + shaken
 
     def packed(self, columns: Mapping[int, int]) -> Packed:
         """Its numbers for `read_rolling`: where its direction is; variance, hub and `give`."""
-        reals = (float(self._variance), *self._w.tolist(), *self._give)
+        reals = (float(self._variance), *self._w.tolist(), *self._give.tolist())
         return Packed(ROLLING, (self._forward,), reals)
 
 
@@ -180,8 +202,7 @@ def read_rolling(
     variance: Array,
 ) -> None:
     """`RollingWheel.linearise` of the numbers of a wheel."""
-    give = (reals[5], reals[6])
-    doubt = rolling_rows(
-        f, D, reals[1:5], q, integers[0], parameters, give, age, value, z, zd, zdd, own
+    rolling_rows(
+        f, D, reals[1:5], q, integers[0], parameters, reals[5:9], age, value, z, zd, zdd, own
     )
-    variance[0] = reals[0] + doubt * doubt
+    variance[0] = reals[0] + (BUMPS * value[0]) ** 2
