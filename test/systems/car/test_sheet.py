@@ -12,6 +12,7 @@ from car_cases import configuration, driven
 
 from veh_identification.systems.car.configuration import Geometry
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
+from veh_identification.systems.car.estimation.sticking import Sticking
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.sheet.handling import handling
 from veh_identification.systems.car.sheet.meaning import MEANING
@@ -70,7 +71,7 @@ def test_one_stiff_preload_shows_in_the_cross_weight() -> None:
 @pytest.fixture(scope='module')
 def sheet() -> Sheet:
     recording, _ = driven(0)
-    method = CarMethod(check=False, calibrate=False, presliding=0.0)
+    method = CarMethod(check=False, calibrate=False, sticking=Sticking())
     found = identify_recordings([recording], configuration(), method)
     slopes = handling(found.driven, configuration())
     made = engineers_sheet(found.result, configuration(), slopes)
