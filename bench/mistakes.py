@@ -90,7 +90,8 @@ def one_recording(job: Job) -> Iterator[Row]:
     """All mistakes in one recording of a system; clean alone without mistakes."""
     name, k = job.system, job.recording
     system = importlib.import_module(f'mistaken.{name}')
-    missing = job.missing(system.MISTAKES)
+    ways = getattr(system, 'WAYS', WAYS)
+    missing = [one for one in job.missing(system.MISTAKES) if one[1] in ways]
     if not missing:
         return
     with tempfile.TemporaryDirectory() as folder:

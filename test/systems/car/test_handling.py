@@ -19,6 +19,7 @@ from veh_identification.systems.car.bicycle.identify import (
     HandlingMethod,
     identify_handling,
     poor_fit,
+    told_mass,
 )
 from veh_identification.systems.car.bicycle.signals import handling_samples
 from veh_identification.systems.car.bicycle.unknowns import Known, physical, prior_of, unknowns
@@ -217,3 +218,19 @@ def test_errors_of_sensors_are_named(recorded, change, code: str, where: str) ->
     bad = [one for one in found if one.level == 'bad']
     assert [one.code for one in bad] == ([code] if code else [])
     assert all(where in one.where for one in bad)
+
+
+@pytest.mark.parametrize(
+    ('mass', 'described', 'told'),
+    [
+        (1500.0, {}, False),
+        (3.0, {}, True),  # torque in kN m
+        (-1500.0, {}, True),
+        (1700.0, {'Mc': 1400.0, 'M1': 50.0}, False),
+        (2900.0, {'Mc': 1400.0, 'M1': 50.0}, True),  # of both wheels in each of them
+        (750.0, {'Mc': 1400.0}, True),  # one wheel tells nothing
+    ],
+)
+def test_a_mass_that_no_car_has_accuses_the_torque(mass, described, told: bool) -> None:
+    config = replace(CarDescription(), a_priori=described)
+    assert [one.code for one in told_mass(mass, config)] == (['mass_by_torque'] if told else [])

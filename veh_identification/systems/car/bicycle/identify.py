@@ -26,6 +26,7 @@ from veh_identification.systems.car.bicycle.longitudinal import Forward, fit_for
 from veh_identification.systems.car.bicycle.signals import (
     RATE,
     HandlingSamples,
+    Steering,
     block_numbers,
     handling_samples,
 )
@@ -36,7 +37,11 @@ from veh_identification.systems.car.bicycle.unknowns import (
     prior_of,
     unknowns,
 )
-from veh_identification.systems.car.checks.plausibility import check_plausibility
+from veh_identification.systems.car.checks.plausibility import (
+    HEAVIEST,
+    LIGHTEST,
+    check_plausibility,
+)
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.origins import Origin
 from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose
@@ -77,6 +82,8 @@ CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead')
 #: 0.02 to 0.07 and 0.12 to 0.19, everyday drives 0.6 to 0.7 of the roll rate.
 UNEXPLAINED_YAW, UNEXPLAINED_ROLL = 0.25, 0.4
 LEAST_CORNERING = 0.4  # rms of the sideways acceleration that is needed [m/s^2]
+FAR = 3.0  # deviations of the steering's gain that are told
+UNLIKE = 1.35  # a loaded car over the described one
 CENTRE_SHARE = 0.03  # of the wheelbase: deviation of a described centre of gravity
 
 
@@ -148,6 +155,11 @@ def identify_handling(
         result.validation = _validation(shown)
     unexplained = dict(zip(result.equations, result.residual_rms_relative, strict=True))
     findings += _told(parts, forward, mass, method)
+    if method.check:
+        findings += [
+            *told_steering(result, parts[0].steering),
+            *(told_mass(forward.value[0], config) if forward is not None else ()),
+        ]
     findings += [] if _bad(findings) else poor_fit(unexplained)
     findings.append(_centre(result, config, method))
     length = config.geometry.wheelbase
@@ -428,6 +440,38 @@ def _told(
         )
         found.append(Finding('warn', 'no_sideways_speed', text, label))
     return found
+
+
+def told_steering(result: IdentificationResult, steering: Steering) -> list[Finding]:
+    """Steering whose gain is far from what the description says."""
+    place = result.index('steering_gain')
+    gain, std = result.value[place], result.std[place]
+    if abs(gain - 1.0) < FAR * np.hypot(steering.gain_deviation, std):
+        return []
+    text = (
+        f'the road wheels turn {gain:.2f} +- {std:.2f} times as far as {steering.source} say: '
+        'that was applied, but look at sensors.rack.steering_ratio, the unit of the angle and the '
+        'wheelbase'
+    )
+    return [Finding('warn', 'steering_ratio', text)]
+
+
+def told_mass(mass: float, config: CarDescription) -> list[Finding]:
+    """A mass by the drive torque that this car cannot have: the torque is in doubt."""
+    known = config.a_priori
+    described = sum(known.get(name, 0.0) for name in ('Mc', 'M1', 'M2', 'M3', 'M4'))
+    low, high = (LIGHTEST, HEAVIEST)
+    if known.get('Mc'):
+        low, high = described / UNLIKE, described * UNLIKE
+    if low <= mass <= high:
+        return []
+    beside = f'the description {described:.0f} kg' if known.get('Mc') else 'cars 250 to 8000 kg'
+    text = (
+        f'the drive torque says {mass:.0f} kg, {beside}: look at the unit and sign of the effort '
+        'of wheel_*, at gears between motor and wheel, and whether every driven wheel tells its '
+        'own; or give --mass'
+    )
+    return [Finding('bad', 'mass_by_torque', text)]
 
 
 def _centre(
