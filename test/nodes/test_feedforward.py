@@ -14,6 +14,7 @@ from mistaken.common import Item
 
 from veh_identification.errors import InputError, ModelError, ParameterError, UsageError
 from veh_identification.nodes.feedforward.node import Feedforward
+from veh_identification.nodes.feedforward.robots import _finite
 from veh_identification.runtime import messages
 from veh_identification.runtime.replay.engine import ReplayEngine
 from veh_identification.runtime.share import share_directory
@@ -238,3 +239,12 @@ def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
     wide = [np.append(one, one[0]) for one in MOTION]
     node, _ = run([wanted([*POSE_NAMES, POSE_NAMES[0]], wide)], result=hexapod(tmp_path))
     assert node.facts()['wanted_refused'] == 1
+
+
+def test_a_joint_whose_effort_nobody_measured_has_no_deviation_and_refuses_nothing() -> None:
+    effort, motion = np.ones((3, 2)), (np.zeros((3, 2)),) * 3
+    sigma = np.array([[0.1, np.nan]] * 3)
+    assert _finite((effort, sigma), motion, 'wanted')[1] is sigma
+    for spoilt in (np.array([[0.1, np.nan], [np.inf, np.nan], [0.1, np.nan]]), sigma * np.inf):
+        with pytest.raises(InputError, match='no number'):
+            _finite((effort, spoilt), motion, 'wanted')

@@ -167,7 +167,7 @@ class ZeroPhaseFilter:
         for segment in segments:
             # Of long ones one column at a time: the transforms stay in the cache and memory stays
             # flat. Short ones, as live estimates have them, cost calls: all columns at once.
-            step = 1 if segment.stop - segment.start > SHORT else flat.shape[1]
+            step = 1 if segment.stop - segment.start > SHORT else max(flat.shape[1], 1)
             for first in range(0, flat.shape[1], step):
                 columns = slice(first, first + step)
                 filtered = work(np.ascontiguousarray(flat[segment, columns].T), orders)

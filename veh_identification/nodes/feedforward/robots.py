@@ -67,8 +67,13 @@ class Hexapod:
 
 
 def _finite(made: tuple[Any, Any], motion: Sequence[Any], topic: str) -> tuple[Any, Any]:
-    """Efforts, deviations and motions of legs that are no numbers never leave."""
-    numbers = np.column_stack([*made, *motion])
+    """Efforts, deviations and motions of legs that are no numbers never leave.
+
+    Deviations of joints whose efforts were not measured are nan throughout, and stay.
+    """
+    effort, sigma = made
+    told = sigma[:, ~np.isnan(sigma).all(axis=0)]
+    numbers = np.column_stack([effort, told, *motion])
     bad = np.flatnonzero(~np.isfinite(numbers).all(axis=1))
     if len(bad):
         raise InputError(f'{topic}.points[{bad[0]}]: the model gives no number for this motion')

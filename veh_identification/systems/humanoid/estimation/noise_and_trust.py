@@ -69,18 +69,12 @@ def weigh(
     sigma: Array | None = None,
     fixed_scale: float | None = None,
     excess: Excess | None = None,
-    start: Array | None = None,
 ) -> Evidence:
-    """Find noise and trust, unless they are given; `inflation` is the rows' correlation.
-
-    `start`: noise from which the search begins, such as that of nearly the same rows.
-    """
+    """Find noise and trust, unless they are given; `inflation` is the rows' correlation."""
     given = sigma is not None
     counts = np.maximum(information.counts, 1)
     rms = np.sqrt(information.squares / counts)
-    if sigma is None:
-        sigma = 0.1 * np.maximum(rms, 1e-9) if start is None else start
-    level = np.asarray(sigma, float)
+    level = np.asarray(sigma, float) if sigma is not None else 0.1 * np.maximum(rms, 1e-9)
     count = information.columns
     factors = information.factors[:, :, :count]
     grams = np.swapaxes(factors, 1, 2) @ factors

@@ -84,7 +84,6 @@ class ContactModel:
         )
         self.offset_scale = self.load = 1.0
         self.tare: Tare | None = None
-        self._noise: Array | None = None  # of the last estimate: the next one is near
         self.watched = self._load_columns()
         self.mass_weights = self.mass_and_moments(np.zeros(self._joints))[0]
 
@@ -202,8 +201,7 @@ class ContactModel:
             kept = np.where(few[:, None, None], 0.0, information.factors)
             information = replace(information, factors=kept, _fits={})
         prior = self._scaled_prior()
-        found = weigh(information, prior, rank, CORRELATION, start=self._noise)
-        self._noise = found.sigma
+        found = weigh(information, prior, rank, CORRELATION)
         held = self._vertical_offset(found.sigma)
         if held is not None:
             found = weigh(information, _held(prior, held), rank, CORRELATION, found.sigma)
@@ -266,7 +264,6 @@ class ContactModel:
         values[:, 15:19] = (0.0, 0.0, 0.0, 1.0)
         self.solve(accumulate(ArrayBlocks(*self.rows(values))))
         self.offset_scale = self.load = 1.0
-        self._noise = None
 
     def _acceleration_noise(self, value: Array, samples: int) -> Array:
         """What noise of the base's acceleration adds to the weighted W'W of the forces.
