@@ -147,6 +147,27 @@ def test_a_remounted_imu_leads_to_a_restart_not_to_nonsense() -> None:
     )
 
 
+def test_a_swerving_car_with_its_imu_alone_knows_how_little_it_knows() -> None:
+    """Started in a swerve of 4 m/s^2: the accelerometer shows no lean of that certainty."""
+    core = FusionCore(options(imu=ImuOptions()))
+    rng = np.random.default_rng(3)
+    off = []
+    for k in range(1500):
+        t = k / 100
+        side = 4.0 * math.cos(2.0 * math.pi * 0.45 * t)
+        noise = rng.normal(size=6) * [*[2e-3] * 3, *[0.05] * 3]
+        core.push('imu', ns(t), tuple(np.array([0.0, 0.0, 0.0, 0.0, side, 9.80665]) + noise))
+        core.poll()
+        state = core.navigator.filter
+        if state.ready and t > 5.0:
+            up = state.R[2]
+            lean = math.atan2(up[1], up[2])  # the truth is none
+            off.append(abs(lean) / math.sqrt(state.P[6, 6]))
+    assert off and max(off) < 3.0
+    assert math.sqrt(state.P[6, 6]) > 0.02
+    assert np.max(np.abs(state.gyro_bias)) < 3.0 * math.sqrt(np.max(np.diag(state.P)[9:12]))
+
+
 def test_imu_without_gravity_is_noticed() -> None:
     car = Car(heading=0.0)
     core = FusionCore(options(speed=SpeedOptions(topic='speed')))

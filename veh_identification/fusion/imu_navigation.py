@@ -53,6 +53,9 @@ AIDING_PAUSE = 2.0
 SETTLING = 5.0
 #: An attitude that began in full motion is not relied on for so long (seconds).
 DISTRUST = 3.0
+#: Accelerations beside gravity are remembered so long (seconds); one deviation of them counts as
+#: so many, for neighbours in time are no witnesses of each other.
+BESIDE_SPAN, BESIDE_WEIGHT = 2.0, 2.0
 #: What the attitude may be off (rad) after the IMU was silent for longer than its timeout.
 SILENCE_SIGMA = 0.3
 #: After a longer silence of the IMU roll, pitch and heading are found anew (seconds).
@@ -108,7 +111,7 @@ class ImuNavigation:
         self.position_known = not self.options.gnss.topic
         self.filter.force_sum[:] = 0.0
         self._level_count = 0
-        self._lift = 0.0
+        self._lift = self._beside = 0.0
         self._absolute_until = -math.inf
         self._next_level = -math.inf
         self._last_level = math.nan
@@ -262,9 +265,16 @@ class ImuNavigation:
             reference = orientations.IDENTITY if measured is None else measured
             self._correct_quietly(measurements.tilt(state, reference), 0.1)
         elif not self.aided(time) and not self._tilt_is_better_known():
-            # A moving vehicle shows more than gravity: trust it less the further from one g.
+            # A moving vehicle shows more than gravity: trust it less the further from one g, and
+            # the further from where gravity should be lately. A swerving car would else be told
+            # for seconds that it leans, and believe it.
             excess = abs(float(np.linalg.norm(mean)) - state.gravity)
-            self._correct_quietly(measurements.gravity(state, mean), imu.level_std + 2.0 * excess)
+            model = measurements.gravity(state, mean)
+            self._beside += (
+                LEVEL_PERIOD / BESIDE_SPAN * (float(model[0] @ model[0]) - self._beside)
+            )
+            beside = BESIDE_WEIGHT * math.sqrt(self._beside)
+            self._correct_quietly(model, math.hypot(imu.level_std + 2.0 * excess, beside))
 
     def _lifts_off(self) -> bool:
         """Whether the mean vertical acceleration of the last seconds is more than can last: the

@@ -144,6 +144,19 @@ class ErrorEKF:
             self._look_up(channel)
         return trust_findings(self._channels, self.failed_corrections, self.essential, since)
 
+    @property
+    def alone_since(self) -> float:
+        """Since when two or more sensors, and all that are there, contradict the model; else NaN.
+
+        One that is stuck says nothing about the model.
+        """
+        if not np.isinf(self._stack.scatter).any():  # it is asked at every step
+            return math.nan
+        judged = [one.trust for one in self._channels.values() if one.trust is not None]
+        if len(judged) < 2 or not all(trust.contradicts for trust in judged):
+            return math.nan
+        return max(trust.health.aside_since for trust in judged)
+
     def output(self) -> tuple[Array, Array, list[Sensor]]:
         """Output matrix H (rows, states) of all sensors that can speak now.
 

@@ -290,6 +290,11 @@ class Trust:
             and health._time - self._begin >= self.patience
         )
 
+    @property
+    def contradicts(self) -> bool:
+        """Whether it is set aside, and not because it is stuck."""
+        return self.health.aside and self._repeated < STUCK_COUNT
+
     def believe(self, time: float) -> None:
         """The estimate gave in."""
         self.health.believe()

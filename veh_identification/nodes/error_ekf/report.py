@@ -150,8 +150,11 @@ class ErrorEkfReport(Report):
         )
         before = self._before.setdefault(stream, _Before())
         bad = record.invalid + record.late
-        fresh = record.received - before.received
-        share = (bad - before.bad) / fresh if fresh else 0.0
+        # what was refused before it was pushed is not among those received
+        received = record.received + self.observer.arrivals.record(stream).invalid
+        fresh = received - before.received
+        # a sample may turn out to be late some reports after it came
+        share = min((bad - before.bad) / fresh, 1.0) if fresh else 0.0
         for name in sensors or (stream,):
             rejected = self.totals.counts(name)[1] if sensors else 0
             refused = rejected - self._rejected.get(name, 0)
@@ -170,7 +173,7 @@ class ErrorEkfReport(Report):
                 text = f'{100 * refused / fresh:.0f} % of the last samples rejected'
                 line.find('warn', 'measurements_rejected', text)
             self.lines.append(line)
-        self._before[stream] = _Before(record.received, 0, bad)
+        self._before[stream] = _Before(received, 0, bad)
 
     def _line(
         self, name: str, topic: str, record: StreamRecord, stream: str, measured: bool

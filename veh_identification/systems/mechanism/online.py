@@ -22,21 +22,50 @@ from veh_identification.systems.mechanism.model import (
     sensors_of,
 )
 from veh_identification.systems.mechanism.streams import JOINTS
+from veh_identification.types import Array
 
 Say = Callable[[Finding], None]
 #: Samples of at most this time give rate and place at the start [s], and at most so many: a quick
 #: mechanism turns far in a short time.
 FIRST, MOST = 0.2, 11
 FEWEST = 5
+#: Where all sensors have contradicted the model for so long [s], it is lost (another branch of the
+#: assembly, a start by a wrong sample), and the sensors start it anew; each time in vain it waits
+#: twice as long, up to the last.
+LOST, LONGEST = 1.0, 30.0
+
+
+def _without_strays(time: Array, values: Array, degree: int) -> Array:
+    """Coefficients, lowest first, of the polynomial with the least absolute residuals.
+
+    A sample with another's stamp would otherwise start the mechanism at another rate.
+    """
+    length = max(float(time[-1]), 1e-9)
+    powers = np.vander(time / length, degree + 1, increasing=True)
+    weight = np.ones(time.size)
+    for _ in range(30):
+        root = np.sqrt(weight)
+        line = np.linalg.lstsq(root[:, None] * powers, root * values, rcond=None)[0]
+        apart = np.abs(values - powers @ line)
+        weight = 1.0 / np.maximum(apart, max(float(np.median(apart)), 1e-9))
+    found: Array = line / length ** np.arange(degree + 1)
+    return found
 
 
 class MechanismSession:
     """The started mechanism."""
 
     def __init__(
-        self, mechanism: Mechanism, filter_: ErrorEKF, start_ns: int, step_ns: int
+        self,
+        mechanism: Mechanism,
+        filter_: ErrorEKF,
+        start_ns: int,
+        step_ns: int,
+        patience: float = LOST,
     ) -> None:
         self.mechanism, self.filter, self.step_ns = mechanism, filter_, step_ns
+        self.patience = patience
+        self.lost = False
         self.origin_ns = start_ns - step_ns
         model = filter_.model
         assert isinstance(model, ObservedModel)
@@ -63,7 +92,12 @@ class MechanismSession:
         return dict(self._forces) or None
 
     def pseudo(self, k: int, time: float) -> list[Measurement]:
-        """None."""
+        """None; a model that every sensor contradicts ends here."""
+        if time - self.filter.alone_since > self.patience:
+            self.lost = True
+            raise EstimationError(
+                f'all sensors have contradicted it for more than {self.patience:g} s'
+            )
         return []
 
 
@@ -83,6 +117,7 @@ class MechanismSystem:
         self.sensors = sensors_of(description) if sensors is None else tuple(sensors)
         self.force, self.adaptive = force, adaptive
         self.inputs = frozenset(description.drives)
+        self._last: MechanismSession | None = None
         self.built = build(description)  # what cannot be assembled is refused before any sample
 
     def start(self, items: list[Item]) -> MechanismSession:
@@ -95,9 +130,19 @@ class MechanismSystem:
                 f'the start that the sensors say is impossible: {error}'
             ) from error
         filter_ = make_filter(mechanism, self.sensors, self.force, self.adaptive)
-        session = MechanismSession(mechanism, filter_, items[0].time_ns, self._step_ns(samples))
+        session = MechanismSession(
+            mechanism, filter_, items[0].time_ns, self._step_ns(samples), self._patience()
+        )
         self._tell(items, session)
+        self._last = session
         return session
+
+    def _patience(self) -> float:
+        """Twice that of the session before, if that one was lost soon."""
+        last = self._last
+        if last is None or not last.lost or last.filter.time > 10.0 * last.patience:
+            return LOST
+        return min(2.0 * last.patience, LONGEST)
 
     def _samples(self, items: list[Item]) -> dict[str, list[Item]]:
         found: dict[str, list[Item]] = {}
@@ -139,9 +184,9 @@ class MechanismSystem:
                 places[one.coordinate] = float(values[0])
                 continue
             degree = 2 if len(values) == MOST else 1
-            line = np.polynomial.Polynomial.fit(time[early], values, degree).convert().coef
+            line = _without_strays(time[early], values, degree)
             places[one.coordinate] = float(line[0])
-            rates[one.coordinate] = float(line[1]) if len(line) > 1 else 0.0
+            rates[one.coordinate] = float(line[1])
         return places, rates
 
     def _tell(self, items: list[Item], session: MechanismSession) -> None:
