@@ -441,6 +441,21 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
         ('unit', 'sign', 'steering_sign'),
     ),
     'inertial unit turned by 10 degrees about y': (told_pose(rpy=(0, 10, 0)), ('imu_angles',)),
+    'all travels 0.8 times what they are': (joints('suspension', 0.8), ('scale',)),
+    'travels of the front measured at the dampers': (
+        both(joints('suspension_fl', 0.6), joints('suspension_fr', 0.6)),
+        ('scale',),
+    ),
+    'all wheel forces 1 s late': (stamped('wrench', lambda t: t + 1.0), ('late',)),
+    'speed stands at zero': (of('speed', lambda stamps, values: 0.0 * values), ('stuck',)),
+    'gyro x and y exchanged': (
+        of('imu', lambda stamps, values: values[:, [1, 0, 2, 3, 4, 5]]),
+        ('gyro_axes',),
+    ),
+    'Fy of all wheels 1.15 times too large': (
+        wrenches('fl fr rl rr', [1], 1.15),
+        ('wrench_scale', 'scale'),
+    ),
     'az saturated at 11 m/s^2': (
         of('imu', column(5, lambda a: np.minimum(a, 11.0))),
         ('saturated',),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from live_harness import Item, run
 
+from veh_identification.errors import EstimationError
 from veh_identification.nodes.car_identification.node import CarIdentification
 from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
 from veh_identification.simulation.car.messages import readings, static_transforms
@@ -24,6 +25,7 @@ from veh_identification.simulation.car.scenarios import (
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.simulation.sensors import EPOCH_NS
 from veh_identification.systems.car.estimation.identify import CarMethod
+from veh_identification.systems.car.live import accumulation
 from veh_identification.systems.car.live import chunks as chunks_module
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import SINE
@@ -106,6 +108,47 @@ def test_a_lost_steering_sensor_is_not_taken_as_straight_wheels(live: CarLive) -
     other = CarLive(default_configuration(), OPTIONS, 1e-5)
     other.restore(live.state())
     assert other.add(blind) == 'sensors are missing: steering_fl'
+
+
+def test_a_wrong_first_chunk_decides_nothing_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither by its friction law nor by its knowledge, were it even one that cannot be solved."""
+    first, second = (one for one, _ in zip(chunks(20.0, 3), range(2), strict=False))
+    alone = CarLive(default_configuration(), OPTIONS, 1e-5)
+    assert alone.add(second) == ''
+    wrong = replace(
+        first,
+        wrenches={**first.wrenches, 'fl': first.wrenches['fr'], 'fr': first.wrenches['fl']},
+    )
+    core = CarLive(default_configuration(), OPTIONS, 1e-5)
+    seen: list[CarMethod] = []
+    gather = accumulation.gather_recordings
+
+    def noted(recordings, configuration, options):
+        seen.append(options)
+        return gather(recordings, configuration, options)
+
+    monkeypatch.setattr(accumulation, 'gather_recordings', noted)
+    core.add(wrong)
+    assert core.provisional
+    assert core.add(second) == '' and not core.provisional
+    assert seen[1] == OPTIONS
+    np.testing.assert_allclose(core.solve().value, alone.solve().value, rtol=1e-9, atol=1e-9)
+
+    unsolved = CarLive(default_configuration(), OPTIONS, 1e-5)
+    solve = CarLive._solve
+    monkeypatch.setattr(CarLive, '_solve', _fails)
+    with pytest.raises(EstimationError):
+        unsolved.add(first)
+    assert unsolved.known is None and unsolved.samples == 0
+    monkeypatch.setattr(CarLive, '_solve', solve)
+    assert unsolved.add(second) == ''
+    np.testing.assert_allclose(unsolved.solve().value, alone.solve().value, rtol=1e-9, atol=1e-9)
+
+
+def _fails(self: CarLive, known: object) -> None:
+    raise EstimationError('no')
 
 
 def messages_of(

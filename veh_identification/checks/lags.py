@@ -94,10 +94,16 @@ def _alike(a: Array, b: Array, shift: int) -> float:
 
 
 def check_lags(
-    pairs: Sequence[Pair], where: Mapping[str, str], groups: Sequence[Group] = ()
+    pairs: Sequence[Pair],
+    where: Mapping[str, str],
+    groups: Sequence[Group] = (),
+    step: float = STEP,
 ) -> list[Finding]:
-    """The one sensor that is late; `where`: topics by sensor, `groups`: sensors of one clock."""
-    lags = [one for one in (lag_of(pair) for pair in pairs) if one is not None]
+    """The one sensor that is late; `where`: topics by sensor, `groups`: sensors of one clock.
+
+    `step` of the channels in seconds.
+    """
+    lags = [one for one in (lag_of(pair, step) for pair in pairs) if one is not None]
     plain = _worst(lags, (), 0.0)
     if plain < 1.0:
         return []

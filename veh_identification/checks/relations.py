@@ -138,10 +138,13 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
     shown = '; '.join(
         f'{one.relation.text} has the slope {one.slope:.3g} instead of 1' for one in wrong
     )
-    factor = 0.0 if best is None else plain / max(best.mismatch, 0.1)
+    factor = 0.0
+    if best is not None:  # what was right before says nothing for or against it
+        left = _mismatch(wrong, best.source, best.suspect.factor)
+        factor = plain / max(left, 0.1)
     source = None if best is None else sources[best.source]
     if best and source and source.told and best.mismatch < 1.0 and factor >= CONVINCING:
-        text = f'{source.where}: {best.suspect.text} ({shown})'
+        text = f'{source.where}: {best.suspect.text} ({shown}){_or_else(best, clear, sources)}'
         return Judgement(
             (Finding('bad', best.suspect.code, text, source.where, float(factor)),), told
         )
@@ -183,6 +186,18 @@ def _best(told: Sequence[Told], sources: Mapping[str, Source]) -> _Hypothesis | 
         if best is not None and best.mismatch < 1.0:
             return best
     return None
+
+
+def _or_else(best: _Hypothesis, told: Sequence[Told], sources: Mapping[str, Source]) -> str:
+    """Scales that explain it as well as the best one does, which no relation tells apart."""
+    if best.suspect.code != 'scale':
+        return ''
+    places = [
+        sources[one.source].where
+        for one in _scales(told, sources)
+        if one.source != best.source and one.mismatch < best.mismatch + ALIKE
+    ]
+    return f'; {" or ".join(places)} would explain it as well' if places else ''
 
 
 def _left(one: _Hypothesis, sources: Mapping[str, Source]) -> float:
@@ -251,7 +266,7 @@ def _scales(told: Sequence[Told], sources: Mapping[str, Source]) -> Iterator[_Hy
         factors = [
             abs(one.slope) ** (1.0 / power)
             for one, power in zip(told, powers, strict=True)
-            if power
+            if power and one.slope
         ]
         if not (source.scale and factors):
             continue

@@ -14,6 +14,8 @@ from veh_identification.findings import Finding
 from veh_identification.runtime.transforms import Transform
 from veh_identification.simulation.car.exact.motion import ExactCar
 from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
+from veh_identification.simulation.car.manoeuvres import Manoeuvre
+from veh_identification.simulation.car.scenarios import car_recording
 from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.checks.sensors import check_steering
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
@@ -159,6 +161,56 @@ def test_wrong_moments_are_told_before_any_fit() -> None:
         run = changed_wrench(run, corner, lambda v: v * np.array([1, 1, 1, 1e3, 1e3, 1e3]))
     found = check_plausibility(run, car, car.sensors.imu)
     assert [one.code for one in found] == ['unit'] and 'torque' in found[0].where
+
+
+def swerving() -> CarRecording:
+    """Sine steering with all sensors of the simulated car, 16 s."""
+    run, _ = car_recording(
+        configuration(), Manoeuvre('sine', 25.0, frequency=0.45, lateral=4.0), 16.0, 1007
+    )
+    return run
+
+
+def scaled(run: CarRecording, factor: float, *names: str) -> CarRecording:
+    joints = {
+        name: replace(one, values=factor * one.values) if name in names else one
+        for name, one in run.joints.items()
+    }
+    return replace(run, joints=joints)
+
+
+def late(run: CarRecording, seconds: float, kind: str) -> CarRecording:
+    if kind == 'imu':
+        assert run.imu is not None
+        return replace(run, imu=run.imu.delayed(-seconds))
+    wrenches = {name: one.delayed(-seconds) for name, one in run.wrenches.items()}
+    return replace(run, wrenches=wrenches)
+
+
+def test_scales_and_long_lags_are_named_before_any_fit() -> None:
+    run, car = swerving(), configuration()
+    travels = [f'suspension_{corner}' for corner in CORNERS]
+
+    def told(changed: CarRecording) -> list[tuple[str, str]]:
+        found = check_plausibility(changed, car, car.sensors.imu)
+        return [
+            (f.code, f.where.removeprefix(run.label).strip()) for f in found if f.level == 'bad'
+        ]
+
+    assert told(run) == []
+    assert told(scaled(run, 0.8, *travels)) == [('scale', 'joint_states.position[suspension_*]')]
+    assert told(scaled(run, 0.6, *travels[:2])) == [
+        ('scale', 'joint_states.position[suspension_fl, suspension_fr]')
+    ]
+    assert run.imu is not None
+    values = run.imu.values * [1.15, 1.15, 1.15, 1.0, 1.0, 1.0]
+    gyro = replace(run, imu=replace(run.imu, values=values))
+    assert told(gyro) == [('scale', 'imu/data angular_velocity')]
+    assert told(late(run, 1.0, 'wheels')) == [('late', 'wheel_*/wrench')]
+    assert told(late(run, 0.3, 'imu')) == [('late', 'imu/data')]
+    assert run.speed is not None
+    still = replace(run, speed=replace(run.speed, values=0.0 * run.speed.values))
+    assert ('stuck', 'correvit/velocity.vx') in told(still), told(still)
 
 
 def test_every_recording_is_checked() -> None:

@@ -42,6 +42,7 @@ def hypotheses(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
     yield from _common_signs()
     yield from _turned_units(imu)
     yield from _signs_of_axes(imu)
+    yield from _axes_of_a_unit(imu)
 
 
 def families(imu: Sensor) -> Iterator[Family[CarSamples]]:
@@ -57,6 +58,13 @@ def families(imu: Sensor) -> Iterator[Family[CarSamples]]:
             f'{wheel} force.z',
         )
         yield Family('travel_scale', _times(travel), _scaled_travel(j), SCALES, travel)
+    yield Family(
+        'wrench_scale',
+        _times('force.y of all wheels'),
+        lambda size: _scaled_component(1, 1.0 / size),
+        SCALES,
+        'wheel_*/wrench force.y',
+    )
     yield Family(
         'gyro_scale',
         _times('imu/data angular_velocity'),
@@ -162,6 +170,14 @@ def _common_signs() -> Iterator[Hypothesis[CarSamples]]:
         _flip_wrench(slice(0, 4), slice(0, 6)),
         'wheel_*/wrench',
     )
+    for axis in range(6):
+        field = f'{"force" if axis < 3 else "torque"}.{"xyz"[axis % 3]}'
+        yield Hypothesis(
+            'wrench_axis_sign',
+            f'{field} of all wheels has the wrong sign',
+            _flip_wrench(slice(0, 4), slice(axis, axis + 1)),
+            f'wheel_*/wrench {field}',
+        )
     yield Hypothesis(
         'travel_sign',
         'all suspension travels have the wrong sign (positive in compression)',
@@ -219,6 +235,25 @@ def _signs_of_axes(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
     )
 
 
+def _axes_of_a_unit(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
+    """Two axes of one of the unit's sensors exchanged, by wires or by a driver."""
+    same = np.eye(3)
+    for a, b in combinations(range(3), 2):
+        order = list(range(3))
+        order[a], order[b] = b, a
+        both = f'{"xyz"[a]} and {"xyz"[b]}'
+        for code, field, turns in (
+            ('gyro_axes', 'angular_velocity', (same[order], same)),
+            ('accelerometer_axes', 'linear_acceleration', (same, same[order])),
+        ):
+            yield Hypothesis(
+                code,
+                f'imu/data: {both} of {field} are exchanged',
+                _turn_imu(imu, *turns),
+                f'imu/data {field}',
+            )
+
+
 def _swap_wrenches(order: list[int]) -> Change:
     return lambda s: replace(s, wrench=s.wrench[:, order])
 
@@ -242,6 +277,17 @@ def _scaled_wrench(j: int) -> Callable[[float], Change]:
         return _turn_wrench(j, np.eye(3) / size, np.eye(3) / size)
 
     return of
+
+
+def _scaled_component(axis: int, factor: float) -> Change:
+    """One component of the wrenches of all wheels times a factor."""
+
+    def change(s: CarSamples) -> CarSamples:
+        wrench = s.wrench.copy()
+        wrench[:, :, axis] *= factor
+        return replace(s, wrench=wrench)
+
+    return change
 
 
 def _shifted_load(j: int) -> Callable[[float], Change]:

@@ -20,6 +20,7 @@ from veh_identification.checks.health import (
     check_stuck,
     told_once,
 )
+from veh_identification.checks.lags import Pair, check_lags
 from veh_identification.checks.ranges import (
     ACCELERATION,
     ANGLE,
@@ -33,7 +34,15 @@ from veh_identification.checks.ranges import (
     check_range,
     size_of,
 )
-from veh_identification.checks.relations import Relation, Source, Suspect, Told, judge
+from veh_identification.checks.relations import (
+    TELLING,
+    Judgement,
+    Relation,
+    Source,
+    Suspect,
+    Told,
+    judge,
+)
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.car.checks.geometry import check_geometry
@@ -48,6 +57,16 @@ RATE, WINDOW = 25.0, 0.24
 USUAL_HEIGHT = 0.55
 #: Roll angle by lateral acceleration that slopes of roll are compared with [rad s^2/m]: 5 deg/g.
 USUAL_ROLL = 0.0089
+#: Stiffness of a tyre that the roll of an axle takes its share from [N/m].
+TYRE_STIFFNESS = 230e3
+#: Correlation of the roll by the gyroscope and by the travels of an axle that are one motion (road
+#: under one wheel makes them two), and the logarithm of their ratio that tyres may explain.
+SAME_ROLL, ROLL_TOLERANCE = 0.985, 0.15
+#: The same of the lateral acceleration where an optical sensor, travels and loads tell it, and the
+#: time [s] after which a bend may be banked.
+SAME_BEND, EXACT, BEND = 0.995, 0.1, 5.0
+#: Beyond this logarithm of a slope units and signs are wrong, not scales.
+COARSE = 0.7
 #: Stiffness of a wheel's suspension that slopes of load over travel are compared with [N/m].
 TYPICAL_STIFFNESS = 30e3
 #: Smallest changes that say something: acceleration, yaw and roll rate, speed, load, travel.
@@ -168,11 +187,23 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
     if not found:  # a wrong unit makes every comparison wrong
         found += check_specific_force(shown, configuration)
     if not found:
+        found += _late(shown, recording, configuration)
+    if not found:
         told_by = sources(configuration, _speed_topic(recording, configuration))
-        judged = judge(relations(shown, configuration), told_by)
+        coarse = relations(shown, configuration)
+        judged = judge(coarse, told_by)
+        # A wrong unit or sign makes what is known exactly wrong as well.
+        if all(one.code in ('scale', 'sensors_disagree') for one in judged.findings):
+            exact = judge([*coarse, *exact_relations(shown, configuration, imu)], told_by)
+            judged = judged if judged.findings and not _named(exact) else exact
         found += judged.findings
         found += [] if found else _axes(judged.told, shown, configuration)
     return [*found, *_health(recording, shown, configuration)]
+
+
+def _named(judged: Judgement) -> bool:
+    """Whether a single cause was found."""
+    return any(one.level == 'bad' for one in judged.findings)
 
 
 def _ranges(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
@@ -329,7 +360,9 @@ def sources(configuration: CarDescription, speed: str) -> dict[str, Source]:
     return {
         # Gravity tells the sign of the whole unit.
         'accelerometer': Source(f'{topics["imu"]} linear_acceleration', ACCELERATION.units()),
-        'gyroscope': Source(f'{topics["imu"]} angular_velocity', ANGULAR_VELOCITY.suspects()),
+        'gyroscope': Source(
+            f'{topics["imu"]} angular_velocity', ANGULAR_VELOCITY.suspects(), scale=True
+        ),
         **{
             f'gyroscope_{axis}': Source(
                 f'{topics["imu"]} angular_velocity.{axis}',
@@ -345,9 +378,15 @@ def sources(configuration: CarDescription, speed: str) -> dict[str, Source]:
             )
             for axis in 'xy'
         },
-        'speed': Source(f'{speed} twist.linear', SPEED.suspects()),
+        'speed': Source(f'{speed} twist.linear', SPEED.suspects(), scale=True),
         'steering': Source(f'{joints}.position[steering_*]', ANGLE.suspects()),
-        'travel': Source(f'{joints}.position[suspension_*]', TRAVEL.suspects()),
+        'travel': Source(f'{joints}.position[suspension_*]', TRAVEL.suspects(), scale=True),
+        **{
+            f'travel_{axle}': Source(
+                f'{joints}.position[suspension_{axle[0]}l, suspension_{axle[0]}r]', scale=True
+            )
+            for axle in AXLES
+        },
         # The fit tells these from a wrong sign of the gyroscope.
         'travel_sides': Source(
             f'{joints}.position[suspension_*]',
@@ -370,29 +409,33 @@ def sources(configuration: CarDescription, speed: str) -> dict[str, Source]:
             f'{topics["wrench_fl"].replace("fl", "*")} force.y', scale=True, told=False
         ),
         'wheelbase': Source('geometry.wheelbase', length),
-        'half_track': Source('geometry.half_track', (half, *length)),
+        'half_track': Source('geometry.half_track', (half, *length), scale=True),
         'wheel_radius': Source('geometry.wheel_radius', length),
         'mass': Source('a_priori.Mc', (Suspect(1e-3, 'it seems to be in t, it must be in kg'),)),
     }
 
 
+_TURNING = 'lateral acceleration against speed times yaw rate'
+_TURNING_BY = {
+    'accelerometer': 1.0,
+    'accelerometer_y': 1.0,
+    'speed': -1.0,
+    'gyroscope': -1.0,
+    'gyroscope_z': -1.0,
+}
+
+
 def relations(shown: Channels, configuration: CarDescription) -> list[Relation]:
-    """Who tells the same quantity."""
+    """Who tells the same quantity, as far as units, signs and axes go."""
     geometry = configuration.geometry
     speed, yaw = shown.speed[:, 0], shown.rate[:, 2]
     drift = slope(shown.grid, shown.speed[:, 1])
     return [
         Relation(
-            'lateral acceleration against speed times yaw rate',
+            _TURNING,
             shown.force[:, 1],
             speed * yaw + np.nan_to_num(drift),
-            {
-                'accelerometer': 1.0,
-                'accelerometer_y': 1.0,
-                'speed': -1.0,
-                'gyroscope': -1.0,
-                'gyroscope_z': -1.0,
-            },
+            _TURNING_BY,
             LEAST_ACCELERATION,
         ),
         Relation(
@@ -428,6 +471,60 @@ def relations(shown: Channels, configuration: CarDescription) -> list[Relation]:
         *_wheel_speeds(shown, configuration),
         *_loads(shown, configuration),
     ]
+
+
+def exact_relations(shown: Channels, configuration: CarDescription, imu: Sensor) -> list[Relation]:
+    """Quantities that are told twice so well that a scale can be seen.
+
+    `imu` is the pose that was found for the unit.
+    """
+    bend, rolling = _bend(shown, configuration, imu), _rolling_axles(shown, configuration)
+    found = [bend] if _one_motion(bend, SAME_BEND) else []
+    return [*found, *(one for one in rolling if _one_motion(one, SAME_ROLL))]
+
+
+def _bend(shown: Channels, configuration: CarDescription, imu: Sensor) -> Relation:
+    """The lateral acceleration that the unit feels where it sits.
+
+    An optical sensor tells how the car slides, travels and loads how it leans, which the unit
+    feels as gravity: then little is left that is not told.
+    """
+    ahead, _, above = np.subtract(configuration.sensors.speed.position, imu.position)
+    turning, rolling = (slope(shown.grid, shown.rate[:, k]) for k in (2, 0))
+    drift = slope(shown.grid, shown.speed[:, 1]) - ahead * turning + above * rolling
+    lean = np.mean([_lean(shown, configuration, *axle) for axle in AXLES.values()], axis=0)
+    path = shown.speed[:, 0] * shown.rate[:, 2] + drift + GRAVITY * lean
+    return Relation(
+        f'{_TURNING}, with sliding and leaning',
+        _quick(shown.force[:, 1]),
+        _quick(path),
+        _TURNING_BY,
+        2.0 * LEAST_ACCELERATION,
+        EXACT,
+    )
+
+
+def _quick(value: Array) -> Array:
+    """What changes within seconds: bends that last are banked, swerves are not."""
+    known = np.isfinite(value)
+    window = np.ones(round(BEND * RATE))
+    count = np.convolve(known, window, 'same')
+    total = np.convolve(np.where(known, value, 0.0), window, 'same')
+    return np.asarray(value - total / np.maximum(count, 1.0))
+
+
+def _one_motion(relation: Relation, alike: float) -> bool:
+    """Whether both sides are so much alike that a scale can be told, and not far from one."""
+    told = relation.told()
+    return told is not None and told.correlation > alike and abs(np.log(told.slope)) < COARSE
+
+
+def _lean(shown: Channels, configuration: CarDescription, left: int, right: int) -> Array:
+    """Roll angle by the wheels of an axle: travels, and what the tyres give by their loads."""
+    travel = shown.travel[:, right] - shown.travel[:, left]
+    load = shown.load[:, right] - shown.load[:, left]
+    track = sum(configuration.geometry.half_track[left : right + 1])
+    return np.asarray((travel + load / TYRE_STIFFNESS) / track)
 
 
 def _rolling(shown: Channels, configuration: CarDescription) -> list[Relation]:
@@ -469,6 +566,29 @@ def _rolling(shown: Channels, configuration: CarDescription) -> list[Relation]:
             0.8,  # road under the wheels
         ),
     ]
+
+
+def _rolling_axles(shown: Channels, configuration: CarDescription) -> list[Relation]:
+    """The roll of the body by each axle.
+
+    It is known well enough to tell a scale; only where loads and travels agree in their signs,
+    for a wrong sign shows elsewhere.
+    """
+    found = []
+    for axle, (left, right) in AXLES.items():
+        travel = shown.travel[:, right] - shown.travel[:, left]
+        load = shown.load[:, right] - shown.load[:, left]
+        one = Relation(
+            f'roll rate against travels and loads of the {axle} wheels over the track',
+            shown.rate[:, 0],
+            slope(shown.grid, _lean(shown, configuration, left, right)),
+            {'gyroscope': 1.0, 'travel': -1.0, f'travel_{axle}': -1.0, 'half_track': 1.0},
+            LEAST_RATE,
+            ROLL_TOLERANCE,
+        )
+        if _likeness(travel, load) > EXCHANGED:
+            found.append(one)
+    return found
 
 
 def _wheel_speeds(shown: Channels, configuration: CarDescription) -> list[Relation]:
@@ -561,6 +681,75 @@ def _loads(shown: Channels, configuration: CarDescription) -> list[Relation]:
     return found
 
 
+def _late(
+    shown: Channels, recording: CarRecording, configuration: CarDescription
+) -> list[Finding]:
+    """A sensor that is late by tenths of a second; what is less the fit finds.
+
+    Channels that go against each other may be late by half a period of the driver's or have the
+    wrong sign: they tell nothing here, but the road is under all wheels and has no period.
+    """
+    topics = configuration.topics
+    across = shown.load[:, [1, 3]].sum(axis=1) - shown.load[:, [0, 2]].sum(axis=1)
+    leaning = shown.travel[:, [1, 3]].sum(axis=1) - shown.travel[:, [0, 2]].sum(axis=1)
+    ahead = slope(shown.grid, shown.speed[:, 0])
+    wheels, force, turning = 'wheels', shown.force, shown.rate[:, 2]
+    pairs = [  # what is usual was read off simulated cars
+        Pair(
+            'wheel loads against vertical acceleration',
+            wheels,
+            'imu',
+            shown.load.sum(axis=1),
+            force[:, 2],
+            usual=-0.03,
+        ),
+        Pair(
+            'lateral wheel forces against lateral acceleration',
+            wheels,
+            'imu',
+            shown.side,
+            force[:, 1],
+            usual=-0.05,
+        ),
+        Pair(
+            'loads of left and right against their travels',
+            wheels,
+            'travel',
+            across,
+            leaning,
+            usual=-0.12,  # dampers lead
+            tolerance=0.15,
+        ),
+        Pair(
+            'longitudinal acceleration against speed',
+            'imu',
+            'speed',
+            force[:, 0],
+            ahead,
+            tolerance=0.15,
+            least=LEAST_ACCELERATION,
+        ),
+        Pair(
+            'yaw rate against steering',
+            'imu',
+            'steering',
+            turning,
+            shown.steering,
+            usual=0.2,
+            tolerance=0.25,
+        ),
+    ]
+    where = {
+        'wheels': topics['wrench_fl'].replace('fl', '*'),
+        'imu': topics['imu'],
+        'travel': f'{topics["joints"]}.position[suspension_*]',
+        'speed': _speed_topic(recording, configuration),
+        'steering': f'{topics["joints"]}.position[steering_*]',
+    }
+    plain = [one for one in pairs if not _likeness(one.a, one.b) < -TELLING]
+    return [one for one in check_lags(plain, where, (), 1.0 / RATE) if one.code == 'late']
+
+
 def _axes(told: tuple[Told, ...], shown: Channels, configuration: CarDescription) -> list[Finding]:
     """A relation between quantities that move and do not agree at all: an axis is exchanged."""
     turn = next((one for one in told if one.relation.text.startswith('lateral acc')), None)
@@ -619,5 +808,7 @@ def _health(
     return [*found, *told_once(repeated)]
 
 
+#: Wheels of an axle, left and right.
+AXLES = {'front': (0, 1), 'rear': (2, 3)}
 #: Joints that need not move while the car does.
 RESTING = ('steering', 'half_track', 'wheelbase', 'camber', 'kingpin', 'tyre')

@@ -120,7 +120,9 @@ class CarLive:
         options = self.options
         self.found = []
         joints = _used_joints(recording)
-        if self.model is not None and not (self._joints is not None and joints - self._joints):
+        late = self._joints is not None and joints - self._joints
+        # A first chunk that is wrong decides nothing for those that come after it.
+        if self.model is not None and not late and not self.provisional:
             options = self._decided(self.model.dof)
         if self._joints is not None and self._joints - joints:
             # A wheel wrench would not be turned by its steering, or a track taken as nominal.
@@ -141,7 +143,6 @@ class CarLive:
         if wrong and self.known is not None and not self.provisional:
             return f'it contradicts itself: {" ".join(sorted(set(wrong)))}'
         if self.known is not None:
-            late = self._joints is not None and joints - self._joints
             sound = self.provisional and not wrong
             if late or sound or _lost(chunk, self.known.gathered):
                 # A sensor that was missing has come, or what was wrong has been put right.
@@ -163,8 +164,7 @@ class CarLive:
     def _take(self, chunk: Gathered) -> None:
         self._absorb()
         if self.known is None:
-            self.known = Knowledge(chunk, [chunk.cutoffs.hertz])
-            self._solve_reference()
+            self._settle(Knowledge(chunk, [chunk.cutoffs.hertz]))
             return
         self._look_for_change(chunk)
         if self.changed:
@@ -174,13 +174,13 @@ class CarLive:
 
     def _absorb(self) -> None:
         if self.newest is not None and self.known is not None:
-            self.known = self.known.plus(self.newest)
-            self.newest = None
-            self._solve_reference()
+            newest, self.newest = self.newest, None
+            self._settle(self.known.plus(newest))
 
-    def _solve_reference(self) -> None:
-        assert self.known is not None
-        self.reference, self._fit = self._solve(self.known)
+    def _settle(self, known: Knowledge) -> None:
+        """Go on from this knowledge; what cannot be solved leaves everything as it was."""
+        self.reference, self._fit = self._solve(known)
+        self.known = known
 
     def solve(self) -> Solution:
         """Estimate of all chunks before a change."""

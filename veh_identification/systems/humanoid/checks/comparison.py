@@ -140,7 +140,10 @@ class Comparison:
         carried = weight_over(samples.wrench[use], W @ self._cad)
         if not np.isfinite(W).all() or not least <= carried <= most:
             return Misfit(np.inf, np.inf)
-        wrench, bent = self._fitted(W, samples.wrench[use], carried)
+        try:
+            wrench, bent = self._fitted(W, samples.wrench[use], carried)
+        except np.linalg.LinAlgError:  # finite, but beyond what can be compared
+            return Misfit(np.inf, np.inf)
         alone = float(np.hypot(_trimmed(wrench), bent))
         if raw.imu is not None:
             return Misfit(alone, alone)
