@@ -65,6 +65,27 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
     streams.check(plan, made, end)
 
 
+@pytest.mark.parametrize(
+    ('scenario', 'graph', 'seed'),
+    [
+        ('mechanism', 'error_ekf', 2831644936),
+        ('car-sine-steer', 'sensor_fusion', 3903375864),
+        ('car-sine-steer', 'car_identification', 2658599014),
+        ('car-sine-steer', 'car_identification', 174457106),
+        ('humanoid-walk', 'contact_identification', 4171748721),
+        ('humanoid-walk', 'contact_identification', 1500595554),
+    ],
+)
+def test_streams_that_once_were_findings(
+    scenario: str, graph: str, seed: int, tmp_path: Path
+) -> None:
+    """Each was wrong or failed in a way of its own: docs/hostile_input.md."""
+    (plan,) = (one for one in streams.PLANS if (one.scenario, one.graph) == (scenario, graph))
+    source, nominal = streams.prepare(tmp_path, plan)
+    case = streams.make_case(plan, source, seed, Counter())
+    streams.check(plan, case.source, case.fault_end_ns, nominal, case.calls)
+
+
 def test_a_stamp_of_another_age_takes_no_time() -> None:
     """Found by the campaign: every period up to a stamp years ahead was counted one by one."""
     collector = PeriodCollector(1.0, 100.0)

@@ -1,9 +1,11 @@
 """Stuck, saturated and missing channels; slow and coarse ones are not blamed."""
 
 import numpy as np
+import pytest
 
 from veh_identification.checks.health import (
     check_jumps,
+    check_lost,
     check_missing,
     check_repeated,
     check_saturated,
@@ -84,3 +86,15 @@ def test_spikes_whole_turns_and_coarse_ticks_are_no_jumps():
     assert check_jumps(TIME, spike, 'knee', 0.1) == []
     assert check_jumps(TIME, np.mod(3.0 * TIME, 2.0 * np.pi), 'wheel', 0.1) == []
     assert check_jumps(TIME, np.round(np.sin(TIME), 1), 'coarse', 0.05) == []
+
+
+def test_lost_samples_are_told_and_jitter_and_gaps_are_none() -> None:
+    rng = np.random.default_rng(4)
+    time = np.arange(2000) * 0.005
+    assert check_lost(time, 'x') == []
+    assert check_lost(np.sort(time + rng.normal(0.0, 1e-3, time.size)), 'x') == []
+    assert check_lost(time[(time < 3.0) | (time > 6.0)], 'x') == []  # a gap
+    assert check_lost(time[rng.random(time.size) > 0.1], 'x') == []
+    (found,) = check_lost(time[rng.random(time.size) > 0.4], 'topic')
+    assert found.code == 'samples_lost' and found.where == 'topic'
+    assert found.evidence == pytest.approx(0.4, abs=0.05)

@@ -161,6 +161,11 @@ def told_once(findings: Sequence[Finding]) -> list[Finding]:
     return [replace(first, text=f'{first.text} (the same: {others})')]
 
 
+#: Samples that check_lost needs; intervals that are a hole, in periods; longer ones are gaps [s];
+#: share of lost samples that is told.
+FEWEST_INTERVALS, HOLE, LONGEST_HOLE, LOST_SHARE = 100, 1.6, 1.0, 0.2
+
+
 def check_saturated(value: Array, where: str) -> list[Finding]:
     """A channel that runs into a limit: many samples at exactly its largest or smallest value."""
     good = value[np.isfinite(value)]
@@ -179,6 +184,28 @@ def check_saturated(value: Array, where: str) -> list[Finding]:
             )
             return [Finding('bad', 'saturated', text, where)]
     return []
+
+
+def check_lost(time: Array, where: str) -> list[Finding]:
+    """Single samples that are missing here and there: what is fast cannot be read between them.
+
+    Longer pauses are gaps, which nothing is read across.
+    """
+    if len(time) < FEWEST_INTERVALS:
+        return []
+    steps = np.diff(time)
+    period = float(np.quantile(steps, 0.25))
+    holes = (steps > HOLE * period) & (steps < LONGEST_HOLE) if period > 0.0 else steps < 0.0
+    lost = float(np.sum(np.round(steps[holes] / period) - 1.0)) if holes.any() else 0.0
+    share = lost / (len(time) + lost)
+    if share < LOST_SHARE:
+        return []
+    text = (
+        f'{where}: {100.0 * share:.2g} % of the samples are missing here and there (one comes '
+        f'every {period:.2g} s otherwise): lost messages or stamps that repeat; what changes '
+        'quickly comes out too small'
+    )
+    return [Finding('warn', 'samples_lost', text, where, share)]
 
 
 def check_missing(value: Array, where: str) -> list[Finding]:

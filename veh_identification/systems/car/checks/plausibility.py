@@ -14,6 +14,7 @@ import numpy as np
 
 from veh_identification.checks.grid import averaged, slope
 from veh_identification.checks.health import (
+    check_lost,
     check_missing,
     check_repeated,
     check_saturated,
@@ -785,6 +786,7 @@ def _health(
 ) -> list[Finding]:
     topics, found = configuration.topics, []
     repeated: list[Finding] = []
+    lost: list[Finding] = []
     places = {
         topics['imu']: recording.imu,
         topics['speed']: recording.speed,
@@ -795,6 +797,7 @@ def _health(
     for where, series in places.items():
         if series is None:
             continue
+        lost += check_lost(series.stamps, where)
         moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
         for column, name in enumerate(series.names):
             place = where if series.values.shape[1] == 1 else f'{where}.{name}'
@@ -805,7 +808,7 @@ def _health(
             found += check_saturated(value, place)
             found += check_missing(value, place)
             repeated += check_repeated(series.stamps, value, place)
-    return [*found, *told_once(repeated)]
+    return [*found, *told_once(repeated), *told_once(lost)]
 
 
 #: Wheels of an axle, left and right.

@@ -61,6 +61,8 @@ UNLOCK = 3.0
 PLATE_LEVER, START_LEVER = 0.1, 0.3
 #: Share of the measured rms above which the fit is bad, as in reports.
 POOR_FIT = 0.5
+#: A start without an estimate that could use nothing for so long is tried again [s].
+START_OVER = 3.0
 #: Equations that a standing robot's weight fills.
 LOADED = ('FZ', 'NX', 'NY')
 
@@ -121,6 +123,7 @@ class ContactLive(LiveModel):
         self._support = LiveSupport(self.options.support_tolerance)
         self._expected_scale = 1.0  # of loads that CAD values predict
         self._solved = 0  # rows of the last estimate
+        self._refused = 0  # states in a row at which the robot was not carried
 
     def warm_up(self) -> None:
         """Compile and load what the first rows would have to wait for."""
@@ -150,6 +153,9 @@ class ContactLive(LiveModel):
         if arrays is not None:
             self._support.weight, self._support.rate = self._weight, self.buffer.rate
             self._take(self._support.push(Block(stamps, arrays, self._loads(values))))
+            # Loads by which the start was judged may have been wrong themselves.
+            if self.solution is None and self._refused > START_OVER * self.buffer.rate:
+                self._forget()
 
     @property
     def _known(self) -> Array:
@@ -174,6 +180,7 @@ class ContactLive(LiveModel):
         if self.stream.rate != self.buffer.rate:  # loaded before the first state
             self.stream = self._new_stream(isinstance(self.stream, MomentumStream))
         for stamps, arrays, usable in judged:
+            self._refused = 0 if usable.any() else self._refused + len(usable)
             if not usable.all():
                 count = int(np.sum(~usable))
                 self.skipped.add('the sensors do not carry the whole robot', count)
