@@ -34,12 +34,19 @@ from veh_identification.systems.vehicle.observer.at_once import (
     use_and_correct,
 )
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
+from veh_identification.systems.vehicle.observer.ride import (
+    MOVING,
+    Ride,
+    heave_density,
+    plane_density,
+)
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.types import Array
 
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
 SLIPPING = 5.0  # deviations of both wheels of an axle, twice in a row: jitter moves both
+HEIGHT = 2  # among the coordinates
 TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
 UNKNOWN_PLACE = 100.0  # beyond this deviation the first fix sets the place [m]
@@ -87,8 +94,11 @@ class VehicleErrorEKF(ErrorEKF):
         time: float = 0.0,
         leak: float = 0.0,
         stated: Mapping[str, Stated] | None = None,
+        ride: Ride | None = None,
     ) -> None:
         super().__init__(model, sensors, settings, time)
+        self._ride = ride if 'accelerometer' in self.sensors else None
+        self._described = self._acceleration.copy()
         self._stated = stated or {}
         self.observed, self.vehicle = model, model.vehicle
         self._antenna = np.asarray(antenna, dtype=float)
@@ -271,6 +281,8 @@ class VehicleErrorEKF(ErrorEKF):
         results = Innovations(
             told, table.outcome[:count].copy(), stack.innovation.copy(), stack.total.copy()
         )
+        if self._ride is not None:
+            self._look_at_ride(told)
         if self._radii:
             self._look_at_wheels(results)
         if done == TO_JUDGE:
@@ -362,9 +374,42 @@ class VehicleErrorEKF(ErrorEKF):
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
         """`ErrorEKF._use`, and a look at the wheels."""
         results = super()._use(pairs)
+        if self._ride is not None:
+            self._look_at_ride([(c.sensor.name, m.time, c.rows) for c, m in pairs])
         if self._radii:  # not for counted angles: what a slip adds to them stays
             self._look_at_wheels(results)
         return results
+
+    def _look_at_ride(self, told: list[tuple[str, float, slice]]) -> None:
+        """Learn how the road shakes the car from the last innovation of the accelerometer."""
+        ride = self._ride
+        assert ride is not None
+        for name, time, rows in told:
+            if name == 'accelerometer':
+                q, qd = self.vehicle.model.q, self.vehicle.model.qd
+                if abs(q[3] * qd[0] + q[4] * qd[1]) < MOVING:
+                    return
+                if ride.learn(time, float(self._stack.innovation[rows.stop - 1])):
+                    self._expect_ride()
+
+    def _expect_ride(self) -> None:
+        """Plant noise as the ride was learnt to be."""
+        ride = self._ride
+        assert ride is not None
+        self._plant = None
+        self._acceleration[: HEIGHT + 1] = self._described[: HEIGHT + 1]
+        if not ride.learnt:
+            return
+        self._acceleration[HEIGHT] = heave_density(ride.shake)
+        if self._radii:
+            self._acceleration[:HEIGHT] = plane_density(ride.shake)
+
+    def retune(self, settings: ErrorEKFSettings) -> None:
+        """`ErrorEKF.retune`; what was learnt of the road stays."""
+        super().retune(settings)
+        self._described = self._acceleration.copy()
+        if self._ride is not None:
+            self._expect_ride()
 
     def _look_at_wheels(self, results: Sequence[Innovation]) -> None:
         """Wheels of an axle that slip together are set aside at once."""
@@ -478,13 +523,18 @@ class VehicleErrorEKF(ErrorEKF):
 
     def snapshot(self) -> Snapshot:
         """Copy of the whole observer state."""
-        return replace(super().snapshot(), more=replace(self.bearings))
+        ride = None if self._ride is None else self._ride.state()
+        return replace(super().snapshot(), more=(replace(self.bearings), ride))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot."""
         super().restore(snapshot)
         if snapshot.more is not None:
-            self.bearings = replace(snapshot.more)
+            bearings, ride = snapshot.more
+            self.bearings = replace(bearings)
+            if self._ride is not None:
+                self._ride.restore(ride)
+                self._expect_ride()
         self._push()
 
     # -- place and heading ----------------------------------------------------------------------
