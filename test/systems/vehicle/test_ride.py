@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from veh_identification.observation import Innovation
 from veh_identification.observation.streaming import Item
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.observer.online import averaged_ns
 from veh_identification.systems.vehicle.observer.ride import Ride, heave_density, stated_density
+from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 
 
 @pytest.mark.parametrize('shake', [0.2, 1.5])
@@ -51,3 +54,32 @@ def test_samples_of_averaging_sensors_are_half_a_period_old():
     told = replace(car, sensors=replace(car.sensors, imu=imu))
     assert 'imu' not in averaged_ns(told, items)  # a delay that is described is the whole of it
     assert averaged_ns(load(share_directory() / 'config' / 'buggy.yaml'), items) == {}
+
+
+@pytest.mark.parametrize(
+    ('aside', 'accepted', 'forgotten'),
+    [
+        (('wheel_rl', 'wheel_rr'), False, [20, 21]),
+        (('wheel_rl', 'wheel_rr'), True, []),
+        (('wheel_fl', 'wheel_rr'), False, []),
+        ((), False, []),
+    ],
+)
+def test_a_jump_of_the_force_is_believed_while_an_axle_slips(aside, accepted, forgotten):
+    found = []
+    channels = {
+        f'wheel_{corner}': SimpleNamespace(
+            trust=SimpleNamespace(health=SimpleNamespace(aside=f'wheel_{corner}' in aside))
+        )
+        for corner in ('fl', 'fr', 'rl', 'rr')
+    }
+    filter_ = SimpleNamespace(
+        orders=3,
+        model=SimpleNamespace(size=10),
+        _channels=channels,
+        forget=lambda state, variance: found.append(state),
+    )
+    none = np.zeros(3)
+    results = [Innovation('accelerometer', 0.0, none, none, 99.0, 3, accepted)]
+    VehicleErrorEKF._look_at_force(filter_, results)
+    assert found == forgotten

@@ -54,6 +54,7 @@ ALIGN_SPEED = 1.0  # course means heading above this speed [m/s]
 SPEED_NOISE = 0.3  # of satellite velocities, as far as the course is concerned [m/s]
 ALIGN_DISTANCE = 5.0  # and between fixes so far apart [m]
 SIDESLIP = 0.05  # how far course and heading may differ [rad]
+JUMP = 10.0  # of the acceleration of a car whose tyres grip again [m/s^2]
 LARGEST_TURN = 0.2  # of the car in one correction [rad]
 FAST = 5.0  # above this speed estimated side forces last [m/s]
 WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
@@ -285,6 +286,7 @@ class VehicleErrorEKF(ErrorEKF):
             self._look_at_ride(told)
         if self._radii:
             self._look_at_wheels(results)
+            self._look_at_force(results)
         if done == TO_JUDGE:
             for (channel, message), (_, degrees, _, quiet) in zip(
                 pairs, table.outcome[:count].tolist(), strict=True
@@ -378,6 +380,7 @@ class VehicleErrorEKF(ErrorEKF):
             self._look_at_ride([(c.sensor.name, m.time, c.rows) for c, m in pairs])
         if self._radii:  # not for counted angles: what a slip adds to them stays
             self._look_at_wheels(results)
+            self._look_at_force(results)
         return results
 
     def _look_at_ride(self, told: list[tuple[str, float, slice]]) -> None:
@@ -410,6 +413,27 @@ class VehicleErrorEKF(ErrorEKF):
         self._described = self._acceleration.copy()
         if self._ride is not None:
             self._expect_ride()
+
+    def _look_at_force(self, results: Sequence[Innovation]) -> None:
+        """Tyres that grip again let the force on the car jump, faster than any driver does.
+
+        While both wheels of an axle are set aside, an accelerometer that is not believed makes the
+        acceleration unknown: its next sample tells it. Else the speed went on with the old one.
+        """
+        if self.orders < 3 or all(one.accepted for one in results):
+            return
+        if any(one.sensor == 'accelerometer' and not one.accepted for one in results):
+            aside = [
+                all(
+                    (trust := self._channels[name].trust) is not None and trust.health.aside
+                    for name in axle
+                    if name in self._channels
+                )
+                for axle in AXLES
+            ]
+            if any(aside):
+                for axis in (0, 1):
+                    self.forget(2 * self.model.size + axis, JUMP**2)
 
     def _look_at_wheels(self, results: Sequence[Innovation]) -> None:
         """Wheels of an axle that slip together are set aside at once."""
