@@ -25,6 +25,7 @@ SENSORS = [
     GpsVelocity('vel2', 'wheel', ANTENNA, 0.1),
     Gyroscope('gyro', 'base', 0.01, mounting=TILT),
     Gyroscope('gyro_wheel', 'wheel', 0.01, axes=(1,), bias_deviation=0.1),
+    Gyroscope('gyro_askew', 'base', 0.01, bias_deviation=0.1, leak_deviation=0.005),
     Accelerometer('acc', 'base', (0.3, -0.1, 0.4), 0.5, (0, 0, -9.81), mounting=TILT),
     Accelerometer('acc_wheel', 'wheel', (0.1, 0.0, 0.2), 0.5, (0, 0, -9.81), bias_deviation=0.2),
     CoordinateSensor('hall', 14, 0.1, resolution=0.157, counting=True),

@@ -39,6 +39,18 @@ def test_a_steady_speed_in_ticks_is_not_stuck(tick):
     assert not trust.health.aside and trust.episodes == ()
 
 
+def test_a_car_that_stops_is_not_stuck():
+    """Its wheels stand while it still rocks, and the estimate comes to zero after them."""
+    time = 0.05 * np.arange(60)
+    expected = np.where(time < 1.0, 3.0 * (1.0 - time), 0.0) + 0.5 * np.exp(-3.0 * time)
+    speed = np.where(time < 0.9, expected, 0.0)
+    trust = followed(speed, expected, 0.1)
+    assert not trust.health.aside
+    moves_off = np.where(time < 2.0, expected, 2.0 * (time - 2.0))
+    trust = followed(speed, moves_off, 0.1)
+    assert trust.health.aside and trust.health.reason == 'stuck at 0'
+
+
 def test_whoever_sets_a_sensor_aside_is_heard_and_it_comes_back():
     trust = followed(np.linspace(0.0, 1.0, 50), np.linspace(0.0, 1.0, 50))
     trust.set_aside(0.5, 'slips')

@@ -114,6 +114,8 @@ def judge_quietly(
         hot[LAST + i] = whitened[i]
     if value == hot[VALUE]:
         hot[REPEATED] += 1.0
+        if abs(gap) < abs(value - hot[PREDICTED]):
+            hot[PREDICTED] = value - gap
         return True
     moved = abs(value - hot[VALUE])
     if moved < hot[TICK] or hot[TICK] == 0.0:
@@ -184,7 +186,7 @@ class Trust:
     _repeated: int = 0
     _value: float = math.nan
     _since: float = math.nan  # since when the value is the same
-    _predicted: float = math.nan  # what was expected then
+    _predicted: float = math.nan  # what was expected since, as near to the value as it came
     _tick: float = 0.0  # the smallest change of the value
     _begin: float = math.nan  # of the present look at whether its distance stays
     _low: float = field(default=math.inf)
@@ -250,6 +252,9 @@ class Trust:
             self._predicted = value - gap
             return
         self._repeated += 1
+        # an estimate that comes nearer to the value confirms it: a car that stops
+        if abs(gap) < abs(value - self._predicted):
+            self._predicted = value - gap
         if self._repeated < STUCK_COUNT or time - self._since < STUCK_TIME:
             return
         # its own parameters may follow a stuck value for long: then the prediction moves

@@ -125,17 +125,38 @@ def test_a_bank_of_the_road_lets_the_rear_axle_slip():
         vehicle.ground[0, 2] = bank
         observed.restore(observed.snapshot())
         slip = RearSlip(0.1, 9.8, 13.0, 1.0, unknown_tyre=0.3, banked=True)
-        reading = read(slip, observed, np.array([-0.2, 0.0]))
+        reading = read(slip, observed, np.array([-0.2, 0.0, 0.0]))
         values.append(float(reading.value[0]))
     # held by tyres of 13 / 0.8 times the load: the axle moves downhill, to the right
     sideways = 20.0 * np.arctanh(0.02) * 0.8 / 13.0
     flat = RearSlip(0.1, 9.8, 13.0, 1.0, unknown_tyre=0.3)
-    apart = values[-1] - float(read(flat, observed, np.array([-0.2, 0.0])).value[0])
+    apart = values[-1] - float(read(flat, observed, np.array([-0.2, 0.0, 0.0])).value[0])
     assert apart == pytest.approx(sideways, rel=1e-3)
     held = (values[1] - values[0]) / 1e-6
-    without = read(flat, observed, np.array([-0.2, 0.0])).z[0, 5]
+    without = read(flat, observed, np.array([-0.2, 0.0, 0.0])).z[0, 5]
     assert reading.z[0, 5] - without == pytest.approx(20.0 * 0.8 / 13.0, rel=1e-2)
     assert held == pytest.approx(reading.z[0, 5], rel=0.02, abs=0.05)
+
+
+def test_in_a_bend_the_rear_axle_slips_by_the_yaw_rate_and_slides_by_a_share_of_that():
+    vehicle = Vehicle(load(share_directory() / 'config' / 'road_car.yaml'))
+    observed = ObservedVehicle(vehicle)
+    slip = RearSlip(0.04, 9.8, 13.0, 1.0, unknown_tyre=0.3, banked=True)
+    plain = RearSlip(0.04, 9.8, 13.0, 1.0)
+    values, lateral = [], []
+    for rate in (0.15, 0.1501):
+        vehicle.place(np.array([0.0, 0.0, 0.33]), 0.4, 20.0, yaw_rate=rate)
+        observed.restore(observed.snapshot())
+        readings = [read(slip, observed, np.array([0.0, 0.0, s])) for s in (0.0, 1.0)]
+        values.append(float(readings[0].value[0]))
+        lateral.append(read(plain, observed).zd[0, 3])
+    slope = (values[1] - values[0]) / 1e-4
+    assert readings[0].zd[0, 3] - lateral[-1] == pytest.approx(400.0 / (9.8 * 13.0), rel=0.15)
+    assert slope == pytest.approx(readings[0].zd[0, 3], rel=0.05)
+    slides = float(readings[0].value[0] - readings[1].value[0])
+    assert slides == pytest.approx(-readings[0].parameters[0, 2])
+    # 6 mm/s on the straight, and a share of 20 m/s times the slip angle
+    assert slides == pytest.approx(np.hypot(0.04 / np.sqrt(50.0), 0.06 * 20.0 * 0.0243), rel=0.05)
 
 
 def test_standstill_speaks_only_when_the_wheels_stand():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from veh_identification.errors import ParameterError
+from veh_identification.observation.parameters import Parameter
 from veh_identification.observation.protocols import Model, Reading
 from veh_identification.observation.sensors.base import (
     bias_parameters,
@@ -20,9 +21,12 @@ from veh_identification.observation.sensors.kernels import (
     GYROSCOPE,
     Packed,
     accelerometer_rows,
+    add_leaks,
     gyroscope_rows,
 )
 from veh_identification.types import Array
+
+LARGEST_LEAK = 0.2  # an IMU that is mounted further askew than this is described wrongly [rad]
 
 Receive = Callable[[Array, Array | None], tuple[Array, Array | None]]
 
@@ -47,7 +51,9 @@ class Gyroscope:
     """Angular rates of a body in sensor axes; `axes` picks components (2: about z, the plane).
 
     `in_body_axes`: messages of all three axes are turned into body axes first, so deviations and
-    biases belong to the axes of the body, however the sensor is mounted.
+    biases belong to the axes of the body, however the sensor is mounted. `leak_deviation`: angle
+    by which a sensor of three axes may be mounted askew, so that those about x and y show some of
+    the rate about z: two more error states. A car that turns a corner would seem to roll.
     """
 
     wrap = False
@@ -66,6 +72,7 @@ class Gyroscope:
         bias_walk: float = 0.0,
         delay: float = 0.0,
         in_body_axes: bool = False,
+        leak_deviation: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self._axes = np.array(axes, dtype=np.int64)
@@ -75,6 +82,13 @@ class Gyroscope:
             self._mounting = np.eye(3)
         self._variance = variances(name, deviation, self.size)
         self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
+        if leak_deviation > 0.0 and len(self.parameters) == 3:
+            self.parameters += tuple(
+                Parameter(
+                    f'leak_{axis}', 0.0, leak_deviation, bounds=(-LARGEST_LEAK, LARGEST_LEAK)
+                )
+                for axis in 'xy'
+            )
         self._unit = np.eye(self.size)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
@@ -89,9 +103,11 @@ class Gyroscope:
             reading.z,
             reading.zd,
         )
+        if len(self.parameters) > self.size:
+            add_leaks(parameters, reading.value, reading.parameters)
         if self.parameters:
-            reading.value += parameters
-            reading.parameters[:] = self._unit
+            reading.value += parameters[: self.size]
+            reading.parameters[:, : self.size] = self._unit
         reading.variance[:] = self._variance
 
     def packed(self, columns: Mapping[int, int]) -> Packed:

@@ -170,6 +170,15 @@ def gyroscope_rows(
 
 
 @njit(cache=True, nogil=True)
+def add_leaks(parameters: Array, value: Array, own: Array) -> None:
+    """What the rates about x and y of a gyroscope of three axes show of the rate about z."""
+    rate = value[2]
+    for i in range(2):
+        value[i] += parameters[3 + i] * rate
+        own[i, 3 + i] = rate
+
+
+@njit(cache=True, nogil=True)
 def accelerometer_rows(
     f: Array,
     D: Array,
@@ -217,9 +226,10 @@ def accelerometer_rows(
 @njit(cache=True, nogil=True)
 def _add_biases(parameters: Array, value: Array, own: Array) -> None:
     """A bias for every axis, or none at all."""
-    for i in range(parameters.size):
+    count = min(parameters.size, value.size)
+    for i in range(count):
         value[i] += parameters[i]
-        for j in range(parameters.size):
+        for j in range(count):
             own[i, j] = 1.0 if i == j else 0.0
 
 
@@ -274,6 +284,8 @@ def read_sensor(
         axes, mounting = integers[:size], reals[3:12].reshape((3, 3))
         if kind == GYROSCOPE:
             gyroscope_rows(f, D, mounting, axes, value, z, zd)
+            if parameters.size > size:
+                add_leaks(parameters, value, own)
         else:
             accelerometer_rows(
                 f,

@@ -7,7 +7,7 @@ get the same numbers: the estimate at a stamp depends on samples and stamps alon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -53,6 +53,10 @@ class Session(Protocol):
 
     origin_ns: int
     step_ns: int
+
+    @property
+    def late_ns(self) -> Mapping[str, int]:
+        """By stream: how much older its samples are than their times say."""
 
     @property
     def filter(self) -> ErrorEKF:
@@ -162,7 +166,7 @@ class OnlineObserver:
         if self.session is None and self._waiting:
             self._start()
         if self.stepper is not None:
-            self._run(self._last_ns + self.stepper.step_ns)
+            self._run(self._last_ns + self.stepper.step_ns + self._hold_ns)
 
     def _use(self, item: Item) -> None:
         assert self.session is not None and self.stepper is not None
@@ -170,6 +174,7 @@ class OnlineObserver:
         if stream in self.system.inputs:
             self.session.take_input(item)
             return
+        item = self._taken(item, stream)
         measurements = self.session.measurements(item)
         if not self.stepper.add(measurements, item.time_ns):
             record = self.arrivals.record(stream)
@@ -179,6 +184,20 @@ class OnlineObserver:
         self.handed[stream] += 1
         for measurement in measurements:
             self.offered[stream, measurement.sensor] += 1
+
+    @property
+    def _hold_ns(self) -> int:
+        return 0 if self.session is None else max(self.session.late_ns.values(), default=0)
+
+    def _taken(self, item: Item, stream: str) -> Item:
+        """A sample with the time that the session knows better; none is before the first step."""
+        session = self.session
+        assert session is not None
+        late = session.late_ns.get(stream, 0)
+        if not late:
+            return item
+        first = session.origin_ns + session.step_ns
+        return item._replace(time_ns=max(item.time_ns - late, min(item.time_ns, first)))
 
     # -- start ----------------------------------------------------------------------------------
 
@@ -200,6 +219,7 @@ class OnlineObserver:
             session.inputs,
             session.pseudo,
             memory,
+            self._hold_ns,
         )
         self.starts += 1
         self._offered_before = self.offered.copy()

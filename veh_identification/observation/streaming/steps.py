@@ -39,7 +39,8 @@ _order = itemgetter(Measurement._fields.index('time'), Measurement._fields.index
 class Stepper:
     """Runs a filter from `origin_ns`; `inputs(k, end_ns)` gives what drives step k.
 
-    `memory` is the number of past steps that belated measurements can reach.
+    `memory` is the number of past steps that belated measurements can reach; `hold_ns` how much
+    older than its stamp a sample may prove to be.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class Stepper:
         inputs: Callable[[int, int], Any],
         pseudo: Callable[[int, float], list[Measurement]],
         memory: int = 0,
+        hold_ns: int = 0,
     ) -> None:
         self.filter, self.origin_ns, self.step_ns = filter_, origin_ns, step_ns
+        self._hold_ns = hold_ns
         self.dt = step_ns * 1e-9
         self.count = 0  # steps made
         self.repeated = 0
@@ -75,7 +78,8 @@ class Stepper:
     @property
     def due_ns(self) -> int:
         """All samples up to this time must be known before the next step can be made."""
-        return self.origin_ns + (self.count + 1) * self.step_ns + self._half - 1
+        end_ns = self.origin_ns + (self.count + 1) * self.step_ns
+        return end_ns + self._half - 1 + self._hold_ns
 
     def index(self, time_ns: int) -> int:
         """The step whose end is nearest."""

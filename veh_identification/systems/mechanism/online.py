@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ class MechanismSession:
         self.patience = patience
         self.lost = False
         self.origin_ns = start_ns - step_ns
+        self.late_ns: Mapping[str, int] = {}
         model = filter_.model
         assert isinstance(model, ObservedModel)
         self.observed, self.model = model, model.model

@@ -8,9 +8,10 @@ from veh_identification.observation import AdaptiveSettings, ErrorEKFSettings
 from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
+from veh_identification.systems.vehicle.observer.ride import plane_density, stated_density
 from veh_identification.systems.vehicle.observer.sensor_models import (
-    SHAKEN,
     make_sensors,
+    ride_of,
     stated,
 )
 from veh_identification.systems.vehicle.observer.start import Start
@@ -31,9 +32,9 @@ ROLLING_RATES = (0.2, 0.05)  # deviations of speed and yaw rate there
 # Of a car that is driving when the observer starts: deviations of yaw rate, tilts, accelerations.
 STARTING_YAW_RATE, STARTING_TILT, STARTING_ACCELERATION = 0.05, 0.02, 0.5
 # Unknown roads: tilts and rates of height and tilt at the start, and how long a body that it
-# shakes moves one way [s].
+# tilts moves one way [s].
 UNKNOWN_TILT, GROUND_RATES = 0.05, (0.1, 0.02)
-SHAKE_TIME, TILT_TIME = 0.01, 0.1
+TILT_TIME = 0.1
 SIDE_LEAK = 50.0  # [1/s] see `VehicleErrorEKF`
 
 
@@ -84,10 +85,10 @@ def settings_of(
         # the ground is found, and moves as the body does on it
         deviation[2], deviation[4:6] = start.height_deviation, UNKNOWN_TILT
         rates[2], rates[4:6] = GROUND_RATES
-        white[2] = 2.0 * car.road.shake**2 * SHAKE_TIME
+        white[2] = stated_density(car.road.shake)
         if rolling(car):
             # what the road does to the body along it; forces that last walk
-            white[:2] = 2.0 * (SHAKEN[0] * car.road.shake) ** 2 * SHAKE_TIME
+            white[:2] = plane_density(car.road.shake)
         white[4:6] = 2.0 * car.road.tilt_rate**2 / TILT_TIME
         force[2], force[4:6] = 0.0, 0.0
         acceleration[2], acceleration[4:6] = 0.0, 0.0
@@ -139,6 +140,7 @@ def make_filter(
         car.sensors.gps.position,
         leak=SIDE_LEAK if rolling(car) else 0.0,
         stated=stated(described or car),
+        ride=ride_of(car, recording),
     )
     unknown = car.sensors.imu.gyroscope_bias
     if unknown > 0.0:

@@ -33,6 +33,7 @@ from veh_identification.systems.vehicle.recording.wheel_speeds import WheelSpeed
 
 IMU = (('gyroscope', slice(0, 3)), ('accelerometer', slice(3, None)))
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
+LONGEST_MEAN_NS = 50_000_000  # a mean over longer than this is none of a sensor's
 Say = Callable[[Finding], None]
 
 
@@ -88,11 +89,13 @@ class VehicleSession:
         places: Places,
         wheels: WheelReader,
         *,
+        late_ns: Mapping[str, int],
         settings: Callable[[set[str]], ErrorEKFSettings],
         say: Say,
         sources: Mapping[str, str],
     ) -> None:
         self.car, self.filter, self.start = car, filter_, start
+        self.late_ns = late_ns
         self.origin_ns, self.driving = origin_ns, driving
         self.step_ns = round(car.observer.step * 1e9)
         self.observed, self.vehicle = filter_.observed, filter_.vehicle
@@ -227,29 +230,54 @@ class VehicleSystem:
             known.apply(filter_)
             sources['heading'] = sources['gyro bias'] = 'an earlier run'
         speeds = any(stream_of(item.key) == 'wheel_rate' for item in items)
+        late_ns = averaged_ns(car, items)
         return VehicleSession(
             car,
             filter_,
             start,
-            _origin_ns(items, prefix.start_ns, round(car.observer.step * 1e9)),
+            _origin_ns(
+                items, prefix.start_ns, round(car.observer.step * 1e9), late_ns.get('imu', 0)
+            ),
             Driving(
                 car.observer.step, start.rack, prefix.inputs, prefix.start_ns, self.input_timeout
             ),
             self.places,
             WheelReader(car, prefix, speeds),
+            late_ns=late_ns,
             settings=lambda inputs: settings_of(car, inputs, start, self.adaptive),
             say=self.say,
             sources=sources,
         )
 
 
-def _origin_ns(items: list[Item], start_ns: int, step_ns: int) -> int:
+def averaged_ns(car: CarDescription, items: list[Item]) -> dict[str, int]:
+    """How old samples of an IMU and of wheel speeds are: means since the sample before.
+
+    IMUs integrate or filter what they measure, and speeds are teeth that were counted over a
+    while. Where the description gives a delay, that is the whole of it. A car with known wheel
+    torques is taken as it is described: its sensors are faster than its steps.
+    """
+    if car.observer.thesis or not (rolling(car) and car.road.unknown):
+        return {}
+    described = {'imu': car.sensors.imu.delay, 'wheel_rate': car.sensors.wheels.delay}
+    found = {}
+    for name, delay in described.items():
+        keys = {item.key for item in items if stream_of(item.key) == name}
+        times = [sorted(item.time_ns for item in items if item.key == key) for key in keys]
+        periods = [float(np.median(np.diff(one))) for one in times if len(one) > 2]
+        if delay == 0.0 and periods:  # wheels may speak one by one, each at the same rate
+            found[name] = round(0.5 * min(max(periods), LONGEST_MEAN_NS))
+    return found
+
+
+def _origin_ns(items: list[Item], start_ns: int, step_ns: int, late_ns: int = 0) -> int:
     """A step before the start, give or take half a step: samples of the IMU are at ends of steps.
 
     Rates and forces are taken as true at the end of the step that is nearest. If that were two
     milliseconds later again and again, the satellites would seem early by as much.
     """
-    phase = next((i.time_ns - start_ns for i in items if stream_of(i.key) == 'imu'), 0)
+    taken = (i.time_ns - late_ns for i in items if stream_of(i.key) == 'imu')
+    phase = next(taken, start_ns) - start_ns
     half = step_ns // 2
     return start_ns - step_ns + (phase + half) % step_ns - half
 

@@ -18,7 +18,7 @@ from veh_identification.types import Array
 
 #: How often they speak [Hz].
 RATE = 50.0
-HEIGHT, PITCH, ROLL = 2, 4, 5  # places in the error state
+HEIGHT, YAW, PITCH, ROLL = 2, 3, 4, 5  # places in the error state
 E1, E2 = 3, 6  # axes of the chassis in its frame
 #: Their kinds for `read_constraint`; those of other sensors are below, and that of wheels above.
 ROAD, GROUND, REAR_SLIP, STANDSTILL = range(50, 54)
@@ -31,6 +31,10 @@ DIVE, SWAY = 0.004, 0.002
 #: Deviation [rad] and time [s] of the angle by which a car crabs along: side wind of 5 m/s takes
 #: 0.6 mrad at 70 km/h, an axle that is two minutes of arc askew as much.
 CRAB = (0.0008, 20.0)
+#: How long the rear axle slips sideways one way beyond tyres, bank and crab angle [s]; how much
+#: more in bends, over what the tyres slip there; and the share that does not last. As white noise
+#: alone it would tell as much in a second, and be stated as twice its size at an instant.
+SLIDE_TIME, SLIDE_IN_BENDS, FLEETING = 0.5, 0.06, 0.3
 SLIDING = 0.1  # sideways over forward speed of an axle whose wheels spin or lock
 SLOWEST = 0.05  # below this speed the wheels say that the car stands [m/s]
 
@@ -166,6 +170,7 @@ class RearSlip:
             self.parameters = (
                 Parameter('softness', 0.0, unknown_tyre, 1e-4, bounds=SOFTNESS),
                 Parameter('crab', 0.0, CRAB[0], correlation_time=CRAB[1]),
+                Parameter('slide', 0.0, 1.0, correlation_time=SLIDE_TIME),
             )
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
@@ -273,16 +278,22 @@ def _read_rear_slip(
     banked = reals[6] != 0.0
     held = yaw_rate * forward + (reals[1] * ground[0, 2] if banked else 0.0)
     expected = -forward * slip_angle(held, reals[1], reals[2], reals[3])
-    scatter, softness = 0.3, 1.0
+    softness, noise = 1.0, reals[0] + (0.3 * expected) ** 2
     if parameters.size:
-        own[0, 0], own[0, 1] = -expected, -forward
+        # the error that lasts tells as much in a second as the deviation at `RATE` does
+        lasting = reals[0] / (2.0 * SLIDE_TIME * RATE) + (SLIDE_IN_BENDS * expected) ** 2
+        slide = np.sqrt(lasting)
+        own[0, 0], own[0, 1], own[0, 2] = -expected, -forward, -slide
         softness = 1.0 + parameters[0]
-        expected = expected * softness + parameters[1] * forward
-        scatter = 0.1
+        expected = expected * softness + parameters[1] * forward + parameters[2] * slide
+        noise = FLEETING**2 * lasting * 2.0 * SLIDE_TIME * RATE
     value[0] = _row_of(f, D, E2, 0, z[0], zd[0]) - expected
+    by_bank = softness * forward * slip_by_bank(held, reals[1], reals[2], reals[3])
     if banked:
-        z[0, ROLL] += softness * forward * slip_by_bank(held, reals[1], reals[2], reals[3])
-    variance[0] = reals[0] + (scatter * expected) ** 2
+        z[0, ROLL] += by_bank
+    if parameters.size:
+        zd[0, YAW] += by_bank * forward / reals[1]
+    variance[0] = noise
     if reals[5] != 0.0:  # tyres that spin or lock hold nothing sideways
         variance[0] += (SLIDING * forward) ** 2
     available[0] = abs(forward) >= reals[4]

@@ -26,6 +26,7 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     RoadContact,
     Standstill,
 )
+from veh_identification.systems.vehicle.observer.ride import SHAKEN, Ride
 from veh_identification.systems.vehicle.observer.rolling_wheel import RollingWheel
 from veh_identification.systems.vehicle.observer.thesis import satellites
 from veh_identification.systems.vehicle.recording.recording import Recording, Series
@@ -35,15 +36,13 @@ from veh_identification.types import Array
 UNKNOWN_TYRE = 0.3  # of the slip of rear tyres, over what the configuration says
 FEWEST = 20  # samples that tell a noise
 FIX_DELAY = 0.5  # unknown delay of fixes over that of velocities, whose filters are longer
-#: Share of a shaking body along, across and up. Across: the IMU half a metre above the road moves
-#: with a body that rolls on two tracks 0.8 m aside, which shake out of step.
-SHAKEN = (0.15, 0.45, 0.6)
 #: Vertical acceleration by crests and hollows of a road that nobody knows: deviation [m/s^2], time
 #: [s]. Under braking and in bends its error would be taken for a tilt.
 HEAVE = (0.2, 1.5)
 LEAST_BIAS = (0.01, 0.05)  # of any IMU, with what 4 mrad of mounting add [rad/s, m/s^2]
 LEAST_DELAY = 0.03  # by which a fix may be late [s]
 UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
+ASKEW = 0.005  # by which an IMU may be mounted otherwise than described [rad]
 ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 
@@ -171,6 +170,7 @@ def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
             bias_deviation=imu.gyroscope_bias,
             bias_walk=1e-8,
             in_body_axes=True,
+            leak_deviation=ASKEW if road.unknown else 0.0,
         ),
         Accelerometer(
             'accelerometer',
@@ -189,6 +189,13 @@ def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
     # what shakes the body lasts from sample to sample: of the accelerometer nothing is learnt
     found[0].learns = road.unknown
     return [*found]
+
+
+def ride_of(car: CarDescription, recording: Recording) -> Ride | None:
+    """What learns how an unknown road shakes the car."""
+    if not (car.road.unknown and car.road.shake > 0.0 and len(recording.gyro)):
+        return None
+    return Ride(car.road.shake)
 
 
 def _satellites(car: CarDescription, recording: Recording) -> list[Sensor]:

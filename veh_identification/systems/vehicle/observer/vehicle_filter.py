@@ -34,12 +34,19 @@ from veh_identification.systems.vehicle.observer.at_once import (
     use_and_correct,
 )
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
+from veh_identification.systems.vehicle.observer.ride import (
+    MOVING,
+    Ride,
+    heave_density,
+    plane_density,
+)
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.types import Array
 
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
 SLIPPING = 5.0  # deviations of both wheels of an axle, twice in a row: jitter moves both
+HEIGHT = 2  # among the coordinates
 TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
 UNKNOWN_PLACE = 100.0  # beyond this deviation the first fix sets the place [m]
@@ -47,6 +54,7 @@ ALIGN_SPEED = 1.0  # course means heading above this speed [m/s]
 SPEED_NOISE = 0.3  # of satellite velocities, as far as the course is concerned [m/s]
 ALIGN_DISTANCE = 5.0  # and between fixes so far apart [m]
 SIDESLIP = 0.05  # how far course and heading may differ [rad]
+JUMP = 10.0  # of the acceleration of a car whose tyres grip again [m/s^2]
 LARGEST_TURN = 0.2  # of the car in one correction [rad]
 FAST = 5.0  # above this speed estimated side forces last [m/s]
 WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
@@ -87,8 +95,11 @@ class VehicleErrorEKF(ErrorEKF):
         time: float = 0.0,
         leak: float = 0.0,
         stated: Mapping[str, Stated] | None = None,
+        ride: Ride | None = None,
     ) -> None:
         super().__init__(model, sensors, settings, time)
+        self._ride = ride if 'accelerometer' in self.sensors else None
+        self._described = self._acceleration.copy()
         self._stated = stated or {}
         self.observed, self.vehicle = model, model.vehicle
         self._antenna = np.asarray(antenna, dtype=float)
@@ -271,8 +282,11 @@ class VehicleErrorEKF(ErrorEKF):
         results = Innovations(
             told, table.outcome[:count].copy(), stack.innovation.copy(), stack.total.copy()
         )
+        if self._ride is not None:
+            self._look_at_ride(told)
         if self._radii:
             self._look_at_wheels(results)
+            self._look_at_force(results)
         if done == TO_JUDGE:
             for (channel, message), (_, degrees, _, quiet) in zip(
                 pairs, table.outcome[:count].tolist(), strict=True
@@ -362,9 +376,64 @@ class VehicleErrorEKF(ErrorEKF):
     def _use(self, pairs: list[tuple[Channel, Measurement]]) -> list[Innovation]:
         """`ErrorEKF._use`, and a look at the wheels."""
         results = super()._use(pairs)
+        if self._ride is not None:
+            self._look_at_ride([(c.sensor.name, m.time, c.rows) for c, m in pairs])
         if self._radii:  # not for counted angles: what a slip adds to them stays
             self._look_at_wheels(results)
+            self._look_at_force(results)
         return results
+
+    def _look_at_ride(self, told: list[tuple[str, float, slice]]) -> None:
+        """Learn how the road shakes the car from the last innovation of the accelerometer."""
+        ride = self._ride
+        assert ride is not None
+        for name, time, rows in told:
+            if name == 'accelerometer':
+                q, qd = self.vehicle.model.q, self.vehicle.model.qd
+                if abs(q[3] * qd[0] + q[4] * qd[1]) < MOVING:
+                    return
+                if ride.learn(time, float(self._stack.innovation[rows.stop - 1])):
+                    self._expect_ride()
+
+    def _expect_ride(self) -> None:
+        """Plant noise as the ride was learnt to be."""
+        ride = self._ride
+        assert ride is not None
+        self._plant = None
+        self._acceleration[: HEIGHT + 1] = self._described[: HEIGHT + 1]
+        if not ride.learnt:
+            return
+        self._acceleration[HEIGHT] = heave_density(ride.shake)
+        if self._radii:
+            self._acceleration[:HEIGHT] = plane_density(ride.shake)
+
+    def retune(self, settings: ErrorEKFSettings) -> None:
+        """`ErrorEKF.retune`; what was learnt of the road stays."""
+        super().retune(settings)
+        self._described = self._acceleration.copy()
+        if self._ride is not None:
+            self._expect_ride()
+
+    def _look_at_force(self, results: Sequence[Innovation]) -> None:
+        """Tyres that grip again let the force on the car jump, faster than any driver does.
+
+        While both wheels of an axle are set aside, an accelerometer that is not believed makes the
+        acceleration unknown: its next sample tells it. Else the speed went on with the old one.
+        """
+        if self.orders < 3 or all(one.accepted for one in results):
+            return
+        if any(one.sensor == 'accelerometer' and not one.accepted for one in results):
+            aside = [
+                all(
+                    (trust := self._channels[name].trust) is not None and trust.health.aside
+                    for name in axle
+                    if name in self._channels
+                )
+                for axle in AXLES
+            ]
+            if any(aside):
+                for axis in (0, 1):
+                    self.forget(2 * self.model.size + axis, JUMP**2)
 
     def _look_at_wheels(self, results: Sequence[Innovation]) -> None:
         """Wheels of an axle that slip together are set aside at once."""
@@ -478,13 +547,18 @@ class VehicleErrorEKF(ErrorEKF):
 
     def snapshot(self) -> Snapshot:
         """Copy of the whole observer state."""
-        return replace(super().snapshot(), more=replace(self.bearings))
+        ride = None if self._ride is None else self._ride.state()
+        return replace(super().snapshot(), more=(replace(self.bearings), ride))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot."""
         super().restore(snapshot)
         if snapshot.more is not None:
-            self.bearings = replace(snapshot.more)
+            bearings, ride = snapshot.more
+            self.bearings = replace(bearings)
+            if self._ride is not None:
+                self._ride.restore(ride)
+                self._expect_ride()
         self._push()
 
     # -- place and heading ----------------------------------------------------------------------

@@ -1,0 +1,85 @@
+"""How rough the ride is, and how old the samples of averaging sensors are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from veh_identification.observation import Innovation
+from veh_identification.observation.streaming import Item
+from veh_identification.runtime.share import share_directory
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.observer.online import averaged_ns
+from veh_identification.systems.vehicle.observer.ride import Ride, heave_density, stated_density
+from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
+
+
+@pytest.mark.parametrize('shake', [0.2, 1.5])
+def test_the_shake_of_a_road_is_learnt_within_seconds(shake):
+    ride, noise = Ride(1.0), np.random.default_rng(3)
+    assert not ride.learnt and heave_density(ride.shake) == pytest.approx(stated_density(1.0))
+    told = [ride.learn(0.01 * k, shake * noise.standard_normal()) for k in range(1500)]
+    assert ride.learnt and ride.shake == pytest.approx(shake, rel=0.25)
+    assert sum(told) < 100  # matrices are made anew now and then only
+
+
+def test_what_is_learnt_of_a_road_has_bounds_and_goes_back_with_a_snapshot():
+    ride = Ride(1.0)
+    for k in range(1000):
+        ride.learn(0.01 * k, 0.0)
+    kept, quiet = ride.state(), ride.shake
+    assert quiet == pytest.approx(0.1, rel=0.06)
+    for k in range(1000, 3000):
+        ride.learn(0.01 * k, 50.0)
+    assert ride.shake == pytest.approx(2.0, rel=0.06)
+    assert not ride.learn(40.0, float('nan'))
+    ride.restore(kept)
+    assert ride.shake == quiet
+
+
+def samples(name: str, period_ns: int) -> list[Item]:
+    return [Item(period_ns * k, name, (0.0,)) for k in range(9)]
+
+
+def test_samples_of_averaging_sensors_are_half_a_period_old():
+    car = load(share_directory() / 'config' / 'road_car.yaml')
+    items = samples('imu', 10_000_000) + samples('gps', 100_000_000)
+    # wheels that speak one by one
+    items += samples('wheel_rate:1', 20_000_000) + samples('wheel_rate:2', 20_000_000)
+    assert averaged_ns(car, items) == {'imu': 5_000_000, 'wheel_rate': 10_000_000}
+    imu = replace(car.sensors.imu, delay=0.002)
+    told = replace(car, sensors=replace(car.sensors, imu=imu))
+    assert 'imu' not in averaged_ns(told, items)  # a delay that is described is the whole of it
+    assert averaged_ns(load(share_directory() / 'config' / 'buggy.yaml'), items) == {}
+
+
+@pytest.mark.parametrize(
+    ('aside', 'accepted', 'forgotten'),
+    [
+        (('wheel_rl', 'wheel_rr'), False, [20, 21]),
+        (('wheel_rl', 'wheel_rr'), True, []),
+        (('wheel_fl', 'wheel_rr'), False, []),
+        ((), False, []),
+    ],
+)
+def test_a_jump_of_the_force_is_believed_while_an_axle_slips(aside, accepted, forgotten):
+    found = []
+    channels = {
+        f'wheel_{corner}': SimpleNamespace(
+            trust=SimpleNamespace(health=SimpleNamespace(aside=f'wheel_{corner}' in aside))
+        )
+        for corner in ('fl', 'fr', 'rl', 'rr')
+    }
+    filter_ = SimpleNamespace(
+        orders=3,
+        model=SimpleNamespace(size=10),
+        _channels=channels,
+        forget=lambda state, variance: found.append(state),
+    )
+    none = np.zeros(3)
+    results = [Innovation('accelerometer', 0.0, none, none, 99.0, 3, accepted)]
+    VehicleErrorEKF._look_at_force(filter_, results)
+    assert found == forgotten
