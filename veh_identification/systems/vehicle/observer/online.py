@@ -235,9 +235,7 @@ class VehicleSystem:
             car,
             filter_,
             start,
-            _origin_ns(
-                items, prefix.start_ns, round(car.observer.step * 1e9), late_ns.get('imu', 0)
-            ),
+            _origin_ns(items, prefix.start_ns, round(car.observer.step * 1e9)),
             Driving(
                 car.observer.step, start.rack, prefix.inputs, prefix.start_ns, self.input_timeout
             ),
@@ -251,32 +249,30 @@ class VehicleSystem:
 
 
 def averaged_ns(car: CarDescription, items: list[Item]) -> dict[str, int]:
-    """How old samples of an IMU and of wheel speeds are: means since the sample before.
+    """How old wheel speeds are: teeth that were counted since the sample before.
 
-    IMUs integrate or filter what they measure, and speeds are teeth that were counted over a
-    while. Where the description gives a delay, that is the whole of it. A car with known wheel
-    torques is taken as it is described: its sensors are faster than its steps.
+    Where the description gives a delay, that is the whole of it. A car with known wheel torques is
+    taken as it is described: its sensors are faster than its steps.
     """
     if car.observer.thesis or not (rolling(car) and car.road.unknown):
         return {}
-    described = {'imu': car.sensors.imu.delay, 'wheel_rate': car.sensors.wheels.delay}
-    found = {}
-    for name, delay in described.items():
-        keys = {item.key for item in items if stream_of(item.key) == name}
-        times = [sorted(item.time_ns for item in items if item.key == key) for key in keys]
-        periods = [float(np.median(np.diff(one))) for one in times if len(one) > 2]
-        if delay == 0.0 and periods:  # wheels may speak one by one, each at the same rate
-            found[name] = round(0.5 * min(max(periods), LONGEST_MEAN_NS))
-    return found
+    name = 'wheel_rate'
+    keys = {item.key for item in items if stream_of(item.key) == name}
+    times = [sorted(item.time_ns for item in items if item.key == key) for key in keys]
+    periods = [float(np.median(np.diff(one))) for one in times if len(one) > 2]
+    if car.sensors.wheels.delay or not periods:
+        return {}
+    # wheels may speak one by one, each at the same rate
+    return {name: round(0.5 * min(max(periods), LONGEST_MEAN_NS))}
 
 
-def _origin_ns(items: list[Item], start_ns: int, step_ns: int, late_ns: int = 0) -> int:
+def _origin_ns(items: list[Item], start_ns: int, step_ns: int) -> int:
     """A step before the start, give or take half a step: samples of the IMU are at ends of steps.
 
     Rates and forces are taken as true at the end of the step that is nearest. If that were two
     milliseconds later again and again, the satellites would seem early by as much.
     """
-    taken = (i.time_ns - late_ns for i in items if stream_of(i.key) == 'imu')
+    taken = (i.time_ns for i in items if stream_of(i.key) == 'imu')
     phase = next(taken, start_ns) - start_ns
     half = step_ns // 2
     return start_ns - step_ns + (phase + half) % step_ns - half
