@@ -100,8 +100,8 @@ def test_options_of_other_models_are_refused() -> None:
 def test_slopes_are_those_of_the_rates() -> None:
     given = unknowns(Known(2.7, 1.4, 0.1, 0.01, 0.002, 0.01))
     par = physical(given, prior_of(given).mean)
-    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008])
-    u = np.array([0.02, 0.1, 20.0, 0.03, 0.4, 0.0])
+    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015])
+    u = np.array([0.02, 0.1, 20.0, 0.03, 0.4, 0.8, 0.0])
     x = 0.01 * np.random.default_rng(3).standard_normal(model.STATES)
     slopes = np.zeros((model.STATES + 1, model.STATES))
     model.slopes(par, car, x, u, slopes)

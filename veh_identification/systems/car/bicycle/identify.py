@@ -63,6 +63,7 @@ SHOWN = (
     'roll_damping',
     'roll_gain',
     'steering_gain',
+    'trail',
 )
 #: What a single track leaves out, as relative deviations found on simulated cars (docs/car.md).
 LEFT_OUT = {
@@ -77,7 +78,7 @@ LEFT_OUT = {
     'roll_gain': 0.1,
 }
 #: Settled by the description and usual values: their uncertainty enters, they are not estimated.
-CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead')
+CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead', 'air')
 #: Shares of yaw and roll rate that may stay unexplained. Test manoeuvres on a rough road leave
 #: 0.02 to 0.07 and 0.12 to 0.19, everyday drives 0.6 to 0.7 of the roll rate.
 UNEXPLAINED_YAW, UNEXPLAINED_ROLL = 0.25, 0.4
@@ -85,6 +86,9 @@ LEAST_CORNERING = 0.4  # rms of the sideways acceleration that is needed [m/s^2]
 FAR = 3.0  # deviations of the steering's gain that are told
 UNLIKE = 1.35  # a loaded car over the described one
 CENTRE_SHARE = 0.03  # of the wheelbase: deviation of a described centre of gravity
+#: The same where the mass is known: of the car as described, and of what it carries, which sits
+#: somewhere between boot and front seats (middle and deviation, ahead of the rear axle).
+CENTRE_EMPTY, LOAD_PLACE, LOAD_SPREAD = 0.018, 0.4, 0.25
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def identify_handling(
     forward = fit_forward(parts, config)
     mass = _mass(forward, method)
     parts = [_with_spin(one, config, 1500.0 if mass is None else mass[0]) for one in parts]
-    given = unknowns(_known(parts, config, method))
+    given = unknowns(_known(parts, config, method, None if mass is None else mass[0]))
     considered = np.array([one.name in CONSIDERED for one in given])
     fitted = maximise(_predictor(parts, given), prior_of(given), considered)
     if method.check and not _bad(findings):  # a cause that is known explains the rest
@@ -251,22 +255,25 @@ def _mass(forward: Forward | None, method: HandlingMethod) -> tuple[float, float
 
 def _with_spin(one: HandlingSamples, config: CarDescription, mass: float) -> HandlingSamples:
     car = one.car.copy()
-    car[model.SPIN] = 4.0 * config.wheel.spin_inertia / (mass * config.geometry.wheel_radius)
+    geometry = config.geometry
+    car[model.SPIN] = 4.0 * config.wheel.spin_inertia / (mass * geometry.wheel_radius)
+    track = float(np.mean(geometry.half_track))
+    car[model.TURNED] = car[model.SPIN] * track**2 / geometry.wheel_radius
     return replace(one, car=car)
 
 
 def _known(
-    parts: Sequence[HandlingSamples], config: CarDescription, method: HandlingMethod
+    parts: Sequence[HandlingSamples],
+    config: CarDescription,
+    method: HandlingMethod,
+    mass: float | None = None,
 ) -> Known:
     length = config.geometry.wheelbase
     centre, deviation = 0.53 * length, 0.1 * length
-    known = config.a_priori
     if method.front_share is not None:
         centre, deviation = method.front_share * length, 0.005 * length
-    elif known.get('Mc') and known.get('MXc'):
-        hubs = sum(known.get(f'M{j}', 0.0) for j in (1, 2))
-        whole = known['Mc'] + sum(known.get(f'M{j}', 0.0) for j in (1, 2, 3, 4))
-        centre, deviation = (known['MXc'] + hubs * length) / whole, CENTRE_SHARE * length
+    elif config.a_priori.get('Mc') and config.a_priori.get('MXc'):
+        centre, deviation = described_centre(config, mass)
     gps = config.sensors.gps
     return Known(
         length,
@@ -275,7 +282,29 @@ def _known(
         max(one.steering.gain_deviation for one in parts),
         0.002,
         max(gps.velocity_delay_deviation, 0.01),
+        _by_air(config),
     )
+
+
+def described_centre(config: CarDescription, mass: float | None = None) -> tuple[float, float]:
+    """x of the centre of gravity and its deviation, by the description and the mass if known."""
+    length, known = config.geometry.wheelbase, config.a_priori
+    hubs = sum(known.get(f'M{j}', 0.0) for j in (1, 2))
+    described = known['Mc'] + sum(known.get(f'M{j}', 0.0) for j in (1, 2, 3, 4))
+    centre = (known['MXc'] + hubs * length) / described
+    if mass is None:
+        return centre, CENTRE_SHARE * length
+    load = max(mass - described, 0.0) / mass
+    centre += load * (LOAD_PLACE * length - centre)
+    return centre, length * float(np.hypot(CENTRE_EMPTY, LOAD_SPREAD * load))
+
+
+def _by_air(config: CarDescription) -> float:
+    """Share of the weight that the drag moves to the rear axle at the speed of the model."""
+    high = config.air.point[2] + config.geometry.wheel_radius
+    moment = config.air.drag * model.AIR_SPEED**2 * high
+    weight = (config.a_priori.get('Mc') or 1500.0) * config.gravity
+    return float(moment / (weight * config.geometry.wheelbase))
 
 
 def _predictor(
@@ -520,7 +549,8 @@ def quantities(p: Mapping[str, float], length: float) -> dict[str, float]:
     inertia = p.get('Izz', p.get('Izz/m', np.nan)) / over
     share = p['cg_x'] / length
     to_degrees = float(np.degrees(1.0)) * 9.80665
-    compliance = share / front, (1.0 - share) / rear
+    behind = p['trail'] / length  # forces act behind the wheels, which loads the front axle
+    compliance = (share + behind) / front, (1.0 - share - behind) / rear
     understeer = compliance[0] - compliance[1]
     found = {
         'front_share': 100.0 * share,
