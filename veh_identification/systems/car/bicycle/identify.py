@@ -67,15 +67,15 @@ SHOWN = (
 )
 #: What a single track leaves out, as relative deviations found on simulated cars (docs/car.md).
 LEFT_OUT = {
-    'Izz/m': 0.025,
-    'Cf/m': 0.035,
-    'Cr/m': 0.035,
-    'sigma_f': 0.2,
-    'sigma_r': 0.2,
-    'steering_gain': 0.012,
+    'Izz/m': 0.015,
+    'Cf/m': 0.015,
+    'Cr/m': 0.015,
+    'sigma_f': 0.12,
+    'sigma_r': 0.12,
+    'steering_gain': 0.006,
     'roll_frequency': 0.05,
     'roll_damping': 0.2,
-    'roll_gain': 0.1,
+    'roll_gain': 0.045,
 }
 #: Settled by the description and usual values: their uncertainty enters, they are not estimated.
 CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead', 'air')
@@ -88,7 +88,7 @@ UNLIKE = 1.35  # a loaded car over the described one
 CENTRE_SHARE = 0.03  # of the wheelbase: deviation of a described centre of gravity
 #: The same where the mass is known: of the car as described, and of what it carries, which sits
 #: somewhere between boot and front seats (middle and deviation, ahead of the rear axle).
-CENTRE_EMPTY, LOAD_PLACE, LOAD_SPREAD = 0.018, 0.4, 0.25
+CENTRE_EMPTY, LOAD_PLACE, LOAD_SPREAD = 0.015, 0.4, 0.2
 
 
 @dataclass(frozen=True)
@@ -291,6 +291,8 @@ def described_centre(config: CarDescription, mass: float | None = None) -> tuple
     length, known = config.geometry.wheelbase, config.a_priori
     hubs = sum(known.get(f'M{j}', 0.0) for j in (1, 2))
     described = known['Mc'] + sum(known.get(f'M{j}', 0.0) for j in (1, 2, 3, 4))
+    wheels = config.wheel.mass
+    hubs, described = hubs + 2.0 * wheels, described + 4.0 * wheels
     centre = (known['MXc'] + hubs * length) / described
     if mass is None:
         return centre, CENTRE_SHARE * length
@@ -338,8 +340,7 @@ def _result(
     value = physical(given, fitted.value)[places]
     scale = np.array([value[k] if given[p].positive else 1.0 for k, p in enumerate(places)])
     covariance = fitted.covariance[np.ix_(places, places)] * np.outer(scale, scale)
-    left_out = np.array([LEFT_OUT.get(name, 0.0) for name in SHOWN])
-    covariance += np.diag(np.square(left_out * value))
+    covariance += _left_out(value)
     shown, units = list(SHOWN), [given[p].unit for p in places]
     if mass is not None:
         turn = np.diag([mass[0] if name in OVER_MASS else 1.0 for name in SHOWN])
@@ -398,6 +399,17 @@ def _result(
             'cutoff_hz': dict.fromkeys(EQUATIONS, 1.9),
         },
     )
+
+
+def _left_out(value: Array) -> Array:
+    """Covariance of the shown parameters by what a single track leaves out."""
+    share = np.array([LEFT_OUT.get(name, 0.0) for name in SHOWN])
+    spread = np.diag(share)
+    # a roll inertia that is taken wrongly scales the gain as the square of the frequency
+    frequency, gain = SHOWN.index('roll_frequency'), SHOWN.index('roll_gain')
+    spread[gain, frequency] = 2.0 * share[frequency]
+    scaled = value[:, None] * spread
+    return np.asarray(scaled @ scaled.T)
 
 
 def traces(one: HandlingSamples, par: Array) -> Traces:
