@@ -3,6 +3,10 @@
 Every car differs in mass, centre of gravity, inertia, springs, dampers, friction, anti-roll bars
 and drag. The peer is weighted least squares with the same equations and cut-offs by spectra, but
 without the correction for noise in the regressor and without motion beyond the sensors' bands.
+
+With `--mode handling`: cars without wheel forces, of another simulator, on a rough road in the
+wind, steps and sines of the steering in turn; with the centre of gravity of the description, and
+with weighed axles. True stiffness is the slope of both tyres at zero slip and static load.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))  # new processes inherit it
 
 from car_coverage_study import ALONE, GROUPS, NAMES, one_car
+from car_handling_study import ABSOLUTE, CASES, one_handling
 
 from veh_identification.fleets.engines import study as parallel
 from veh_identification.types import Array
@@ -50,11 +55,54 @@ def options_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='veh-id bench car-coverage', description=__doc__)
     parser.add_argument('--cars', type=int, help='cars that differ (default: 6)')
     parser.add_argument('--workers', type=int, help='processes; 0: all cores (default: 1)')
+    parser.add_argument(
+        '--mode',
+        choices=('forces', 'handling'),
+        help='with wheel forces (default), or without: the handling model',
+    )
+    parser.add_argument('--seed', type=int, help='of the first car (handling; default: 620)')
     return parser
 
 
-def measure(quick: bool, cars: int | None = None, workers: int = 1) -> list[dict[str, Any]]:
+#: Largest errors that are asked for without wheel forces [%].
+WANTED = {'m': 2.0, 'Izz': 5.0, 'Cf': 5.0, 'Cr': 5.0}
+
+
+def handling(cars: int, seconds: float, seed: int, workers: int) -> list[dict[str, Any]]:
+    """A row per quantity and case: cars without wheel forces."""
+    jobs = [(seed + k, seconds) for k in range(cars)]
+    made = list(parallel(one_handling, jobs, workers))
+    rows = []
+    for case in CASES:
+        for name in made[0][case]:
+            error, z = np.array([one[case][name] for one in made]).T
+            unit, most = 'deg/g' if name in ABSOLUTE else '%', WANTED.get(name)
+            rms = float(np.sqrt(np.mean(error**2)))
+            rows.append(
+                {
+                    'case': f'{name}, {case} centre of gravity, {cars} cars: rms error (mean '
+                    f'{error.mean():+.2g}, largest {np.abs(error).max():.2g}; over sigma: mean '
+                    f'{z.mean():+.2f}, rms {np.sqrt(np.mean(z**2)):.2f}, '
+                    f'{100.0 * np.mean(np.abs(z) < 2.0):.0f} % inside 2)',
+                    'unit': unit,
+                    'ours': rms,
+                    'wanted': '' if most is None else f'at most {most:g} %',
+                    'met': None if most is None else rms <= most,
+                }
+            )
+    return rows
+
+
+def measure(
+    quick: bool,
+    cars: int | None = None,
+    workers: int = 1,
+    mode: str = 'forces',
+    seed: int = 620,
+) -> list[dict[str, Any]]:
     """Coverage of ours and of the plain estimate."""
+    if mode == 'handling':
+        return handling(cars or (2 if quick else 12), 60.0 if quick else 100.0, seed, workers)
     usual, seconds, count = (2, 30.0, 3) if quick else (6, 60.0, 5)
     cars = cars or usual
     result = study(cars, seconds, count, workers)

@@ -15,6 +15,7 @@ from veh_identification.types import Array
 
 GRAVITY = 9.80665
 CORNERS = ('fl', 'fr', 'rl', 'rr')
+EXTENSION = 1.6  # damping in extension over compression
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,37 @@ class RoadCar:
             'Cx': self.drag,
             'rolling': 0.5
             * (self.tyre_front.rolling_resistance + self.tyre_rear.rolling_resistance),
+            **self.roll(),
+        }
+
+    def roll(self) -> dict[str, float]:
+        """Slow roll about the road: natural frequency, damping ratio, and angle over acceleration.
+
+        The hubs slide along z of the body, so it rolls about the ground, springs and tyres in
+        series; across z the hubs move with it, along z they stay on the road.
+        """
+        height = float(np.mean(self.radius)) - self.total_mass * GRAVITY / (
+            2.0 * (self.tyre_front.stiffness + self.tyre_rear.stiffness)
+        )
+        corners, above = 4.0 * self.unsprung, self.centre[2]
+        stiffness = damping = 0.0
+        for axle, tyre, half in (
+            (self.front, self.tyre_front, self.half_track_front),
+            (self.rear, self.tyre_rear, self.half_track_rear),
+        ):
+            spring = axle.stiffness + 2.0 * axle.antiroll
+            soft = tyre.stiffness / (tyre.stiffness + spring)
+            stiffness += 2.0 * half**2 * spring * soft
+            damping += half**2 * axle.damping * (1.0 + EXTENSION) * soft**2
+        stiffness -= self.mass * GRAVITY * above
+        arm = self.mass * above / self.total_mass  # of the centre of gravity over the hubs
+        inertia = self.inertia[0] + self.mass * (above - arm) ** 2 + corners * arm**2
+        moment = self.total_mass * (height + arm)
+        frequency = np.sqrt(stiffness / inertia)
+        return {
+            'roll_frequency': float(frequency),
+            'roll_damping': float(damping / (2.0 * frequency * inertia)),
+            'roll_gradient': float(np.degrees(1.0) * GRAVITY * moment / stiffness),
         }
 
     def tyres(self) -> dict[str, float]:

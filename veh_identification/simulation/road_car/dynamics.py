@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from veh_identification.simulation.road_car.car import EXTENSION
 from veh_identification.simulation.road_car.road import surface
 from veh_identification.simulation.road_car.tyre import forces
 from veh_identification.types import Array
@@ -31,7 +32,6 @@ A, ALPHA, QDD, SPIN_RATE, DUX, DUY = 0, 3, 6, 10, 14, 18
 LOAD, FORWARD, SIDEWAYS, SLIP, OUTER, CONTACT = 22, 26, 30, 34, 38, 41
 RATE_SIZE = 65
 SLOW, SLOW_DAMPING = 2.5, 1500.0  # below this speed the tread is damped [m/s], [N s/m]
-EXTENSION = 1.6  # damping in extension over compression
 
 
 @njit(cache=True)

@@ -63,21 +63,22 @@ SHOWN = (
     'roll_damping',
     'roll_gain',
     'steering_gain',
+    'trail',
 )
 #: What a single track leaves out, as relative deviations found on simulated cars (docs/car.md).
 LEFT_OUT = {
-    'Izz/m': 0.025,
-    'Cf/m': 0.035,
-    'Cr/m': 0.035,
-    'sigma_f': 0.2,
-    'sigma_r': 0.2,
-    'steering_gain': 0.012,
+    'Izz/m': 0.015,
+    'Cf/m': 0.015,
+    'Cr/m': 0.015,
+    'sigma_f': 0.12,
+    'sigma_r': 0.12,
+    'steering_gain': 0.006,
     'roll_frequency': 0.05,
     'roll_damping': 0.2,
-    'roll_gain': 0.1,
+    'roll_gain': 0.045,
 }
 #: Settled by the description and usual values: their uncertainty enters, they are not estimated.
-CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead')
+CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead', 'air')
 #: Shares of yaw and roll rate that may stay unexplained. Test manoeuvres on a rough road leave
 #: 0.02 to 0.07 and 0.12 to 0.19, everyday drives 0.6 to 0.7 of the roll rate.
 UNEXPLAINED_YAW, UNEXPLAINED_ROLL = 0.25, 0.4
@@ -85,6 +86,9 @@ LEAST_CORNERING = 0.4  # rms of the sideways acceleration that is needed [m/s^2]
 FAR = 3.0  # deviations of the steering's gain that are told
 UNLIKE = 1.35  # a loaded car over the described one
 CENTRE_SHARE = 0.03  # of the wheelbase: deviation of a described centre of gravity
+#: The same where the mass is known: of the car as described, and of what it carries, which sits
+#: somewhere between boot and front seats (middle and deviation, ahead of the rear axle).
+CENTRE_EMPTY, LOAD_PLACE, LOAD_SPREAD = 0.015, 0.4, 0.2
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def identify_handling(
     forward = fit_forward(parts, config)
     mass = _mass(forward, method)
     parts = [_with_spin(one, config, 1500.0 if mass is None else mass[0]) for one in parts]
-    given = unknowns(_known(parts, config, method))
+    given = unknowns(_known(parts, config, method, None if mass is None else mass[0]))
     considered = np.array([one.name in CONSIDERED for one in given])
     fitted = maximise(_predictor(parts, given), prior_of(given), considered)
     if method.check and not _bad(findings):  # a cause that is known explains the rest
@@ -251,22 +255,25 @@ def _mass(forward: Forward | None, method: HandlingMethod) -> tuple[float, float
 
 def _with_spin(one: HandlingSamples, config: CarDescription, mass: float) -> HandlingSamples:
     car = one.car.copy()
-    car[model.SPIN] = 4.0 * config.wheel.spin_inertia / (mass * config.geometry.wheel_radius)
+    geometry = config.geometry
+    car[model.SPIN] = 4.0 * config.wheel.spin_inertia / (mass * geometry.wheel_radius)
+    track = float(np.mean(geometry.half_track))
+    car[model.TURNED] = car[model.SPIN] * track**2 / geometry.wheel_radius
     return replace(one, car=car)
 
 
 def _known(
-    parts: Sequence[HandlingSamples], config: CarDescription, method: HandlingMethod
+    parts: Sequence[HandlingSamples],
+    config: CarDescription,
+    method: HandlingMethod,
+    mass: float | None = None,
 ) -> Known:
     length = config.geometry.wheelbase
     centre, deviation = 0.53 * length, 0.1 * length
-    known = config.a_priori
     if method.front_share is not None:
         centre, deviation = method.front_share * length, 0.005 * length
-    elif known.get('Mc') and known.get('MXc'):
-        hubs = sum(known.get(f'M{j}', 0.0) for j in (1, 2))
-        whole = known['Mc'] + sum(known.get(f'M{j}', 0.0) for j in (1, 2, 3, 4))
-        centre, deviation = (known['MXc'] + hubs * length) / whole, CENTRE_SHARE * length
+    elif config.a_priori.get('Mc') and config.a_priori.get('MXc'):
+        centre, deviation = described_centre(config, mass)
     gps = config.sensors.gps
     return Known(
         length,
@@ -275,7 +282,31 @@ def _known(
         max(one.steering.gain_deviation for one in parts),
         0.002,
         max(gps.velocity_delay_deviation, 0.01),
+        _by_air(config),
     )
+
+
+def described_centre(config: CarDescription, mass: float | None = None) -> tuple[float, float]:
+    """x of the centre of gravity and its deviation, by the description and the mass if known."""
+    length, known = config.geometry.wheelbase, config.a_priori
+    hubs = sum(known.get(f'M{j}', 0.0) for j in (1, 2))
+    described = known['Mc'] + sum(known.get(f'M{j}', 0.0) for j in (1, 2, 3, 4))
+    wheels = config.wheel.mass
+    hubs, described = hubs + 2.0 * wheels, described + 4.0 * wheels
+    centre = (known['MXc'] + hubs * length) / described
+    if mass is None:
+        return centre, CENTRE_SHARE * length
+    load = max(mass - described, 0.0) / mass
+    centre += load * (LOAD_PLACE * length - centre)
+    return centre, length * float(np.hypot(CENTRE_EMPTY, LOAD_SPREAD * load))
+
+
+def _by_air(config: CarDescription) -> float:
+    """Share of the weight that the drag moves to the rear axle at the speed of the model."""
+    high = config.air.point[2] + config.geometry.wheel_radius
+    moment = config.air.drag * model.AIR_SPEED**2 * high
+    weight = (config.a_priori.get('Mc') or 1500.0) * config.gravity
+    return float(moment / (weight * config.geometry.wheelbase))
 
 
 def _predictor(
@@ -309,8 +340,7 @@ def _result(
     value = physical(given, fitted.value)[places]
     scale = np.array([value[k] if given[p].positive else 1.0 for k, p in enumerate(places)])
     covariance = fitted.covariance[np.ix_(places, places)] * np.outer(scale, scale)
-    left_out = np.array([LEFT_OUT.get(name, 0.0) for name in SHOWN])
-    covariance += np.diag(np.square(left_out * value))
+    covariance += _left_out(value)
     shown, units = list(SHOWN), [given[p].unit for p in places]
     if mass is not None:
         turn = np.diag([mass[0] if name in OVER_MASS else 1.0 for name in SHOWN])
@@ -369,6 +399,17 @@ def _result(
             'cutoff_hz': dict.fromkeys(EQUATIONS, 1.9),
         },
     )
+
+
+def _left_out(value: Array) -> Array:
+    """Covariance of the shown parameters by what a single track leaves out."""
+    share = np.array([LEFT_OUT.get(name, 0.0) for name in SHOWN])
+    spread = np.diag(share)
+    # a roll inertia that is taken wrongly scales the gain as the square of the frequency
+    frequency, gain = SHOWN.index('roll_frequency'), SHOWN.index('roll_gain')
+    spread[gain, frequency] = 2.0 * share[frequency]
+    scaled = value[:, None] * spread
+    return np.asarray(scaled @ scaled.T)
 
 
 def traces(one: HandlingSamples, par: Array) -> Traces:
@@ -520,7 +561,8 @@ def quantities(p: Mapping[str, float], length: float) -> dict[str, float]:
     inertia = p.get('Izz', p.get('Izz/m', np.nan)) / over
     share = p['cg_x'] / length
     to_degrees = float(np.degrees(1.0)) * 9.80665
-    compliance = share / front, (1.0 - share) / rear
+    behind = p['trail'] / length  # forces act behind the wheels, which loads the front axle
+    compliance = (share + behind) / front, (1.0 - share - behind) / rear
     understeer = compliance[0] - compliance[1]
     found = {
         'front_share': 100.0 * share,

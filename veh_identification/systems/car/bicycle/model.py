@@ -9,9 +9,11 @@ on both axles, and how it tilts below the wheels.
 
     v'   = Y - g bank - r u - x_c r' + h phi''          Y: force of tyres and wind over mass
     i r' = (L - t - x_c) F_f cos(delta) - (x_c + t) F_r - gyroscopic moment of the wheels
-           + product of inertia times phi''
+           + product of inertia times phi'' + y_c times the force ahead
     phi'' = -w^2 phi - 2 z w phi' + Gamma Y
     slip' = u / sigma (alpha - slip),  F = C slip / sqrt(1 + 2 kappa (C slip / (g load share))^2)
+    alpha_f = delta + nose phi - (v + L r) / u,   alpha_r = nose phi - v / u
+    C of each axle as braking and driving load it; i with the wheels, which spin up in a turn
     bank' = road roll rate - r nose_up
 
 An accelerometer at (x_i, z_i) feels Y + (x_i - x_c) r' + (h - z_i - R) phi'' + g phi: the bank of
@@ -27,25 +29,30 @@ from veh_identification.types import Array, IntArray
 
 #: Places of the parameters.
 (CF, CR, XC, IZ, KAPPA, SF, SR, OMEGA, ZETA, GAMMA, H, GAIN, TRAIL, LAG, DELAY, CROSS) = range(16)
+(YC, NOSE, MOUNT, AIR) = range(16, 20)
 #: Noise of the measurements, then deviations of what disturbs the car.
-(N_YAW, N_ROLL, N_SIDE, N_SPEED, Q_FRONT, Q_REAR, Q_ROLL, Q_ROAD, Q_WIND) = range(16, 25)
-COUNT = 25
+(N_YAW, N_ROLL, N_SIDE, N_SPEED, Q_FRONT, Q_REAR, Q_ROLL, Q_ROAD, Q_WIND) = range(20, 29)
+COUNT = 29
 #: Places of what is known: wheelbase, height of base_link over the ground, gravity, x and z of
-#: the accelerometer, x and z of the sensor of sideways speed, spin inertia over mass and radius.
-(LENGTH, HEIGHT, GRAVITY, X_IMU, Z_IMU, X_SPEED, Z_SPEED, SPIN) = range(8)
+#: the accelerometer, x and z of the sensor of sideways speed, spin inertia over mass and radius,
+#: and what spinning wheels add to the yaw inertia over mass.
+(LENGTH, HEIGHT, GRAVITY, X_IMU, Z_IMU, X_SPEED, Z_SPEED, SPIN, TURNED) = range(9)
+KNOWN = 9
 #: Places of the states.
 (V, R, AF, AR, PHI, P, BANK, ROAD, PSI, B_YAW, B_ROLL, B_SIDE, STEER, WIND) = range(14)
 (D_F, D_R, BUMP) = range(14, 17)
 STATES = 17
 #: Columns of the inputs: steering angle, its rate, forward speed, nose up, drive and brake force
-#: on the front axle over mass, whether a stretch begins.
-(I_STEER, I_RATE, I_SPEED, I_NOSE, I_FRONT, I_BEGIN) = range(6)
-INPUTS = 6
+#: on the front axle over mass, specific force ahead, whether a stretch begins.
+(I_STEER, I_RATE, I_SPEED, I_NOSE, I_FRONT, I_AHEAD, I_BEGIN) = range(7)
+INPUTS = 7
 #: Columns of the measurements: yaw rate, roll rate, sideways specific force, sideways speed in car
 #: axes (optical), or velocity east and north (satellites) with how long before the sample it was
 #: true, and forward and sideways acceleration meanwhile.
 (M_YAW, M_ROLL, M_SIDE, M_OPTICAL, M_EAST, M_NORTH, M_AGE, M_AX, M_AY) = range(9)
 OUTPUTS = 4  # yaw, roll, side, speed
+LOAD_POWER = 0.65  # of the load, with which the cornering stiffness of usual tyres rises
+AIR_SPEED = 20.0  # at which `AIR` of the weight is moved to the rear axle [m/s]
 #: Memory of the road's roll rate, of the wind, of forces on the axles and of bumps [s].
 ROAD_TIME, WIND_TIME, FORCE_TIME, BUMP_TIME = 1.5, 5.0, 0.1, 0.4
 #: Deviations of the states at the start of a stretch; those of constant errors only at the first.
@@ -83,24 +90,41 @@ def axle(stiffness: float, slip: float, load: float, kappa: float) -> tuple[floa
 
 
 @njit(cache=True)
+def stiffnesses(par: Array, car: Array, u: Array) -> tuple[float, float]:
+    """Of both axles over mass, as braking, driving and the air load them.
+
+    A thousandth of the weight that the air moves with the square of the speed looks like a
+    steering gain of some thousandths, since only the speed tells gain from understeer.
+    """
+    share = par[XC] / car[LENGTH]
+    moved = par[H] * u[I_AHEAD] / (car[GRAVITY] * car[LENGTH])
+    moved = LOAD_POWER * (moved + par[AIR] * (u[I_SPEED] / AIR_SPEED) ** 2)
+    return par[CF] * (1.0 - moved / share), par[CR] * (1.0 + moved / (1.0 - share))
+
+
+@njit(cache=True)
 def rates(par: Array, car: Array, x: Array, u: Array, dx: Array) -> float:
     """Rates of the states; returns the force of tyres and wind over mass."""
     speed, length, g = u[I_SPEED], car[LENGTH], car[GRAVITY]
     steer = par[GAIN] * (u[I_STEER] + par[LAG] * u[I_RATE]) - x[STEER]
-    dx[AF] = speed / par[SF] * (steer - np.arctan((x[V] + length * x[R]) / speed) - x[AF])
-    dx[AR] = speed / par[SR] * (-np.arctan(x[V] / speed) - x[AR])
+    rolled = par[NOSE] * x[PHI]  # wheels of a body that is pitched turn as it rolls
+    slip = steer + rolled - np.arctan((x[V] + length * x[R]) / speed)
+    dx[AF] = speed / par[SF] * (slip - x[AF])
+    dx[AR] = speed / par[SR] * (rolled - np.arctan(x[V] / speed) - x[AR])
     share = par[XC] / length
-    front, _ = axle(par[CF], x[AF], g * share, par[KAPPA])
-    rear, _ = axle(par[CR], x[AR], g * (1.0 - share), par[KAPPA])
+    c_f, c_r = stiffnesses(par, car, u)
+    front, _ = axle(c_f, x[AF], g * share, par[KAPPA])
+    rear, _ = axle(c_r, x[AR], g * (1.0 - share), par[KAPPA])
     pulled = front * np.cos(steer) + u[I_FRONT] * np.sin(steer) + x[D_F]
     total = pulled + rear + x[WIND] + x[D_R]
     moment = (length - par[XC]) * pulled - par[XC] * (rear + x[D_R])
     moment -= par[TRAIL] * (front + rear) + car[SPIN] * speed * x[P]
+    moment += par[YC] * u[I_AHEAD]
     w = par[OMEGA]
     dx[P] = -(w**2) * x[PHI] - 2.0 * par[ZETA] * w * x[P] + par[GAMMA] * total
     # bumps pull at springs and dampers
     dx[P] += (w**2 - 2.0 * par[ZETA] * w / BUMP_TIME) * x[BUMP]
-    dx[R] = moment / par[IZ] + par[CROSS] * dx[P]
+    dx[R] = moment / (par[IZ] + car[TURNED]) + par[CROSS] * dx[P]
     dx[V] = total - g * (x[BANK] + x[BUMP]) - x[R] * speed - par[XC] * dx[R] + par[H] * dx[P]
     dx[PHI], dx[PSI] = x[P], x[R]
     dx[BANK] = x[ROAD] - x[R] * u[I_NOSE]
@@ -118,25 +142,28 @@ def slopes(par: Array, car: Array, x: Array, u: Array, A: Array) -> None:
     """
     speed, length, g, last = u[I_SPEED], car[LENGTH], car[GRAVITY], STATES
     steer = par[GAIN] * (u[I_STEER] + par[LAG] * u[I_RATE]) - x[STEER]
+    inertia = par[IZ] + car[TURNED]
     side_f, side_r = (x[V] + length * x[R]) / speed, x[V] / speed
     lag_f, lag_r = speed / par[SF], speed / par[SR]
     A[AF, AF], A[AF, STEER] = -lag_f, -lag_f
+    A[AF, PHI], A[AR, PHI] = lag_f * par[NOSE], lag_r * par[NOSE]
     A[AF, V] = -lag_f / (speed * (1.0 + side_f**2))
     A[AF, R] = A[AF, V] * length
     A[AR, AR], A[AR, V] = -lag_r, -lag_r / (speed * (1.0 + side_r**2))
     share = par[XC] / length
-    front, k_f = axle(par[CF], x[AF], g * share, par[KAPPA])
-    _, k_r = axle(par[CR], x[AR], g * (1.0 - share), par[KAPPA])
+    c_f, c_r = stiffnesses(par, car, u)
+    front, k_f = axle(c_f, x[AF], g * share, par[KAPPA])
+    _, k_r = axle(c_r, x[AR], g * (1.0 - share), par[KAPPA])
     ahead = np.cos(steer)
     A[last, AF], A[last, AR] = k_f * ahead, k_r
     A[last, WIND] = A[last, D_F] = A[last, D_R] = 1.0
     A[last, STEER] = front * np.sin(steer) - u[I_FRONT] * ahead
     A[R, PHI] = A[R, WIND] = A[R, BUMP] = 0.0
-    A[R, AF] = ((length - par[XC]) * ahead - par[TRAIL]) * k_f / par[IZ]
-    A[R, AR] = -(par[XC] + par[TRAIL]) * k_r / par[IZ]
-    A[R, D_F], A[R, D_R] = (length - par[XC]) / par[IZ], -par[XC] / par[IZ]
-    A[R, STEER] = (length - par[XC]) * A[last, STEER] / par[IZ]
-    A[R, P] = -car[SPIN] * speed / par[IZ]
+    A[R, AF] = ((length - par[XC]) * ahead - par[TRAIL]) * k_f / inertia
+    A[R, AR] = -(par[XC] + par[TRAIL]) * k_r / inertia
+    A[R, D_F], A[R, D_R] = (length - par[XC]) / inertia, -par[XC] / inertia
+    A[R, STEER] = (length - par[XC]) * A[last, STEER] / inertia
+    A[R, P] = -car[SPIN] * speed / inertia
     w = par[OMEGA]
     A[P, PHI], A[P, P] = -(w**2), -2.0 * par[ZETA] * w
     A[P, BUMP] = w**2 - 2.0 * par[ZETA] * w / BUMP_TIME
@@ -282,12 +309,14 @@ def filtered(
         if z[M_YAW] == z[M_YAW]:
             row[:] = 0.0
             row[R] = row[B_YAW] = 1.0
-            out[k, 0, 0] = z[M_YAW] - x[R] - x[B_YAW]
+            row[P] = row[ROAD] = -par[MOUNT]
+            out[k, 0, 0] = z[M_YAW] - x[R] - x[B_YAW] + par[MOUNT] * (x[P] + x[ROAD])
             out[k, 1, 0] = correct(x, cov, row, out[k, 0, 0], par[N_YAW] ** 2)
         if z[M_ROLL] == z[M_ROLL]:
             row[:] = 0.0
             row[P] = row[ROAD] = row[B_ROLL] = 1.0
-            out[k, 0, 1] = z[M_ROLL] - x[P] - x[ROAD] - x[B_ROLL]
+            row[R] = par[NOSE] + par[MOUNT]
+            out[k, 0, 1] = z[M_ROLL] - x[P] - x[ROAD] - x[B_ROLL] - row[R] * x[R]
             out[k, 1, 1] = correct(x, cov, row, out[k, 0, 1], par[N_ROLL] ** 2)
         if z[M_SIDE] == z[M_SIDE]:
             total = rates(par, car, x, u, dx)
@@ -348,8 +377,8 @@ def simulated(par: Array, car: Array, inputs: Array, start: Array, dt: float, ou
         x[BANK], x[ROAD] = start[k, BANK], 0.0
         x[WIND] = x[D_F] = x[D_R] = x[BUMP] = 0.0
         total = rates(par, car, x, u, dx)
-        out[k, 0] = x[R] + x[B_YAW]
-        out[k, 1] = x[P] + x[B_ROLL]
+        out[k, 0] = x[R] + x[B_YAW] - par[MOUNT] * x[P]
+        out[k, 1] = x[P] + x[B_ROLL] + (par[NOSE] + par[MOUNT]) * x[R]
         arm_z = par[H] - car[Z_IMU] - car[HEIGHT]
         out[k, 2] = (
             total

@@ -42,6 +42,7 @@ GLOSSARY = {
     'roll_damping': 'damping ratio of roll',
     'roll_gain': 'roll acceleration by sideways force over mass: lever arm over roll inertia',
     'steering_gain': 'true over told angle of the road wheels',
+    'trail': 'side forces act so far behind the wheel centres; as tyres have it, not identified',
     'Cx': 'drag: half the density times area times coefficient',
     'rolling': 'rolling resistance over weight',
 }

@@ -46,7 +46,7 @@ class HandlingSamples:
     label: str
     epoch_ns: int
     time: Array  # (N,) since the epoch [s]
-    inputs: Array  # (N, 6), see `model`
+    inputs: Array  # (N, INPUTS), see `model`
     measured: Array  # (N, 9)
     forward: Array  # (N,) specific force along x [m/s^2]
     told_speed: Array  # (N,) as told by its sensor, NaN in between
@@ -281,14 +281,15 @@ def handling_samples(recording: CarRecording, config: CarDescription) -> Handlin
     rates, force = raw[:, :3] @ turn.T, raw[:, 3:] @ turn.T
     steer, steering = road_wheel_angle(recording, config, grid)
     speed = _forward_speed(recording, config, grid, force[:, 0], rates[:, 2])
-    high = config.sensors.gps.position[2] - sensor.position[2]
-    taken = _taken_by_low_pass(rates, force, high)
+    arm = np.subtract(config.sensors.gps.position, sensor.position)
+    taken = _taken_by_low_pass(rates, force, arm, config.gravity)
     steer, rates, force = (_low_passed(one) for one in (steer, rates, force))
     rate = np.gradient(steer, 1.0 / RATE)
     inputs = np.zeros((len(grid), model.INPUTS))
     inputs[:, model.I_STEER], inputs[:, model.I_RATE] = steer, rate
     inputs[:, model.I_SPEED], inputs[:, model.I_NOSE] = speed.value, speed.nose
     inputs[:, model.I_FRONT] = _front_force(force[:, 0], config)
+    inputs[:, model.I_AHEAD] = force[:, 0]
     measured = np.full((len(grid), 9), np.nan)
     measured[:, model.M_YAW], measured[:, model.M_ROLL] = rates[:, 2], rates[:, 0]
     measured[:, model.M_SIDE] = force[:, 1]
@@ -305,7 +306,7 @@ def handling_samples(recording: CarRecording, config: CarDescription) -> Handlin
     measured[between, : model.M_EAST] = np.nan
     inputs[rows, model.I_BEGIN] = np.diff(rows, prepend=rows[0] - 2) > 1
     geometry = config.geometry
-    car = np.zeros(8)
+    car = np.zeros(model.KNOWN)
     car[model.LENGTH], car[model.HEIGHT] = geometry.wheelbase, geometry.wheel_radius
     car[model.GRAVITY] = config.gravity
     car[model.X_IMU], car[model.Z_IMU] = sensor.position[0], sensor.position[2]
@@ -345,18 +346,21 @@ def _front_force(forward: Array, config: CarDescription) -> Array:
     return np.asarray(np.where(forward > 0.0, drive, FRONT_BRAKES) * forward)
 
 
-def _taken_by_low_pass(rates: Array, force: Array, high: float) -> Array:
+def _taken_by_low_pass(rates: Array, force: Array, arm: Array, gravity: float) -> Array:
     """What the low-pass takes off the velocity (N, 2), forward and sideways.
 
     Satellites tell the velocity too seldom to be low-passed as the other signals are; without it
     they would see wider swings than the model, whose inputs are smooth. The inertial unit knows
-    what happens within a tenth of a second, at a place `high` above it with the roll rate.
+    what happens within a tenth of a second, at a place `arm` from it with its rates. As the car
+    rolls gravity enters the sideways force, an eighth of it: that is no acceleration.
     """
     yaw, roll = np.nan_to_num(rates[:, 2]), np.nan_to_num(rates[:, 0])
     ahead, aside = np.nan_to_num(force[:, 0]), np.nan_to_num(force[:, 1])
+    aside = aside - gravity * np.cumsum(roll - np.median(roll)) / RATE
     heading = np.cumsum(yaw) / RATE
     turn = np.exp(1j * heading)
-    velocity = np.cumsum(turn * (ahead + 1j * aside)) / RATE - 1j * high * roll * turn
+    velocity = np.cumsum(turn * (ahead + 1j * aside)) / RATE
+    velocity += 1j * (arm[0] * yaw - arm[2] * roll) * turn
     width = LOW_PASS * RATE
     smooth = gaussian_filter1d(velocity.real, width) + 1j * gaussian_filter1d(velocity.imag, width)
     taken = (velocity - smooth) / turn

@@ -32,6 +32,7 @@ class Known:
     steering_deviation: float  # of the gain of the steering
     lead_deviation: float  # of the clock of the steering [s]
     delay_deviation: float  # of that of the satellites [s]
+    air: float = 0.0  # share of the weight that the air moves to the rear axle at 20 m/s
 
 
 #: Name, unit, middle, deviation (of the logarithm) of those that are positive and of every car.
@@ -80,6 +81,10 @@ def unknowns(known: Known) -> tuple[Unknown, ...]:
         free('steering_lead', 's', 0.0, known.lead_deviation, 'steering is told so late'),
         free('velocity_delay', 's', 0.0, known.delay_deviation, 'satellites tell so late'),
         free('cross', '', 0.012, 0.01, 'yaw by roll acceleration: product of inertia'),
+        free('cg_y', 'm', 0.0, 0.03, 'centre of gravity to the left'),
+        free('nose', 'rad', 0.0, 0.006, 'body over the road, nose up'),
+        free('mounting', 'rad', 0.0, 0.006, 'inertial unit in the body, nose up'),
+        free('air', '', known.air, 0.004, 'weight that the air moves to the rear at 20 m/s'),
         *(positive(one) for one in list(_POSITIVE)[9:]),
     )
 
