@@ -94,7 +94,10 @@ def test_lost_samples_are_told_and_jitter_and_gaps_are_none() -> None:
     assert check_lost(time, 'x') == []
     assert check_lost(np.sort(time + rng.normal(0.0, 1e-3, time.size)), 'x') == []
     assert check_lost(time[(time < 3.0) | (time > 6.0)], 'x') == []  # a gap
-    assert check_lost(time[rng.random(time.size) > 0.1], 'x') == []
+    assert check_lost(time[rng.random(time.size) > 0.02], 'x') == []
+    assert check_lost(np.concatenate([time + k * 1e-4 for k in range(3)]), 'x') == []
+    burst = np.sort(np.concatenate([time[::4] + k * 1e-5 for k in range(4)]))
+    assert check_lost(burst, 'x') == []
     (found,) = check_lost(time[rng.random(time.size) > 0.4], 'topic')
     assert found.code == 'samples_lost' and found.where == 'topic'
     assert found.evidence == pytest.approx(0.4, abs=0.05)

@@ -162,8 +162,8 @@ def told_once(findings: Sequence[Finding]) -> list[Finding]:
 
 
 #: Samples that check_lost needs; intervals that are a hole, in periods; longer ones are gaps [s];
-#: share of lost samples that is told.
-FEWEST_INTERVALS, HOLE, LONGEST_HOLE, LOST_SHARE = 100, 1.6, 1.0, 0.2
+#: shares of lost samples that are told.
+FEWEST_INTERVALS, HOLE, LONGEST_HOLE, LOST_SHARE, BURSTS = 100, 1.6, 1.0, 0.05, 0.6
 
 
 def check_saturated(value: Array, where: str) -> list[Finding]:
@@ -193,12 +193,13 @@ def check_lost(time: Array, where: str) -> list[Finding]:
     """
     if len(time) < FEWEST_INTERVALS:
         return []
-    steps = np.diff(time)
-    period = float(np.quantile(steps, 0.25))
-    holes = (steps > HOLE * period) & (steps < LONGEST_HOLE) if period > 0.0 else steps < 0.0
-    lost = float(np.sum(np.round(steps[holes] / period) - 1.0)) if holes.any() else 0.0
+    steps = np.diff(np.unique(time))
+    period = float(np.median(steps))
+    holes = (steps > HOLE * period) & (steps < LONGEST_HOLE)
+    lost = float(np.sum(np.round(steps[holes] / period) - 1.0))
     share = lost / (len(time) + lost)
-    if share < LOST_SHARE:
+    # Stamps that come in bursts look as if almost everything were missing.
+    if not LOST_SHARE <= share < BURSTS:
         return []
     text = (
         f'{where}: {100.0 * share:.2g} % of the samples are missing here and there (one comes '

@@ -212,3 +212,16 @@ def test_steering_that_is_off_its_zero_is_told_where_the_car_goes_straight_on():
     turned = changed(heard(), 'rack', lambda rack: rack - 0.04 * RACK_PER_ANGLE)
     (zero,) = found(turned)
     assert (zero.level, zero.code) == ('warn', 'steering_zero') and '-0.04' in zero.text
+
+
+def test_samples_that_are_missing_are_told():
+    samples = heard(1)
+    time, values = samples['imu']
+    kept = np.random.default_rng(1).random(len(time)) > 0.12
+    (told,) = found({**samples, 'imu': (time[kept], values[kept])})
+    assert (told.level, told.code) == ('warn', 'samples_lost') and 'imu' in told.where
+    # what was heard live is thinned out: its stamps are not
+    times = {stream: one[0] for stream, one in samples.items()} | {'imu': time[kept]}
+    assert [one.code for one in check_heard(samples, CAR, RACK_PER_ANGLE, times=times)] == [
+        'samples_lost'
+    ]

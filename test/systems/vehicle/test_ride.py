@@ -83,3 +83,27 @@ def test_a_jump_of_the_force_is_believed_while_an_axle_slips(aside, accepted, fo
     results = [Innovation('accelerometer', 0.0, none, none, 99.0, 3, accepted)]
     VehicleErrorEKF._look_at_force(filter_, results)
     assert found == forgotten
+
+
+@pytest.mark.parametrize(
+    ('delays', 'deviation', 'late'),
+    [
+        ((-0.04, -0.036), 0.002, True),
+        ((-0.04, 0.1), 0.002, False),  # the velocity alone is late, as they are
+        ((-0.04, -0.036), 0.02, False),  # not known well enough
+        ((-0.003, -0.002), 0.0003, False),
+    ],
+)
+def test_satellites_that_seem_early_say_that_the_car_is_late(delays, deviation, late):
+    filter_ = SimpleNamespace(
+        parameter_names=('gps.delay', 'gps_velocity.delay'),
+        parameters=np.array(delays),
+        orders=1,
+        model=SimpleNamespace(size=0),
+        P=np.eye(2) * deviation**2,
+    )
+    found = VehicleErrorEKF._others_late(filter_)
+    assert (found is not None) == late
+    if found is not None:
+        assert (found.level, found.code) == ('bad', 'late')
+        assert found.evidence == pytest.approx(0.038)

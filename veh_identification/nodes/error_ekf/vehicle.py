@@ -264,7 +264,8 @@ class CarFace:
             'steering': f'{t.joints} steering',
         }
         car = mounted(system.car, system.frames, system.frame_ids).car
-        return check_heard(self._last_minute.heard(), car, self.rack_per_angle, topics)
+        last = self._last_minute
+        return check_heard(last.heard(), car, self.rack_per_angle, topics, last.times())
 
     # Output -------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 
 import numpy as np
@@ -20,6 +21,8 @@ from veh_identification.types import Array
 BETWEEN = 0.1
 #: Stamps that are further apart belong to another time (nanoseconds).
 JUMP_NS = 5 * 10**9
+#: Stamps of each stream that are kept.
+NEWEST = 1000
 
 #: Times (seconds) and rows of values by stream, as `recording.samples.STREAMS` names them.
 Heard = Mapping[str, tuple[Array, Array]]
@@ -44,15 +47,28 @@ class LastMinute:
         self._journal = Journal()
         self._keys: dict[str, set[str]] = {name: set() for name in STREAMS}
         self._origin_ns = self._newest_ns = 0
+        self._stamps: dict[str, deque[int]] = {}
 
     def take(self, key: str, time_ns: int, values: tuple[float, ...]) -> None:
         """Note a sample that was taken at a time."""
         if abs(time_ns - self._newest_ns) > JUMP_NS:  # also the first sample: another clock
             self._journal.reset()
+            self._stamps.clear()
             self._origin_ns = self._newest_ns = time_ns
         self._newest_ns = max(time_ns, self._newest_ns)
         self._keys[key.partition(':')[0]].add(key)
+        stamps = self._stamps.get(key)
+        if stamps is None:
+            stamps = self._stamps[key] = deque(maxlen=NEWEST)
+        stamps.append(time_ns)
         self._journal.note(key, (time_ns - self._origin_ns) * 1e-9, values)
+
+    def times(self) -> dict[str, Array]:
+        """Of the newest samples by stream (s), none left out; of one wheel where each speaks."""
+        return {
+            key.partition(':')[0]: np.sort(np.array(stamps) - self._origin_ns) * 1e-9
+            for key, stamps in self._stamps.items()
+        }
 
     def heard(self) -> Heard:
         """By stream; messages that name some wheels only are put together."""

@@ -13,6 +13,7 @@ from veh_identification.checks.channels import Channels
 from veh_identification.checks.health import (
     STUCK_SECONDS,
     STUCK_TIMES,
+    check_lost,
     check_repeated,
     check_saturated,
     check_stuck,
@@ -62,8 +63,12 @@ def check_heard(
     car: CarDescription,
     rack_per_angle: float,
     topics: Mapping[str, str] = TOPICS,
+    times: Mapping[str, Array] | None = None,
 ) -> list[Finding]:
-    """Findings, the first cause alone; `car` has the poses of its sensors already."""
+    """Findings, the first cause alone; `car` has the poses of its sensors already.
+
+    `times`: of all samples by stream, where some of them are left out of what was heard.
+    """
     found = check_geometry(car)
     if found:
         return found
@@ -85,7 +90,9 @@ def check_heard(
     found = _stuck(heard, story) or _steering_range(channels, rack_per_angle, topics)
     found = found or check_single_wheels(story) or check_motion(story)
     found = found or _steering_zero(channels, car, rack_per_angle, topics)
-    return [*found, *_repeated(heard, topics)]
+    if times is None:
+        times = {stream: time for stream, (time, _) in heard.items()}
+    return [*found, *_repeated(heard, topics), *_lost(times, topics)]
 
 
 #: Fields of each stream that are looked at for repeated values: the topic, then by column.
@@ -117,6 +124,15 @@ def _repeated(heard: Heard, topics: Mapping[str, str]) -> list[Finding]:
             ]
         )
     return found
+
+
+def _lost(times: Mapping[str, Array], topics: Mapping[str, str]) -> list[Finding]:
+    """Sensors of which samples are missing."""
+    found = []
+    for stream, (name, _) in FIELDS.items():
+        if stream in times and name in topics:
+            found += check_lost(times[stream], topics[name])
+    return told_once(found)
 
 
 def _learns(car: CarDescription) -> dict[str, float]:

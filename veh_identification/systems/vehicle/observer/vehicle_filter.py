@@ -73,6 +73,10 @@ class Bearings:
     anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
 
 
+#: Delays that are never negative, and from where on they are surely so [s].
+EARLY, EARLIEST = ('gps.delay', 'gps_velocity.delay'), 0.015
+
+
 class VehicleErrorEKF(ErrorEKF):
     """`ErrorEKF` over an `ObservedVehicle`.
 
@@ -151,7 +155,25 @@ class VehicleErrorEKF(ErrorEKF):
                 )
                 where = said.where
                 found.append(Finding('warn', 'calibration_off', text, where, value))
-        return found
+        return found if (late := self._others_late()) is None else [*found, late]
+
+    def _others_late(self) -> Finding | None:
+        """Fixes and velocities that both seem early are right, and the car's own clock is late."""
+        names, first = list(self.parameter_names), self.orders * self.model.size
+        places = [names.index(name) for name in EARLY if name in names]
+        if len(places) < len(EARLY):
+            return None
+        values = self.parameters[places]
+        deviations = np.sqrt(np.maximum(np.diag(self.P)[[first + k for k in places]], 0.0))
+        if not (values < -np.maximum(EARLIEST, SURE * deviations)).all():
+            return None
+        late = -float(values.mean())
+        text = (
+            f'fixes and satellite velocities both seem to be measured {late:.3f} s after their '
+            'stamps, which none is: wheels or inertial unit are late by about as much '
+            '(sensors.wheels.delay, sensors.imu.delay), and the state is that of their clock'
+        )
+        return Finding('bad', 'late', text, 'joint_states or imu/data', late)
 
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
