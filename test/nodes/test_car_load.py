@@ -13,6 +13,7 @@ import pytest
 from live_harness import Item, run
 
 from veh_identification.errors import EstimationError
+from veh_identification.findings import Finding
 from veh_identification.nodes.car_identification.node import CarIdentification
 from veh_identification.simulation.car.manoeuvres import KMH, Manoeuvre
 from veh_identification.simulation.car.messages import readings, static_transforms
@@ -145,6 +146,22 @@ def test_a_wrong_first_chunk_decides_nothing_for_the_next(
     monkeypatch.setattr(CarLive, '_solve', solve)
     assert unsolved.add(second) == ''
     np.testing.assert_allclose(unsolved.solve().value, alone.solve().value, rtol=1e-9, atol=1e-9)
+
+
+def test_a_doubt_stands_as_long_as_its_chunk_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = CarLive(default_configuration(), OPTIONS, 1e-5)
+    core.found = [Finding('warn', 'samples_lost', 'half of them are missing', 'imu/data')]
+    core._remember(1000)
+    monkeypatch.setattr(CarLive, 'samples', property(lambda self: 2000))
+    assert core.doubted == []  # the latest chunk says so itself
+    core.found = []
+    (told,) = core.doubted
+    assert (told.level, told.code) == ('warn', 'samples_lost') and 'earlier part' in told.text
+    monkeypatch.setattr(CarLive, 'samples', property(lambda self: 20_000))
+    assert core.doubted == []
+    core.reset()
+    monkeypatch.setattr(CarLive, 'samples', property(lambda self: 2000))
+    assert core.doubted == []
 
 
 def _fails(self: CarLive, known: object) -> None:

@@ -42,6 +42,8 @@ STATE_VERSION = 2  # 2: three mirrored matrices
 #: Seconds of driving before changes are looked for.
 CALIBRATION_SECONDS = 30.0
 REMEMBERED = 40
+#: Doubts of earlier chunks are told while these are more than this share of what is known.
+DOUBTED_SHARE = 0.1
 
 
 @dataclass
@@ -94,6 +96,9 @@ class CarLive:
         self._statistics: list[float] = []
         self._joints: frozenset[str] | None = None  # those that every chunk must hold
         self.found: list[Finding] = []  # what the checks say of the latest chunk
+        self._spoilt: dict[
+            str, tuple[Finding, int]
+        ] = {}  # and said of chunks in use, with samples
         #: All that is known comes from chunks that contradict themselves: fit to look at only.
         self.provisional = False
         self.load.forget()
@@ -154,7 +159,25 @@ class CarLive:
         self.chunks += 1
         self.latest = chunk.first
         self._take(chunk)
+        self._remember(chunk.information.samples)
         return ''
+
+    def _remember(self, samples: int) -> None:
+        """What a chunk was doubted for stays in the estimate, and so does the doubt."""
+        for one in self.found:
+            if one.level == 'warn':
+                known = self._spoilt.get(one.code, (one, 0))[1]
+                self._spoilt[one.code] = one, known + samples
+
+    @property
+    def doubted(self) -> list[Finding]:
+        """Doubts of earlier chunks that are a good part of the estimate."""
+        now, least = {one.code for one in self.found}, DOUBTED_SHARE * self.samples
+        return [
+            replace(one, text=f'in an earlier part that is in use: {one.text}')
+            for code, (one, samples) in self._spoilt.items()
+            if code not in now and samples >= least
+        ]
 
     def _decided(self, dof: int) -> CarMethod:
         """The method with what the first chunk has shown."""

@@ -170,8 +170,8 @@ class CarLiveModel(LiveModel):
         return advice(self.equations.names, self.solution.value, std)
 
     def doubts(self) -> list[Finding]:
-        """The checks of the latest chunk, whether it was used, a load change, the inertia."""
-        found = beside_causes(self.core.found, self._inertia)
+        """The checks of the chunks in use, whether the latest was, a load change, the inertia."""
+        found = beside_causes([*self.core.found, *self.core.doubted], self._inertia)
         if self.last_skip:
             text = f'the last chunk was not used: {self.last_skip}'
             found.append(Finding('warn', 'chunk_not_used', text))
