@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy import fft, signal
 from scipy.stats import chi2
 
@@ -13,6 +14,9 @@ from veh_identification.errors import SignalError
 from veh_identification.signals.segments import contiguous_segments
 from veh_identification.signals.time_series import require_finite
 from veh_identification.types import Array, BoolArray
+
+#: Windows that are transformed in one call.
+AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -72,17 +76,26 @@ def welch_spectrum(
     total = np.zeros((length // 2 + 1, x.shape[1]))
     count = 0
     for segment in segments:
-        piece = x[segment]
-        for start in range(0, len(piece) - length + 1, length // 2):
-            block = signal.detrend(piece[start : start + length], axis=0)
-            total += np.abs(fft.rfft(block * window[:, None], axis=0)) ** 2
-            count += 1
+        if segment.stop - segment.start < length:
+            continue
+        overlapping = sliding_window_view(x[segment], length, axis=0)[:: length // 2]
+        for first in range(0, len(overlapping), AT_ONCE):
+            blocks = _detrended(overlapping[first : first + AT_ONCE]) * window
+            total += (np.abs(fft.rfft(blocks, axis=-1)) ** 2).sum(axis=0).T
+        count += len(overlapping)
     density = total * (scale / count)
     density[0] *= 0.5
     if length % 2 == 0:
         density[-1] *= 0.5
     labels = tuple(names) if names else tuple(f'channel {c}' for c in range(x.shape[1]))
     return Spectrum(fft.rfftfreq(length, 1.0 / rate), density, labels, float(count), rate)
+
+
+def _detrended(blocks: Array) -> Array:
+    """Blocks along the last axis without their straight lines."""
+    ramp = np.arange(blocks.shape[-1]) - 0.5 * (blocks.shape[-1] - 1)
+    slope = (blocks @ ramp) / (ramp @ ramp)
+    return np.asarray(blocks - blocks.mean(axis=-1, keepdims=True) - slope[..., None] * ramp)
 
 
 def noise_floor(spectrum: Spectrum, band: tuple[float, float] | None = None) -> Array:

@@ -20,8 +20,10 @@ the solutions for several velocities that may have been.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import fft
 from scipy.integrate import trapezoid  # numpy names it so from 2.0 on
 
@@ -138,20 +140,24 @@ def _mean_friction(
     size = np.sqrt(0.25 * spread * padded.rate * padded.length)  # of real and imaginary parts
     draws = DRAWS if size.any() else 1
     random = np.random.default_rng(SEED)
-    total = np.zeros(SIGN_STEPS * padded.length)
-    for _ in range(draws):
+    fine = np.empty((draws, SIGN_STEPS * padded.length), dtype=np.float32)
+    for k in range(draws):
         drawn = random.standard_normal(len(size)) + 1j * random.standard_normal(len(size))
-        fine = _fine(velocity + size * drawn, padded) + slope
-        total += held_friction(fine, held, surfaces, SIGN_STEPS * padded.rate)
-    return total / draws
+        fine[k] = _fine(velocity + size * drawn, padded) + slope
+    friction = held_friction(fine, held, surfaces, SIGN_STEPS * padded.rate)
+    return np.asarray(friction.mean(axis=0, dtype=np.float64))
 
 
-def held_friction(velocity: Array, held: Lines, surfaces: NearRest, rate: float) -> Array:
+def held_friction(
+    velocity: NDArray[Any], held: Lines, surfaces: NearRest, rate: float
+) -> NDArray[Any]:
     """The friction over fs of surfaces that would move with `velocity` if it were not for it.
 
-    `held`: the lowest lines of what the friction takes off the velocity, per unit.
+    `velocity`: the last axis is time; in single precision the friction comes to 1e-5 of fs, far
+    below what draws leave open, in less than half the time. `held`: the lowest lines of what the
+    friction takes off the velocity, per unit.
     """
-    count = len(velocity)
+    count = velocity.shape[-1]
     strain = 2.0 * np.pi * surfaces.presliding
     admittance = surfaces.creep + 1j * strain * fft.rfftfreq(count, 1.0 / rate)
     admittance[: len(held)] += held
@@ -159,14 +165,19 @@ def held_friction(velocity: Array, held: Lines, surfaces: NearRest, rate: float)
     if largest == 0.0:
         return np.sign(velocity)
     step = STEP / largest
-    resolvent = 1.0 / (1.0 + step * admittance)
-    push = step * velocity
-    state = push + np.clip(push, -1.0, 1.0)
+    resolvent = (1.0 / (1.0 + step * admittance)).astype(fft.rfft(velocity[..., :2]).dtype)
+    push = velocity * velocity.dtype.type(step)
+    friction = np.clip(push, -1.0, 1.0)
+    state = push + friction
     for _ in range(STEPS):
-        friction = np.clip(state, -1.0, 1.0)
-        moved = fft.irfft(fft.rfft(2.0 * friction - state + push) * resolvent, count)
-        state += RELAXATION * (moved - friction)
-    return np.clip(state, -1.0, 1.0)
+        np.clip(state, -1.0, 1.0, out=friction)
+        lines = fft.rfft(2.0 * friction - state + push, overwrite_x=True)
+        lines *= resolvent
+        moved = fft.irfft(lines, count, overwrite_x=True)
+        moved -= friction
+        moved *= RELAXATION
+        state += moved
+    return np.asarray(np.clip(state, -1.0, 1.0))
 
 
 def _extended_density(
