@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from veh_identification.fleets.reduction import Job, Reduction, reduce_recording
+from veh_identification.fleets.parts import reduce_job
+from veh_identification.fleets.reduction import Job, Reduction
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Measured:
 def measured(job: Job) -> Measured:
     """Reduce and look at the clocks."""
     begin, spent = time.time(), time.process_time()
-    made = reduce_recording(job)
+    made = reduce_job(job)
     seconds = time.process_time() - spent
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     return Measured(made, begin, seconds, memory, os.getpid())

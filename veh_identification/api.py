@@ -337,6 +337,7 @@ def batch(
     verify: bool = False,
     level: float = 0.01,
     fleet_prior: bool = False,
+    part: float = 900.0,
     progress: Progress | None = None,
     **options: Any,
 ) -> Fleet:
@@ -366,6 +367,7 @@ def batch(
             verify,
             level,
             fleet_prior,
+            part,
         ),
         options=options,
         progress=progress,

@@ -63,13 +63,13 @@ def test_second_run_reduces_only_what_is_new(
     fleet: Fleet, arms: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reduced: list[str] = []
-    real = batch_run.reduce_recording
+    real = batch_run.reduce_job
 
     def counting(job: Any) -> Any:
         reduced.append(Path(job.address).name)
         return real(job)
 
-    monkeypatch.setattr(batch_run, 'reduce_recording', counting)
+    monkeypatch.setattr(batch_run, 'reduce_job', counting)
     again = vid.batch('robot', arms, out=out, urdf=URDF)
     assert reduced == []
     assert all(one.stored for one in again.entries)

@@ -87,6 +87,14 @@ def _fill(parser: shared.Parser, wanted: str) -> None:
         'of which little is known',
     )
     parser.add_argument(
+        '--part',
+        type=float,
+        default=900.0,
+        metavar='SECONDS',
+        help='reduce longer recordings in parts of at most this length, so that memory does not '
+        'grow with them; 0: never (default: 900)',
+    )
+    parser.add_argument(
         '--strict', action='store_true', help='exit status 3 when something changed'
     )
     shared.add_options(parser, system.verbs['identify'])
@@ -112,6 +120,7 @@ def run(options: argparse.Namespace) -> int:
         options.verify,
         options.level,
         options.fleet_prior,
+        options.part,
     )
     with Progress(f'batch {system.name}', unit='recordings') as progress:
         fleet = run_batch(

@@ -40,6 +40,7 @@ class Job:
     options: tuple[tuple[str, Any], ...] = ()
     report: Path | None = None  # folder of the results of this recording
     reports: str = 'none'
+    part: float = 0.0  # longer recordings are reduced in parts of this many seconds; 0: never
     version: str = __version__
 
 
@@ -95,31 +96,39 @@ def reduce_recording(job: Job) -> Reduction:
     The same job gives the same arrays in every process.
     """
     # Whoever only handles reductions need not load the systems.
-    from veh_identification.runtime.bags import BagReader
     from veh_identification.systems.driver import run
 
-    if job.version != __version__:
-        text = f'the worker has veh_identification {__version__}, expected {job.version}'
-        return refused(job.system, text, kept=False, usage=True)
     start_ns, seconds = 0, 0.0
     try:
         with local_copy(job.address) as path:
-            with suppress(VehIdError), BagReader(path, on_error='skip') as reader:
-                info = reader.info()[0]
-                start_ns, seconds = info.start_ns, info.duration
+            start_ns, seconds = span_of(path)
             outcome = run(
                 'identify', job.system, [path], config=job.config, options=dict(job.options)
             )
             _report(job, outcome)
             return _reduced(outcome, start_ns, seconds)
-    except VehIdError as error:
-        found = refused(job.system, str(error), usage=isinstance(error, UsageError))
-    except MemoryError:
-        found = refused(job.system, f'{job.address}: not enough memory.', kept=False)
     except Exception as error:  # one recording must not stop the others
-        text = f'{job.address}: unexpected {type(error).__name__}: {one_line(error)}.'
-        found = refused(job.system, text, kept=False)
-    return replace(found, start_ns=start_ns, seconds=seconds)
+        return replace(failed(job, error), start_ns=start_ns, seconds=seconds)
+
+
+def span_of(path: Path) -> tuple[int, float]:
+    """Begin [ns] and length [s] of a recording; zero where it cannot be opened."""
+    from veh_identification.runtime.bags import BagReader
+
+    with suppress(VehIdError), BagReader(path, on_error='skip') as reader:
+        info = reader.info()[0]
+        return info.start_ns, info.duration
+    return 0, 0.0
+
+
+def failed(job: Job, error: Exception) -> Reduction:
+    """Of a recording whose reduction ended so; what may be otherwise next time is not kept."""
+    if isinstance(error, VehIdError):
+        return refused(job.system, str(error), usage=isinstance(error, UsageError))
+    if isinstance(error, MemoryError):
+        return refused(job.system, f'{job.address}: not enough memory.', kept=False)
+    text = f'{job.address}: unexpected {type(error).__name__}: {one_line(error)}.'
+    return refused(job.system, text, kept=False)
 
 
 def _report(job: Job, outcome: Outcome[IdentificationResult]) -> None:

@@ -17,12 +17,12 @@ from veh_identification.fleets.entries import Entry
 from veh_identification.fleets.fingerprints import hashed, key_of
 from veh_identification.fleets.fleet import Fleet
 from veh_identification.fleets.machines import FOLDER, Planned, machine_rule, plan
+from veh_identification.fleets.parts import PART_NAME, PART_SECONDS, reduce_job
 from veh_identification.fleets.recordings import find_recordings, is_remote
 from veh_identification.fleets.reduction import (
     REPORTS,
     Job,
     Reduction,
-    reduce_recording,
     refused,
 )
 from veh_identification.fleets.store import Store
@@ -51,6 +51,7 @@ class Settings:
     verify: bool = False
     level: float = LEVEL
     fleet_prior: bool = False
+    part: float = PART_SECONDS
 
     def check(self) -> None:
         """UsageError where something cannot be."""
@@ -60,6 +61,8 @@ class Settings:
             raise UsageError(f'--level {self.level:g}: expected a probability between 0 and 1')
         if self.workers is not None and self.workers < 0:
             raise UsageError(f'--workers {self.workers}: expected 0 (all cores) or more')
+        if not self.part >= 0.0:
+            raise UsageError(f'--part {self.part:g}: expected seconds, or 0 for whole recordings')
 
 
 def run_batch(
@@ -120,7 +123,7 @@ class _Campaign:
         saved = time.monotonic()
         work = engine(self.settings.workers, self.settings.scheduler)
         try:
-            for place, reduction in work(reduce_recording, [self._job(i) for i in new]):
+            for place, reduction in work(reduce_job, [self._job(i) for i in new]):
                 found[new[place]] = reduction
                 if new[place] in keys:
                     self.store.put(keys[new[place]], reduction)
@@ -155,7 +158,9 @@ class _Campaign:
                 except VehIdError as error:
                     found[index] = refused(self.system, str(error), kept=False)
                     continue
-                keys[index] = key_of(content, self.system, one.config, self.options)
+                keys[index] = key_of(
+                    content, self.system, one.config, (*self.options, ('part', self.settings.part))
+                )
                 stored = self.store.get(keys[index])
                 if stored is not None and not self._lacks_report(one, stored):
                     found[index] = stored
@@ -170,6 +175,7 @@ class _Campaign:
             tuple((name, _resolved(value)) for name, value in self.options),
             self._place(one) if self.settings.reports != 'none' else None,
             self.settings.reports,
+            self.settings.part,
         )
 
     def _place(self, one: Planned) -> Path | None:
@@ -183,13 +189,20 @@ class _Campaign:
         reports = self.settings.reports
         wanted = reports == 'all' or (reports == 'no' and stored.verdict == 'no')
         place = self._place(one)
-        return bool(wanted and not stored.error and place and not (place / REPORT).is_file())
+        return bool(wanted and not stored.error and place and _report_in(place) is None)
 
     def _report_link(self, one: Planned) -> str:
         place = self._place(one)
-        if self.out is None or place is None or not (place / REPORT).is_file():
+        report = None if place is None else _report_in(place)
+        if self.out is None or report is None:
             return ''
-        return (place / REPORT).relative_to(self.out.absolute()).as_posix()
+        return report.relative_to(self.out.absolute()).as_posix()
+
+
+def _report_in(place: Path) -> Path | None:
+    """The report of a recording, or of the first of its parts that has one."""
+    found = [place / REPORT, *sorted(place.glob(f'{PART_NAME}*/{REPORT}'))]
+    return next((one for one in found if one.is_file()), None)
 
 
 def _absolute(address: str) -> str:

@@ -1,6 +1,7 @@
 """Recordings: reading, writing, and columns of numbers from them."""
 
 from veh_identification.runtime.bags.columns import Columns, columns_of, read_columns
+from veh_identification.runtime.bags.cutting import write_stretch
 from veh_identification.runtime.bags.info import BagInfo, TopicInfo
 from veh_identification.runtime.bags.progress import Progress
 from veh_identification.runtime.bags.reader import BagReader
@@ -18,4 +19,5 @@ __all__ = [
     'TopicInfo',
     'columns_of',
     'read_columns',
+    'write_stretch',
 ]

@@ -37,11 +37,8 @@ from veh_identification.systems.car.bicycle.unknowns import (
     prior_of,
     unknowns,
 )
-from veh_identification.systems.car.checks.plausibility import (
-    HEAVIEST,
-    LIGHTEST,
-    check_plausibility,
-)
+from veh_identification.systems.car.checks.channels import HEAVIEST, LIGHTEST
+from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.origins import Origin
 from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose

@@ -1,0 +1,161 @@
+"""Units of a car's channels by their size, and channels that are stuck, cut off or missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from veh_identification.checks.health import (
+    check_lost,
+    check_missing,
+    check_repeated,
+    check_saturated,
+    check_stuck,
+    told_once,
+)
+from veh_identification.checks.ranges import (
+    ACCELERATION,
+    ANGLE,
+    ANGULAR_VELOCITY,
+    FORCE,
+    GRAVITY,
+    MOMENT,
+    SPEED,
+    TRAVEL,
+    Quantity,
+    check_range,
+    size_of,
+)
+from veh_identification.findings import Finding
+from veh_identification.signals import TimeSeries
+from veh_identification.systems.car.checks.channels import LIGHTEST, Channels
+from veh_identification.systems.car.checks.geometry import check_geometry
+from veh_identification.systems.car.configuration import CarDescription
+from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.types import Array
+
+#: Steering wheels turn two times and a half at most, and a zero somewhere [rad].
+MOST_TURNED = 20.0
+#: Arm [m] from a wheel's centre that no force of the road has.
+FARTHEST = 2.0
+#: Joints that need not move while the car does.
+RESTING = ('steering', 'half_track', 'wheelbase', 'camber', 'kingpin', 'tyre')
+
+
+def check_ranges(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
+    """Channels and entries that are too large or too small for their unit."""
+    topics, found = configuration.topics, []
+    if recording.imu is not None:
+        found += check_range(
+            recording.imu.values[:, :3].ravel(),
+            ANGULAR_VELOCITY,
+            f'{topics["imu"]} angular_velocity',
+            6.0,
+        )
+        found += check_range(
+            recording.imu.values[:, 3:].ravel(),
+            ACCELERATION,
+            f'{topics["imu"]} linear_acceleration',
+        )
+    if recording.speed is not None:
+        found += check_range(recording.speed.values[:, 0], SPEED, f'{topics["speed"]} twist')
+    if recording.velocity is not None:
+        told = np.hypot(*recording.velocity.values.T)
+        found += check_range(told, SPEED, f'{topics["gps_velocity"]} twist.linear')
+    if (column := recording.joints.get('steering_wheel')) is not None:
+        where = f'{topics["joints"]}.position[steering_wheel]'
+        found += check_range(column.values[:, 0], ANGLE, where, MOST_TURNED)
+    for kind, quantity, largest in (
+        ('suspension', TRAVEL, 0.3),
+        ('steering', ANGLE, 1.2),
+        ('camber', ANGLE, 1.2),
+        ('kingpin', ANGLE, 1.2),
+    ):
+        found += _together(
+            {
+                f'{topics["joints"]}.position[{kind}_{corner}]': _varying(series)
+                for corner in CORNERS
+                if (series := recording.joint(kind, corner)) is not None
+            },
+            quantity,
+            largest,
+        )
+    found += _together(
+        {topics[f'wrench_{c}']: s.values[:, 2] for c, s in recording.wrenches.items()},
+        FORCE,
+        6e4,
+    )
+    return [*found, *_arms(recording, configuration), *check_geometry(configuration)]
+
+
+def _arms(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
+    """Moments that forces of this size have about no point of a wheel: in another unit."""
+    forces = {c: np.linalg.norm(s.values[:, :3], axis=1) for c, s in recording.wrenches.items()}
+    if sum(float(np.nanmean(one)) for one in forces.values()) < LIGHTEST * GRAVITY:
+        return []  # forces that carry no car are in another unit themselves
+    far = {}
+    for corner, series in recording.wrenches.items():
+        moment = size_of(np.linalg.norm(series.values[:, 3:6], axis=1))
+        arm = moment / size_of(forces[corner])
+        if arm > FARTHEST:
+            far[f'{configuration.topics[f"wrench_{corner}"]} torque'] = arm
+    if not far:
+        return []
+    text = (
+        f'{", ".join(far)}: the moments are those of forces up to {max(far.values()):.3g} m away '
+        f'from the centre of the wheel: they seem to be in {next(iter(MOMENT.others))}, they must '
+        f'be in {MOMENT.unit}'
+    )
+    return [Finding('bad', 'unit', text, ', '.join(far))]
+
+
+def _varying(series: TimeSeries) -> Array:
+    """Deviation from the median: a travel sensor may have any zero."""
+    return np.asarray(series.values[:, 0] - np.nanmedian(series.values[:, 0]))
+
+
+def _together(values: Mapping[str, Array], quantity: Quantity, largest: float) -> list[Finding]:
+    """Ranges of like channels: one finding for all that are too large."""
+    found = [
+        one
+        for where, value in values.items()
+        for one in check_range(value, quantity, where, largest)
+    ]
+    if len(found) < 2:
+        return found
+    places = ', '.join(one.where for one in found)
+    return [replace(found[0], where=places, text=f'{found[0].text} (so are {places})')]
+
+
+def check_health(
+    recording: CarRecording, shown: Channels, configuration: CarDescription
+) -> list[Finding]:
+    """Channels that are stuck, cut off, repeated, missing or lost on the way."""
+    topics, found = configuration.topics, []
+    repeated: list[Finding] = []
+    lost: list[Finding] = []
+    places = {
+        topics['imu']: recording.imu,
+        topics['speed']: recording.speed,
+        topics['gps_velocity']: recording.velocity,
+    }
+    places |= {f'{topics["joints"]}.position[{n}]': s for n, s in recording.joints.items()}
+    places |= {topics[f'wrench_{c}']: s for c, s in recording.wrenches.items()}
+    for where, series in places.items():
+        if series is None:
+            continue
+        lost += check_lost(series.stamps, where)
+        moving = np.interp(series.stamps, shown.grid, shown.moving.astype(float)) > 0.5
+        for column, name in enumerate(series.names):
+            place = where if series.values.shape[1] == 1 else f'{where}.{name}'
+            value = series.values[:, column]
+            # Angles of wheels that are held straight and axle joints rest rightly.
+            if not where.endswith(tuple(f'{k}_{c}]' for k in RESTING for c in CORNERS)):
+                found += check_stuck(series.stamps, value, place, moving=moving)
+            found += check_saturated(value, place)
+            found += check_missing(value, place)
+            repeated += check_repeated(series.stamps, value, place)
+    return [*found, *told_once(repeated), *told_once(lost)]

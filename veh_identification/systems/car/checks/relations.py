@@ -1,0 +1,338 @@
+"""Quantities of a car that several channels tell.
+
+Lateral acceleration is speed times yaw rate, the derivative of speed is the longitudinal one, a
+wheel that rolls tells the speed, four wheels carry the weight. As far as units, signs and axes go
+(`relations`), or so exactly that a scale shows (`exact_relations`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veh_identification.checks.grid import slope
+from veh_identification.checks.ranges import GRAVITY
+from veh_identification.checks.relations import Relation, Told
+from veh_identification.findings import Finding
+from veh_identification.systems.car.checks.channels import (
+    AXLES,
+    HEAVIEST,
+    LEAST_ACCELERATION,
+    LIGHTEST,
+    RATE,
+    Channels,
+    likeness,
+    mean_known,
+)
+from veh_identification.systems.car.configuration import CarDescription, Sensor
+from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.types import Array
+
+#: Height [m] of the centre of gravity that the load transfer is compared with.
+USUAL_HEIGHT = 0.55
+#: Roll angle by lateral acceleration that slopes of roll are compared with [rad s^2/m]: 5 deg/g.
+USUAL_ROLL = 0.0089
+#: Stiffness of a tyre that the roll of an axle takes its share from [N/m].
+TYRE_STIFFNESS = 230e3
+#: Correlation of the roll by the gyroscope and by the travels of an axle that are one motion (road
+#: under one wheel makes them two), and the logarithm of their ratio that tyres may explain.
+SAME_ROLL, ROLL_TOLERANCE = 0.985, 0.15
+#: The same of the lateral acceleration where an optical sensor, travels and loads tell it, and the
+#: time [s] after which a bend may be banked.
+SAME_BEND, EXACT, BEND = 0.995, 0.08, 5.0
+#: Beyond this logarithm of a slope units and signs are wrong, not scales.
+COARSE = 0.7
+#: Stiffness of a wheel's suspension that slopes of load over travel are compared with [N/m].
+TYPICAL_STIFFNESS = 30e3
+#: Smallest changes that say something: yaw and roll rate, load.
+LEAST_RATE, LEAST_LOAD = 0.02, 60.0
+#: Correlation of another axis with the lateral acceleration that tells an exchange.
+EXCHANGED = 0.95
+_TURNING = 'lateral acceleration against speed times yaw rate'
+_TURNING_BY = {
+    'accelerometer': 1.0,
+    'accelerometer_y': 1.0,
+    'speed': -1.0,
+    'gyroscope': -1.0,
+    'gyroscope_z': -1.0,
+}
+
+
+def relations(shown: Channels, configuration: CarDescription) -> list[Relation]:
+    """Who tells the same quantity, as far as units, signs and axes go."""
+    geometry = configuration.geometry
+    speed, yaw = shown.speed[:, 0], shown.rate[:, 2]
+    drift = slope(shown.grid, shown.speed[:, 1])
+    return [
+        Relation(
+            _TURNING,
+            shown.force[:, 1],
+            speed * yaw + np.nan_to_num(drift),
+            _TURNING_BY,
+            LEAST_ACCELERATION,
+        ),
+        Relation(
+            'longitudinal acceleration against the derivative of speed',
+            shown.force[:, 0],
+            slope(shown.grid, speed),
+            {'accelerometer': 1.0, 'accelerometer_x': 1.0, 'speed': -1.0},
+            2.0 * LEAST_ACCELERATION,
+        ),
+        Relation(
+            'yaw rate against speed times steering angle over wheelbase',
+            yaw,
+            speed * shown.steering / geometry.wheelbase,
+            {
+                'gyroscope': 1.0,
+                'gyroscope_z': 1.0,
+                'speed': -1.0,
+                'steering': -1.0,
+                'wheelbase': 1.0,
+            },
+            LEAST_RATE,
+            1.2,  # understeer, and the steering of the rear axle
+        ),
+        Relation(
+            'roll rate against how fast the lateral acceleration changes',
+            shown.rate[:, 0],
+            USUAL_ROLL * slope(shown.grid, shown.force[:, 1]),
+            {'gyroscope': 1.0, 'gyroscope_x': 1.0, 'accelerometer': -1.0, 'accelerometer_y': -1.0},
+            LEAST_RATE,
+            1.2,  # cars roll by 2 to 15 degrees per g
+        ),
+        *_rolling(shown, configuration),
+        *_wheel_speeds(shown, configuration),
+        *_loads(shown, configuration),
+    ]
+
+
+def _rolling(shown: Channels, configuration: CarDescription) -> list[Relation]:
+    left, right = shown.travel[:, [0, 2]], shown.travel[:, [1, 3]]
+    tracks = 2.0 * np.mean(configuration.geometry.half_track)
+    roll = (right - left).mean(axis=1) / tracks
+    front, rear = shown.travel[:, :2].mean(axis=1), shown.travel[:, 2:].mean(axis=1)
+    pitch = (front - rear) / configuration.geometry.wheelbase  # positive: nose down
+    # Where wheel forces are recorded a fit tells exchanged travels from a wrong sign.
+    fitted = -1.0 if np.isfinite(shown.load).all(axis=1).any() else 0.0
+    return [
+        Relation(
+            'roll rate against the difference of the suspension travels over the track',
+            shown.rate[:, 0],
+            slope(shown.grid, roll),
+            {
+                'gyroscope': 1.0,
+                'gyroscope_x': 1.0,
+                'travel': -1.0,
+                'sides': -1.0,
+                'travel_sides': fitted,
+                'half_track': 1.0,
+            },
+            LEAST_RATE,
+            0.55,  # the tyres roll too
+        ),
+        Relation(
+            'pitch rate against the travels of front and rear over the wheelbase',
+            shown.rate[:, 1],
+            slope(shown.grid, pitch),
+            {
+                'gyroscope': 1.0,
+                'gyroscope_y': 1.0,
+                'travel': -1.0,
+                'travel_ends': fitted,
+                'wheelbase': 1.0,
+            },
+            LEAST_RATE,
+            0.8,  # road under the wheels
+        ),
+    ]
+
+
+def _wheel_speeds(shown: Channels, configuration: CarDescription) -> list[Relation]:
+    geometry = configuration.geometry
+    rim = shown.wheel_rate * geometry.wheel_radius
+    rear = rim[:, 2:]
+    found = []
+    if np.isfinite(rear).any():
+        found.append(
+            Relation(
+                'speed against wheel speed times radius',
+                shown.speed[:, 0],
+                mean_known(rear),
+                {'speed': 1.0, 'wheel': -1.0, 'wheel_radius': -1.0},
+                constant=True,
+            )
+        )
+    if np.isfinite(rear).any(axis=0).all():
+        found.append(
+            Relation(
+                'difference of the rear wheel speeds against yaw rate times track',
+                rear[:, 1] - rear[:, 0],
+                shown.rate[:, 2] * sum(geometry.half_track[2:]),
+                {
+                    'wheel': 1.0,
+                    'wheel_radius': 1.0,
+                    'gyroscope': -1.0,
+                    'gyroscope_z': -1.0,
+                    'half_track': -1.0,
+                },
+                LEAST_RATE,
+                1.2,  # loaded wheels turn faster, driven ones slip
+            )
+        )
+    return found
+
+
+def _loads(shown: Channels, configuration: CarDescription) -> list[Relation]:
+    total = shown.load.sum(axis=1)
+    found = []
+    if np.isfinite(total).any():
+        weighed = float(np.nanmean(total)) / GRAVITY
+        prior = configuration.a_priori.get('Mc', float('nan'))
+        known = np.isfinite(prior)
+        centre = prior if known else np.sqrt(LIGHTEST * HEAVIEST)
+        found.append(
+            Relation(
+                f'mass on the wheels ({weighed:.4g} kg) against '
+                + ('the a-priori one' if known else 'that of a car'),
+                np.array([weighed]),
+                np.array([centre]),
+                {'force': 1.0, 'mass': -1.0} if known else {'force': 1.0},
+                tolerance=0.5 if known else 0.5 * float(np.log(HEAVIEST / LIGHTEST)),
+                constant=True,
+            )
+        )
+        found.append(
+            Relation(
+                'lateral wheel forces against the weighed mass times lateral acceleration',
+                shown.side,
+                weighed * shown.force[:, 1],
+                {'accelerometer': -1.0, 'accelerometer_y': -1.0, 'side_force': 1.0},
+                300.0 * LEAST_ACCELERATION,
+                0.1,
+            )
+        )
+        right = shown.load[:, [1, 3]].sum(axis=1) - shown.load[:, [0, 2]].sum(axis=1)
+        arm = USUAL_HEIGHT / float(np.mean(configuration.geometry.half_track))
+        found.append(
+            Relation(
+                'load that moves to the right wheels against lateral acceleration',
+                right,
+                weighed * arm * shown.force[:, 1],
+                {'sides': 1.0, 'accelerometer': -1.0, 'accelerometer_y': -1.0, 'half_track': 1.0},
+                300.0 * LEAST_ACCELERATION,
+                1.0,  # low and high cars
+            )
+        )
+    for k, corner in enumerate(CORNERS):
+        found.append(
+            Relation(
+                f'load of wheel {corner} against its suspension travel times a usual stiffness',
+                shown.load[:, k],
+                TYPICAL_STIFFNESS * shown.travel[:, k],
+                {'force': 1.0, 'travel': -1.0},
+                LEAST_LOAD,
+                1.8,  # soft and hard cars
+            )
+        )
+    return found
+
+
+def exact_relations(shown: Channels, configuration: CarDescription, imu: Sensor) -> list[Relation]:
+    """Quantities that are told twice so well that a scale can be seen.
+
+    `imu` is the pose that was found for the unit.
+    """
+    bend, rolling = _bend(shown, configuration, imu), _rolling_axles(shown, configuration)
+    found = [bend] if _one_motion(bend, SAME_BEND) else []
+    return [*found, *(one for one in rolling if _one_motion(one, SAME_ROLL))]
+
+
+def _bend(shown: Channels, configuration: CarDescription, imu: Sensor) -> Relation:
+    """The lateral acceleration that the unit feels where it sits.
+
+    An optical sensor tells how the car slides, travels and loads how it leans, which the unit
+    feels as gravity: then little is left that is not told.
+    """
+    ahead, _, above = np.subtract(configuration.sensors.speed.position, imu.position)
+    turning, rolling = (slope(shown.grid, shown.rate[:, k]) for k in (2, 0))
+    drift = slope(shown.grid, shown.speed[:, 1]) - ahead * turning + above * rolling
+    lean = np.mean([_lean(shown, configuration, *axle) for axle in AXLES.values()], axis=0)
+    path = shown.speed[:, 0] * shown.rate[:, 2] + drift + GRAVITY * lean
+    return Relation(
+        f'{_TURNING}, with sliding and leaning',
+        _quick(shown.force[:, 1]),
+        _quick(path),
+        _TURNING_BY,
+        2.0 * LEAST_ACCELERATION,
+        EXACT,
+    )
+
+
+def _quick(value: Array) -> Array:
+    """What changes within seconds: bends that last are banked, swerves are not."""
+    known = np.isfinite(value)
+    window = np.ones(round(BEND * RATE))
+    count = np.convolve(known, window, 'same')
+    total = np.convolve(np.where(known, value, 0.0), window, 'same')
+    return np.asarray(value - total / np.maximum(count, 1.0))
+
+
+def _one_motion(relation: Relation, alike: float) -> bool:
+    """Whether both sides are so much alike that a scale can be told, and not far from one."""
+    told = relation.told()
+    return told is not None and told.correlation > alike and abs(np.log(told.slope)) < COARSE
+
+
+def _lean(shown: Channels, configuration: CarDescription, left: int, right: int) -> Array:
+    """Roll angle by the wheels of an axle: travels, and what the tyres give by their loads."""
+    travel = shown.travel[:, right] - shown.travel[:, left]
+    load = shown.load[:, right] - shown.load[:, left]
+    track = sum(configuration.geometry.half_track[left : right + 1])
+    return np.asarray((travel + load / TYRE_STIFFNESS) / track)
+
+
+def _rolling_axles(shown: Channels, configuration: CarDescription) -> list[Relation]:
+    """The roll of the body by each axle.
+
+    It is known well enough to tell a scale; only where loads and travels agree in their signs,
+    for a wrong sign shows elsewhere.
+    """
+    found = []
+    for axle, (left, right) in AXLES.items():
+        travel = shown.travel[:, right] - shown.travel[:, left]
+        load = shown.load[:, right] - shown.load[:, left]
+        one = Relation(
+            f'roll rate against travels and loads of the {axle} wheels over the track',
+            shown.rate[:, 0],
+            slope(shown.grid, _lean(shown, configuration, left, right)),
+            {'gyroscope': 1.0, 'travel': -1.0, f'travel_{axle}': -1.0, 'half_track': 1.0},
+            LEAST_RATE,
+            ROLL_TOLERANCE,
+        )
+        if likeness(travel, load) > EXCHANGED:
+            found.append(one)
+    return found
+
+
+def check_axes(
+    told: tuple[Told, ...], shown: Channels, configuration: CarDescription
+) -> list[Finding]:
+    """A relation between quantities that move and do not agree at all: an axis is exchanged."""
+    turn = next((one for one in told if one.relation.text.startswith('lateral acc')), None)
+    if turn is None or turn.clear or float(np.nanstd(turn.relation.predicted)) < 1.0:
+        return []
+    likeness = [likeness(shown.force[:, k], turn.relation.predicted) for k in range(3)]
+    best = int(np.nanargmax(np.abs(likeness)))
+    where = f'{configuration.topics["imu"]} linear_acceleration'
+    if best == 1 or not abs(likeness[best]) > EXCHANGED:
+        text = (
+            'lateral acceleration and speed times yaw rate have nothing in common (correlation '
+            f'{turn.correlation:.2f}): stamps, axes or signs of {where}, '
+            f'{configuration.topics["speed"]} or the gyroscope are wrong'
+        )
+        return [Finding('warn', 'sensors_disagree', text, where)]
+    text = (
+        f'{where}: its {"xyz"[best]} axis in base_link shows the lateral acceleration '
+        f'(correlation {likeness[best]:.2f}): axes are exchanged, or the unit is turned against '
+        'the pose given'
+    )
+    return [Finding('bad', 'imu_turned', text, configuration.topics['imu'])]
