@@ -32,6 +32,8 @@ from veh_identification.fleets.reduction import (
 
 #: Recordings up to this long are reduced whole [s].
 PART_SECONDS = 900.0
+#: Share of a part by which the last may be longer than asked for.
+OVER = 0.05
 #: How the folder of the report of a part begins.
 PART_NAME = 'part_'
 #: Said of a machine; of a recording in parts it says nothing new.
@@ -48,7 +50,7 @@ def reduce_job(job: Job) -> Reduction:
     try:
         with local_copy(job.address) as path:
             start_ns, seconds = span_of(path)
-            count = math.ceil(seconds / job.part)
+            count = math.ceil(seconds / job.part - OVER)
             # Of an address the copy is at hand; its own name is what sentences should tell.
             whole = replace(job, address=str(path))
             if count <= 1:

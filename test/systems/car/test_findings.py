@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from veh_identification.simulation.car.manoeuvres import Manoeuvre
 from veh_identification.simulation.car.scenarios import car_recording
 from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.checks.sensors import check_steering
+from veh_identification.systems.car.description.parts import Weighed
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.parameters import CORNERS, NAMES
 from veh_identification.systems.car.processing.signals import Processing, prepare
@@ -185,6 +186,58 @@ def late(run: CarRecording, seconds: float, kind: str) -> CarRecording:
         return replace(run, imu=run.imu.delayed(-seconds))
     wrenches = {name: one.delayed(-seconds) for name, one in run.wrenches.items()}
     return replace(run, wrenches=wrenches)
+
+
+def scaled_wrench(run: CarRecording, factors: Sequence[float], corners: str) -> CarRecording:
+    for corner in corners.split():
+        run = changed_wrench(run, corner, lambda v: v * np.array(factors))
+    return run
+
+
+def test_moments_of_the_wrong_sign_are_named_before_any_fit() -> None:
+    run, car = swerving(), configuration()
+
+    def told(changed: CarRecording) -> list[tuple[str, str]]:
+        found = check_plausibility(changed, car, car.sensors.imu)
+        return [(f.code, f.text.split(':')[0]) for f in found if f.level == 'bad']
+
+    every = ' '.join(CORNERS)
+    assert told(run) == []
+    assert told(scaled_wrench(run, [1, 1, 1, 1, -1, 1], every)) == [
+        ('wrench_axis_sign', 'wheel_*/wrench torque.y or force.x')
+    ]
+    assert told(scaled_wrench(run, [1, 1, 1, -1, 1, 1], every)) == [
+        ('wrench_axis_sign', 'wheel_*/wrench torque.x')
+    ]
+
+
+def test_an_accelerometer_three_per_cent_off_one_g_is_told() -> None:
+    run, car = swerving(), configuration()
+    assert run.imu is not None
+    off = replace(run, imu=replace(run.imu, values=run.imu.values * [1, 1, 1, 1, 1, 1.03]))
+    found = [one for one in check_plausibility(off, car, car.sensors.imu) if one.level == 'warn']
+    assert [one.code for one in found] == ['scale']
+    assert '+3.1 % from one g' in found[0].text
+
+
+def test_scales_below_the_tyres_tell_the_scale_of_the_wheel_forces() -> None:
+    run, car = swerving(), configuration()
+    loads = [float(run.wrenches[corner].values[:, 2].mean()) / 9.80665 for corner in CORNERS]
+    front, rear = sum(loads[:2]), sum(loads[2:])
+
+    def told(changed: CarRecording, weighed: Weighed) -> list[tuple[str, str]]:
+        described = replace(car, weighed=weighed)
+        found = check_plausibility(changed, described, car.sensors.imu)
+        return [(one.code, one.where.removeprefix(run.label).strip()) for one in found]
+
+    total, axles = Weighed(total=front + rear + 80.0), Weighed(front=front + 40, rear=rear + 40)
+    rears = 'wheel_rl/wrench, wheel_rr/wrench'
+    all_wheels = f'wheel_fl/wrench, wheel_fr/wrench, {rears}'
+    assert told(run, Weighed()) == [('not_weighed', 'weighed')]
+    assert told(run, total) == told(run, axles) == []
+    heavy = scaled_wrench(run, [1.05] * 6, ' '.join(CORNERS))
+    assert told(heavy, total) == [('weight_against_scale', all_wheels)]
+    assert told(scaled_wrench(run, [1.1] * 6, 'rl rr'), axles) == [('weight_against_scale', rears)]
 
 
 def test_scales_and_long_lags_are_named_before_any_fit() -> None:

@@ -33,9 +33,18 @@ class Channels:
     speed: Array  # (N, 2)
     steering: Array  # (N,) mean of the front wheels
     travel: Array  # (N, 4)
-    load: Array  # (N, 4) vertical wheel forces
-    side: Array  # (N,) sum of the lateral wheel forces
+    wrench: Array  # (N, 4, 6) of the wheels
     wheel_rate: Array  # (N, 4)
+
+    @property
+    def load(self) -> Array:
+        """Vertical wheel forces (N, 4)."""
+        return np.asarray(self.wrench[:, :, 2])
+
+    @property
+    def side(self) -> Array:
+        """Sum of the lateral wheel forces."""
+        return np.asarray(self.wrench[:, :, 1].sum(axis=1))
 
     @property
     def moving(self) -> Array:
@@ -88,8 +97,7 @@ def channels(
         speed,
         steering,
         joints('suspension'),
-        np.column_stack([on_grid(one, 2) for one in wrenches]),
-        np.sum([on_grid(one, 1) for one in wrenches], axis=0),
+        np.stack([np.column_stack([on_grid(w, k) for w in wrenches]) for k in range(6)], axis=2),
         np.column_stack([slope(grid, wheel[:, k]) for k in range(4)]),
     )
 

@@ -15,7 +15,11 @@ from veh_identification.systems.car.checks.lags import check_late
 from veh_identification.systems.car.checks.ranges import check_health, check_ranges
 from veh_identification.systems.car.checks.relations import check_axes, exact_relations, relations
 from veh_identification.systems.car.checks.sources import sources
-from veh_identification.systems.car.checks.specific_force import check_specific_force
+from veh_identification.systems.car.checks.specific_force import (
+    check_one_g,
+    check_specific_force,
+)
+from veh_identification.systems.car.checks.weighed import check_weighed
 from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.recording.reader import CarRecording
 
@@ -48,6 +52,8 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
             judged = judged if judged.findings and not _named(exact) else exact
         found += judged.findings
         found += [] if found else check_axes(judged.told, shown, configuration)
+        found += [] if found else check_one_g(shown, configuration)
+        found += [] if found else check_weighed(shown, configuration)
     return [*found, *check_health(recording, shown, configuration)]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from veh_identification.checks.grid import slope
 from veh_identification.checks.ranges import GRAVITY
-from veh_identification.checks.relations import Relation, Told
+from veh_identification.checks.relations import TELLING, Relation, Told
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.channels import (
     AXLES,
@@ -45,6 +45,13 @@ COARSE = 0.7
 TYPICAL_STIFFNESS = 30e3
 #: Smallest changes that say something: yaw and roll rate, load.
 LEAST_RATE, LEAST_LOAD = 0.02, 60.0
+#: Smallest change of a moment that says something [N m], and how the arm of the road's force may
+#: differ from the radius (logarithm): the contact moves sideways, tyres give. Correlation and
+#: factor within which a moment is that of the road.
+LEAST_MOMENT, MOMENT_TOLERANCE = 30.0, 0.2
+SAME_MOMENT, MOMENT_SIZE = 0.98, 1.5
+#: Slopes within this factor of one tell a sign, and no size.
+SIGN_ONLY = 3.0
 #: Correlation of another axis with the lateral acceleration that tells an exchange.
 EXCHANGED = 0.95
 _TURNING = 'lateral acceleration against speed times yaw rate'
@@ -102,6 +109,7 @@ def relations(shown: Channels, configuration: CarDescription) -> list[Relation]:
         *_rolling(shown, configuration),
         *_wheel_speeds(shown, configuration),
         *_loads(shown, configuration),
+        *_wheel_moments(shown, configuration),
     ]
 
 
@@ -234,6 +242,49 @@ def _loads(shown: Channels, configuration: CarDescription) -> list[Relation]:
             )
         )
     return found
+
+
+def _wheel_moments(shown: Channels, configuration: CarDescription) -> list[Relation]:
+    """Moments at the wheel centres: the road acts a radius below.
+
+    Only where they are near that in size: about y just what brakes and shafts take passes on, and
+    a model may have its wheel forces at other points. About y the sign is told, by what changes
+    or, at a steady speed, by the means.
+    """
+    radius, found = configuration.geometry.wheel_radius, []
+    for axle, wheels in AXLES.items():
+        wrench = shown.wrench[:, list(wheels)].sum(axis=1)
+        across = Relation(
+            f'moments about x of the {axle} wheels against lateral force times radius',
+            wrench[:, 3],
+            radius * wrench[:, 1],
+            {'moment_x': 1.0, 'side_force': -1.0, 'wheel_radius': -1.0},
+            LEAST_MOMENT,
+            MOMENT_TOLERANCE,
+        )
+        found += [across] if _near(across, SAME_MOMENT, MOMENT_SIZE) else []
+        for constant in (False, True):
+            along = Relation(
+                f'moments about y of the {axle} wheels against longitudinal force times radius',
+                wrench[:, 4],
+                -radius * wrench[:, 0],
+                {'fore_and_aft': 1.0},
+                2.0 * LEAST_MOMENT,
+                float(np.log(SIGN_ONLY)),
+                constant,
+            )
+            found += [along] if _near(along, TELLING, SIGN_ONLY) else []
+    return found
+
+
+def _near(relation: Relation, alike: float, factor: float) -> bool:
+    """Whether both sides are one quantity, up to its sign and a factor."""
+    told = relation.told()
+    return (
+        told is not None
+        and abs(told.correlation) > alike
+        and 1.0 / factor < abs(told.slope) < factor
+    )
 
 
 def exact_relations(shown: Channels, configuration: CarDescription, imu: Sensor) -> list[Relation]:

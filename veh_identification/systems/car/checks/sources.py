@@ -21,7 +21,7 @@ def sources(configuration: CarDescription, speed: str) -> dict[str, Source]:
     `speed`: the topic that tells it.
     """
     topics = configuration.topics
-    joints = topics['joints']
+    joints, wrenches = topics['joints'], topics['wrench_fl'].replace('fl', '*')
     length = (Suspect(1000.0, 'it seems to be in mm, it must be in m', 'geometry'),)
     half = Suspect(2.0, 'it seems to be the full track: give half of it', 'geometry')
     return {
@@ -66,14 +66,26 @@ def sources(configuration: CarDescription, speed: str) -> dict[str, Source]:
             told=False,
         ),
         'sides': Source(
-            f'{topics["wrench_fl"].replace("fl", "*")} and {joints}.position[suspension_*]',
+            f'{wrenches} and {joints}.position[suspension_*]',
             (Suspect(-1.0, 'left and right corners are exchanged', 'swapped_sides'),),
         ),
         'wheel': Source(f'{joints}.position[wheel_*]', ANGLE.suspects()),
-        'force': Source(topics['wrench_fl'].replace('fl', '*'), FORCE.suspects()),
+        'force': Source(wrenches, FORCE.suspects()),
         # One wheel's may be turned, exchanged or of the wrong sign: the fit tells which.
         'side_force': Source(
-            f'{topics["wrench_fl"].replace("fl", "*")} force.y', scale=True, told=False
+            f'{wrenches} force.y',
+            (Suspect(-1.0, 'it has the wrong sign', 'wrench_axis_sign'),),
+            scale=True,
+            told=False,
+        ),
+        'moment_x': Source(
+            f'{wrenches} torque.x',
+            (Suspect(-1.0, 'it has the wrong sign', 'wrench_axis_sign'),),
+            scale=True,
+        ),
+        'fore_and_aft': Source(
+            f'{wrenches} torque.y or force.x',
+            (Suspect(-1.0, 'one of the two has the wrong sign', 'wrench_axis_sign'),),
         ),
         'wheelbase': Source('geometry.wheelbase', length),
         'half_track': Source('geometry.half_track', (half, *length), scale=True),

@@ -14,6 +14,8 @@ from veh_identification.types import Array
 #: Mean specific force that is neither one g nor nothing: sensor tilted or in another unit.
 GRAVITY_TOLERANCE = 0.08
 TILT_DEGREES = 15.0
+#: Share of one g that zeros of fair sensors and rough roads do not explain.
+SLIGHT = 0.02
 #: Below this yaw rate [rad/s] a car goes straight.
 STRAIGHT_RATE = 0.02
 
@@ -52,6 +54,20 @@ def check_specific_force(shown: Channels, configuration: CarDescription) -> list
         )
         return [Finding('bad', 'imu_turned', f'{where}: {text}', configuration.topics['imu'])]
     return []
+
+
+def check_one_g(shown: Channels, configuration: CarDescription) -> list[Finding]:
+    """A mean specific force that is near one g, but not as near as a fair sensor shows it."""
+    size = float(np.linalg.norm(_straight_mean(shown)))
+    off = size / configuration.gravity - 1.0
+    if not abs(off) > SLIGHT:
+        return []
+    where = f'{configuration.topics["imu"]} linear_acceleration'
+    text = (
+        f'{where}: the mean specific force is {size:.4g} m/s^2, {100.0 * off:+.2g} % from one g: '
+        'its scale or its zero is off, and masses are off with it'
+    )
+    return [Finding('warn', 'scale', text, where)]
 
 
 def _straight_mean(shown: Channels) -> Array:

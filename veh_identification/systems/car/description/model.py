@@ -40,6 +40,7 @@ from veh_identification.systems.car.description.parts import (
     Rack,
     Suspension,
     Tyre,
+    Weighed,
     Wheel,
     Wishbone,
 )
@@ -158,6 +159,7 @@ class CarDescription(Model):
     ) = entry(None, 'origin of odom: latitude, longitude [deg], altitude [m]; empty: first fix')
     geometry: Geometry = entry(Geometry, 'measure these: they matter most')
     chassis: Chassis = entry(Chassis, 'about the centre of gravity; or a_priori, at the origin')
+    weighed: Weighed = entry(Weighed, 'on scales: it alone tells the scale of the wheel forces')
     wheel: Wheel = entry(Wheel, 'all four alike')
     hub: Hub = entry(Hub, 'all four alike')
     wishbone: Wishbone = entry(Wishbone, 'all four alike')

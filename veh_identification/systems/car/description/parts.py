@@ -110,6 +110,18 @@ class Geometry(Model):
 
 
 @dataclass(frozen=True)
+class Weighed(Model):
+    """What scales showed below the tyres, with everybody and everything that was recorded."""
+
+    total: PositiveMass | None = entry(None, 'of the whole car')
+    front: PositiveMass | None = entry(None, 'of the front axle')
+    rear: PositiveMass | None = entry(None, 'of the rear axle')
+    deviation: PositiveMass = entry(5.0, 'of each of these')
+    beyond: PositiveMass = entry(20.0, 'of one wheel, which stands outside of its force sensor')
+    beyond_deviation: PositiveMass = entry(5.0, 'of that')
+
+
+@dataclass(frozen=True)
 class Chassis(Model):
     """Body with engine and driver, without the parts that are listed beside it."""
 
