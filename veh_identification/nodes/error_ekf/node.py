@@ -61,7 +61,7 @@ class ErrorEkf:
             bridge=options.bridge,
         )
         self.observer = OnlineObserver(self.face.system, online, self._made)
-        self.report = ErrorEkfReport(self.face, self.observer)
+        self.report = ErrorEkfReport(self.face, self.observer, live=node.get_load() is not None)
         self._steps = 0
         self._running = False
         self.face.advertise()

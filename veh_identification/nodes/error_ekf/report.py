@@ -24,6 +24,7 @@ from veh_identification.nodes.observer_status import Report, SensorLine
 from veh_identification.observation import Counts, Innovation
 from veh_identification.observation.streaming import OnlineObserver
 from veh_identification.observation.streaming.arrivals import StreamRecord
+from veh_identification.runtime.background import Background
 
 BAD_SHARE = 0.05
 MEMORY = 10  # reports in which a restart, or a sensor that is back, is told
@@ -71,9 +72,10 @@ class Totals:
 
     def statistics(self, name: str) -> InnovationStatistics:
         """Of the last innovations of a sensor, each in units of its deviation."""
-        found = InnovationStatistics()
-        for item in self.innovations.get(name, ()):
-            whitened = item.value / np.sqrt(item.variance)
+        found, kept = InnovationStatistics(), self.innovations.get(name)
+        if kept:
+            values = np.concatenate([item.value for item in kept])
+            whitened = values / np.sqrt(np.concatenate([item.variance for item in kept]))
             found.add(whitened[np.isfinite(whitened)])
         return found
 
@@ -92,8 +94,9 @@ class Totals:
 class ErrorEkfReport(Report):
     """Looks at all counters once a second."""
 
-    def __init__(self, face: Any, observer: OnlineObserver) -> None:
+    def __init__(self, face: Any, observer: OnlineObserver, live: bool = False) -> None:
         super().__init__()
+        self._comparison = Background[list[Finding]](beside=live)
         self.face, self.observer = face, observer
         self.totals = Totals()
         self.lines: list[SensorLine] = []
@@ -228,16 +231,19 @@ class ErrorEkfReport(Report):
         self.say(*(event for since, event in self._told if self._reports - since < MEMORY))
         self.say(*self.notes)
         if self._reports % CHECK_EVERY == 0:
-            self._compare_sensors()
+            self._comparison.start(self.face.checks())
+        self._take_comparison()
         self.say(*self._channels)
         for line in self.lines:
             # inputs that are missing are in the notes
             if line.received or line.name not in self.face.system.inputs:
                 self.say_sensor(line)
 
-    def _compare_sensors(self) -> None:
+    def _take_comparison(self) -> None:
         """A cause stands until a whole minute has passed in which it did not show again."""
-        found = self.face.checks()
+        found = self._comparison.take()
+        if found is None:
+            return
         if found:
             self._channels, self._compared = found, self._reports
         elif self._reports - self._compared > STANDS:

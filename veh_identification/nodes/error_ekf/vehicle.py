@@ -253,8 +253,8 @@ class CarFace:
         for problem in self.system.frames.take(msg):
             self._say(Finding('warn', 'transform_ignored', problem, '/tf_static'))
 
-    def checks(self) -> list[Finding]:
-        """What the sensors say of each other, by the last minute."""
+    def checks(self) -> Callable[[], list[Finding]]:
+        """A comparison of the sensors with each other, by the last minute as it is now."""
         system, t = self.system, self.options.topics
         topics = {
             'imu': t.imu,
@@ -264,8 +264,8 @@ class CarFace:
             'steering': f'{t.joints} steering',
         }
         car = mounted(system.car, system.frames, system.frame_ids).car
-        last = self._last_minute
-        return check_heard(last.heard(), car, self.rack_per_angle, topics, last.times())
+        heard, times = self._last_minute.heard(), self._last_minute.times()
+        return lambda: check_heard(heard, car, self.rack_per_angle, topics, times)
 
     # Output -------------------------------------------------------------------------------------
 
