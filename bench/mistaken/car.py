@@ -287,6 +287,18 @@ def both(*changes: Change) -> Change:
     return make
 
 
+def weighed(change: Change) -> Change:
+    """A car that stood on scales, axle by axle, before the mistake was made."""
+
+    def make(run: CarRecording, car: CarDescription) -> Pair:
+        loads = [run.wrenches[one].values[:, 2].mean() / car.gravity for one in CORNERS]
+        front, rear = (sum(loads[k : k + 2]) + 2.0 * car.weighed.beyond for k in (0, 2))
+        scales = replace(car.weighed, front=float(front), rear=float(rear))
+        return change(run, replace(car, weighed=scales))
+
+    return make
+
+
 #: Name, the mistake, and the codes that name it rightly.
 CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
     'speed in km/h': (
@@ -456,6 +468,23 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
         wrenches('fl fr rl rr', [1], 1.15),
         ('wrench_scale', 'scale'),
     ),
+    'My of all wheels of wrong sign': (
+        wrenches('fl fr rl rr', [4], -1.0),
+        ('wrench_axis_sign',),
+    ),
+    'Mx of all wheels of wrong sign': (
+        wrenches('fl fr rl rr', [3], -1.0),
+        ('wrench_axis_sign',),
+    ),
+    'az 1.03 times too large': (imu([5], 1.03), ('scale',)),
+    'all wheel forces 1.05 times too large, car weighed': (
+        weighed(wrenches('fl fr rl rr', list(range(6)), 1.05)),
+        ('weight_against_scale',),
+    ),
+    'rear wheel forces 1.1 times too large, car weighed': (
+        weighed(wrenches('rl rr', list(range(6)), 1.1)),
+        ('weight_against_scale',),
+    ),
     'az saturated at 11 m/s^2': (
         of('imu', column(5, lambda a: np.minimum(a, 11.0))),
         ('saturated',),
@@ -523,6 +552,9 @@ def live(case: Case, folder: Path) -> Told:
     data['car']['sensors']['imu'].update(
         position=[float(one) for one in imu.position], rpy=[float(one) for one in imu.rpy]
     )
+    scales = case.car.weighed
+    if scales.front is not None and scales.rear is not None:
+        data['car']['weighed'] = {'front': scales.front, 'rear': scales.rear}
     path.write_text(yaml.safe_dump(data), 'utf-8')
     source = [Item(r.log_ns, r.topic, r.message) for r in readings(_streams(case.recording))]
     static = Item(source[0].time_ns, '/tf_static', static_transforms(case.car))
