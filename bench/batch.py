@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # new processes inherit it
 from batch_measured import Measured, killing, mark_of, measured
 from batch_recordings import URDF, write_arms, write_cars
 
-from veh_identification.fleets import engines
+from veh_identification import engines
+from veh_identification.engines import EngineError
 from veh_identification.fleets.combination import combine
-from veh_identification.fleets.engines import EngineError
 from veh_identification.fleets.entries import Entry
 from veh_identification.fleets.fleet import Fleet
 from veh_identification.fleets.reduction import Job

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # new processes inherit it
 from car_coverage_study import ALONE, GROUPS, NAMES, one_car
 from car_handling_study import ABSOLUTE, CASES, one_handling
 
-from veh_identification.fleets.engines import study as parallel
+from veh_identification.engines import study as parallel
 from veh_identification.types import Array
 
 PART = 'car-coverage'

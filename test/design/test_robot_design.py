@@ -56,3 +56,15 @@ def test_what_is_lacking_is_named(tmp_path: Path) -> None:
     tree.write(tmp_path / 'weak.urdf')
     with pytest.raises(UsageError, match='joint_3 has no limit element'):
         run('robot', tmp_path / 'out', options={'urdf': tmp_path / 'weak.urdf', **SHORT})
+
+
+def test_starts_in_several_processes_give_what_one_process_gives() -> None:
+    options = {**SHORT, 'urdf': URDF, 'starts': 2, 'max_iterations': 1}
+    alone = run('robot', options=options)
+    spread = run('robot', options={**options, 'workers': 2})
+    np.testing.assert_array_equal(
+        spread.result.trajectory.vector(), alone.result.trajectory.vector()
+    )
+    assert 'best of 2 starts' in spread.text
+    with pytest.raises(UsageError, match='--urdf'):
+        run('robot', options={'starts': 2, 'workers': 2})

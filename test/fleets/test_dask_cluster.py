@@ -16,8 +16,9 @@ import fleet_workers
 import numpy as np
 import pytest
 
-from veh_identification.fleets import engines
+from veh_identification import engines
 from veh_identification.fleets.reduction import Job
+from veh_identification.fleets.run import LOST
 
 pytest.importorskip('distributed', reason='dask.distributed is not installed')
 ROOT = Path(__file__).parents[2]
@@ -85,7 +86,9 @@ def test_lost_scheduler_is_one_sentence(cluster: Cluster) -> None:
     with pytest.raises(
         engines.EngineError, match=r'were lost after \d+ of 200.*goes on from there'
     ):
-        for _ in engines.on_cluster(fleet_workers.slow_number, jobs, address=cluster.address):
+        for _ in engines.on_cluster(
+            fleet_workers.slow_number, jobs, address=cluster.address, lost=LOST
+        ):
             found += 1
             if found == 4:
                 timer = threading.Timer(0.1, cluster.parts[0].kill)

@@ -10,9 +10,10 @@ import fleet_workers
 import numpy as np
 import pytest
 
+from veh_identification import engines
 from veh_identification.errors import UsageError
-from veh_identification.fleets import engines
 from veh_identification.fleets.reduction import Job, Reduction
+from veh_identification.fleets.run import given_up
 
 
 def jobs(count: int, system: str = 'car') -> list[Job]:
@@ -66,7 +67,9 @@ def test_worker_that_is_killed_once(tmp_path: Path) -> None:
 
 
 def test_recording_that_kills_every_worker_is_given_up_alone() -> None:
-    found = dict(engines.in_processes(fleet_workers.ends_always, jobs(5), workers=2))
+    found = dict(
+        engines.in_processes(fleet_workers.ends_always, jobs(5), workers=2, given_up=given_up)
+    )
     check(found, 5, without=[1])
     assert '3 worker processes ended' in found[1].error
     assert not found[1].kept  # another run tries again
@@ -83,7 +86,9 @@ def test_dask_workers_and_one_that_is_killed(tmp_path: Path) -> None:
 
 def test_dask_gives_up_what_kills_every_worker_and_nothing_else() -> None:
     pytest.importorskip('distributed', reason='dask.distributed is not installed')
-    found = dict(engines.on_cluster(fleet_workers.ends_always, jobs(5), workers=2))
+    found = dict(
+        engines.on_cluster(fleet_workers.ends_always, jobs(5), workers=2, given_up=given_up)
+    )
     check(found, 5, without=[1])
     assert '3 worker processes ended' in found[1].error
 

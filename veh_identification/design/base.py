@@ -29,6 +29,8 @@ class DesignTask(Generic[C]):
     progress: Progress | None = None
     #: Name and value of everything as typed, for provenance.
     arguments: tuple[tuple[str, Any], ...] = ()
+    #: The one start of the search that is made here; None: all of them.
+    only: int | None = None
 
     @property
     def described(self) -> bool:
@@ -61,6 +63,10 @@ class Design(ABC, Generic[C, R]):
     @abstractmethod
     def design(self, task: DesignTask[C]) -> Outcome[R]:
         """Search, and judge what was found."""
+
+    def cost(self, result: R) -> float:
+        """What the search brought down: the least of several starts is the best."""
+        raise NotImplementedError(f'design {self.name} has no starts')
 
     def single_file(self, result: R, ending: str) -> str:
         """Content of the one file with such an ending."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from veh_identification.atomic import OutputError, refuse_inputs, write_text
 from veh_identification.design import registry
 from veh_identification.design.base import Design, DesignTask
+from veh_identification.engines import cores, engine
+from veh_identification.errors import VehIdError
 from veh_identification.results import folder
 from veh_identification.results.outcome import Outcome
 from veh_identification.runtime.graph import find_config
@@ -42,12 +45,38 @@ def run(
         tuple((name, value) for name, value in arguments if value is not None),
     )
     if out is None:
-        return made.design(task)
+        return _designed(made, task)
     target = Path(out)
     _check(made, target, task)
-    outcome = made.design(task)
+    outcome = _designed(made, task)
     _write(made, target, outcome)
     return outcome.with_line(f'written to {target}')
+
+
+def _designed(made: Design[Any, Any], task: DesignTask[Any]) -> Outcome[Any]:
+    """The outcome; where several processes are asked for, of the best of their starts."""
+    workers, starts = getattr(task.options, 'workers', 1), getattr(task.options, 'starts', 1)
+    if workers == 1 or starts == 1:
+        return made.design(task)
+    jobs = [(made.name, replace(task, progress=None, only=index)) for index in range(starts)]
+    found: list[Outcome[Any]] = []
+    for _, one in engine(min(workers or cores(), starts))(_one_start, jobs):
+        if isinstance(one, VehIdError):
+            raise one
+        found.append(one)
+        if task.progress is not None:
+            task.progress(len(found), starts)
+    best = min(found, key=lambda one: made.cost(one.result))
+    return best.with_line(f'the best of {starts} starts in several processes')
+
+
+def _one_start(job: tuple[str, DesignTask[Any]]) -> Outcome[Any] | VehIdError:
+    """One start of a search, in a process of its own; a refusal comes back as what it is."""
+    name, task = job
+    try:
+        return registry.find(name).design(task)
+    except VehIdError as error:
+        return error
 
 
 def _check(made: Design[Any, Any], target: Path, task: DesignTask[Any]) -> None:

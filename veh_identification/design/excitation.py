@@ -161,6 +161,13 @@ class ExcitationDesign:
     stopped_by: str
 
     @property
+    def cost(self) -> float:
+        """What was minimised, as `DesignProblem.cost`."""
+        if self.criterion == 'condition':
+            return float(np.log(self.condition_number))
+        return -self.log_det
+
+    @property
     def limits_hold(self) -> bool:
         """Whether every limit and user constraint holds on the dense grid."""
         return self.worst_use <= 1.0 + 1e-9 and self.constraint_margin >= -1e-9
@@ -287,13 +294,14 @@ def design_excitation(
     max_evaluations: int = 20_000,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    only: int | None = None,
 ) -> ExcitationDesign:
     """Best of several optimised random starts.
 
-    Several fundamentals are tried in turn over the starts. On one machine the result depends on
-    the seed and the budget alone (another BLAS or thread count rounds differently); `time_limit`
-    in seconds may end the search early. Raises EstimationError when no motion determines all
-    columns of the regressor.
+    Several fundamentals are tried in turn over the starts; `only` makes one of them. On one
+    machine the result depends on the seed and the budget alone (another BLAS or thread count
+    rounds differently); `time_limit` in seconds may end the search early. Raises EstimationError
+    when no motion determines all columns of the regressor.
     """
     tries = [float(f) for f in np.atleast_1d(np.asarray(fundamental_hz, dtype=float))]
     if starts < 1 or not all(f > 0.0 for f in tries):
@@ -302,10 +310,11 @@ def design_excitation(
     searches: list[_Search] = []
     stopped = 'converged'
     used = 0
-    for index in range(starts):
+    for index in range(starts) if only is None else (only,):
         # Each start has its own stream: a larger `starts` only adds candidates.
         rng = np.random.default_rng([seed, index])
-        share = (max_evaluations - used) // (starts - index)
+        left = starts - index if only is None else starts
+        share = (max_evaluations - used) // left
         report = None if progress is None else _part(progress, index, starts, max_iterations)
         search = _Search(problem, tries[index % len(tries)], share, deadline, report)
         first = random_trajectory(problem, search.fundamental_hz, rng)

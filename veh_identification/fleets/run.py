@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from veh_identification.engines import TRIES, engine
 from veh_identification.errors import UsageError, VehIdError
 from veh_identification.fleets.changes import LEVEL
-from veh_identification.fleets.engines import engine
 from veh_identification.fleets.entries import Entry
 from veh_identification.fleets.fingerprints import hashed, key_of
 from veh_identification.fleets.fleet import Fleet
@@ -35,6 +35,11 @@ from veh_identification.types import Progress
 STORE = 'reduced'
 #: Folder of the results of single recordings below the output.
 SINGLE = 'recordings'
+#: What is said when a cluster is gone.
+LOST = (
+    'after {done} of {all} recordings; what was reduced is stored: the same command goes on from '
+    'there'
+)
 #: Seconds between two writings of the index of the store.
 _INDEX_EVERY = 60.0
 
@@ -123,7 +128,8 @@ class _Campaign:
         saved = time.monotonic()
         work = engine(self.settings.workers, self.settings.scheduler)
         try:
-            for place, reduction in work(reduce_job, [self._job(i) for i in new]):
+            jobs = [self._job(index) for index in new]
+            for place, reduction in work(reduce_job, jobs, given_up=given_up, lost=LOST):
                 found[new[place]] = reduction
                 if new[place] in keys:
                     self.store.put(keys[new[place]], reduction)
@@ -197,6 +203,14 @@ class _Campaign:
         if self.out is None or report is None:
             return ''
         return report.relative_to(self.out.absolute()).as_posix()
+
+
+def given_up(job: Job) -> Reduction:
+    """What stands for a recording that ends every process."""
+    text = (
+        f'{job.address}: {TRIES} worker processes ended while they reduced it (not enough memory?)'
+    )
+    return refused(job.system, f'{text}.', kept=False)
 
 
 def _report_in(place: Path) -> Path | None:

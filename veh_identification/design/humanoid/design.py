@@ -51,6 +51,9 @@ class HumanoidDesignOptions:
     )
     starts: int = option(4, 'independent starts of the search', minimum=1)
     seed: int = option(0, 'of the search', minimum=0)
+    workers: int = option(
+        1, 'processes that the starts are spread over, 0: all cores', metavar='N', minimum=0
+    )
     time_limit: float = option(120.0, 'for the whole search, 0: none, s', metavar='S', minimum=0.0)
 
 
@@ -60,6 +63,7 @@ class HumanoidMotion:
 
     trajectories: dict[str, FourierTrajectory]  # by stage
     summary: dict[str, Any]  # as in summary.json
+    cost: float = np.inf  # of the criterion
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +106,17 @@ class HumanoidDesign(Design[DesignOptions, HumanoidMotion]):
         """Limits and budget of a file, or the defaults."""
         return load_options(path)
 
+    def cost(self, result: HumanoidMotion) -> float:
+        """Of the criterion."""
+        return result.cost
+
     def design(self, task: DesignTask[DesignOptions]) -> Outcome[HumanoidMotion]:
         """Search, check between the samples, join the stages."""
         chosen: HumanoidDesignOptions = task.options
         if chosen.urdf is None:
             raise UsageError('design humanoid needs the robot description: --urdf FILE')
         problem = _problem(load_robot(chosen.urdf), task.config, chosen)
-        found = _search(problem, task.config, chosen, task.progress)
+        found = _search(problem, task.config, chosen, task.progress, task.only)
         final = [
             _dense(stage, one, task.config)
             for stage, one in zip(problem.stages, found.best.trajectories, strict=True)
@@ -130,6 +138,7 @@ class HumanoidDesign(Design[DesignOptions, HumanoidMotion]):
             HumanoidMotion(
                 {stage.label: one for stage, one in zip(problem.stages, final, strict=True)},
                 summary,
+                found.best.cost,
             ),
             verdict,
             provenance('design', self.name, task.arguments, {'stages': summary['stages']}),
@@ -164,12 +173,15 @@ def _search(
     options: DesignOptions,
     chosen: HumanoidDesignOptions,
     progress: Progress | None,
+    only: int | None = None,
 ) -> _Found:
-    """The best of several random starts."""
+    """The best of several random starts, or one of them."""
     deadline = time.monotonic() + chosen.time_limit if chosen.time_limit else np.inf
-    count, total = max(options.evaluations // chosen.starts, 1), chosen.starts
+    count = max(options.evaluations // chosen.starts, 1)
+    starts = range(chosen.starts) if only is None else (only,)
+    total = len(starts)
     found: list[tuple[Candidate, Candidate, Search]] = []
-    for k in range(total):
+    for done, k in enumerate(starts):
         search = Search(
             problem.stages,
             problem.regressor,
@@ -180,12 +192,12 @@ def _search(
             problem.inverse_wants,
         )
         first = search.start()
-        best = search.improve(first, count, deadline, _part(progress, k * count, total * count))
+        best = search.improve(first, count, deadline, _part(progress, done * count, total * count))
         found.append((best, first, search))
         if time.monotonic() > deadline:
             break
-    done = sum(search.evaluations for *_, search in found) == total * count
-    return _Found(*min(found, key=lambda one: one[0].cost), len(found), done)
+    in_time = sum(search.evaluations for *_, search in found) == total * count
+    return _Found(*min(found, key=lambda one: one[0].cost), len(found), in_time)
 
 
 def _part(progress: Progress | None, done: int, total: int) -> Progress | None:

@@ -60,6 +60,9 @@ class ParallelDesignOptions:
     starts: int = option(4, 'independent starts of the search', minimum=1)
     seed: int = option(0, 'of the starts', minimum=0)
     max_iterations: int = option(60, 'iterations of every start', minimum=1)
+    workers: int = option(
+        1, 'processes that the starts are spread over, 0: all cores', metavar='N', minimum=0
+    )
     time_limit: float = option(120.0, 'for the whole search, 0: none, s', metavar='S', minimum=0.0)
 
 
@@ -82,6 +85,10 @@ class ParallelDesign(Design[Configuration, Excitation]):
     def configure(self, path: Path | None) -> Configuration:
         """Geometry and limits of a file, PaLiDA's without one."""
         return load_configuration(path)
+
+    def cost(self, result: Excitation) -> float:
+        """Of the criterion."""
+        return result.search.cost
 
     def single_file(self, result: Excitation, ending: str) -> str:
         """The trajectory, as `excitation:` of a configuration may name it."""
@@ -108,6 +115,7 @@ class ParallelDesign(Design[Configuration, Excitation]):
             max_iterations=chosen.max_iterations,
             time_limit=chosen.time_limit or None,
             progress=task.progress,
+            only=task.only,
         )
         found = Excitation(search, limits_use(model, search.trajectory))
         verdict = verdict_of(

@@ -107,6 +107,7 @@ def design_trajectory(
     max_iterations: int = 60,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    only: int | None = None,
 ) -> ExcitationDesign:
     """Optimised excitation; `force_covariance` is that of section 3.2 (unit unless given)."""
     lowest = float(np.min(fundamental_hz))
@@ -126,6 +127,7 @@ def design_trajectory(
         max_iterations=max_iterations,
         time_limit=time_limit,
         progress=progress,
+        only=only,
     )
 
 

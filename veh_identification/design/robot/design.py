@@ -54,6 +54,9 @@ class RobotDesignOptions:
     starts: int = option(2, 'independent starts of the search', minimum=1)
     seed: int = option(0, 'of the starts', minimum=0)
     max_iterations: int = option(20, 'iterations of every start', minimum=1)
+    workers: int = option(
+        1, 'processes that the starts are spread over, 0: all cores', metavar='N', minimum=0
+    )
     time_limit: float = option(120.0, 'for the whole search, 0: none, s', metavar='S', minimum=0.0)
 
 
@@ -68,6 +71,10 @@ class RobotDesign(Design[Configuration, ExcitationDesign]):
     def configure(self, path: Path | None) -> Configuration:
         """The configuration of `identify robot`: friction terms, gravity, joints held still."""
         return load_configuration(path)
+
+    def cost(self, result: ExcitationDesign) -> float:
+        """Of the criterion."""
+        return result.cost
 
     def single_file(self, result: ExcitationDesign, ending: str) -> str:
         """The trajectory."""
@@ -101,6 +108,7 @@ class RobotDesign(Design[Configuration, ExcitationDesign]):
             max_iterations=chosen.max_iterations,
             time_limit=chosen.time_limit or None,
             progress=task.progress,
+            only=task.only,
         )
         verdict = verdict_of(
             _findings(found, chosen),

@@ -371,10 +371,10 @@ def check_axes(
     turn = next((one for one in told if one.relation.text.startswith('lateral acc')), None)
     if turn is None or turn.clear or float(np.nanstd(turn.relation.predicted)) < 1.0:
         return []
-    likeness = [likeness(shown.force[:, k], turn.relation.predicted) for k in range(3)]
-    best = int(np.nanargmax(np.abs(likeness)))
+    alike = [likeness(shown.force[:, k], turn.relation.predicted) for k in range(3)]
+    best = int(np.nanargmax(np.abs(alike)))
     where = f'{configuration.topics["imu"]} linear_acceleration'
-    if best == 1 or not abs(likeness[best]) > EXCHANGED:
+    if best == 1 or not abs(alike[best]) > EXCHANGED:
         text = (
             'lateral acceleration and speed times yaw rate have nothing in common (correlation '
             f'{turn.correlation:.2f}): stamps, axes or signs of {where}, '
@@ -383,7 +383,7 @@ def check_axes(
         return [Finding('warn', 'sensors_disagree', text, where)]
     text = (
         f'{where}: its {"xyz"[best]} axis in base_link shows the lateral acceleration '
-        f'(correlation {likeness[best]:.2f}): axes are exchanged, or the unit is turned against '
+        f'(correlation {alike[best]:.2f}): axes are exchanged, or the unit is turned against '
         'the pose given'
     )
     return [Finding('bad', 'imu_turned', text, configuration.topics['imu'])]

@@ -20,7 +20,6 @@ from functools import partial
 from typing import Any
 
 from veh_identification.errors import InputError, UsageError, one_line
-from veh_identification.fleets.reduction import Job, Reduction, refused
 
 #: Jobs and results are what the function takes and gives; recordings are one kind of them.
 Function = Callable[[Any], Any]
@@ -36,6 +35,8 @@ PATIENCE = 30.0
 GONE = 600.0
 #: Seconds that a small result may travel; it is asked for again afterwards.
 FETCH = 3.0
+#: What is said of jobs whose results nobody keeps.
+LOST = 'after {done} of {all} jobs'
 #: Our matrices are small: threads of the linear algebra that wait for each other cost more.
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 
@@ -87,9 +88,9 @@ def has_dask() -> bool:
 
 
 def in_this_process(
-    function: Function, jobs: Sequence[Any], *, given_up: GivenUp | None = None
+    function: Function, jobs: Sequence[Any], *, given_up: GivenUp | None = None, lost: str = ''
 ) -> Done:
-    """One after the other."""
+    """One after the other; nothing can be given up or lost here."""
     for index, job in enumerate(jobs):
         yield index, function(job)
 
@@ -112,14 +113,6 @@ def study_given_up(job: Any) -> Any:
     raise EngineError(f'{TRIES} worker processes ended at {job!r} (not enough memory?).')
 
 
-def recording_given_up(job: Job) -> Reduction:
-    """What stands for a recording that ends every process."""
-    text = (
-        f'{job.address}: {TRIES} worker processes ended while they reduced it (not enough memory?)'
-    )
-    return refused(job.system, f'{text}.', kept=False)
-
-
 # Processes of this machine ----------------------------------------------------------------------
 
 
@@ -132,9 +125,13 @@ def in_processes(
     jobs: Sequence[Any],
     workers: int,
     *,
-    given_up: GivenUp = recording_given_up,
+    given_up: GivenUp = study_given_up,
+    lost: str = '',
 ) -> Done:
-    """Processes of the standard library; a broken pool is replaced."""
+    """Processes of the standard library; a broken pool is replaced, so that nothing is lost.
+
+    `given_up`: what stands for a job that ends every process.
+    """
     waiting = list(range(len(jobs)))[::-1]
     ended: Counter[int] = Counter()
     while waiting:
@@ -251,12 +248,14 @@ def on_cluster(
     *,
     address: str = '',
     workers: int = 0,
-    given_up: GivenUp = recording_given_up,
+    given_up: GivenUp = study_given_up,
+    lost: str = LOST,
 ) -> Done:
     """A Dask cluster at an address, or one of processes on this machine.
 
     Dask does again what a lost worker had; only so much is handed over that all workers are busy,
-    so that the scheduler's memory does not grow with the number of recordings.
+    so that the scheduler's memory does not grow with the number of jobs. `lost`: what is said
+    when the cluster is gone; {done} and {all} stand for jobs.
     """
     with _quiet(), _client(address, workers) as client:
         done = 0
@@ -270,10 +269,9 @@ def on_cluster(
                 yield index, result
         except _lost():
             where = f' at {address}' if address else ''
+            said = lost.format(done=done, all=len(jobs))
             raise EngineError(
-                f'the Dask scheduler{where} or its workers were lost after {done} of {len(jobs)} '
-                'recordings; '
-                'what was reduced is stored: the same command goes on from there.'
+                f'the Dask scheduler{where} or its workers were lost {said}.'
             ) from None
 
 
