@@ -178,6 +178,7 @@ class HumanoidDesign(TypedDict, total=False):
     want: Sequence[str]
     starts: int
     seed: int
+    workers: int
     time_limit: float
 
 
@@ -192,6 +193,7 @@ class ParallelDesign(TypedDict, total=False):
     starts: int
     seed: int
     max_iterations: int
+    workers: int
     time_limit: float
 
 
@@ -208,4 +210,5 @@ class RobotDesign(TypedDict, total=False):
     starts: int
     seed: int
     max_iterations: int
+    workers: int
     time_limit: float

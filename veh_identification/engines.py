@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -163,13 +163,22 @@ def in_processes(
 def _pool(workers: int) -> Iterator[futures.ProcessPoolExecutor]:
     # Not forked: threads of this process may hold locks.
     context = multiprocessing.get_context('spawn')
-    before = {name: os.environ.get(name) for name in THREADS}
-    _single_thread()  # what a new process begins with
-    pool = futures.ProcessPoolExecutor(workers, context, initializer=_single_thread)
+    with _environment_kept(THREADS):
+        _single_thread()  # what a new process begins with
+        pool = futures.ProcessPoolExecutor(workers, context, initializer=_single_thread)
+        try:
+            yield pool
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _environment_kept(names: Iterable[str]) -> Iterator[None]:
+    """What new processes are told is none of this one's business afterwards."""
+    before = {name: os.environ.get(name) for name in names}
     try:
-        yield pool
+        yield
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -228,6 +237,7 @@ def _client(address: str, workers: int) -> Iterator[Any]:
 
     environment = {**dict.fromkeys(THREADS, 1), **MEMORY}
     with (
+        _environment_kept(environment),  # Dask's nannies change it
         dask.config.set({'distributed.nanny.pre-spawn-environ': environment, **QUIET}),
         distributed.LocalCluster(
             n_workers=workers,
