@@ -102,6 +102,6 @@ def live(recording: ArmRecording) -> list[Finding]:
     for k, stamp in enumerate(stamps):
         model.push(int(stamp), recording.position[k], recording.effort[k])
         if k and ticks[k] > ticks[k - 1]:
-            model.tick(0)
+            model.estimate()
     model.finish()
     return model.findings()

@@ -55,7 +55,7 @@ def test_payload_is_weighed_and_gone(stream: tuple[Array, Array, Array], tmp_pat
         if model.push(10**18 + round(1e9 * moment), position[k], effort[k]):
             told.append(moment - LEARN)
         if k % 500 == 0:
-            model.tick(0)
+            model.estimate()
     truth = random_payload(3).mass
     words = [word for _, word, _ in model.monitor.events]
     assert words == ['picked up', 'put down']

@@ -175,6 +175,8 @@ class RobotIdentification(IdentificationNode):
                 f'payload {word}: {found.mass:.3g} +- {found.std:.2g} kg at {self.model.link}'
             )
             self.publish_estimate(stamp_ns)
+        elif self.model.tick(0):  # at once: the message tells the samples that it stands on
+            self.publish_estimate(stamp_ns)
         self.sample_came()
 
     def _sides_of(

@@ -55,8 +55,9 @@ from veh_identification.types import Array, BoolArray, IntArray
 
 #: Deviations of rows that a filter makes alike, over those of independent ones.
 COLOUR = 1.5
-#: Estimates are made once so many rows are there, and then each second.
-ENOUGH_ROWS = 200
+#: Estimates are made once so many rows are there, and then each second of the data: not of a
+#: clock, so that the same samples always give the same estimates.
+ENOUGH_ROWS, PERIOD_NS = 200, 1_000_000_000
 GAP_STEPS = 5.0
 #: Blocks of rows that wait at most: factors are made anew for all of them at once.
 MOST_WAITING = 50
@@ -142,7 +143,8 @@ class RobotLive(LiveModel):
         self._scores: deque[tuple[int, Array, int]] = deque(maxlen=MOMENTS)
         self._times: deque[int] = deque()
         self._values: deque[Array] = deque()
-        self._last_row, self._last_look = 0, 0
+        self._last_row, self._last_look, self._last_estimate = 0, 0, 0
+        self._fresh = False  # something to tell that was not told
         self._late_in_a_row = 0  # samples far behind the newest
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
         self._rate, self._cutoff = 0.0, self.options.cutoff_hz
@@ -191,7 +193,11 @@ class RobotLive(LiveModel):
             return False
         self._last_look = stamp_ns
         self._go_on_checking()
-        return self._look()
+        changed = self._look()
+        if stamp_ns - self._last_estimate >= PERIOD_NS:
+            self._last_estimate = stamp_ns
+            self.estimate()
+        return changed
 
     def _set_back(self, stamp_ns: int) -> bool:
         """Some samples far behind in a row: the clock was set back, or a stamp was hours ahead."""
@@ -200,7 +206,7 @@ class RobotLive(LiveModel):
         if self._late_in_a_row < CLOCK_JUMP_SAMPLES:
             return False
         self.interrupt()
-        self._last_row, self._last_look = 0, 0
+        self._last_row, self._last_look, self._last_estimate = 0, 0, 0
         return True
 
     def _look(self) -> bool:
@@ -368,26 +374,31 @@ class RobotLive(LiveModel):
     # Estimate -----------------------------------------------------------------------------------
 
     def tick(self, silent: int) -> bool:
-        """A new estimate each second."""
+        """Whether there is something that was not told yet."""
+        fresh, self._fresh = self._fresh, False
+        return fresh
+
+    def estimate(self) -> None:
+        """From all rows so far; while a payload is carried the parameters stay what they were."""
+        self._fresh = self.solution is not None
         if self.information.samples < ENOUGH_ROWS or self.monitor.loaded:
-            return self.solution is not None
+            return
         try:
             made = weighted(self.information, self.arm.names, self.arm.joints)
         except EstimationError as error:
-            self._failure = str(error)
-            return False
-        self._failure = ''
+            self._failure, self._fresh = str(error), False
+            return
+        self._failure, self._fresh = '', True
         self._solve(made)
         if self._checking is None and self._seconds >= self._next_check:
             self._checking = self._check()
-        return True
 
     def finish(self) -> bool:
-        """Check once more with all that came."""
-        before, tried = self._checked, self.information.samples >= ENOUGH_ROWS
-        if tried and not self.monitor.loaded:
+        """Estimate and check once more with all that came."""
+        self.estimate()
+        if self.information.samples >= ENOUGH_ROWS and not self.monitor.loaded:
             finished(self._check())
-        return self._checked != before and self.solution is not None
+        return self._fresh
 
     def _solve(self, made: Estimate) -> None:
         self.solution = Solution(
@@ -548,7 +559,7 @@ class RobotLive(LiveModel):
         )
         try:
             with stored.tried():
-                self.tick(0)
+                self.estimate()
         except StateError:
             self.information = before
             raise
