@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from veh_identification.simulation.car.scenarios import car_recording
 from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.checks.sensors import check_steering
 from veh_identification.systems.car.description.parts import Weighed
+from veh_identification.systems.car.estimation import identify
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.parameters import CORNERS, NAMES
 from veh_identification.systems.car.processing.signals import Processing, prepare
@@ -404,3 +407,25 @@ def test_a_scaled_travel_of_one_wheel_is_named(factor: float) -> None:
     found = faults(identify_recordings([wrong], configuration(), QUICK).findings)
     assert [(one.level, one.code) for one in found] == [('bad', 'travel_scale')]
     assert 'suspension_fr' in found[0].text
+
+
+def test_a_note_hides_no_poor_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    note = Finding('note', 'not_weighed', 'nobody weighed it')
+    gathered: Any = SimpleNamespace(
+        model=SimpleNamespace(constant_column=0),
+        information=None,
+        signs=[note],
+        stretches=[],
+        rivalled=False,
+        findings=[],
+    )
+    nothing: Any = None
+    monkeypatch.setattr(identify, 'CarProblem', lambda *given: None)
+    monkeypatch.setattr(identify, 'explain', lambda *given: [])
+    monkeypatch.setattr(identify, 'suspicious', lambda *given: True)
+    found = identify.check_fit(gathered, nothing, nothing)
+    assert [one.code for one in found] == ['poor_fit', 'not_weighed']
+    uneven = Finding('warn', 'uneven_fit', 'one wheel fits worse', 'suspension_fl')
+    monkeypatch.setattr(identify, 'suspicious', lambda *given: False)
+    monkeypatch.setattr(identify, 'check_axles', lambda *given: [uneven])
+    assert identify.check_fit(gathered, nothing, nothing) == [uneven, note]

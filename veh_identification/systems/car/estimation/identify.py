@@ -189,7 +189,14 @@ def all_findings(gathered: Gathered, fit: Fit, selection: Selection) -> list[Fin
 
 def check_fit(gathered: Gathered, fit: Fit, selection: Selection) -> list[Finding]:
     """What is wrong with the recordings: signs first, then swaps and turned units."""
-    model, found = gathered.model, list(gathered.signs)
+    notes = [one for one in gathered.signs if one.level == 'note']
+    return [*_causes(gathered, fit, selection), *notes]
+
+
+def _causes(gathered: Gathered, fit: Fit, selection: Selection) -> list[Finding]:
+    """What a note says explains no misfit."""
+    model = gathered.model
+    found = [one for one in gathered.signs if one.level != 'note']
     problem = CarProblem(model, gathered.information)
     poor = suspicious(problem, fit, selection, model.constant_column)
     if not any(one.level == 'bad' for one in found):
