@@ -136,3 +136,95 @@ def test_a_folder_of_something_else_is_never_replaced(bag: Path, tmp_path: Path)
     with pytest.raises(BagError, match='other content'):
         convert([bag], tmp_path / 'thesis', overwrite=True)
     assert (tmp_path / 'thesis' / 'chapter.txt').is_file()
+
+
+JOINTS = """
+/daq/joints:
+  topic: joint_states
+  joints:
+    suspension_fl: mm * pot_FL
+    leg_1: {position: mm * cylinder, velocity: cylinder, effort: -1 * kN * cylinder}
+    turned: -1 * axis
+"""
+
+
+def joint_bag(path: Path) -> Path:
+    with BagWriter(path) as writer:
+        writer.write_message(
+            '/daq/joints',
+            messages.new(
+                'sensor_msgs/msg/JointState',
+                header=messages.header(5, 'daq'),
+                name=['pot_FL', 'cylinder', 'axis', 'other'],
+                position=[25.0, 800.0, 0.5, 7.0],
+                velocity=[10.0, 2.0, 0.25, 8.0],
+                effort=[0.0, 1.5, 4.0, 9.0],
+            ),
+            10,
+        )
+    return path
+
+
+def test_joints_get_other_names_units_and_signs(tmp_path: Path) -> None:
+    convert([joint_bag(tmp_path / 'in')], tmp_path / 'out', mapping=mapping(tmp_path, JOINTS))
+    with BagReader(tmp_path / 'out') as reader:
+        (found,) = reader.messages(['/joint_states'])
+    message = found.message
+    assert list(message.name) == ['suspension_fl', 'leg_1', 'turned', 'other']
+    assert message.position == pytest.approx([0.025, 0.8, -0.5, 7.0])
+    assert message.velocity == pytest.approx([0.01, 2.0, -0.25, 8.0])
+    assert message.effort == pytest.approx([0.0, -1500.0, -4.0, 9.0])
+    assert (messages.stamp_ns(message), message.header.frame_id) == (5, 'daq')
+
+
+def test_a_joint_that_no_message_names_is_a_misspelt_one(tmp_path: Path) -> None:
+    rules = mapping(tmp_path, JOINTS.replace('* axis', '* axes'))
+    with pytest.raises(InputError, match='no message names the joint axes, only pot_FL, cylinder'):
+        convert([joint_bag(tmp_path / 'in')], tmp_path / 'out', mapping=rules)
+    assert not (tmp_path / 'out').exists()
+
+
+def test_messages_keep_what_a_rule_does_not_name(tmp_path: Path) -> None:
+    with BagWriter(tmp_path / 'in') as writer:
+        imu = messages.new(
+            'sensor_msgs/msg/Imu',
+            header=messages.header(7, 'box'),
+            angular_velocity=(1.0, 2.0, 180.0),
+            linear_acceleration=(0.1, 0.2, 1.0),
+        )
+        writer.write_message('/box/imu', imu, 9)
+    text = """
+/box/imu:
+  topic: imu/data
+  frame_id: imu_link
+  fields:
+    angular_velocity.z: deg/s * angular_velocity.z
+    linear_acceleration.z: g * linear_acceleration.z
+"""
+    convert([tmp_path / 'in'], tmp_path / 'out', mapping=mapping(tmp_path, text))
+    with BagReader(tmp_path / 'out') as reader:
+        (found,) = reader.messages(['/imu/data'])
+    turning, force = found.message.angular_velocity, found.message.linear_acceleration
+    assert (turning.x, turning.y, turning.z) == pytest.approx((1.0, 2.0, 3.14159265))
+    assert (force.x, force.y, force.z) == pytest.approx((0.1, 0.2, 9.80665))
+    assert (messages.stamp_ns(found.message), found.message.header.frame_id) == (7, 'imu_link')
+
+
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        (('mm * pot_FL', 'bar * pot_FL'), "'bar * pot_FL' is not in a unit that rad or m comes"),
+        (('mm * pot_FL', 'furlong * pot_FL'), "'furlong' is no number and no unit"),
+        (
+            ('  topic: joint_states\n', '  topic: a\n  type: std_msgs/msg/Bool\n'),
+            'joints: expected',
+        ),
+        (
+            ('  topic: joint_states\n', '  topic: a\n  stamp: header.stamp\n'),
+            'stamp: expected with',
+        ),
+    ],
+)
+def test_wrong_joint_rules_are_named(tmp_path: Path, change, sentence: str) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        mapping(tmp_path, JOINTS.replace(*change))

@@ -7,18 +7,22 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from veh_identification.errors import UsageError
+
 
 def add_parser(verbs: Any) -> None:
     """Describe the verb."""
     parser = verbs.add_parser(
         'convert',
         help='convert recordings to rosbag2, mapping custom messages',
-        description='Writes rosbag2 or ROS 1 recordings as one rosbag2. A mapping file turns '
-        'custom messages (a force plate without header, say) into standard ones; '
-        'config/map_force_plate.yaml is an example. An OpenSim model (.osim) with the tables of '
+        description='Writes rosbag2 or ROS 1 recordings as one rosbag2. A mapping file gives '
+        'topics and joints other names and units, and turns custom messages (a force plate '
+        'without header, say) into standard ones. An OpenSim model (.osim) with the tables of '
         'its coordinates and of the ground forces (.mot, .sto, or the plates of a .c3d) becomes a '
-        'recording with model.urdf beside it. CSV files (with a .c3d or without) need a mapping '
-        'file that says what their columns are.',
+        'recording with model.urdf beside it. CSV files (a decoded CAN log, a data logger, a '
+        'laboratory; with a .c3d or without) need a mapping file that says what their columns '
+        'are. docs/your_data.md has an example of each; config/map_*.yaml are files to begin '
+        'with.',
     )
     parser.add_argument(
         'bags', metavar='BAG', nargs='+', help='recordings, or files of a laboratory'
@@ -40,21 +44,38 @@ def run(options: argparse.Namespace) -> int:
     from veh_identification.runtime.bags import Progress
     from veh_identification.runtime.convert import convert, read_mapping
     from veh_identification.runtime.graph import find_config
+    from veh_identification.runtime.tables import convert_tables, is_table_mapping
     from veh_identification.systems.humanoid.laboratory.convert import (
         convert_laboratory,
         is_laboratory,
     )
 
+    csv = [one for one in options.bags if one.lower().endswith('.csv')]
+    if csv and not options.map:
+        raise UsageError(
+            f'{csv[0]}: CSV files need --map FILE.yaml, which says what their columns are; '
+            'docs/your_data.md shows one for a car, docs/humanoid.md one for force plates'
+        )
+    columns = find_config(options.map) if options.map else None
+    if csv and columns is not None and is_table_mapping(columns):
+        tables = convert_tables(
+            options.bags,
+            options.out,
+            columns,
+            storage=options.storage,
+            overwrite=options.overwrite,
+        )
+        return _told(tables.written, options.out)
     if is_laboratory(options.bags):
         written = convert_laboratory(
             options.bags,
             options.out,
-            columns=options.map,
+            columns=columns,
             storage=options.storage,
             overwrite=options.overwrite,
         )
         return _told(written, options.out)
-    mapping = read_mapping(find_config(options.map)) if options.map else None
+    mapping = read_mapping(columns) if columns is not None else None
     with Progress('converting') as progress:
         conversion = convert(
             options.bags,

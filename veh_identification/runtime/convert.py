@@ -9,16 +9,25 @@ A mapping (YAML) says what becomes of a topic whose messages no node understands
       stamp: log                     # or the path of a time field of the message
       fields:
         wrench.force.x: fx_N         # a field of the recorded message,
-        wrench.force.z: -1.0 * fz_N  # or a factor times a field, for units and signs
+        wrench.force.z: -1.0 * fz_N  # or factors and units times a field
+
+Without `type` the messages stay what they are under another name; `fields` and `joints` then say
+what changes in them:
+
+    /daq/joints:
+      topic: joint_states
+      joints: {suspension_fl: mm * damper_pot_FL, steering_fl: toe_FL}
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from veh_identification.atomic import refuse_inputs
 from veh_identification.configuration.faults import shown
@@ -28,8 +37,38 @@ from veh_identification.errors import BagError, InputError
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagReader, BagWriter, RawMessage
 from veh_identification.runtime.bags.definitions import Decoder
+from veh_identification.runtime.joint_terms import JointRenaming, JointRule
+from veh_identification.runtime.terms import Term, read_term
 
-_TERM = re.compile(r'^(?:(?P<factor>[-+0-9.eE]+)\s*\*\s*)?(?P<path>[A-Za-z_][\w.]*)$')
+_PATH = re.compile(r'^[A-Za-z_][\w.]*$')
+IMU = 'sensor_msgs/msg/Imu'
+_AXES = {'x': np.nan, 'y': np.nan, 'z': np.nan}
+
+
+def message_of(typename: str, header: Any, fields: Mapping[str, Any]) -> Any:
+    """A message from values by path; what an IMU does not measure is not a number there."""
+    values: dict[str, Any] = {'header': header}
+    if typename == IMU:
+        values |= unmeasured(fields)
+    for target, value in fields.items():
+        *folders, leaf = target.split('.')
+        place = values
+        for folder in folders:
+            place = place.setdefault(folder, {})
+        place[leaf] = value
+    return messages.new(typename, **values)
+
+
+def unmeasured(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Axes of an IMU as not measured (NaN); a part of which nothing is given as REP-145 says."""
+    given = {path.partition('.')[0] for path in fields}
+    values: dict[str, Any] = {
+        part: dict(_AXES) for part in ('angular_velocity', 'linear_acceleration')
+    }
+    for part in ('orientation', *values):
+        if part not in given and f'{part}_covariance' not in given:
+            values[f'{part}_covariance'] = [-1.0, *(0.0,) * 8]
+    return values
 
 
 @dataclass(frozen=True)
@@ -37,23 +76,32 @@ class TopicMapping:
     """What becomes of the messages of one topic."""
 
     topic: str
-    typename: str
+    typename: str  # '': as recorded
     frame_id: str
     stamp: str
-    fields: Mapping[str, tuple[float, str]]  # target path: factor, source path
+    fields: Mapping[str, Term]  # by target path
+    joints: JointRenaming | None = field(default=None, compare=False)
 
     def convert(self, message: Any, log_ns: int) -> Any:
         """A standard message from a recorded one."""
-        values: dict[str, Any] = {}
+        values = {
+            path: term.factor * _get(message, term.source) for path, term in self.fields.items()
+        }
+        if not self.typename:
+            return self._changed(message, values)
         stamp_ns = log_ns if self.stamp == 'log' else messages.stamp_ns(_get(message, self.stamp))
-        values['header'] = messages.header(stamp_ns, self.frame_id)
-        for target, (factor, source) in self.fields.items():
-            *folders, leaf = target.split('.')
-            place = values
-            for folder in folders:
-                place = place.setdefault(folder, {})
-            place[leaf] = factor * _get(message, source)
-        return messages.new(self.typename, **values)
+        return message_of(self.typename, messages.header(stamp_ns, self.frame_id), values)
+
+    def _changed(self, message: Any, values: Mapping[str, Any]) -> Any:
+        """The message itself, with other values, joints or frame."""
+        for path, value in values.items():
+            folder, _, leaf = path.rpartition('.')
+            place = _get(message, folder) if folder else message
+            _get(message, path)  # for its refusal
+            setattr(place, leaf, value)
+        if self.frame_id:
+            _get(message, 'header').frame_id = self.frame_id
+        return message if self.joints is None else self.joints.convert(message)
 
 
 @dataclass(frozen=True)
@@ -70,37 +118,58 @@ class TopicRule(Model):
     """What a mapping file says about one topic."""
 
     topic: Text = entry(description='name of the converted topic')
-    type: Text = entry(description='its message type, such as geometry_msgs/msg/WrenchStamped')
+    type: Text = entry(
+        '', 'its message type, such as geometry_msgs/msg/WrenchStamped; left out: as recorded'
+    )
     fields: Mapping[Text, Text] = entry(
-        description='field of the type: a field of the recorded message, or factor * field'
+        {}, 'field: a field of the recorded message, or factor or unit * field'
+    )
+    joints: Mapping[Text, JointRule] = entry(
+        {}, 'of JointState, joint: a recorded joint, or factor or unit * joint'
     )
     frame_id: Text = entry('', 'of the header')
     stamp: Text = entry('log', 'log, or the path of a time field of the recorded message')
 
     def mapping(self) -> TopicMapping:
         """The rule in the form that converts messages."""
-        known = messages.describe_type(self.type)
-        fields = {}
-        for target, term in self.fields.items():
-            match = _TERM.match(term.strip())
-            if match is None:
+        if self.type and self.joints:
+            raise ValueError('joints: expected without type, for messages that are JointState')
+        if self.type and not self.fields:
+            raise ValueError('fields: is missing')
+        if self.stamp != 'log' and not self.type:
+            raise ValueError('stamp: expected with type: messages as recorded keep theirs')
+        fields = fields_of(self.type, self.fields)
+        for target, term in fields.items():
+            if not _PATH.match(term.source):
                 raise ValueError(
-                    f'fields: {target}: expected a field or "factor * field", found {shown(term)}'
+                    f'fields: {target}: expected a field or "factor * field", '
+                    f'found {shown(self.fields[target])}'
                 )
-            if target not in known:
-                raise ValueError(f'fields: {self.type} has no field {target}')
-            try:
-                factor = float(match['factor'] or 1.0)
-            except ValueError:
-                raise ValueError(
-                    f'fields: {target}: {shown(match["factor"])} is no number'
-                ) from None
-            fields[target] = (factor, match['path'])
-        topic = '/' + self.topic.strip('/')
-        return TopicMapping(topic, self.type, self.frame_id, self.stamp, fields)
+        return TopicMapping(
+            '/' + self.topic.strip('/'),
+            self.type,
+            self.frame_id,
+            self.stamp,
+            fields,
+            JointRenaming(self.joints) if self.joints else None,
+        )
 
     def __post_init__(self) -> None:
         self.mapping()  # for its checks
+
+
+def fields_of(typename: str, given: Mapping[str, str]) -> dict[str, Term]:
+    """Terms by field of a type; fields that the type does not have are refused."""
+    known = messages.describe_type(typename) if typename else None
+    fields = {}
+    for target, text in given.items():
+        if known is not None and target not in known:
+            raise ValueError(f'fields: {typename} has no field {target}')
+        try:
+            fields[target] = read_term(text, target)
+        except ValueError as error:
+            raise ValueError(f'fields: {target}: {error}') from None
+    return fields
 
 
 def read_mapping(path: str | Path) -> dict[str, TopicMapping]:
@@ -150,6 +219,9 @@ def convert(
                 undecodable[raw.topic] = undecodable.get(raw.topic, 0) + 1
                 if undecodable[raw.topic] == 1 or on_error == 'stop':
                     reader.problems.meet(str(error), error)
+        for topic, rule in mapping.items():
+            if rule.joints is not None:
+                rule.joints.refuse_what_was_not_met(topic)
         return Conversion(
             dict(writer.counts), dict(reader.problems.undecodable), reader.problems.sentences
         )
@@ -162,7 +234,9 @@ def _convert_one(
     decoder = raw.channel.decoder
     if rule is not None:
         message = rule.convert(raw.decode(), raw.time_ns)
-        writer.write_message(rule.topic, message, raw.time_ns)
+        writer.write_message(
+            rule.topic, message, raw.time_ns, qos=None if rule.typename else raw.channel.qos
+        )
     elif known:
         writer.write_message(raw.topic, raw.decode(), raw.time_ns, qos=raw.channel.qos)
     elif isinstance(decoder, Decoder):
