@@ -7,6 +7,7 @@ A family is a change by a number (a sensor's scale, its zero) whose best size is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -158,7 +159,9 @@ def explanation_findings(
     """
     convincing = found.factor >= (CONVINCING if found.misfit <= good else OVERWHELMING)
     if found.best is not None and convincing:
-        text = f'{label}: {found.best.text}; with that {better} {found.factor:.3g} times better'
+        times = f'{found.factor:.3g} times better'
+        gain = times if found.factor < math.inf else 'and not without it'
+        text = f'{label}: {found.best.text}; with that {better} {gain}'
         where = f'{label}, {found.best.where}' if found.best.where else label
         return [Finding('bad', found.best.code, text + hint, where, found.factor)]
     findings = []

@@ -12,10 +12,11 @@ def add_parser(verbs: Any) -> None:
         'info',
         help='list topics, types, rates and damage of recordings',
         description='Lists what rosbag2 or ROS 1 recordings hold. With --topic also the fields of '
-        "that topic's messages, as they are named in configurations and for veh-id convert.",
+        "that topic's messages, as they are named in configurations and for veh-id convert, "
+        'and the joints that they name.',
     )
     parser.add_argument('bags', metavar='BAG', nargs='+')
-    parser.add_argument('--topic', metavar='NAME', help='list the fields of this topic')
+    parser.add_argument('--topic', metavar='NAME', help='list fields and joints of this topic')
     parser.add_argument(
         '--check', action='store_true', help='read every message and report damage (status 1)'
     )
@@ -24,7 +25,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List each recording."""
-    from veh_identification.runtime.bags import BagReader
+    from veh_identification.runtime.bags import BagReader, named_joints
 
     status = 0
     for bag in options.bags:
@@ -34,6 +35,9 @@ def run(options: argparse.Namespace) -> int:
                 print(f'fields of {options.topic}:')
                 for path, kind in reader.describe_type(options.topic).items():
                     print(f'  {path:40} {kind}')
+                joints = named_joints(reader, options.topic)
+                if joints:
+                    print(f'joints that its messages name: {", ".join(joints)}')
             if options.check:
                 status |= _check(reader)
             for sentence in reader.problems.sentences:

@@ -80,4 +80,5 @@ def check_recordings(systems: Sequence[Described], bags: Sequence[Path]) -> list
             ]
         if not understood:
             raise InputError(f'{bag}: {"; ".join(refused)}')
+        findings += [Finding('warn', 'not_for', f'not for {one}', str(bag)) for one in refused]
     return findings

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import numpy as np
 
 from veh_identification.errors import UsageError
-from veh_identification.runtime.bags import BagReader
+from veh_identification.runtime.bags import BagReader, named_joints
 from veh_identification.runtime.share import share_directory
 from veh_identification.runtime.transforms import StaticFrames, read_static_frames
 from veh_identification.systems import registry
@@ -34,12 +35,20 @@ def told_by(bag: Path) -> list[str]:
             frame = _frame(reader, topic) if entry.has_header and entry.count else ''
             place = f', frame {frame}' if frame else ''
             lines.append(f'#   {topic}  {entry.typename.rpartition("/")[2]}, {rate:.4g} Hz{place}')
+            lines += _joints(named_joints(reader, topic))
         static = [one for one in reader.topics if one.strip('/') == 'tf_static']
         frames, _ = read_static_frames(reader, static)
     lines += [f'#   /tf_static: {one}' for one in _transforms(frames)]
     if not static:
         lines.append('#   there is no /tf_static: sensor poses must stand in this file')
     return [*lines, '']
+
+
+def _joints(names: list[str]) -> list[str]:
+    text = f'joints: {", ".join(names)}'
+    return textwrap.wrap(text, 98, initial_indent='#     ', subsequent_indent='#       ') * bool(
+        names
+    )
 
 
 def _frame(reader: BagReader, topic: str) -> str:

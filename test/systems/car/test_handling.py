@@ -10,7 +10,7 @@ import pytest
 from veh_identification.errors import EstimationError, UsageError
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.share import share_directory
-from veh_identification.signals import TimeSeries
+from veh_identification.signals import SampleReport, TimeSeries
 from veh_identification.simulation.road_car.car import draw_car
 from veh_identification.simulation.road_car.handling import handling_drive
 from veh_identification.simulation.road_car.run import Task as Driven
@@ -81,6 +81,9 @@ def test_says_what_is_missing() -> None:
     config = CarDescription()
     with pytest.raises(EstimationError, match='imu/data is missing'):
         handling_samples(CarRecording('bag', None, None, {}, {}), config)
+    report = SampleReport('imu/data', 100, 0, non_finite_by_channel={'wx': 100, 'fz': 100})
+    with pytest.raises(EstimationError, match='topic imu/data: wx, fz hold no number'):
+        handling_samples(CarRecording('bag', None, None, {}, {}, reports=(report,)), config)
     imu = _series(np.zeros((1000, 6)), ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'))
     with pytest.raises(EstimationError, match='no steering: expected steering_fl'):
         handling_samples(CarRecording('bag', imu, None, {}, {}), config)

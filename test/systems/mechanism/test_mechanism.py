@@ -218,6 +218,7 @@ def test_what_no_sensor_tells_is_said(bags):
         (('velocity_deviation: 5.0', 'velocity_deviation: [5, 6]'), 'one number, or one for'),
         (("resolution: '1 deg'", "resolution: '1 kg'"), 'expected an angle or a length'),
         (('points: [A, pin]', 'points: [A, A]'), 'expected a point that is not fixed'),
+        (('kind: encoder', 'kind: encoder, topic: plc'), 'topic: .* comes by joint_states'),
     ],
 )
 def test_faults_of_a_file_are_named_with_their_line(tmp_path, change, words):

@@ -43,6 +43,15 @@ def test_nan_in_one_leg(tmp_path) -> None:
     )
 
 
+def test_topic_and_joints_of_other_names_are_told(tmp_path) -> None:
+    sentence = 'there is no topic joint_states .*, only /cylinders; --topic, or topic under'
+    refused(tmp_path, GOOD, sentence, topic='/cylinders')
+    names = [f'cylinder_{k}' for k in range(6)]
+    sentence = r'leg_1 to leg_6 are needed, the messages name .*cylinder_0.*convert --map'
+    (tmp_path / 'other').mkdir()
+    refused(tmp_path / 'other', GOOD, sentence, names=names)
+
+
 def test_a_leg_that_is_never_measured(tmp_path) -> None:
     forces = GOOD.forces.copy()
     forces[:, 4] = np.nan

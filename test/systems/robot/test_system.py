@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,15 @@ def test_payload_is_found(free: ArmRecording, loaded: ArmRecording, load: Payloa
     assert np.all(one.centre_std < 0.003)
     truth = load.inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
     assert np.all(np.abs(one.inertia - truth) < 4.5 * one.inertia_std)
+
+
+def test_a_load_that_was_announced_is_no_unit_of_its_efforts(arm: Arm, load: Payload) -> None:
+    heavy = recorded(arm, 'loaded', 2, replace(load, mass=12.0))
+    told = whole_findings(load_robot(URDF), [heavy], Configuration())
+    assert 'effort_scale' in {one.code for one in told}
+    known = Configuration(payloads=(described.Payload('loaded'),))
+    told = whole_findings(load_robot(URDF), [heavy], known)
+    assert 'effort_scale' not in {one.code for one in told}
 
 
 def test_payload_needs_a_recording_without(loaded: ArmRecording) -> None:

@@ -36,7 +36,11 @@ class Catalog:
         found = topics.get(full_topic(topic))
         if found is None:
             close = get_close_matches(full_topic(topic), topics, n=3, cutoff=0.5)
-            known = f'did you mean {" or ".join(close)}?' if close else f'it has {list(topics)}.'
+            known = (
+                f'did you mean {" or ".join(close)}?'
+                if close
+                else f'it has {", ".join(topics) or "none"}.'
+            )
             raise BagError(f'{self.named} has no topic {full_topic(topic)}; {known}')
         return found
 

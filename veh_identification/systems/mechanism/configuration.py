@@ -253,6 +253,11 @@ class SensorEntries(Model):
                 raise ValueError(f'{name}: a sensor of kind {self.kind} needs it')
         if self.deviation == 0.0 and (self.resolution == 0.0 or not self.by_joint):
             raise ValueError('deviation: expected a positive number, found 0')
+        if self.by_joint and self.topic is not None:
+            raise ValueError(
+                f'topic: a sensor of kind {self.kind} comes by joint_states; joint names it there '
+                '(veh-id convert --map gives a topic another name)'
+            )
         if self.by_joint and self.bias_deviation > 0.0:
             raise ValueError(
                 f'bias_deviation: the bias of a sensor of kind {self.kind} is none '

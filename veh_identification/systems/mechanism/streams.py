@@ -95,6 +95,15 @@ def topic_streams(description: Description) -> list[TopicStream]:
     ]
 
 
+def brought_by(description: Description, name: str) -> str:
+    """The message that brings a sensor, in words."""
+    sensor = description.sensors[name]
+    if sensor.by_joint:
+        field = 'velocity' if sensor.kind == 'rate' else 'position'
+        return f'{field} of joint {_joint(sensor)} in {JOINTS}'
+    return f'topic {sensor.topic or name}'
+
+
 def delays_ns(description: Description) -> dict[str, int]:
     """Known delays of the stamps by stream."""
     found = {name: round(one.delay * 1e9) for name, one in description.sensors.items()}

@@ -33,6 +33,7 @@ from veh_identification.systems.mechanism.results import (
     states_of,
     text_of,
 )
+from veh_identification.systems.mechanism.streams import brought_by
 from veh_identification.systems.observing.checks import unusable_messages
 from veh_identification.systems.observing.figures import (
     adaptive_figures,
@@ -111,7 +112,8 @@ class PlanarMechanism(System[Description, MechanismRecording]):
         findings = unusable_messages(recording.unusable)
         absent = [name for name in sensors_of(config) if not recording.counts.get(name)]
         if absent:
-            text = f'{", ".join(absent)}: no topic brings it, so the observer does without'
+            wanted = [f'{name} ({brought_by(config, name)})' for name in absent]
+            text = f'the recording does not bring {", ".join(wanted)}: the observer does without'
             findings.append(
                 Finding('warn', 'sensor_not_recorded', text, 'configuration, observer.sensors')
             )

@@ -259,13 +259,23 @@ def _rows_of(time: Array, grid: Array) -> tuple[IntArray, IntArray]:
     return np.asarray(row[kept]), kept
 
 
+def _why_no_imu(recording: CarRecording, config: CarDescription) -> str:
+    """Not recorded, or recorded with axes that hold no number."""
+    topic = config.topics['imu']
+    for report in recording.reports:
+        if report.label.strip('/') == topic.strip('/') and report.non_finite_by_channel:
+            channels = ', '.join(report.non_finite_by_channel)
+            return (
+                f'topic {topic}: {channels} hold no number; all three rates and all three '
+                'accelerations are needed'
+            )
+    return f'topic {topic} is missing; rates and accelerations of the body are needed'
+
+
 def handling_samples(recording: CarRecording, config: CarDescription) -> HandlingSamples:
     """The rows of one recording."""
     if recording.imu is None:
-        raise EstimationError(
-            f'{recording.label}: topic {config.topics["imu"]} is missing; yaw rate and sideways '
-            'acceleration are needed'
-        )
+        raise EstimationError(f'{recording.label}: {_why_no_imu(recording, config)}')
     sensor, _ = sensor_pose(config.sensors.imu, recording)
     imu = recording.imu
     if imu.median_period > 0.06:

@@ -126,8 +126,9 @@ def _together(values: Mapping[str, Array], quantity: Quantity, largest: float) -
     ]
     if len(found) < 2:
         return found
-    places = ', '.join(one.where for one in found)
-    return [replace(found[0], where=places, text=f'{found[0].text} (so are {places})')]
+    others = ', '.join(one.where for one in found[1:])
+    where = f'{found[0].where}, {others}'
+    return [replace(found[0], where=where, text=f'{found[0].text} (the same of {others})')]
 
 
 def check_health(

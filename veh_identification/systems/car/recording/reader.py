@@ -10,8 +10,9 @@ import numpy as np
 
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
+from veh_identification.findings.numbers import listed
 from veh_identification.orientations import rpy_of_matrix
-from veh_identification.runtime.bags import BagReader, Columns, columns_of
+from veh_identification.runtime.bags import BagReader, Columns, columns_of, named_joints
 from veh_identification.runtime.transforms import StaticFrames, read_static_frames
 from veh_identification.runtime.transforms import clean as clean_frame
 from veh_identification.signals import SampleReport, TimeSeries, clean
@@ -122,6 +123,7 @@ def read_recording(
                 f'{topics["joints"]}, {topics["wrench_fl"]} ...), only '
                 f'{", ".join(sorted(present)) or "nothing"}'
             )
+        _refuse_other_joints(reader, topics['joints'])
         columns = columns_of(reader, wanted)
         static = [topics['tf_static']] if there('tf_static') else []
         frames, wrong = read_static_frames(reader, static)
@@ -133,6 +135,18 @@ def read_recording(
         ),
         source=str(bag),
     )
+
+
+def _refuse_other_joints(reader: BagReader, topic: str) -> None:
+    """Joints of other names would pass for a car without travel and steering."""
+    named = named_joints(reader, topic)
+    known = {f'{kind}_{corner}' for kind in JOINT_KINDS for corner in CORNERS}
+    if named and not known.union(SINGLE_JOINTS).intersection(named):
+        raise CarRecordingError(
+            f'{reader.info()[0].path}, topic {topic}: none of its joints ({listed(named)}) is '
+            'one of a car (suspension_fl, steering_fl, wheel_fl ... or steering_wheel); veh-id '
+            'convert --map gives joints other names and units'
+        )
 
 
 def _velocity_paths(reader: BagReader, topic: str) -> list[str]:

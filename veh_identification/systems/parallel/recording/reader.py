@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from veh_identification.errors import BagError, SignalError
 from veh_identification.findings import Finding
+from veh_identification.findings.numbers import listed
 from veh_identification.signals import (
     TimeSeries,
     check_fundamental,
@@ -60,10 +61,18 @@ def read_legs(
     bag: str | Path, topic: str = TOPIC, progress: Progress | None = None
 ) -> LegRecording:
     """Lengths and forces of the six legs from a bag."""
-    from veh_identification.runtime.bags import read_columns
+    from veh_identification.runtime.bags import BagReader, columns_of, named_joints
 
     paths = [f'{field}[{leg}]' for field in ('position', 'effort') for leg in LEGS]
-    columns = read_columns(bag, {topic: paths}, progress=progress)[topic]
+    with BagReader(bag, progress=progress) as reader:
+        if '/' + topic.strip('/') not in reader.topics:
+            raise BagError(
+                f'{bag}: there is no topic {topic} with lengths and forces of the legs, only '
+                f'{", ".join(reader.topics) or "none"}; --topic, or topic under identify of the '
+                'description, names it'
+            )
+        columns = columns_of(reader, {topic: paths})[topic]
+        joints = named_joints(reader, topic)
     values = np.column_stack([columns.values.get(p, np.full(len(columns), np.nan)) for p in paths])
     missing = ~np.isfinite(values).any(axis=0)
     if missing.any():
@@ -71,7 +80,8 @@ def read_legs(
         what = 'position (length)' if k < 6 else 'effort (force)'
         raise BagError(
             f'{bag}, topic {topic}: no message gives the {what} of {LEGS[k % 6]}; '
-            f'leg_1 to leg_6 are needed'
+            f'leg_1 to leg_6 are needed, the messages name {listed(joints) or "none"} '
+            '(veh-id convert --map gives joints other names)'
         )
     units = ['m'] * 6 + ['N'] * 6
     series = TimeSeries.from_nanoseconds(columns.stamps_ns, values, paths, units, label=str(bag))
