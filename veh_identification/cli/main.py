@@ -69,7 +69,7 @@ def build_parser(arguments: Sequence[str] = ()) -> Parser:
     """The whole command line; of systems only the one that the arguments name is filled."""
     parser = Parser(
         prog='veh-id',
-        description='Dynamic models of cars, humanoids and parallel robots from recordings '
+        description='Dynamic models of cars, humanoids, arms and parallel robots from recordings '
         'or live sensor streams.',
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -50,9 +50,10 @@ def run(options: argparse.Namespace) -> int:
     from veh_identification.simulation.scenarios import SCENARIOS, simulate
 
     if options.list:
+        width = max(len(name) for name in SCENARIOS)
         for scenario in SCENARIOS.values():
             seconds = '    -' if scenario.duration is None else f'{scenario.duration:5g}'
-            print(f'{scenario.name:18} {seconds} s  {scenario.summary}')
+            print(f'{scenario.name:{width}} {seconds} s  {scenario.summary}')
         return 0
     if not options.scenario or not options.out:
         raise UsageError('a scenario and --out BAG are needed (or --list)')

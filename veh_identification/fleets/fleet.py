@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -157,6 +158,7 @@ class Fleet:
             f'{counted(len(self.entries), "recording")} of {machines}: {levels["yes"]} yes, '
             f'{levels["care"]} with care, {levels["no"]} no, {len(self.refused)} unusable; '
             f'{stored} of them known from an earlier run',
+            *_reasons(self.entries),
             *self.remarks,
             *(_machine_line(machine) for machine in self.machines[:SHOWN]),
         ]
@@ -171,6 +173,17 @@ class Fleet:
         lines += [f'  {self.sentence(one)}' for one in steps[:SHOWN]]
         lines += _more(len(steps), 'changes')
         return '\n'.join(lines) + '\n'
+
+
+def _reasons(entries: Sequence[Entry]) -> list[str]:
+    """Why recordings are not a plain yes: findings by their code, the commonest first."""
+    found = Counter(
+        code
+        for entry in entries
+        for code in {one.code for one in entry.reduction.findings if one.level in ('warn', 'bad')}
+    )
+    told = [f'{code} ({count} of {len(entries)})' for code, count in found.most_common()]
+    return [f'  reservations: {listed(told)}'] if told else []
 
 
 def _machine_line(machine: Machine) -> str:

@@ -36,6 +36,8 @@ from veh_identification.types import Array
 
 #: sigma below this share of the largest value with the same unit: a small value, not a weak one.
 SMALL_SHARE = 0.01
+#: Steps of the usual length beyond which nothing was recorded in between.
+LONGEST_STEP = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +151,7 @@ def _content(
         estimator=result.estimator,
         samples=result.samples,
         excluded=result.excluded_samples,
-        seconds=further.seconds if np.isfinite(further.seconds) else _span(judged),
+        seconds=further.seconds if np.isfinite(further.seconds) else _span(sets),
         condition_number=result.condition_number,
         correlation_condition=result.correlation_condition,
         noise_model=str(result.noise.get('model', 'white')),
@@ -287,10 +289,17 @@ def _colours(judged: TraceSet | None, cutoff: Any) -> tuple[Colour, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def _span(judged: TraceSet | None) -> float:
-    if judged is None or not judged.traces or not len(judged.traces[0].time):
-        return float('nan')
-    return float(judged.traces[0].time[-1] - judged.traces[0].time[0])
+def _span(sets: Sequence[TraceSet]) -> float:
+    """Seconds of all recordings that were fitted."""
+    fitted = [one for one in sets if not one.held_out] or sets[:1]
+    times = [one.traces[0].time for one in fitted if one.traces and len(one.traces[0].time) > 1]
+    return float(sum(_without_pauses(time) for time in times)) if times else float('nan')
+
+
+def _without_pauses(time: Array) -> float:
+    """Recordings of one set may lie days apart, which nobody recorded."""
+    steps = np.diff(time)
+    return float(np.sum(steps[steps < LONGEST_STEP * np.median(steps)]))
 
 
 def _recorded(health: Sequence[HealthRow], names: set[str]) -> float:

@@ -173,19 +173,20 @@ def _rows(
         row = dict(zip(values, table[k].tolist(), strict=True))
         header = messages.header(stamps[k], rule.frame_id)
         if rule.joints:
-            message = _joint_state(header, row)
+            for message in _joint_states(header, row):
+                yield stamps[k], topic, message
         else:
-            message = message_of(rule.type, header, {path: v for (_, path), v in row.items()})
-        yield stamps[k], topic, message
+            given = {path: value for (_, path), value in row.items()}
+            yield stamps[k], topic, message_of(rule.type, header, given)
 
 
-def _joint_state(header: Any, row: Mapping[tuple[str, str], float]) -> Any:
-    """Joints of which this row has a number; what it does not have of them is NaN."""
-    names = list(dict.fromkeys(joint for (joint, _), value in row.items() if np.isfinite(value)))
-    fields = {path for _, path in row}
-    return messages.new(
-        JOINT_STATE,
-        header=header,
-        name=names,
-        **{path: np.array([row.get((one, path), np.nan) for one in names]) for path in fields},
-    )
+def _joint_states(header: Any, row: Mapping[tuple[str, str], float]) -> Iterator[Any]:
+    """One message for all joints of which this row has the same fields: none holds NaN."""
+    joints: dict[str, dict[str, float]] = {}
+    for (joint, path), value in row.items():
+        if np.isfinite(value):
+            joints.setdefault(joint, {})[path] = value
+    for fields in dict.fromkeys(tuple(one) for one in joints.values()):
+        names = [name for name, one in joints.items() if tuple(one) == fields]
+        values = {path: np.array([joints[name][path] for name in names]) for path in fields}
+        yield messages.new(JOINT_STATE, header=header, name=names, **values)

@@ -14,8 +14,13 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.outcome import Outcome
 from veh_identification.systems.base import System, Task
-from veh_identification.systems.car.bicycle.identify import HandlingMethod, identify_handling
+from veh_identification.systems.car.bicycle.identify import (
+    HandlingMethod,
+    identify_handling,
+    single_track,
+)
 from veh_identification.systems.car.bicycle.outcome import handling_outcome
+from veh_identification.systems.car.bicycle.signals import handling_samples
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
 from veh_identification.systems.car.estimation.identified import Identified
@@ -186,7 +191,13 @@ class Car(System[CarDescription, CarRecording]):
         return read_recording(bag, config, progress)
 
     def checks(self, recording: CarRecording, config: CarDescription) -> list[Finding]:
-        """Missing, swapped, turned, late and wrongly signed sensors."""
+        """Missing, swapped, turned, late and wrongly signed sensors.
+
+        Without wheel forces: whether the single-track model can be identified. Its fit is what
+        doubts the sensors there.
+        """
+        if not recording.wrenches:
+            return [single_track(handling_samples(recording, config))]
         return check_recording(recording, config)
 
     def identify(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:

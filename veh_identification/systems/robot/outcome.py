@@ -105,6 +105,7 @@ def robot_outcome(
             values=_values(found, delay, loads),
             truth=_truth(found, bags),
             band_hz=setup.cutoff_hz,
+            seconds=sum(1e-9 * float(np.ptp(one.stamps_ns)) for one in setup.rows),
         ),
         files={'identified.urdf': identified_urdf(model.robot, found.fit.as_dict())},
         inputs=task.inputs,

@@ -438,6 +438,18 @@ def _validation(shown: Traces) -> Validation:
     return Validation(list(EQUATIONS), rms, rms / whole, None, len(shown.measured), 0)
 
 
+def single_track(samples: HandlingSamples) -> Finding:
+    """Which model is taken, and from what."""
+    return Finding(
+        'note',
+        'without_wheel_forces',
+        'no wheel forces are recorded: a single-track car with roll is identified from '
+        f'{samples.steering.source}, yaw and roll rate, side force, speed by '
+        f'{samples.speed_source} and sideways speed by {samples.sideways_source}',
+        samples.label,
+    )
+
+
 def _told(
     parts: Sequence[HandlingSamples],
     forward: Forward | None,
@@ -446,16 +458,7 @@ def _told(
 ) -> list[Finding]:
     """Which model was chosen, and what cannot be told apart."""
     label = parts[0].label
-    found = [
-        Finding(
-            'note',
-            'without_wheel_forces',
-            'no wheel forces are recorded: a single-track car with roll is identified from '
-            f'{parts[0].steering.source}, yaw and roll rate, side force, speed by '
-            f'{parts[0].speed_source} and sideways speed by {parts[0].sideways_source}',
-            label,
-        )
-    ]
+    found = [single_track(parts[0])]
     if mass is None:
         text = (
             'without mass or drive torque only ratios to the mass show (Izz/m, Cf/m, Cr/m): give '
