@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from veh_identification.findings.numbers import unit
 from veh_identification.reporting.content import Colour, IdentificationContent, Trace
 from veh_identification.reporting.figures.style import Figure, axis, line, small, style
 from veh_identification.reporting.palette import (
@@ -86,8 +87,8 @@ def cross_validation(trace: Trace) -> Figure:
     style(figure, 330)
     figure.update_xaxes(axis(''), row=1, col=1)
     figure.update_xaxes(axis('time [s]'), row=2, col=1)
-    figure.update_yaxes(axis(f'{trace.equation} [{trace.unit}]'), row=1, col=1)
-    figure.update_yaxes(axis(f'error [{trace.unit}]'), row=2, col=1)
+    figure.update_yaxes(axis(f'{trace.equation} [{unit(trace.unit)}]'), row=1, col=1)
+    figure.update_yaxes(axis(f'error<br>[{unit(trace.unit)}]'), row=2, col=1)
     return Figure(trace.equation, figure, height=330)
 
 
@@ -97,7 +98,7 @@ def spectra(colours: Iterable[Colour]) -> list[Figure]:
     for one in colours:
         by_unit.setdefault(one.unit, []).append(one)
     result = []
-    for unit, members in by_unit.items():
+    for measure, members in by_unit.items():
         figure = go.Figure()
         for k, one in enumerate(members):
             figure.add_scatter(
@@ -111,13 +112,13 @@ def spectra(colours: Iterable[Colour]) -> list[Figure]:
         figure.update_layout(
             xaxis=axis('frequency [Hz]', type='log'),
             yaxis=axis(
-                f'power density [{squared(unit)}/Hz]',
+                f'power density [{squared(measure)}/Hz]',
                 type='log',
                 exponentformat='power',
                 dtick=decades(members),
             ),
         )
-        result.append(Figure(f'Spectrum of the residuals in {unit}', figure, height=330))
+        result.append(Figure(f'Spectrum of the residuals in {unit(measure)}', figure, height=330))
     return result
 
 
@@ -128,9 +129,9 @@ def decades(colours: Iterable[Colour]) -> int | str:
     return 'D1' if span < 2.0 else 1 if span < 6.0 else 2 if span < 14.0 else 5
 
 
-def squared(unit: str) -> str:
+def squared(measure: str) -> str:
     """The square of a unit."""
-    return f'({unit})²' if ' ' in unit else f'{unit}²'
+    return f'{measure}²' if measure.isalpha() else f'({unit(measure)})²'
 
 
 def whiteness(colours: Iterable[Colour], what: str = 'residual') -> Figure:

@@ -60,8 +60,8 @@ def path(content: ObservationContent) -> Figure | None:
     style(figure, 420)
     figure.update_layout(
         hovermode='closest',
-        xaxis=axis(f'{x.name} [{x.unit}]'),
-        yaxis=axis(f'{y.name} [{y.unit}]', scaleanchor='x', scaleratio=1),
+        xaxis=axis(f'{x.name} [{unit(x.unit)}]'),
+        yaxis=axis(f'{y.name} [{unit(y.unit)}]', scaleanchor='x', scaleratio=1),
     )
     caption = f'One of {step} samples is drawn.' if step > 1 else ''
     return Figure('Path', figure, caption, height=420)
@@ -152,8 +152,8 @@ def state(one: StateSeries, outages: tuple[Outage, ...]) -> Figure:
     lower = 'error' if one.truth is not None else '± 2 sigma'
     figure.update_xaxes(axis(''), row=1, col=1)
     figure.update_xaxes(axis('time [s]'), row=2, col=1)
-    figure.update_yaxes(axis(f'{one.name} [{one.unit}]'), row=1, col=1)
-    figure.update_yaxes(axis(f'{lower} [{one.unit}]'), row=2, col=1)
+    figure.update_yaxes(axis(f'{one.name} [{unit(one.unit)}]'), row=1, col=1)
+    figure.update_yaxes(axis(f'{lower}<br>[{unit(one.unit)}]'), row=2, col=1)
     return Figure(one.name, figure, _sentence(one.meaning), height=340)
 
 

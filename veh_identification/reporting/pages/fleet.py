@@ -12,7 +12,12 @@ import numpy as np
 from veh_identification.findings import verdict_of
 from veh_identification.findings.numbers import counted, unit
 from veh_identification.reporting.content import Card
-from veh_identification.reporting.figures.fleet import change, iso, machines_times_parameters
+from veh_identification.reporting.figures.fleet import (
+    change,
+    from_the_others,
+    iso,
+    machines_times_parameters,
+)
 from veh_identification.reporting.first_screen import COLOURS, FirstScreen
 from veh_identification.reporting.fleet import FleetContent, TimeSeries
 from veh_identification.reporting.html import (
@@ -182,7 +187,7 @@ def _machines(content: FleetContent) -> Section:
     blocks: list[Any] = [Table(columns, rows)]
     if content.outliers:
         blocks.append(_outliers(content))
-    if content.value.size:
+    if np.isfinite(from_the_others(content.value)).any():  # not of two machines
         blocks.append(Figures((machines_times_parameters(content),)))
     return Section('machines', 'Machines', tuple(blocks))
 

@@ -64,12 +64,13 @@ def identification_page(content: IdentificationContent, verdict: Verdict) -> Pag
 
 def _parameters(content: IdentificationContent) -> Section:
     truth = any(np.isfinite(row.truth) for row in content.parameters)
+    known = any(np.isfinite(row.a_priori) for row in content.parameters)
     remarks = any(row.remark for row in content.parameters)
     meanings = any(row.meaning for row in content.parameters)
     columns = (
         Column('parameter'),
         Column('unit'),
-        Column('a priori', True),
+        *((Column('a priori', True),) if known else ()),
         Column('estimate', True),
         Column('sigma', True, 'standard deviation'),
         Column('sigma %', True, 'standard deviation in percent of the value'),
@@ -79,7 +80,9 @@ def _parameters(content: IdentificationContent) -> Section:
         *((Column('remark'),) if remarks else ()),
         *((Column('meaning'),) if meanings else ()),
     )
-    rows = tuple(_parameter_cells(row, truth, remarks, meanings) for row in content.parameters)
+    rows = tuple(
+        _parameter_cells(row, known, truth, remarks, meanings) for row in content.parameters
+    )
     explained = Text(
         'well: sigma below 10 % of the value. small value: above 10 %, but sigma is below 1 % of '
         'the largest value with the same unit, so that the percentage says little (a product of '
@@ -95,14 +98,14 @@ def _parameters(content: IdentificationContent) -> Section:
 
 
 def _parameter_cells(
-    row: ParameterRow, truth: bool, remarks: bool, meanings: bool
+    row: ParameterRow, known: bool, truth: bool, remarks: bool, meanings: bool
 ) -> tuple[Cell, ...]:
     text, level = FLAGS[row.flag]
     order = float(list(FLAGS).index(row.flag))
     cells = [
         Cell(row.name, note=row.meaning),
         Cell(unit(row.unit)),
-        Cell(plain(row.a_priori), row.a_priori),
+        *((Cell(plain(row.a_priori), row.a_priori),) if known else ()),
         Cell(beside(row.value, row.std), row.value),
         cell(row.std, 2),
         cell(row.percent, 2),
