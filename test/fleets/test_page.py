@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from fleet_numbers import reduction
 
+from veh_identification.findings.numbers import number
 from veh_identification.fleets.entries import Entry
 from veh_identification.fleets.fleet import Fleet
+from veh_identification.fleets.output import summary
 from veh_identification.fleets.page import page_content
 from veh_identification.fleets.reduction import refused
 from veh_identification.reporting.figures.fleet import from_the_others
@@ -68,3 +71,27 @@ def test_distance_from_the_others() -> None:
     found = from_the_others(value)
     np.testing.assert_allclose(found[:, 0], (value[:, 0] - 2.5) / 1.4826, rtol=1e-12)
     assert np.isnan(found[:, 1:]).all()  # no spread; two machines
+
+
+def test_page_terminal_and_file_tell_the_same_numbers() -> None:
+    fleet = small()
+    page, known = render(pages.fleet_page(page_content(fleet))), summary(fleet)
+    recordings = known['recordings']
+    counts = [
+        sum(one['verdict'] == level for one in recordings) for level in ('yes', 'care', 'no')
+    ]
+    yes, care, no = counts
+    assert f'{yes} yes, {care} with care, {no} no' in fleet.text
+    assert f'{yes} / {care} / {no}' in page
+    for machine in known['machines']:
+        assert f'{machine["name"]}: {machine["recordings"]} recordings' in fleet.text
+    values = [one.value[0] for one in fleet.machines]
+    cells = re.findall(rf'<td data-sort="{fleet.machines[0].names[0]}".*?</tr>', page, re.DOTALL)[
+        0
+    ]
+    assert number(float(np.median(values)), 5) in re.findall(r'<td[^>]*>([^<]*)', cells)
+
+
+def test_two_machines_have_no_map_of_their_distances() -> None:
+    assert 'Machines times parameters' in render(pages.fleet_page(page_content(small())))
+    assert 'Machines times parameters' not in render(pages.fleet_page(page_content(small(2))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from veh_identification.cli.main import main
 from veh_identification.errors import InputError
+from veh_identification.findings.numbers import beside, number
 from veh_identification.results.comparison import (
     Stored,
     compare,
@@ -152,3 +154,21 @@ def test_an_old_result_without_correlations_still_compares(
     (tmp_path / 'new' / 'parameters.json').write_text('{"system": "car"}')
     assert main(['compare', str(old), str(tmp_path / 'new')]) == 1
     assert 'not a result of veh-id identify' in capsys.readouterr().err
+
+
+def test_page_terminal_and_file_tell_the_same_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    may = write_result(tmp_path / 'may', 1000.0)
+    july = write_result(tmp_path / 'july', 990.04)
+    page, out = tmp_path / 'page.html', tmp_path / 'pair.json'
+    words = ['compare', str(may), str(july), '--report', str(page), '--no-residuals']
+    assert main([*words, '--json', str(out), '--all']) == 0
+    ((row,),) = [one['parameters'] for one in json.loads(out.read_text())]
+    before, after = (beside(row[key], row[f'{key}_std']) for key in ('before', 'after'))
+    told = f'{before} -> {after} N/m  ({number(row["sigmas"], 2)} sigma'
+    assert told in capsys.readouterr().out
+    cells = re.findall(r'<td data-sort="k1".*?</tr>', page.read_text('utf-8'), re.DOTALL)
+    shown = [re.findall(r'<td[^>]*>([^<]*)', one) for one in cells]
+    assert shown and all(before in one and after in one for one in shown)
+    assert all(f'>{number(row["sigmas"], 2)}<' in one for one in cells)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 from veh_identification.atomic import OutputError
 from veh_identification.errors import UsageError
 from veh_identification.findings import Finding
+from veh_identification.findings.numbers import beside, number
 from veh_identification.identification import IdentificationResult, Validation
 from veh_identification.reporting.content import IdentificationContent, Provenance
 from veh_identification.results import Outcome
@@ -50,7 +53,7 @@ def small_result(mass: float = 1535.0) -> IdentificationResult:
     )
 
 
-def series(topic: str, held_out: bool, prior: bool = False) -> Reconstruction:
+def reconstruction(topic: str, held_out: bool, prior: bool = False) -> Reconstruction:
     rng = np.random.default_rng(0)
     measured = np.column_stack([np.sin(0.1 * np.arange(400)), np.full(400, 2.0)])
     return Reconstruction(
@@ -69,7 +72,10 @@ def series(topic: str, held_out: bool, prior: bool = False) -> Reconstruction:
 
 
 def make(
-    result: IdentificationResult | None = None, findings: tuple[Finding, ...] = (), **more: Any
+    result: IdentificationResult | None = None,
+    findings: tuple[Finding, ...] = (),
+    series: Sequence[Reconstruction] = (),
+    **more: Any,
 ) -> Outcome[IdentificationResult]:
     return identification_outcome(
         result or small_result(),
@@ -77,9 +83,10 @@ def make(
         bags=[Path('one')],
         validate=Path('two'),
         findings=findings,
-        series=[
-            series('small_identification/reconstruction', False, True),
-            series('validation/small_identification/reconstruction', True),
+        series=series
+        or [
+            reconstruction('small_identification/reconstruction', False, True),
+            reconstruction('validation/small_identification/reconstruction', True),
         ],
         provenance=Provenance(
             'veh-id identify small',
@@ -216,3 +223,29 @@ def test_missing_pandas_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, 'pandas', None)
     with pytest.raises(UsageError, match='needs pandas'):
         make().to_dataframe()
+
+
+def test_page_terminal_and_files_tell_the_same_numbers(tmp_path: Path) -> None:
+    outcome = make()
+    outcome.save(tmp_path / 'out')
+    folder = tmp_path / 'out'
+    known = json.loads((folder / 'parameters.json').read_text('utf-8'))['parameters']
+    table = list(csv.DictReader((folder / 'parameters.csv').open(encoding='utf-8')))
+    page = (folder / 'report.html').read_text('utf-8')
+    for row, line in zip(known, table, strict=True):
+        assert float(line['value']) == row['value'] and float(line['std']) == row['std']
+        (printed,) = [
+            one for one in outcome.text.splitlines() if one.startswith(f'{row["name"]} ')
+        ]
+        assert f'{row["value"]:g}' in printed.split() and f'{row["std"]:.3g}' in printed.split()
+        cells = re.findall(rf'<td data-sort="{row["name"]}".*?</tr>', page, re.DOTALL)[0]
+        shown = re.findall(r'<td[^>]*>([^<]*)', cells)
+        assert beside(row['value'], row['std']) in shown and number(row['std'], 2) in shown
+
+
+def test_seconds_are_those_of_all_recordings_that_were_fitted() -> None:
+    one = reconstruction('small_identification/reconstruction', False)
+    unseen = reconstruction('validation/small_identification/reconstruction', True)
+    content = make(series=[one, one, unseen]).content
+    assert isinstance(content, IdentificationContent)
+    assert content.seconds == pytest.approx(2 * 7.98)

@@ -36,8 +36,6 @@ from veh_identification.types import Array
 
 #: sigma below this share of the largest value with the same unit: a small value, not a weak one.
 SMALL_SHARE = 0.01
-#: Steps of the usual length beyond which nothing was recorded in between.
-LONGEST_STEP = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,13 +291,7 @@ def _span(sets: Sequence[TraceSet]) -> float:
     """Seconds of all recordings that were fitted."""
     fitted = [one for one in sets if not one.held_out] or sets[:1]
     times = [one.traces[0].time for one in fitted if one.traces and len(one.traces[0].time) > 1]
-    return float(sum(_without_pauses(time) for time in times)) if times else float('nan')
-
-
-def _without_pauses(time: Array) -> float:
-    """Recordings of one set may lie days apart, which nobody recorded."""
-    steps = np.diff(time)
-    return float(np.sum(steps[steps < LONGEST_STEP * np.median(steps)]))
+    return float(sum(time[-1] - time[0] for time in times)) if times else float('nan')
 
 
 def _recorded(health: Sequence[HealthRow], names: set[str]) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.findings import Finding, verdict_of
-from veh_identification.findings.numbers import counted, number, sentence, unit
+from veh_identification.findings.numbers import beside, counted, number, sentence, unit
 from veh_identification.reporting.comparison import ComparisonContent, PairContent, WayContent
 from veh_identification.reporting.content import Card
 from veh_identification.reporting.figures.comparison import differences, residuals
@@ -136,9 +136,9 @@ def _rows(pair: PairContent, only: bool) -> tuple[tuple[Cell, ...], ...]:
     return tuple(
         (
             Cell(one.name),
-            cell(one.before, 5),
+            Cell(beside(one.before, one.before_std), one.before),
             cell(one.before_std, 2),
-            cell(one.after, 5),
+            Cell(beside(one.after, one.after_std), one.after),
             cell(one.after_std, 2),
             Cell(unit(one.unit)),
             cell(
