@@ -121,6 +121,7 @@ FOREIGN_OPTIONS = {
     '--show-args',
     '--system-site-packages',
     '--ros-args',
+    '--sim-time',  # of examples/speed_without_ros.py
 }
 
 

@@ -59,7 +59,7 @@ def test_the_pages_of_the_demo_agree(tmp_path: Path, capsys: pytest.CaptureFixtu
         known = np.array([row['rms_obs'], row['max_obs'], row['rms_model']])
         np.testing.assert_allclose(told, known, rtol=1e-3)
     assert metrics['verdict']['headline'] in page and metrics['verdict']['headline'] in terminal
-    card = re.search(r'rms error of (\w+)</div><div class="value">([\d.]+) m', page)
+    card = re.search(r'rms error of (\w+)</div><div class="value">([\d.]+) (?:m|rad)<', page)
     assert card is not None
     assert float(card[2]) == pytest.approx(metrics['coordinates'][card[1]]['rms_obs'], rel=0.06)
     assert 'too slow' not in page or metrics['real_time_factor'] < 1.0

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from veh_identification.demo.parts import Part, coverage
 from veh_identification.findings import Finding, Level, Verdict
-from veh_identification.findings.numbers import beside, number, unit
+from veh_identification.findings.numbers import beside, counted, number, unit
 from veh_identification.reporting.content import Card
 from veh_identification.reporting.figures.style import Figure, axis, style
 from veh_identification.reporting.first_screen import FirstScreen
@@ -51,7 +51,7 @@ def write_overview(out: Path, parts: Sequence[Part], seconds: float) -> Path:
     ]
     page = Page(
         'veh_identification: demo',
-        f'{len(parts)} systems simulated, run through the '
+        f'{counted(len(parts), "system")} simulated, run through the '
         f'nodes and estimators and compared with their truth in {seconds:.0f} s',
         _summary(parts),
         tuple(sections),
@@ -94,8 +94,12 @@ def _summary(parts: Sequence[Part]) -> FirstScreen:
         else 'Mostly; see the marked lines.',
         tuple(statements),
     )
-    cards = (
+    cards: tuple[Card, ...] = (
         Card('systems', str(len(parts)), ', '.join(part.title for part in parts)),
+    )
+    if not rows:  # observers alone: their errors stand in the statements
+        return FirstScreen(verdict, cards)
+    cards += (
         Card('parameters compared', str(len(rows)), 'with the truth of the simulation'),
         Card(
             'truths within 2 sigma',

@@ -70,12 +70,12 @@ def _parameters(content: IdentificationContent) -> Section:
     columns = (
         Column('parameter'),
         Column('unit'),
-        *((Column('a priori', True),) if known else ()),
         Column('estimate', True),
         Column('sigma', True, 'standard deviation'),
         Column('sigma %', True, 'standard deviation in percent of the value'),
         Column('2 sigma %', True, '95 % interval in percent of the value'),
         Column('flag'),
+        *((Column('a priori', True),) if known else ()),
         *((Column('truth', True), Column('error / sigma', True)) if truth else ()),
         *((Column('remark'),) if remarks else ()),
         *((Column('meaning'),) if meanings else ()),
@@ -105,12 +105,12 @@ def _parameter_cells(
     cells = [
         Cell(row.name, note=row.meaning),
         Cell(unit(row.unit)),
-        *((Cell(plain(row.a_priori), row.a_priori),) if known else ()),
         Cell(beside(row.value, row.std), row.value),
         cell(row.std, 2),
         cell(row.percent, 2),
         cell(2.0 * row.percent, 2),
         Cell(text, order, level),
+        *((Cell(plain(row.a_priori), row.a_priori),) if known else ()),
     ]
     if truth:
         with np.errstate(divide='ignore', invalid='ignore'):
