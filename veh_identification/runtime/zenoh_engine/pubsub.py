@@ -231,10 +231,12 @@ class ZenohSubscription:
         if last is not None and attachment.sequence > last + 1:
             self.lost += attachment.sequence - last - 1
             self._queue_load.lost = self.lost
-            self._warn(
-                f'{self.lost} messages lost so far, {self.discarded} of them because the queue '
-                f'of {self.endpoint.qos.depth} was full'
-            )
+            # A queue of one is there to keep the newest alone, as that of /clock.
+            if self.endpoint.qos.depth > 1 or self.lost > self.discarded:
+                self._warn(
+                    f'{self.lost} messages lost so far, {self.discarded} of them because the '
+                    f'queue of {self.endpoint.qos.depth} was full'
+                )
         return Received(sample.payload.to_bytes(), attachment, received_ns)
 
     def _warn(self, text: str) -> None:
