@@ -10,8 +10,11 @@ import pytest
 
 from veh_identification.cli.main import main
 from veh_identification.errors import InputError
+from veh_identification.reporting.html import render
+from veh_identification.reporting.pages.observation import observation_page
 from veh_identification.results.fused import fused_report
-from veh_identification.runtime.bags import read_columns
+from veh_identification.runtime import messages
+from veh_identification.runtime.bags import BagWriter, read_columns
 
 
 @pytest.fixture(scope='module')
@@ -60,3 +63,27 @@ def test_page_shows_map_speeds_and_frames(drive: Path) -> None:
 def test_a_recording_of_something_else_is_refused(drive: Path) -> None:
     with pytest.raises(InputError, match='FusedState'):
         fused_report(drive / 'drive', [])
+
+
+def test_what_was_never_known_is_said_and_not_drawn(tmp_path: Path) -> None:
+    kind = 'veh_identification/msg/FusedState'
+    with BagWriter(tmp_path / 'fused') as writer:
+        for k in range(20):
+            header = messages.header(1_000_000_000 + k * 10_000_000, 'odom')
+            state = messages.new(
+                kind,
+                header=header,
+                orientation_valid=True,
+                twist_valid=True,
+                pose={'orientation': (0.0, 0.0, 0.0, 1.0)},
+            )
+            writer.write_message('/fused/state', state)
+    content, verdict = fused_report(tmp_path / 'fused', [])
+    assert {one.name for one in content.states} == {
+        *('roll', 'pitch'),
+        *('forward_speed', 'lateral_speed', 'yaw_rate'),
+    }
+    assert content.path is None
+    (told,) = [one for one in verdict.findings if one.code == 'never_known']
+    assert told.level == 'warn' and told.text.startswith('x, y, z, yaw, forward_acceleration and')
+    assert 'roll' in render(observation_page(content, verdict))

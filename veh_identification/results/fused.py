@@ -12,7 +12,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import InputError
-from veh_identification.findings import Verdict
+from veh_identification.findings import Finding, Verdict
+from veh_identification.findings.numbers import listed
 from veh_identification.fusion.navigator import HARD
 from veh_identification.reporting.content import (
     ObservationContent,
@@ -81,7 +82,9 @@ def fused_report(
     for flag, names in VALID.items():
         known = np.asarray(columns[flag], dtype=bool)
         values |= {name: np.where(known, values[name], np.nan) for name in names}
-    states = _states(time, values, _truth(recordings, stamps))
+    every = _states(time, values, _truth(recordings, stamps))
+    states = tuple(one for one in every if np.isfinite(one.value).any())
+    known = {one.name for one in states}
     content = ObservationContent(
         title=f'Sensor fusion: {", ".join(path.name for path in recordings) or fused.name}',
         system='sensor fusion',
@@ -94,14 +97,23 @@ def fused_report(
         outages=(),
         whiteness=(),
         gate_probability=None,
-        findings=(),
+        findings=_never_known([one.name for one in every if one.name not in known]),
         health=sensor_health(recordings),
         provenance=_origin(recordings, command),
-        path=('x', 'y'),
+        path=('x', 'y') if {'x', 'y'} <= known else None,
         settling=SETTLING,
         gates=GATES,
     )
     return content, judge(content)
+
+
+def _never_known(names: Sequence[str]) -> tuple[Finding, ...]:
+    if not names:
+        return ()
+    text = (
+        f'{listed(names)}: never known in this recording, the sensors that were used do not tell'
+    )
+    return (Finding('warn', 'never_known', text),)
 
 
 def _origin(recordings: Sequence[Path], command: Sequence[tuple[str, Any]]) -> Provenance:
