@@ -84,7 +84,7 @@ def fused_report(
         values |= {name: np.where(known, values[name], np.nan) for name in names}
     every = _states(time, values, _truth(recordings, stamps))
     states = tuple(one for one in every if np.isfinite(one.value).any())
-    known = {one.name for one in states}
+    told = {one.name for one in states}
     content = ObservationContent(
         title=f'Sensor fusion: {", ".join(path.name for path in recordings) or fused.name}',
         system='sensor fusion',
@@ -97,10 +97,10 @@ def fused_report(
         outages=(),
         whiteness=(),
         gate_probability=None,
-        findings=_never_known([one.name for one in every if one.name not in known]),
+        findings=_never_known([one.name for one in every if one.name not in told]),
         health=sensor_health(recordings),
         provenance=_origin(recordings, command),
-        path=('x', 'y') if {'x', 'y'} <= known else None,
+        path=('x', 'y') if {'x', 'y'} <= told else None,
         settling=SETTLING,
         gates=GATES,
     )
