@@ -228,7 +228,7 @@ def test_table_sorts_by_size_with_unknown_values_last(
         "return [...document.querySelectorAll('#parameters tbody tr')]"
         '.map((row) => row.cells[0].textContent.trim());'
     )
-    click = "document.querySelector('#parameters th:nth-child(3) button').click()"
+    click = "document.querySelector('#parameters th:nth-child(8) button').click()"
     assert browser.execute_script(names) == ['Mc', 'ZZc', 'XYc', 'Cx']
     browser.execute_script(click)
     assert browser.execute_script(names) == ['XYc', 'Mc', 'ZZc', 'Cx']  # by a-priori value
