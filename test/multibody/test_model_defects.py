@@ -9,6 +9,7 @@ import pytest
 
 from veh_identification.errors import EstimationError, InputError, ModelError
 from veh_identification.multibody.base_parameters import structural_base_parameters
+from veh_identification.multibody.inertia import centre_of_mass
 from veh_identification.multibody.locking import lock_joints
 from veh_identification.multibody.mdh import load_mdh, parse_mdh
 from veh_identification.multibody.parameter_relations import tie_parameters
@@ -179,9 +180,15 @@ def test_inertial_origins_are_finite(origin: str) -> None:
         'ixx="0.4" ixy="0.9" ixz="0" iyy="0.5" iyz="0" izz="0.6"',
     ],
 )
-def test_negative_and_indefinite_inertia_is_refused(inertia: str) -> None:
-    sentence = refused(robot(link('a'), link('shin', inertia=inertia), joint('j', 'a', 'shin')))
+def test_negative_and_indefinite_inertia_is_told_and_replaced(inertia: str) -> None:
+    model = two_links(inertia)
+    (sentence,) = model.warnings
     assert 'link "shin"' in sentence and 'negative principal moment' in sentence
+    mass, _, taken = centre_of_mass(model.parameters[model.body_index('shin')])
+    first, second, third = np.linalg.eigvalsh(taken)
+    assert mass == 2.0
+    assert first > -1e-12 and first + second >= third - 1e-12
+    assert third > 0.3  # it is no point mass
 
 
 def two_links(inertia: str, mass: str = '2') -> TreeModel:

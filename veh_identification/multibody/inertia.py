@@ -85,6 +85,18 @@ def from_pseudo_inertia(matrix: ArrayLike) -> Array:
     )
 
 
+def nearest_inertia(inertia: ArrayLike) -> Array:
+    """The inertia (3, 3) at a centre of mass that a body can have, nearest to the given one.
+
+    Its second moments tr(J)/2 1 - J are made positive semidefinite: principal moments are then
+    not negative and keep the triangle inequality.
+    """
+    J = np.asarray(inertia, dtype=float)
+    size, axes = np.linalg.eigh(0.5 * np.trace(J) * np.eye(3) - J)
+    second = (axes * np.maximum(size, 0.0)) @ axes.T
+    return np.asarray(np.trace(second) * np.eye(3) - second)
+
+
 def consistency_violation(parameters: ArrayLike, relative_margin: float = 0.0) -> str:
     """Why one body (10,) cannot exist, in one phrase; empty when it is consistent.
 

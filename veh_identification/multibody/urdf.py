@@ -4,10 +4,10 @@ Links on fixed joints are merged into their parent (inertia transported to the p
 frame), mimic joints follow the coordinate of the joint they mimic, links without inertial or
 with zero mass stay massless (they get no columns). Parameters keep the URDF link frames.
 
-Inertia that no body can have is treated by how likely it is an honest export: a negative
-principal moment (a negative or indefinite matrix) is an error, because no estimator can start
-from it; a broken triangle inequality, a point or line mass and inertia without mass are common in
-CAD exports, so the values are used as they stand and `TreeModel.warnings` says which link it is.
+Inertia that no body can have is common in CAD exports, and `TreeModel.warnings` says which link
+it is. A broken triangle inequality, a point or line mass and inertia without mass are used as they
+stand; with a negative principal moment (a negative or indefinite matrix) no estimator can start,
+and the nearest inertia that a body can have takes its place.
 Moments within ZERO_MOMENT of the border count as on it (rounding of printed digits).
 """
 
@@ -27,6 +27,7 @@ from veh_identification.errors import ModelError
 from veh_identification.multibody.inertia import (
     PARAMETERS_PER_BODY,
     from_centre_of_mass,
+    nearest_inertia,
 )
 from veh_identification.multibody.locking import lock_joints, merge_locked
 from veh_identification.multibody.tree import (
@@ -245,15 +246,18 @@ def _parameters(link: Any, where: str) -> Array:
     if mass == 0.0:
         return np.zeros(PARAMETERS_PER_BODY)
     rotation, centre = _pose(link.inertial.origin)
-    inertia = _inertia(link)
-    moments = np.linalg.eigvalsh(inertia)
-    if moments[0] < -ZERO_MOMENT * np.abs(moments).max():
-        raise ModelError(
-            f'{where}: link "{link.name}" has the negative principal moment of '
-            f'inertia {moments[0]:.6g} kg m^2 at its centre of mass, which no body '
-            'can have'
-        )
-    return from_centre_of_mass(mass, centre, rotation @ inertia @ rotation.T)
+    return from_centre_of_mass(
+        mass, centre, rotation @ usable_inertia(_inertia(link)) @ rotation.T
+    )
+
+
+def usable_inertia(inertia: Array) -> Array:
+    """The inertia, or what takes its place where a principal moment is negative."""
+    return nearest_inertia(inertia) if _is_negative(np.linalg.eigvalsh(inertia)) else inertia
+
+
+def _is_negative(moments: Array) -> bool:
+    return bool(moments[0] < -ZERO_MOMENT * np.abs(moments).max())
 
 
 def _inertia(link: Any) -> Array:
@@ -278,6 +282,13 @@ def _inertia_warning(link: Any, where: str) -> str:
     if margin == 0.0:
         return f'{here} has mass but no inertia, it is taken as a point mass'
     listed = ', '.join(f'{moment:.6g}' for moment in moments)
+    if _is_negative(moments):
+        taken = np.linalg.eigvalsh(nearest_inertia(_inertia(link)))
+        return (
+            f'{here} has a negative principal moment of inertia ({listed} kg m^2), which no body '
+            f'can have; {", ".join(f"{moment:.6g}" for moment in taken)} kg m^2, the nearest that '
+            'one can have, take their place'
+        )
     if moments[0] <= margin:
         return (
             f'{here} has a principal moment of inertia that is zero ({listed} kg m^2), which '

@@ -21,7 +21,7 @@ from veh_identification.multibody.inertia import (
     transport_matrix,
 )
 from veh_identification.multibody.tree import TreeModel
-from veh_identification.multibody.urdf import parse_urdf
+from veh_identification.multibody.urdf import parse_urdf, usable_inertia
 from veh_identification.orientations import matrix_of_rpy
 from veh_identification.types import Array
 
@@ -180,7 +180,7 @@ def link_parameters(link: Any) -> Array:
         strict=True,
     ):
         tensor[row, column] = tensor[column, row] = entries.get(key, 0.0)
-    return from_centre_of_mass(mass, centre, rotation @ tensor @ rotation.T)
+    return from_centre_of_mass(mass, centre, rotation @ usable_inertia(tensor) @ rotation.T)
 
 
 def _triple(text: str | None) -> Array:
