@@ -58,6 +58,7 @@ class HumanoidIdentify(TypedDict, total=False):
     wrench_offset: Literal['auto', 'on', 'off']
     tare: bool
     plate_pose: bool
+    joint_errors: bool
     estimate_delays: bool
     lock_below: float
     exclude_support: bool

@@ -141,6 +141,11 @@ class Configuration(Model):
     )
     tare: Flag = entry(True, 'offsets of plates, read off while nobody stands on them')
     plate_pose: Flag = entry(False, "small errors of the plates' poses as unknowns")
+    joint_errors: Flag = entry(
+        False,
+        'zero and gain of every joint angle as unknowns, for people on force plates: wrenches are '
+        'predicted better; the parameters belong to the corrected angles then',
+    )
     locked_joints: Mapping[Topic, Number] = entry({}, 'joints to hold still, with their positions')
     lock_below: PositiveAngle = entry(
         0.01, 'travel below which a joint counts as resting (m: a tenth)'
@@ -158,6 +163,11 @@ class Configuration(Model):
         if self.sigma and len(self.sigma) != 6:
             raise ValueError(
                 f'sigma needs six numbers (FX FY FZ NX NY NZ), found {len(self.sigma)}'
+            )
+        if self.joint_errors and self.estimator != 'prior':
+            raise ValueError(
+                'errors of joint angles cannot be told from masses by data alone: joint_errors '
+                'needs the estimator prior'
             )
         if self.essential and self.estimator == 'prior':
             raise ValueError(

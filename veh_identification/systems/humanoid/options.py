@@ -63,6 +63,7 @@ class IdentifyOptions:
     wrench_offset: str | None = entry_option('wrench_offset')
     tare: bool | None = entry_option('tare')
     plate_pose: bool | None = entry_option('plate_pose')
+    joint_errors: bool | None = entry_option('joint_errors')
     estimate_delays: bool | None = entry_option('estimate_delays')
     lock_below: float | None = entry_option('lock_below', 'RAD')
     exclude_support: bool | None = entry_option('exclude_support')

@@ -43,6 +43,7 @@ from veh_identification.systems.humanoid.estimation.problem import (
 from veh_identification.systems.humanoid.estimation.regressor_noise import find_excess
 from veh_identification.systems.humanoid.processing.equations import CORRELATION
 from veh_identification.systems.humanoid.processing.impulse import ImpulseMass, impulse_mass
+from veh_identification.systems.humanoid.processing.joint_errors import JointErrors
 from veh_identification.systems.humanoid.processing.signals import Raw
 from veh_identification.systems.humanoid.processing.supports import (
     Selection,
@@ -56,6 +57,8 @@ from veh_identification.types import Array
 SMALLEST_LOAD = 0.2
 # Condition number from which on it is one of rounding errors.
 SINGULAR = 1e12
+# Deviations from zero of an error of a joint angle that is worth a word.
+CLEAR = 3.0
 # Share of the samples that the second look may judge otherwise without any consequence.
 CHANGED_SHARE = 0.002
 
@@ -71,6 +74,14 @@ class Estimate:
     evidence: Evidence
     impulse: ImpulseMass | None  # what the balance of impulse gives
     findings: list[Finding] = field(default_factory=list)
+    plain: Array | None = (
+        None  # the estimate that takes joint angles as they are, if this does not
+    )
+
+    @property
+    def as_measured(self) -> Array:
+        """Unknowns that belong to the joint angles as they were measured."""
+        return self.value if self.plain is None else self.plain
 
     @property
     def total_mass(self) -> tuple[float, float]:
@@ -100,6 +111,9 @@ def estimate(problem: Problem, raws: Sequence[Raw], recordings: Sequence[Recordi
         if not _same(selections, again):
             selections = again
             found, findings = _look(problem, raws, recordings, selections)
+        if problem.configuration.joint_errors:
+            found = _with_joint_errors(found, raws, recordings, selections)
+            findings = findings + _corrected_joints(found)
         return replace(found, findings=findings + _robust_findings(found.solved))
     except EstimationError as error:
         raise EstimationError(f'{error}; {_left_out(raws, selections)}') from None
@@ -117,6 +131,38 @@ def _look(
     made, findings = with_offsets(loaded, raws, selections, cutoff.cutoff_hz)
     found = _solve(made, raws, recordings, selections, cutoff)
     return found, findings + cutoff.findings()
+
+
+def _with_joint_errors(
+    found: Estimate,
+    raws: Sequence[Raw],
+    recordings: Sequence[Recording],
+    selections: Sequence[Selection],
+) -> Estimate:
+    """The estimate again with zero and gain of every joint as unknowns.
+
+    Samples, cut-off and the choice of offsets stay: they are judged with angles as measured.
+    """
+    problem = found.problem
+    joints = JointErrors(problem.model, problem.body_parameters(found.value))
+    made = replace(problem, unknowns=replace(problem.unknowns, joints=joints))
+    again = _solve(made, raws, recordings, selections, found.cutoff)
+    return replace(again, plain=found.value)
+
+
+def _corrected_joints(found: Estimate) -> list[Finding]:
+    """That the parameters are those of a robot whose joints are elsewhere than measured."""
+    clear = [
+        f'{one["name"]} {one["value"]:+.2g}'
+        for one in unknowns_table(found)
+        if one['name'].endswith(('.zero', '.gain')) and abs(one['value']) > CLEAR * one['std']
+    ]
+    text = (
+        'the parameters and identified.urdf belong to corrected joint angles (1 + gain) q + zero; '
+        'with angles as they were measured they predict worse than without joint_errors'
+    )
+    text += f' ({", ".join(clear)})' if clear else ' (no error is clear)'
+    return [Finding('note', 'joint_angles_corrected', text, 'joint_states')]
 
 
 def _same(before: Sequence[Selection], after: Sequence[Selection]) -> bool:
@@ -266,6 +312,8 @@ def _weighed(
         return found
     noise = normal_noise(rows, found, information.samples)
     found = whitened(found, noise, prior, rank)
+    if problem.unknowns.joints is not None:
+        return found  # errors that follow the motion have unknowns of their own
     scale = held_out_scale(rows, found, prior, rank, excess)
     return found if scale == found.scale else whitened(found, noise, prior, rank, scale)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veh_identification.errors import SignalError
+from veh_identification.errors import EstimationError, SignalError
 from veh_identification.identification import BlockSource, Prior
 from veh_identification.multibody.base_parameters import (
     BaseParameters,
@@ -119,6 +119,8 @@ def make_problem(
     robot: Robot, model: TreeModel, configuration: Configuration, sources: Sequence[Raw]
 ) -> Problem:
     """Base parameters of the structure, CAD values and deviations."""
+    if configuration.joint_errors:
+        _refuse_joint_errors(sources)
     base = structural_base_parameters(Regressor(model, rows='base'))
     regressor = Regressor(model, rows='base', enabled=list(base.names))
     unknowns = Unknowns(
@@ -141,6 +143,22 @@ def make_problem(
         unknowns,
         configuration,
     )
+
+
+def _refuse_joint_errors(sources: Sequence[Raw]) -> None:
+    """Angles also say where sensors on the robot are, and legs where a robot without pose is."""
+    for raw in sources:
+        other = [one.topic for one in raw.sources if not one.is_plate]
+        if other:
+            raise EstimationError(
+                f'{raw.label}: joint_errors needs all wrenches by force plates, but '
+                f'{", ".join(other)} is on the robot'
+            )
+        if raw.in_base or raw.inertial is not None:
+            raise EstimationError(
+                f'{raw.label}: joint_errors needs the pose of the base link by motion capture, '
+                'found an IMU'
+            )
 
 
 def _accelerometer(sources: Sequence[Raw]) -> Array | None:

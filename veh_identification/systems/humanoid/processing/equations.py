@@ -24,6 +24,7 @@ from veh_identification.multibody.regressor import Regressor
 from veh_identification.multibody.tree import BASE_ROWS, skew
 from veh_identification.signals import BlockDecimator, DecimationFilter, design_decimation
 from veh_identification.signals.segments import contiguous_segments
+from veh_identification.systems.humanoid.processing.joint_errors import JointErrors
 from veh_identification.systems.humanoid.processing.signals import Samples
 from veh_identification.systems.humanoid.recording.reader import Wrench
 from veh_identification.types import Array, BoolArray
@@ -81,6 +82,7 @@ class Unknowns:
     # Plates do not move: of the offsets of several only the sum acts, and without a prior only
     # one of them can be estimated. It then stands for all.
     one_plate: bool = False
+    joints: JointErrors | None = None  # the last columns
 
     def _offsets(self, source: Wrench) -> bool:
         """Whether the sensor has offsets of its own."""
@@ -117,7 +119,8 @@ class Unknowns:
                 names += [
                     f'{label}.{shape}.{name}' for _, shape in self._drifts for name in POSE_NAMES
                 ]
-        return names if self.accelerometer is None else names + list(BIAS_NAMES)
+        names += [] if self.accelerometer is None else list(BIAS_NAMES)
+        return names if self.joints is None else names + self.joints.names
 
     def place(self, source: Wrench, row: str) -> int | None:
         """Where the offset of a sensor stands among the further columns."""
@@ -133,16 +136,15 @@ class Unknowns:
                 units += (['N'] * 3 + ['N m'] * 3) * (1 + len(self._own_offsets))
             if self.pose and source.is_plate:
                 units += list(POSE_UNITS) * (1 + len(self._drifts))
-        return units if self.accelerometer is None else units + ['m/s^2'] * 3
+        units += [] if self.accelerometer is None else ['m/s^2'] * 3
+        return units if self.joints is None else units + self.joints.units
 
     def covariance(self, load: float) -> Array:
         """A-priori covariance of the further columns; `load` [N] is the weight."""
-        sensors = np.diag(np.square(self._deviations(load)))
-        return (
-            sensors
-            if self.accelerometer is None
-            else np.asarray(block_diag(sensors, self.accelerometer))
-        )
+        parts = [np.diag(np.square(self._deviations(load)))]
+        parts += [] if self.accelerometer is None else [self.accelerometer]
+        parts += [] if self.joints is None else [np.diag(np.square(self.joints.deviations))]
+        return np.asarray(block_diag(*parts))
 
     def _deviations(self, load: float) -> Array:
         """How large each may be: 0.3 % of the load, that at 0.1 m for moments; 20 mm, 2 deg."""
@@ -163,7 +165,10 @@ class Unknowns:
     def columns(
         self, samples: Samples, rows: slice, regressor: Regressor, wrenches: Array | None
     ) -> Array:
-        """(n, 6, columns) at the base origin in base axes; zero for sensors not in use."""
+        """(n, 6, columns) at the base origin in base axes, but for those of the joints.
+
+        Zero for sensors that are not in use.
+        """
         count = len(range(*rows.indices(len(samples))))
         topics = [source.topic for source in samples.sources]
         parts: list[Array] = []
@@ -296,8 +301,10 @@ class Equations:
         W = self.regressor.compute(self.samples.motion[rows])
         if not self.unknowns.names:
             return W
-        more = self.unknowns.columns(self.samples, rows, self.regressor, self.plates)
-        return np.concatenate([W, more], axis=2)
+        more = [self.unknowns.columns(self.samples, rows, self.regressor, self.plates)]
+        if self.unknowns.joints is not None:
+            more.append(self.unknowns.joints.columns(self.samples.motion[rows]))
+        return np.concatenate([W, *more], axis=2)
 
     def _row_usable(self, places: NDArray[np.int64]) -> BoolArray:
         """Rows whose filter rests on usable samples, but for the faint ends of its response."""

@@ -34,6 +34,7 @@ from veh_identification.systems.humanoid.processing.equations import (
     SEPARATOR_ROWS,
     Equations,
 )
+from veh_identification.systems.humanoid.processing.joint_errors import JointErrors
 from veh_identification.types import Array
 
 #: A cubic B-spline has half gain at 0.32 over the distance of its knots.
@@ -58,7 +59,7 @@ class Window:
 class Balance(NamedTuple):
     """The balance sample by sample, in world axes about a fixed point."""
 
-    momentum: Array  # (n, 6, base parameters) H
+    momentum: Array  # (n, 6, base parameters) H, or of all unknowns
     steady: Array  # (n, 6, unknowns) G, then the columns of further unknowns
     wrench: Array  # (n, 6) measured
     rotation: Array  # (n, 3, 3) base to world
@@ -74,6 +75,7 @@ def balance(
     wrench: Array,
     gravity: float,
     further: Array | None = None,
+    joints: JointErrors | None = None,
 ) -> Balance:
     """Of samples whose base moves at `velocity` (base axes); `further` columns at the base."""
     still, rest = np.zeros_like(motion.q), np.zeros_like(velocity)
@@ -87,6 +89,11 @@ def balance(
     if further is not None:
         steady = np.concatenate([steady, to_world(further, rotation, arm)], axis=2)
     momentum = to_world(regressor.compute(started), rotation, arm)
+    if joints is not None:
+        moving, held_joints = joints.momentum(motion, velocity, gravity * rotation[:, 2])
+        none = np.zeros((len(momentum), 6, steady.shape[2] - momentum.shape[2]))
+        momentum = np.concatenate([momentum, none, to_world(moving, rotation, arm)], axis=2)
+        steady = np.concatenate([steady, to_world(held_joints, rotation, arm)], axis=2)
     return Balance(momentum, steady, wrench, rotation, arm)
 
 
@@ -184,6 +191,7 @@ class MomentumEquations(Equations):
             self.world[rows],
             self.gravity,
             further,
+            self.unknowns.joints,
         )
         W, Y = balance_rows(parts, middles - rows.start, window, s.rate)
         stamps: NDArray[np.int64] = s.stamps_ns[np.rint(middles).astype(np.int64)]

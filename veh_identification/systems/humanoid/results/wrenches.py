@@ -76,7 +76,7 @@ def _rms(values: Array) -> Array:
 def validation_rows(estimate: Estimate, raw: Raw) -> Prepared:
     """A recording that was not used, with samples chosen by the identified parameters."""
     problem = estimate.problem
-    selection = choose_samples(problem, raw, problem.body_parameters(estimate.value))
+    selection = choose_samples(problem, raw, problem.body_parameters(estimate.as_measured))
     return prepare(problem, raw, estimate.cutoff.cutoff_hz, selection)
 
 
