@@ -25,6 +25,8 @@ from veh_identification.types import Array, IntArray
 STANDING = 0.4
 #: Units of a foot that stands as it should.
 STANDS = 0.15
+#: Share of the mass that a joint must move to be worth a refusal.
+LIGHT = 0.01
 #: Radians by which a joint must be elsewhere.
 SMALLEST = 0.05
 
@@ -52,7 +54,7 @@ def held_findings(
     plain = _standing(soles, soles.stance(free, inside))
     best: tuple[float, str, Array] | None = None
     for name in locked:
-        if name not in model.coordinate_names:
+        if name not in model.coordinate_names or _is_light(comparison, name):
             continue
         column = model.coordinate_index(name)
         angles = soles.flat_angles(free, column)
@@ -65,6 +67,13 @@ def held_findings(
             if size > SMALLEST and factor > (OVERWHELMING if best is None else best[0]):
                 best = factor, name, moved[:, column]
     return [] if best is None else [_finding(label, locked, *best)]
+
+
+def _is_light(comparison: Comparison, joint: str) -> bool:
+    """Whether the joint moves so little (toes) that plates do not show where it is."""
+    robot = comparison.problem.robot
+    plates = all(one.is_plate for one in comparison.raw.sources)
+    return plates and robot.mass_moved_by(joint) < LIGHT * robot.total_mass
 
 
 def _finding(

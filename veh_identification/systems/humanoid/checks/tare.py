@@ -3,7 +3,8 @@
 A walkway is empty before and after every pass, and a plate under one foot is empty during that
 foot's swing. What it shows then is its offset, far better known than any estimate could make it.
 Who runs or jumps is in the air for a moment only, but again and again, and every time the plate
-shows the same.
+shows the same. No plate shows exactly nothing: where it does, a program has set small loads to
+zero, and with them the offset.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ BEND = 0.001  # of the load
 # Flights: s at least, s of landing and taking off at each end that do not count, how many there
 # must be, and how far apart they may lie (of the load, twice the noise apart).
 FLIGHT_SECONDS, EDGE_SECONDS, FEWEST_FLIGHTS, FLIGHTS_APART = 0.05, 0.015, 3, 0.002
+# Of all samples: a plate that is set to zero is so for a stretch, not for a sample.
+ZEROED_SHARE = 0.02
 # An offset smaller than this share of the load is not worth a word.
 WORTH_SAYING = 0.002
 
@@ -53,6 +56,8 @@ def tared(recording: Recording) -> tuple[Recording, list[Finding]]:
             found = what_is_empty(one.series, load)
         if found is None:
             wrenches.append(one)
+            if one.is_plate and set_to_zero(one.series).mean() > ZEROED_SHARE:
+                findings.append(_zeroed(recording.label, one.topic))
             continue
         series = replace(one.series, values=one.series.values - found.offset)
         wrenches.append(replace(one, series=series, tared=True))
@@ -68,6 +73,19 @@ def tared(recording: Recording) -> tuple[Recording, list[Finding]]:
                 )
             )
     return replace(recording, wrenches=tuple(wrenches)), findings
+
+
+def _zeroed(label: str, topic: str) -> Finding:
+    text = (
+        f'{label}: {topic} shows exactly zero while it is empty: a program has set it so, and its '
+        'offset is not known; the deviation of the total mass allows for 0.3 % of the weight'
+    )
+    return Finding('note', 'plate_zeroed', text, f'{label}, topic {topic}')
+
+
+def set_to_zero(series: TimeSeries) -> NDArray[np.bool_]:
+    """Samples whose forces are exactly zero."""
+    return np.asarray((series.values[:, :3] == 0.0).all(axis=1))
 
 
 def heaviest_load(plates: Sequence[Wrench]) -> float:
@@ -88,7 +106,8 @@ def empty_plate(series: TimeSeries, load: float) -> Empty | None:
         return None
     blocks = series.values[: count * size].reshape(count, size, 6).mean(axis=1)
     force = np.linalg.norm(blocks[:, :3], axis=1)
-    low = force < EMPTY_SHARE * load
+    measured = ~set_to_zero(series)[: count * size].reshape(count, size).any(axis=1)
+    low = (force < EMPTY_SHARE * load) & measured
     if low.sum() < FEWEST_BLOCKS:
         return None
     centre = np.median(blocks[low, :3], axis=0)
@@ -112,6 +131,7 @@ def flights(series: TimeSeries, load: float) -> Empty | None:
     edge = max(1, round(EDGE_SECONDS * rate))
     fewest = max(round(FLIGHT_SECONDS * rate), 2 * edge + 2)
     low = np.linalg.norm(series.values[:, :3], axis=1) < EMPTY_SHARE * load
+    low &= ~set_to_zero(series)
     means, counts = [], []
     for run in contiguous_segments(low, fewest):
         inside = series.values[run.start + edge : run.stop - edge]
