@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from urdf_parser_py.urdf import URDF
 from urdf_parser_py.xml_reflection import core as urdf_core
 
@@ -256,7 +257,7 @@ def usable_inertia(inertia: Array) -> Array:
     return nearest_inertia(inertia) if _is_negative(np.linalg.eigvalsh(inertia)) else inertia
 
 
-def _is_negative(moments: Array) -> bool:
+def _is_negative(moments: NDArray[np.floating[Any]]) -> bool:
     return bool(moments[0] < -ZERO_MOMENT * np.abs(moments).max())
 
 

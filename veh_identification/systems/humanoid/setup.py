@@ -135,7 +135,7 @@ def _assembled(robot: Robot, every: Sequence[Recording], count: int, c: Configur
     recordings = list(every)
     if c.tare:
         for k, one in enumerate(every):
-            recordings[k], found = tared(one)
+            recordings[k], found = tared(one, _soles(robot, one))
             findings += found
     cuts, left_out = _cuts(robot, recordings, c)
     robot = robot.cut_at(cuts)
@@ -201,6 +201,16 @@ def _cuts(
     )
     where = f'{robot.path}, {", ".join(cuts)}'
     return cuts, [*findings, Finding('note', 'mass_beyond_sensors', text, where)]
+
+
+def _soles(robot: Robot, recording: Recording) -> list[str]:
+    """Topics of sensors on the robot beyond which nothing has mass."""
+    on_links = [w for w in recording.wrenches if not w.is_plate and w.frame in robot.links]
+    return [
+        one.topic
+        for one in on_links
+        if not any(name in robot.parameters for name in robot.subtree(one.frame))
+    ]
 
 
 def _touches_ground(wrench: Wrench) -> bool:

@@ -9,7 +9,7 @@ zero, and with them the offset.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,14 +45,17 @@ class Empty:
     seconds: float
 
 
-def tared(recording: Recording) -> tuple[Recording, list[Finding]]:
-    """The recording with the offsets of plates taken off that are empty at times."""
-    plates = [w for w in recording.wrenches if w.is_plate]
-    load = heaviest_load(plates)
+def tared(recording: Recording, soles: Collection[str] = ()) -> tuple[Recording, list[Finding]]:
+    """The recording with the offsets of plates taken off that are empty at times.
+
+    `soles` are topics of sensors on the robot that carry no link: in the air they are empty too.
+    """
     wrenches, findings = [], []
     for one in recording.wrenches:
         found = None
-        if one.is_plate:
+        alike = [w for w in recording.wrenches if w.is_plate == one.is_plate]
+        load = heaviest_load(alike)
+        if one.is_plate or one.topic in soles:
             found = what_is_empty(one.series, load)
         if found is None:
             wrenches.append(one)
