@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from humanoid_cases import CAD, record
-from humanoid_runs import by_code, identified, the
+from humanoid_runs import by_code, identified, setup_of, the
 
 from veh_identification.identification import ArrayBlocks, Prior
 from veh_identification.identification.accumulator import accumulate
@@ -113,6 +113,32 @@ def test_offsets_that_a_program_has_hidden_are_allowed_for(tmp_path) -> None:
     # Taken for tared ones they would be in the mass; the motion of a robot tells them apart.
     assert mass == pytest.approx(8.0, rel=0.003)
     assert abs(mass - 8.0) < 3.0 * std
+
+
+@pytest.mark.parametrize(('frame', 'empty'), [('sole', True), ('ankle_sensor', False)])
+def test_a_sole_in_the_air_shows_its_offset_and_an_ankle_its_foot(tmp_path, frame, empty) -> None:
+    sensors = HumanoidSensors(sensor_frame=frame)
+    bag = record(tmp_path / 'bag', duration=4.5, lean=False, sensors=sensors, change=pulled)
+    made = setup_of([bag], CAD, contacts='sensors', check_frames=False, estimate_delays=False)
+    for one in made.recordings[0].wrenches:
+        assert one.tared == empty
+        if empty:
+            low = one.series.values[one.series.values[:, 2] < 1.0]
+            assert np.median(low[:, :3], axis=0) == pytest.approx(0.0, abs=0.05)
+
+
+def pulled(reading: Reading) -> Reading:
+    """Sensors of the feet with an offset of 2 N."""
+    if 'foot/' not in reading.topic:
+        return reading
+    force, torque = reading.message.wrench.force, reading.message.wrench.torque
+    wrench = {
+        'force': [force.x, force.y, force.z - 2.0],
+        'torque': [torque.x, torque.y, torque.z],
+    }
+    header = reading.message.header
+    made = messages.new('geometry_msgs/msg/WrenchStamped', header=header, wrench=wrench)
+    return replace(reading, message=made)
 
 
 def test_plates_that_were_not_tared_are_noticed(tmp_path) -> None:
