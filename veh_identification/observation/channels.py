@@ -15,7 +15,9 @@ from veh_identification.observation.protocols import (
     Measurement,
     Reading,
     Sensor,
+    common_of,
     is_pseudo,
+    parameters_of,
     reading_views,
 )
 from veh_identification.observation.trust import HOT, MOST_COMPONENTS, Trust
@@ -33,6 +35,7 @@ class Channel:
     reading: Reading
     rows: slice
     own: slice  # place of its parameters among all parameters
+    common: list[int]  # and of those that it shares
     counts: Counts
     number: int
     last_time: float | None = None
@@ -43,6 +46,11 @@ class Channel:
     def __post_init__(self) -> None:
         self.size, self.order = self.sensor.size, self.sensor.order  # asked for at every message
         self.pseudo = is_pseudo(self.sensor)
+
+    def mine(self, parameters: Array) -> Array:
+        """Of all parameters its own, and then those that it shares."""
+        own = parameters[self.own]
+        return np.concatenate([own, parameters[self.common]]) if self.common else own
 
 
 @dataclass
@@ -123,13 +131,14 @@ def connect(
         np.zeros((len(sensors), len(TALLY) + 1)),
     )
     channels: dict[str, Channel] = {}
-    first = orders * coordinates
+    first, names = orders * coordinates, list(parameters_of(sensors))
     row = place = 0
     for sensor in sensors:
         if sensor.name in channels:
             raise ParameterError(f'two sensors are called {sensor.name!r}')
         rows = slice(row, row + sensor.size)
         own = slice(place, place + len(sensor.parameters))
+        common = [names.index(one.name) for one in common_of(sensor)]
         reading = reading_views(
             stack.H[rows],
             stack.predicted[rows],
@@ -138,6 +147,8 @@ def connect(
             coordinates,
             orders,
             slice(first + own.start, first + own.stop),
+            slice(first, states),
+            common,
         )
         number = len(channels)
         learns = bool(getattr(sensor, 'learns', False))
@@ -147,6 +158,7 @@ def connect(
             reading,
             rows,
             own,
+            common,
             Counts(),
             number,
             receive=getattr(sensor, 'receive', None),

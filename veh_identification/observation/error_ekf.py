@@ -28,6 +28,7 @@ from veh_identification.observation.protocols import (
     Measurement,
     Model,
     Sensor,
+    parameters_of,
 )
 from veh_identification.observation.sequential import (
     BandedTransition,
@@ -90,8 +91,8 @@ class ErrorEKF:
             settings.acceleration_deviation,
         ][: self.orders]
         variances = [np.full(n, np.asarray(d, dtype=float)) ** 2 for d in deviations]
-        parameters = [p for sensor in sensors for p in sensor.parameters]
-        self.parameter_names = [f'{s.name}.{p.name}' for s in sensors for p in s.parameters]
+        named = parameters_of(sensors)
+        parameters, self.parameter_names = list(named.values()), list(named)
         self.parameters = np.array([p.initial for p in parameters], dtype=float)
         self._process = ParameterProcess(parameters)
         self.P = np.diag(
@@ -165,7 +166,7 @@ class ErrorEKF:
         channels, stack = list(self._channels.values()), self._stack
         self.model.prepare(max((channel.order for channel in channels), default=0))
         for channel in channels:
-            channel.sensor.linearise(self.model, self.parameters[channel.own], channel.reading)
+            channel.sensor.linearise(self.model, channel.mine(self.parameters), channel.reading)
         owners = [channel.sensor for channel in channels for _ in range(channel.size)]
         rows = np.flatnonzero(stack.available)
         return stack.H[rows], stack.variance[rows], [owners[row] for row in rows]
@@ -294,7 +295,7 @@ class ErrorEKF:
             sensor, rows = channel.sensor, channel.rows
             if channel.aged is not None:
                 channel.aged(self.time - measurement.time)
-            sensor.linearise(self.model, self.parameters[channel.own], channel.reading)
+            sensor.linearise(self.model, channel.mine(self.parameters), channel.reading)
             value, variance = measurement.value, measurement.variance
             if channel.receive is not None:
                 value, variance = channel.receive(value, variance)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from veh_identification.types import Array
+from veh_identification.types import Array, IntArray
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,8 @@ class Reading:
     parameters: Array
     variance: Array  # (size,)
     available: NDArray[np.bool_]  # (size,)
+    common: Array  # (size, all parameters of the filter), and which of them it shares
+    places: IntArray
 
 
 class Sensor(Protocol):
@@ -101,7 +103,8 @@ class Sensor(Protocol):
     One whose attribute `absolute` is true measures its coordinates without the help of others:
     the estimate may give in to it (after a `patience` of its own, where it has one), see `trust`.
     One whose attribute `learns` is true states the largest noise that it may have: how much of it
-    there is follows from its innovations.
+    there is follows from its innovations. Parameters in its attribute `common`, by their whole
+    names, are those of all sensors that name them: `linearise` gets them after its own.
     """
 
     name: str
@@ -222,6 +225,21 @@ class Counts:
         )
 
 
+NONE = slice(0, 0)
+
+
+def common_of(sensor: Sensor) -> tuple[Parameter, ...]:
+    """Parameters that a sensor has in common with others, by their whole names."""
+    found: tuple[Parameter, ...] = getattr(sensor, 'common', ())
+    return found
+
+
+def parameters_of(sensors: Sequence[Sensor]) -> dict[str, Parameter]:
+    """All parameters by their whole names: those of each sensor, then the common ones."""
+    found = {f'{s.name}.{p.name}': p for s in sensors for p in s.parameters}
+    return found | {p.name: p for s in sensors for p in common_of(s)}
+
+
 def reading_views(
     H: Array,
     value: Array,
@@ -230,6 +248,8 @@ def reading_views(
     nz: int,
     orders: int,
     parameters: slice,
+    common: slice = NONE,
+    places: Sequence[int] = (),
 ) -> Reading:
     """A reading that writes into the rows H (size, states) and vectors of a filter."""
     spare = np.zeros((H.shape[0], nz + 1))[:, :nz]  # strided like the views: one compiled kernel
@@ -241,4 +261,6 @@ def reading_views(
         H[:, parameters],
         variance,
         available,
+        H[:, common],
+        np.array(places, dtype=np.int64),
     )

@@ -88,22 +88,23 @@ def test_a_jump_of_the_force_is_believed_while_an_axle_slips(aside, accepted, fo
 @pytest.mark.parametrize(
     ('delays', 'deviation', 'late'),
     [
-        ((-0.04, -0.036), 0.002, True),
-        ((-0.04, 0.1), 0.002, False),  # the velocity alone is late, as they are
-        ((-0.04, -0.036), 0.02, False),  # not known well enough
-        ((-0.003, -0.002), 0.0003, False),
+        ((-0.04, -0.036, 0.0), 0.002, 'joint_states or imu/data'),
+        ((-0.04, -0.036, -0.038), 0.002, 'imu/data'),
+        ((-0.04, 0.1, 0.0), 0.002, ''),  # the velocity alone is late, as they are
+        ((-0.04, -0.036, -0.038), 0.02, ''),  # not known well enough
+        ((-0.003, -0.002, -0.002), 0.0003, ''),
     ],
 )
 def test_satellites_that_seem_early_say_that_the_car_is_late(delays, deviation, late):
     filter_ = SimpleNamespace(
-        parameter_names=('gps.delay', 'gps_velocity.delay'),
+        parameter_names=('gps.delay', 'gps_velocity.delay', 'wheels.delay'),
         parameters=np.array(delays),
         orders=1,
         model=SimpleNamespace(size=0),
-        P=np.eye(2) * deviation**2,
+        P=np.eye(3) * deviation**2,
     )
     found = VehicleErrorEKF._others_late(filter_)
-    assert (found is not None) == late
+    assert (found.where if found else '') == late
     if found is not None:
         assert (found.level, found.code) == ('bad', 'late')
         assert found.evidence == pytest.approx(0.038)

@@ -7,12 +7,15 @@ import pytest
 
 from veh_identification.errors import ParameterError
 from veh_identification.observation import is_pseudo
+from veh_identification.observation.channels import connect
+from veh_identification.observation.noise import integrator_noise
+from veh_identification.observation.protocols import parameters_of
 from veh_identification.observation.sensors import read
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.stepper import FORWARD
 from veh_identification.systems.vehicle.model.vehicle import Inputs, Vehicle
-from veh_identification.systems.vehicle.observer.at_once import fade_side_forces
+from veh_identification.systems.vehicle.observer.at_once import fade_side_forces, swing
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
 from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     PSEUDO_SENSORS,
@@ -65,8 +68,8 @@ def slope(sensor, steered, column, rate, parameters, step=1e-6):
 @pytest.mark.parametrize(
     'make',
     [
-        lambda s: (wheel(s, 0, 'fl'), np.array([0.331, 0.002, 0.1])),
-        lambda s: (wheel(s, 3, 'rr'), np.array([0.331, 0.002, 0.1])),
+        lambda s: (wheel(s, 0, 'fl'), np.array([0.331, 0.002, 0.0, 0.1, -0.1])),
+        lambda s: (wheel(s, 3, 'rr'), np.array([0.331, 0.002, 0.0, 0.1, -0.1])),
         lambda s: (Standstill(), np.zeros(0)),
     ],
 )
@@ -92,7 +95,9 @@ def test_jacobians_are_derivatives(steered, make):
 def test_a_rolling_wheel_predicts_the_speed_of_the_models_wheel(steered):
     vehicle = steered.vehicle
     for corner, name in enumerate(('fl', 'fr', 'rl', 'rr')):
-        value = read(wheel(steered, corner, name), steered, np.array([0.33, 0.0, 0.0])).value[0]
+        value = read(
+            wheel(steered, corner, name), steered, np.array([0.33, 0.0, 0.0, 0.0, 0.0])
+        ).value[0]
         # in the bend tyres are pressed by some millimetres more or less
         assert value == pytest.approx(vehicle.model.qd[vehicle.spins[corner]], rel=0.02)
     with pytest.raises(ParameterError, match='radius'):
@@ -100,10 +105,10 @@ def test_a_rolling_wheel_predicts_the_speed_of_the_models_wheel(steered):
 
 
 def test_a_tyre_slips_by_what_drives_the_car_uphill_and_through_the_air(steered):
-    give, parameters = (0.01, 0.005, 9.8, 2.6e-4), np.array([0.33, 0.001, 0.3])
+    give, parameters = (0.01, 0.005, 9.8, 2.6e-4), np.array([0.33, 0.001, 0.0, 0.3, 0.3])
     sensor = wheel(steered, 2, 'rl', give)
     reading = read(sensor, steered, parameters)
-    plain = read(wheel(steered, 2, 'rl'), steered, np.array([0.33, 0.0, 0.0])).value[0]
+    plain = read(wheel(steered, 2, 'rl'), steered, np.array([0.33, 0.0, 0.0, 0.0, 0.0])).value[0]
     frame = steered.body('chassis', 2).values
     speed = float(frame[0, 3:6] @ frame[1, :3])
     pull = float(frame[0, 3:6] @ frame[2, :3]) + 9.8 * frame[0, 5] + 2.6e-4 * speed**2
@@ -113,7 +118,60 @@ def test_a_tyre_slips_by_what_drives_the_car_uphill_and_through_the_air(steered)
     # a further acceleration along the car, and another share
     along = frame[0, 3:5]
     assert reading.zdd[0, :2] == pytest.approx(1.3 * softness * plain * along, rel=1e-6)
-    assert reading.parameters[0, 2] == pytest.approx(softness * pull * plain)
+    way = 3 if pull > 0.0 else 4
+    assert reading.parameters[0, way] == pytest.approx(softness * pull * plain)
+    assert reading.parameters[0, 7 - way] == 0.0
+
+
+def test_wheels_that_are_late_show_the_speed_of_before(steered):
+    sensor, delay = wheel(steered, 3, 'rr'), 0.05
+    now = read(sensor, steered, np.array([0.33, 0.0, 0.0, 0.0, 0.0])).value[0]
+    late = read(sensor, steered, np.array([0.33, 0.0, delay, 0.0, 0.0])).value[0]
+    sensor.aged(delay)
+    aged = read(sensor, steered, np.array([0.33, 0.0, 0.0, 0.0, 0.0])).value[0]
+    assert late == pytest.approx(aged, rel=1e-12)
+    assert abs(late - now) > 1e-4
+
+
+def test_wheels_of_a_car_share_their_delay_and_those_of_an_axle_their_slip(steered):
+    corners = ('fl', 'fr', 'rl', 'rr')
+    sensors = [wheel(steered, i, name) for i, name in enumerate(corners)]
+    stack, channels = connect(sensors, 10, 3, 30 + len(parameters_of(sensors)))
+    names = list(parameters_of(sensors))
+    assert len(names) == len(set(names)) == 4 * 2 + 3 and names.count('wheels.delay') == 1
+    values = np.arange(len(names), dtype=float)
+    for number, (name, channel) in enumerate(channels.items()):
+        mine = channel.mine(values)
+        assert mine[:2] == pytest.approx([2 * number, 2 * number + 1]), name
+        assert [names[int(k)] for k in mine[2:]] == [
+            'wheels.delay',
+            'rear_axle.drive',
+            'rear_axle.brakes',
+        ]
+        channel.sensor.linearise(steered, np.array([0.33, 0.0, 0.0, 0.0, 0.0]), channel.reading)
+        delay = 30 + names.index('wheels.delay')
+        assert stack.H[channel.rows, delay] != 0.0
+
+
+def test_unknown_turns_leave_the_accelerometer_where_it_is():
+    """The same noise as that of a body whose coordinates are those of the accelerometer."""
+    n, dt, yaw, arm = 6, 0.01, 0.7, np.array([1.2, -0.1, 0.5])
+    turns = np.array([0.003, 0.02, 0.01])
+    white = np.zeros(n)
+    white[3:] = turns
+    P = integrator_noise(dt, white)
+    swing(P, yaw, arm, n, turns, dt)
+    co, si = np.cos(yaw), np.sin(yaw)
+    # velocity of the arm's end over rates of yaw, e1z, e2z, in axes of the car
+    local = np.array([[-arm[1], -arm[2], 0.0], [arm[0], 0.0, -arm[2]]])
+    world = np.array([[co, -si], [si, co]]) @ local
+    felt = np.zeros((2 * 2, 2 * n))
+    for order in range(2):
+        rows, first = slice(2 * order, 2 * order + 2), order * n
+        felt[rows, first : first + 2], felt[rows, first + 3 : first + 6] = np.eye(2), world
+    assert felt @ P @ felt.T == pytest.approx(np.zeros((4, 4)), abs=1e-12)
+    assert np.linalg.eigvalsh(P).min() > -1e-15
+    assert np.diag(P)[n + 3 :] == pytest.approx(turns * dt)
 
 
 def test_a_bank_of_the_road_lets_the_rear_axle_slip():

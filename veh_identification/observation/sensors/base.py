@@ -12,6 +12,7 @@ from veh_identification.observation.protocols import (
     Parameter,
     Reading,
     Sensor,
+    common_of,
     reading_views,
 )
 from veh_identification.types import Array, IntArray
@@ -61,10 +62,11 @@ def bias_parameters(axes: IntArray, deviation: float, walk: float) -> tuple[Para
 
 
 def read(sensor: Sensor, model: Model, parameters: Array | None = None) -> Reading:
-    """A fresh reading of one sensor, outside any filter."""
-    count = len(sensor.parameters)
+    """A fresh reading of one sensor, outside any filter; what it shares comes after its own."""
+    own, shared = len(sensor.parameters), common_of(sensor)
+    count = own + len(shared)
     values = (
-        np.array([p.initial for p in sensor.parameters], dtype=float)
+        np.array([p.initial for p in (*sensor.parameters, *shared)], dtype=float)
         if parameters is None
         else parameters
     )
@@ -78,6 +80,8 @@ def read(sensor: Sensor, model: Model, parameters: Array | None = None) -> Readi
         model.size,
         3,
         slice(n, n + count),
+        slice(n, n + count),
+        range(own, count),
     )
     sensor.linearise(model, values, reading)
     return reading

@@ -37,7 +37,7 @@ from veh_identification.systems.vehicle.observer.observed import (
     turn_forces,
 )
 from veh_identification.systems.vehicle.observer.pseudo_sensors import ROAD, read_constraint
-from veh_identification.systems.vehicle.observer.rolling_wheel import ROLLING, read_rolling
+from veh_identification.systems.vehicle.observer.rolling_wheel import ROLLING, SHARED, read_rolling
 from veh_identification.types import Array, IntArray
 
 #: What `use_and_correct` did; `step_at_once` may also find that the model cannot make the step.
@@ -46,8 +46,10 @@ NOTHING, CORRECTED, TO_JUDGE, FAILED, NOT_MADE = range(5)
 DRIVE, Q, QD, QDD, INPUTS, FORCE_ERROR = 1, 2, 3, 4, 14, 18
 #: Where `use_and_correct` takes the view of the chassis, parameters, covariance, errors, room for
 #: as many, and the ground, after its first two arguments.
-VALUES, DERIVATIVES, PARAMETERS, COVARIANCE, ERRORS = 8, 9, 10, 12, 13
-ROOM, CARRIED, GROUND = 32, 33, 34
+VALUES, DERIVATIVES, PARAMETERS, COVARIANCE, ERRORS = 9, 10, 11, 13, 14
+ROOM, CARRIED, GROUND = 33, 34, 35
+#: Coordinates of which `swing` is told: yaw and the heights of e1 and e2.
+TURNS = (3, 4, 5)
 
 
 class SensorTable:
@@ -59,10 +61,12 @@ class SensorTable:
         self.integers = np.zeros((count, MOST_INTEGERS), dtype=np.int64)
         self.reals = np.zeros((count, MOST_REALS))
         self.own = np.zeros((count, 2), dtype=np.int64)
+        self.common = np.zeros((count, SHARED), dtype=np.int64)  # places of what it shares
         self.judged = np.zeros(count, dtype=bool)
         for channel in channels.values():
             number = channel.number
             self.own[number] = channel.own.start, channel.own.stop
+            self.common[number, : len(channel.common)] = channel.common
             self.judged[number] = channel.trust is not None
             self.fill(channel)
         rows = sum(channel.size for channel in channels.values())
@@ -113,6 +117,37 @@ def fade_side_forces(
 
 
 @njit(cache=True, nogil=True)
+def swing(P: Array, yaw: float, arm: Array, size: int, turns: Array, dt: float) -> None:
+    """Unknown turns of the body are turns about its accelerometer.
+
+    What is felt there counts as a force on the car, whatever turns the body: a body that dives at
+    the onset of braking would hold back the force that is felt, and with it the speed, and all
+    other sensors would seem to be early. Upwards it is hardly believed at all.
+
+    `arm`: its place; `size`: of the coordinates; `turns`: densities of the unknown part of the
+    accelerations of yaw, e1z and e2z, of which the step `dt` has been added already.
+    """
+    co, si = np.cos(yaw), np.sin(yaw)
+    # what a rate of yaw, e1z, e2z takes from the speed of the origin along and across the car
+    along, across = (arm[1], arm[2], 0.0), (-arm[0], 0.0, arm[2])
+    # of errors, of both and of rates, by white noise on the rates as in `integrator_noise`
+    added = (dt**3 / 3.0, dt**2 / 2.0, dt)
+    for k in range(3):
+        if turns[k] == 0.0:
+            continue
+        moved = (co * along[k] - si * across[k], si * along[k] + co * across[k])
+        for a in range(2):
+            for b in range(2):
+                turn = a * size + TURNS[k]
+                for i in range(2):
+                    change = turns[k] * added[a + b] * moved[i]
+                    P[turn, b * size + i] += change
+                    P[b * size + i, turn] += change
+                    for j in range(2):
+                        P[a * size + j, b * size + i] += change * moved[j]
+
+
+@njit(cache=True, nogil=True)
 def predict_errors(
     F: BandedTransition,
     W: Array,
@@ -130,6 +165,9 @@ def predict_errors(
     qdd: Array,
     force_error: Array,
     places: tuple[int, int],
+    arm: Array,
+    turns: Array,
+    dt: float,
     values: Array,
     derivatives: Array,
 ) -> None:
@@ -137,9 +175,11 @@ def predict_errors(
 
     `keep`: what is left of the parameters' distance to `initial`; `leak`: what a step takes of
     the side forces of a car that stands, as a rate times its length, and the speed at which it
-    takes nothing; `places` of the tilts and of the accelerations among the errors.
+    takes nothing; `places` of the tilts and of the accelerations among the errors; `arm` and
+    `turns` as in `swing`.
     """
     predict_banded(F, P, W, spare)
+    swing(P, q[YAW_PLACE], arm, places[1] // 2, turns, dt)
     for i in range(parameters.size):
         if keep[i] != 1.0:
             parameters[i] = initial[i] + keep[i] * (parameters[i] - initial[i])
@@ -159,6 +199,7 @@ def _read(
     integers: IntArray,
     reals: Array,
     own: IntArray,
+    common: IntArray,
     stated: Array,
     parameters: Array,
     values: Array,
@@ -180,6 +221,9 @@ def _read(
     mine = parameters[own[number, 0] : own[number, 1]]
     columns = H[a:b, first + own[number, 0] : first + own[number, 1]]
     if kind[number] == ROLLING:
+        shared, by_shared = np.empty(SHARED), np.empty(SHARED)
+        for i in range(SHARED):
+            shared[i] = parameters[common[number, i]]
         read_rolling(
             integers[number],
             reals[number],
@@ -187,14 +231,18 @@ def _read(
             derivatives,
             q,
             mine,
+            shared,
             age,
             predicted[a:b],
             H[a:b, :n],
             H[a:b, n : 2 * n],
             zdd,
             columns,
+            by_shared,
             variance[a:b],
         )
+        for i in range(SHARED):
+            H[a, first + common[number, i]] = by_shared[i]
     elif kind[number] >= ROAD:
         read_constraint(
             kind[number],
@@ -263,6 +311,7 @@ def use_and_correct(
     integers: IntArray,
     reals: Array,
     own: IntArray,
+    common: IntArray,
     to_judge: NDArray[np.bool_],
     stated: Array,
     values: Array,
@@ -315,6 +364,7 @@ def use_and_correct(
                 integers,
                 reals,
                 own,
+                common,
                 stated,
                 parameters,
                 values,
@@ -408,6 +458,8 @@ def step_at_once(
     initial: Array,
     leak: tuple[float, float],
     places: tuple[int, int],
+    arm: Array,
+    turns: Array,
     count: int,
     now: float,
     used: tuple[Any, ...],
@@ -449,6 +501,9 @@ def step_at_once(
         moving[QDD],
         moving[FORCE_ERROR],
         places,
+        arm,
+        turns,
+        dt,
         used[VALUES],
         used[DERIVATIVES],
     )

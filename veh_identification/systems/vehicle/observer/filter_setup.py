@@ -141,6 +141,7 @@ def make_filter(
         leak=SIDE_LEAK if rolling(car) else 0.0,
         stated=stated(described or car),
         ride=ride_of(car, recording),
+        felt=car.sensors.imu.position,
     )
     unknown = car.sensors.imu.gyroscope_bias
     if unknown > 0.0:

@@ -25,6 +25,11 @@ LARGEST_SHARE = 1.5
 #: Bumps change the load of a tyre by some tenth from moment to moment, its deflection by about two
 #: millimetres, and the radius on which it rolls by a third of that: over the radius.
 BUMPS = 0.001
+#: By how much wheel speeds are later than samples of the IMU, the clock of the state [s].
+#: Slips and tilts that come with braking look like a delay of all sensors against the IMU: so the
+#: wheels count as on time until they surely are not, see `VehicleErrorEKF._look_at_clock`.
+LATE, LARGEST_DELAY = 0.002, 0.3
+OWN, SHARED = 2, 3  # parameters of one wheel, and those that it shares
 
 
 @njit(cache=True, nogil=True)
@@ -35,6 +40,7 @@ def rolling_rows(
     q: Array,
     forward: int,
     parameters: Array,
+    shared: Array,
     give: Array,
     age: float,
     value: Array,
@@ -42,6 +48,7 @@ def rolling_rows(
     zd: Array,
     zdd: Array,
     own: Array,
+    by_shared: Array,
 ) -> None:
     """Speed of the hub along the wheel over its radius, and its derivatives.
 
@@ -51,19 +58,20 @@ def rolling_rows(
     # the tyres speed the car up, carry it uphill and push it through the air
     pull = f[0, 3] * f[2, 0] + f[0, 4] * f[2, 1] + f[0, 5] * f[2, 2]
     pull += give[2] * f[0, 5] + give[3] * forward_speed * abs(forward_speed)
-    softness = (give[0] if pull > 0.0 else give[1]) * (1.0 + parameters[2])
+    way = 0 if pull > 0.0 else 1
+    softness = give[way] * (1.0 + shared[1 + way])
     slip = parameters[1] + softness * pull
     slip = min(max(slip, -LARGEST_SLIP), LARGEST_SLIP)
     radius = parameters[0] / (1.0 + slip)
-    speed = 0.0
+    age += shared[0]
+    speed = gain = 0.0
     z[0, :] = 0.0
     zd[0, :] = 0.0
     for axis in range(3):
-        velocity = point(f[1], w, axis)
-        if age != 0.0:
-            velocity -= age * point(f[2], w, axis)
-        along = q[forward + axis]
+        along, acceleration = q[forward + axis], point(f[2], w, axis)
+        velocity = point(f[1], w, axis) - age * acceleration
         speed += along * velocity
+        gain += along * acceleration
         point_row(D[1], w, axis, along / radius, z[0])
         point_row(D[0], w, axis, along / radius, zd[0])
         # the wheel turns with the chassis: its direction in chassis axes is an input
@@ -83,7 +91,8 @@ def rolling_rows(
         z[0, j] += by_pull * give[2] * D[0, 5, j]
     own[0, 0] = -value[0] / parameters[0]
     own[0, 1] = by_slip
-    own[0, 2] = by_slip * (give[0] if pull > 0.0 else give[1]) * pull
+    by_shared[0] = -gain / radius
+    by_shared[1 + way], by_shared[2 - way] = by_slip * give[way] * pull, 0.0
 
 
 class RollingWheel:
@@ -114,6 +123,7 @@ class RollingWheel:
         radius_deviation: float,
         radius_walk: float = 0.0,
         delay: float = 0.0,
+        axle: str = 'rear',
         give: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
     ) -> None:
         if not (math.isfinite(radius) and radius > 0.0):
@@ -138,12 +148,19 @@ class RollingWheel:
                 correlation_time=slip[1],
                 bounds=(-LARGEST_SLIP, LARGEST_SLIP),
             ),
-            Parameter(
-                'share',
-                0.0,
-                SHARE_OF_GIVE,
-                correlation_time=SHARE_TIME,
-                bounds=(-1.0, LARGEST_SHARE),
+        )
+        #: Of the messages of all wheels, beyond `delay`.
+        self.common = (
+            Parameter('wheels.delay', 0.0, LATE, bounds=(-LARGEST_DELAY, LARGEST_DELAY)),
+            *(
+                Parameter(
+                    f'{axle}_axle.{way}',
+                    0.0,
+                    SHARE_OF_GIVE,
+                    correlation_time=SHARE_TIME,
+                    bounds=(-1.0, LARGEST_SHARE),
+                )
+                for way in ('drive', 'brakes')
             ),
         )
         self._age = self._shaken = 0.0
@@ -155,14 +172,15 @@ class RollingWheel:
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
         """Fill the reading."""
-        view = model.body('chassis', 1)
+        view, by_shared = model.body('chassis', 1), np.empty(SHARED)
         rolling_rows(
             view.values,
             view.derivatives,
             self._w,
             model.vehicle.model.q,  # type: ignore[attr-defined]
             self._forward,
-            parameters,
+            parameters[:OWN],
+            parameters[OWN:],
             self._give,
             self._age,
             reading.value,
@@ -170,7 +188,9 @@ class RollingWheel:
             reading.zd,
             reading.zdd,
             reading.parameters,
+            by_shared,
         )
+        reading.common[0, reading.places] = by_shared
         self._shaken = float((BUMPS * reading.value[0]) ** 2)
         reading.variance[0] = self._variance + self._shaken
 
@@ -193,16 +213,32 @@ def read_rolling(
     D: Array,
     q: Array,
     parameters: Array,
+    shared: Array,
     age: float,
     value: Array,
     z: Array,
     zd: Array,
     zdd: Array,
     own: Array,
+    by_shared: Array,
     variance: Array,
 ) -> None:
     """`RollingWheel.linearise` of the numbers of a wheel."""
     rolling_rows(
-        f, D, reals[1:5], q, integers[0], parameters, reals[5:9], age, value, z, zd, zdd, own
+        f,
+        D,
+        reals[1:5],
+        q,
+        integers[0],
+        parameters,
+        shared,
+        reals[5:9],
+        age,
+        value,
+        z,
+        zd,
+        zdd,
+        own,
+        by_shared,
     )
     variance[0] = reals[0] + (BUMPS * value[0]) ** 2

@@ -42,9 +42,11 @@ HEAVE = (0.2, 1.5)
 LEAST_BIAS = (0.01, 0.05)  # of any IMU, with what 4 mrad of mounting add [rad/s, m/s^2]
 LEAST_DELAY = 0.03  # by which a fix may be late [s]
 UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
+WHEELS_LATE = 0.01  # by which wheels may be late without a word [s]
 ASKEW = 0.005  # by which an IMU may be mounted otherwise than described [rad]
 ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
+ROLLING_RADIUS = 1.0 / 3.0  # change of the rolling radius over that of the tyre's height
 
 
 def self_calibrating(car: CarDescription, satellite_velocity: bool) -> CarDescription:
@@ -92,6 +94,7 @@ def stated(car: CarDescription) -> dict[str, Stated]:
     fixes = FIX_DELAY * late if gps.delay_deviation is None else gps.delay_deviation
     found['gps.delay'] = Stated(0.0, max(delay, fixes), 'sensors.gps.delay', 's')
     found['gps_velocity.delay'] = Stated(0.0, max(delay, late), 'sensors.gps.velocity_delay', 's')
+    found['wheels.delay'] = Stated(0.0, WHEELS_LATE, 'sensors.wheels.delay', 's')
     for axis in 'xy':
         found[f'gps.arm_{axis}'] = Stated(0.0, ARM, 'sensors.gps.position', 'm')
     for corner in CORNERS:
@@ -267,6 +270,7 @@ def _rolling(car: CarDescription, vehicle: Vehicle) -> list[Sensor]:
             radius_deviation=wheels.radius_deviation,
             radius_walk=1e-10,
             give=_give(car, corner),
+            axle='front' if corner[0] == 'f' else 'rear',
         )
         for i, corner in enumerate(CORNERS)
     ]
@@ -280,4 +284,10 @@ def _give(car: CarDescription, corner: str) -> tuple[float, float, float, float]
         # one axle carries about half of the car and drives all of it
         drive = 2.0 * all_wheels if driven[0] == corner[0] else 0.0
     mass = car.chassis.mass + 4.0 * (car.wheel.mass + car.hub.mass)
-    return drive, all_wheels, car.gravity, car.air.drag / mass
+    radius, wheelbase = car.geometry.wheel_radius, car.geometry.wheelbase
+    # driving puts load on the rear wheels, braking on the front ones, which then roll on less
+    # radius and turn faster
+    load = 0.5 * mass * (car.chassis.centre[2] + radius) / wheelbase
+    less = ROLLING_RADIUS * load / (car.tyre.stiffness * radius)
+    less = -less if corner[0] == 'f' else less
+    return drive + less, all_wheels + less, car.gravity, car.air.drag / mass

@@ -40,6 +40,7 @@ from veh_identification.systems.vehicle.observer.ride import (
     heave_density,
     plane_density,
 )
+from veh_identification.systems.vehicle.observer.rolling_wheel import LATE
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.types import Array
 
@@ -73,8 +74,20 @@ class Bearings:
     anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
 
 
+@dataclass
+class Clock:
+    """Whether the wheels still count as on time, and when that was looked at last."""
+
+    on_time: bool = True
+    looked: float = -math.inf
+
+
 #: Delays that are never negative, and from where on they are surely so [s].
-EARLY, EARLIEST = ('gps.delay', 'gps_velocity.delay'), 0.015
+EARLY, EARLIEST = ('gps.delay', 'gps_velocity.delay'), 0.01
+WHEELS = 'wheels.delay'
+#: Wheels count as on time until their delay is beyond so many deviations of that, or satellites
+#: are surely early by so much [s]; then it is unknown [s]. How often that is looked at [s].
+NOT_ON_TIME, TOO_EARLY, UNKNOWN_DELAY, LOOK = 3.0, 0.008, 0.03, 1.0
 
 
 class VehicleErrorEKF(ErrorEKF):
@@ -86,6 +99,8 @@ class VehicleErrorEKF(ErrorEKF):
     `leak` [1/s] lets estimated side forces and yaw moments of a slow car fade. Tyres hold a slow
     car within milliseconds, which the integrator (54) does not know: it would take their answer
     to any correction for a missing force, cancel it, and the car would slide away.
+
+    `felt`: where accelerations are felt, see `swing`.
     """
 
     essential = frozenset({'gyroscope', 'accelerometer', 'gps'})
@@ -100,6 +115,7 @@ class VehicleErrorEKF(ErrorEKF):
         leak: float = 0.0,
         stated: Mapping[str, Stated] | None = None,
         ride: Ride | None = None,
+        felt: Sequence[float] | None = None,
     ) -> None:
         super().__init__(model, sensors, settings, time)
         self._ride = ride if 'accelerometer' in self.sensors else None
@@ -108,6 +124,8 @@ class VehicleErrorEKF(ErrorEKF):
         self.observed, self.vehicle = model, model.vehicle
         self._antenna = np.asarray(antenna, dtype=float)
         self._leak = leak if self.orders == 3 else 0.0
+        self._arm, self._turning = np.asarray(felt or (0.0, 0.0, 0.0), dtype=float), np.zeros(3)
+        self._swings = model.carried and felt is not None and 'accelerometer' in self.sensors
         names = self.parameter_names
         self._radii = [
             (i, names.index(f'wheel_{c}.radius'))
@@ -118,6 +136,7 @@ class VehicleErrorEKF(ErrorEKF):
         self._fixed: tuple[Any, ...] | None = None
         self._yaw_variance = float(self.P[YAW, YAW])
         self._rear_slip: Any = self.sensors.get('rear_slip')  # the thesis has none
+        self._clock = Clock()
         self._slipping: dict[tuple[str, str], int] = {}  # samples in a row
         self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
@@ -160,20 +179,29 @@ class VehicleErrorEKF(ErrorEKF):
     def _others_late(self) -> Finding | None:
         """Fixes and velocities that both seem early are right, and the car's own clock is late."""
         names, first = list(self.parameter_names), self.orders * self.model.size
-        places = [names.index(name) for name in EARLY if name in names]
-        if len(places) < len(EARLY):
+        if not all(name in names for name in EARLY):
             return None
+        places = [names.index(name) for name in (*EARLY, WHEELS) if name in names]
         values = self.parameters[places]
         deviations = np.sqrt(np.maximum(np.diag(self.P)[[first + k for k in places]], 0.0))
-        if not (values < -np.maximum(EARLIEST, SURE * deviations)).all():
+        early = values < -np.maximum(EARLIEST, SURE * deviations)
+        if not early[: len(EARLY)].all():
             return None
-        late = -float(values.mean())
+        late = -float(values[: len(EARLY)].mean())
+        if len(early) > len(EARLY) and early.all():
+            who, where = 'fixes, satellite velocities and wheels all', 'imu/data'
+            cause = 'the inertial unit is late by about as much (sensors.imu.delay)'
+        else:
+            who, where = 'fixes and satellite velocities both', 'joint_states or imu/data'
+            cause = (
+                'wheels or inertial unit are late by about as much (sensors.wheels.delay, '
+                'sensors.imu.delay)'
+            )
         text = (
-            f'fixes and satellite velocities both seem to be measured {late:.3f} s after their '
-            'stamps, which none is: wheels or inertial unit are late by about as much '
-            '(sensors.wheels.delay, sensors.imu.delay), and the state is that of their clock'
+            f'{who} seem to be measured {late:.3f} s after their stamps, which none is: {cause}, '
+            'and the state is that of their clock'
         )
-        return Finding('bad', 'late', text, 'joint_states or imu/data', late)
+        return Finding('bad', 'late', text, where, late)
 
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
@@ -200,10 +228,19 @@ class VehicleErrorEKF(ErrorEKF):
             model.qdd,
             model.force_error,
             (TILTS, 2 * n),
+            self._arm,
+            self._turns(),
+            dt,
             view.values,
             view.derivatives,
         )
         self.time += dt
+
+    def _turns(self) -> Array:
+        """What `swing` takes."""
+        if self._swings:
+            self._turning[:] = self._acceleration[YAW : YAW + 3]
+        return self._turning
 
     def step(
         self, dt: float, inputs: Any, measurements: Iterable[Measurement]
@@ -233,6 +270,8 @@ class VehicleErrorEKF(ErrorEKF):
             self._process.initial,
             (self._leak * dt, FAST),
             (TILTS, 2 * self.model.size),
+            self._arm,
+            self._turns(),
             len(pairs),
             now,
             self._arguments(),
@@ -243,6 +282,7 @@ class VehicleErrorEKF(ErrorEKF):
         self.observed.stepped()
         results = self._conclude(done, pairs, told)
         self._push()
+        self._look_at_clock()
         return results
 
     def _once_each(
@@ -289,7 +329,7 @@ class VehicleErrorEKF(ErrorEKF):
             if self._table.by_itself[channel.number]:
                 if channel.aged is not None:
                     channel.aged(now - message.time)
-                channel.sensor.linearise(observed, self.parameters[channel.own], channel.reading)
+                channel.sensor.linearise(observed, channel.mine(self.parameters), channel.reading)
         told = self._fill(pairs)
         return self._conclude(use_and_correct(len(pairs), now, *self._arguments()), pairs, told)
 
@@ -333,6 +373,7 @@ class VehicleErrorEKF(ErrorEKF):
                 table.integers,
                 table.reals,
                 table.own,
+                table.common,
                 table.judged,
                 table.stated,
                 view.values,
@@ -435,6 +476,30 @@ class VehicleErrorEKF(ErrorEKF):
         self._described = self._acceleration.copy()
         if self._ride is not None:
             self._expect_ride()
+
+    def _look_at_clock(self) -> None:
+        """Wheels that are surely not on time have a delay that is unknown from then on.
+
+        Satellites that seem early say so as well as the wheels against the inertial unit.
+        """
+        clock = self._clock
+        if (
+            not clock.on_time
+            or self.time - clock.looked < LOOK
+            or WHEELS not in self.parameter_names
+        ):
+            return
+        clock.looked = self.time
+        names, first = self.parameter_names, self.orders * self.model.size
+        wheels = names.index(WHEELS)
+        late = float(self.parameters[wheels])
+        places = [names.index(name) for name in EARLY if name in names]
+        deviations = np.sqrt(np.maximum(np.diag(self.P)[[first + k for k in places]], 0.0))
+        early = self.parameters[places] < -np.maximum(TOO_EARLY, SURE * deviations)
+        if abs(late) <= NOT_ON_TIME * LATE and not (early.all() and early.size == len(EARLY)):
+            return
+        clock.on_time = False
+        self.P[first + wheels, first + wheels] += UNKNOWN_DELAY**2
 
     def _look_at_force(self, results: Sequence[Innovation]) -> None:
         """Tyres that grip again let the force on the car jump, faster than any driver does.
@@ -570,14 +635,15 @@ class VehicleErrorEKF(ErrorEKF):
     def snapshot(self) -> Snapshot:
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
-        return replace(super().snapshot(), more=(replace(self.bearings), ride))
+        more = replace(self.bearings), ride, replace(self._clock)
+        return replace(super().snapshot(), more=more)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot."""
         super().restore(snapshot)
         if snapshot.more is not None:
-            bearings, ride = snapshot.more
-            self.bearings = replace(bearings)
+            bearings, ride, clock = snapshot.more
+            self.bearings, self._clock = replace(bearings), replace(clock)
             if self._ride is not None:
                 self._ride.restore(ride)
                 self._expect_ride()
