@@ -21,6 +21,7 @@ from veh_identification.systems.car.bicycle.identify import (
 )
 from veh_identification.systems.car.bicycle.outcome import handling_outcome
 from veh_identification.systems.car.bicycle.signals import handling_samples
+from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.estimation.gathering import CarMethod, as_gathered
 from veh_identification.systems.car.estimation.identified import Identified
@@ -193,11 +194,13 @@ class Car(System[CarDescription, CarRecording]):
     def checks(self, recording: CarRecording, config: CarDescription) -> list[Finding]:
         """Missing, swapped, turned, late and wrongly signed sensors.
 
-        Without wheel forces: whether the single-track model can be identified. Its fit is what
-        doubts the sensors there.
+        Without wheel forces: whether the single-track model can be identified, and what channels
+        say of each other. Its fit doubts the sensors further.
         """
         if not recording.wrenches:
-            return [single_track(handling_samples(recording, config))]
+            told = single_track(handling_samples(recording, config))
+            imu, _ = sensor_pose(config.sensors.imu, recording)
+            return [told, *check_plausibility(recording, config, imu)]
         return check_recording(recording, config)
 
     def identify(self, task: Task[CarDescription]) -> Outcome[IdentificationResult]:
