@@ -45,6 +45,7 @@ from veh_identification.systems.car.recording.reader import (
     Recordings,
     has_wheel_forces,
     read_recording,
+    sensor_pose,
 )
 from veh_identification.systems.car.studies.filters import filter_study
 from veh_identification.systems.car.studies.models import compare_models
