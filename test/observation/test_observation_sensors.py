@@ -14,6 +14,7 @@ from veh_identification.observation.sensors import (
     count_angle,
     predict,
     read,
+    turned_axes,
 )
 
 STEP = 1e-6
@@ -117,3 +118,15 @@ def test_bad_sensor_settings_are_refused(vehicle):
         GpsPosition('g', 'base', (float('nan'), 0, 0), 0.1)
     with pytest.raises(ModelError, match=r"no body 'roof'"):
         predict(Gyroscope('g', 'roof', 0.1), vehicle)
+
+
+def test_axes_that_nobody_measures_stay_unknown_when_turned():
+    quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    askew = np.array([[1.0, 0.0, 0.02], [0.0, 1.0, 0.0], [-0.02, 0.0, 1.0]])
+    both = np.array([[np.nan, 2.0, 3.0], [1.0, 2.0, 3.0]])
+    np.testing.assert_array_equal(turned_axes(both[1], quarter), [-2.0, 1.0, 3.0])
+    np.testing.assert_array_equal(
+        turned_axes(both, quarter), [[-2.0, np.nan, 3.0], [-2.0, 1.0, 3.0]]
+    )
+    # A hundredth of what nobody measures is left out; the axis itself is not known.
+    np.testing.assert_allclose(turned_axes(both[0], askew), [np.nan, 2.0, 3.0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,15 @@ import numpy as np
 import pytest
 from vehicle_cases import SECONDS, changed, codes, observed, odometry, write_circle
 
-from veh_identification.errors import InputError, ParameterError, VehIdError
+from veh_identification.errors import BagError, InputError, ParameterError, VehIdError
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.messages import header, new, stamp_ns, time_from_ns
 from veh_identification.simulation.scenarios import simulate
 from veh_identification.simulation.vehicle import bag as simulated
 from veh_identification.systems.driver import configured, run
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.model.vehicle import Vehicle
+from veh_identification.systems.vehicle.recording.reader import read
 
 
 @pytest.fixture(scope='module')
@@ -133,6 +137,40 @@ def test_zero_stamps_and_unmeasured_imu_are_counted(circle, tmp_path):
     metrics = observed(changed(circle, tmp_path / 'bag', spoil, 0.5), tmp_path / 'out')
     assert metrics['unusable_messages']['imu/data'] == 100
     assert metrics['sensors']['gyroscope']['used'] == 150
+
+
+def test_sensors_of_one_axis_are_used_and_drop_outs_counted(circle, tmp_path):
+    """A car of which only yaw rate and lateral acceleration are measured."""
+    count = {'n': 0}
+
+    def spoil(topic: str, time_ns: int, message: Any) -> Any:
+        if topic == '/imu/data':
+            count['n'] += 1
+            rate, force = message.angular_velocity, message.linear_acceleration
+            rate.x = rate.y = force.x = force.z = np.nan
+            if count['n'] % 5 == 0:
+                force.y = np.nan
+        return message
+
+    metrics = observed(changed(circle, tmp_path / 'bag', spoil, 0.5), tmp_path / 'out')
+    sent = count['n']
+    assert metrics['unusable_messages']['imu/data'] == sent // 5
+    assert metrics['sensors']['gyroscope']['used'] == sent
+    assert metrics['sensors']['accelerometer']['used'] == sent - sent // 5
+
+
+def test_topics_of_the_description_are_read(circle, tmp_path):
+    with BagReader(circle) as reader, BagWriter(tmp_path / 'bag') as writer:
+        end = reader.info()[0].start_ns + 10**9
+        for item in reader.messages(['/imu/data', '/gps/fix'], stop_ns=end):
+            topic = {'/imu/data': '/my_imu', '/gps/fix': '/receiver/fix'}[item.topic]
+            writer.write_message(topic, item.message, item.time_ns)
+    car = load(None)
+    named = replace(car, topics={**car.topics, 'imu': 'my_imu', 'gps_fix': '/receiver/fix'})
+    found = read(tmp_path / 'bag', named, Vehicle(car).rack_per_angle())
+    assert len(found.gyro) > 100 and len(found.fix) > 5
+    with pytest.raises(BagError, match='none of the topics imu/data, gps/fix'):
+        read(tmp_path / 'bag', car, Vehicle(car).rack_per_angle())
 
 
 def test_wheels_in_two_messages_of_one_stamp_are_no_duplicates(circle, tmp_path):

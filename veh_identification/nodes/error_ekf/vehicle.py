@@ -39,6 +39,8 @@ from veh_identification.systems.vehicle.results import observed_topics as result
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
 NAN = math.nan
 NO_WHEEL = (NAN, NAN, NAN, NAN)
+NO_AXIS = (NAN, NAN, NAN)
+ALL_AXES, NO_AXES = (True, True, True), (False, False, False)
 #: Beyond what any car can do; squares of much more would overflow in the filter.
 FASTEST_TURN, LARGEST_FORCE, FASTEST = 1e3, 1e5, 1e4  # rad/s, m/s^2, m/s
 LARGEST_PRESSURE, LARGEST_TORQUE, LARGEST = 1e8, 1e5, 1e9  # Pa, N m, rad or rad/s
@@ -105,6 +107,7 @@ class CarFace:
         self._steering_rank = len(STEERING)
         self._last_minute = LastMinute()
         self._order = JointOrder(WHEELS, STEERING)
+        self._measured: dict[str, tuple[bool, ...]] = {}  # axes of the inertial unit
 
     def warm_up(self) -> None:
         """Compile everything and build every message once, on a car that stands."""
@@ -161,14 +164,35 @@ class CarFace:
             return
         self.system.frame_ids.setdefault('imu', fields[2])
         rates, force = fields[3:6], fields[6:9]
-        if not _possible(rates, FASTEST_TURN) or fields[9] == NOT_MEASURED:
-            rates = (NAN, NAN, NAN)
-        if not _possible(force, LARGEST_FORCE) or fields[10] == NOT_MEASURED:
-            force = (NAN, NAN, NAN)
-        if rates[0] != rates[0] and force[0] != force[0]:
+        if fields[9] == NOT_MEASURED or not _possible(rates, FASTEST_TURN):
+            rates = self._axes('rates', rates, FASTEST_TURN, fields[9])
+        else:
+            self._measured['rates'] = ALL_AXES
+        if fields[10] == NOT_MEASURED or not _possible(force, LARGEST_FORCE):
+            force = self._axes('force', force, LARGEST_FORCE, fields[10])
+        else:
+            self._measured['force'] = ALL_AXES
+        if rates is NO_AXIS and force is NO_AXIS:
             self._refuse('imu', 'NaN, infinite, beyond what can be or not measured')
             return
         self._push('imu', stamp_ns, rates + force)
+
+    def _axes(
+        self, name: str, values: tuple[float, ...], most: float, covariance: float
+    ) -> tuple[float, ...]:
+        """Axes that a sensor of one or two measures, NaN for the others.
+
+        None at all where one says what cannot be, or lacks what it measured before.
+        """
+        known = tuple(value == value for value in values)
+        before = self._measured.get(name, NO_AXES)
+        numbers = tuple(value for value in values if value == value)
+        if covariance == NOT_MEASURED or not numbers or not _possible(numbers, most):
+            return NO_AXIS
+        if any(was and not now for was, now in zip(before, known, strict=True)):
+            return NO_AXIS
+        self._measured[name] = known
+        return values
 
     def _on_fix(self, fields: Fields) -> None:
         stamp_ns = self._stamp(fields, 'gps')

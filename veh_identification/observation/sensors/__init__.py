@@ -2,7 +2,7 @@
 
 from veh_identification.observation.sensors.base import predict, read
 from veh_identification.observation.sensors.gps import GpsPosition, GpsVelocity
-from veh_identification.observation.sensors.inertial import Accelerometer, Gyroscope
+from veh_identification.observation.sensors.inertial import Accelerometer, Gyroscope, turned_axes
 from veh_identification.observation.sensors.rotation import (
     CoordinateRateSensor,
     CoordinateSensor,
@@ -19,4 +19,5 @@ __all__ = [
     'count_angle',
     'predict',
     'read',
+    'turned_axes',
 ]

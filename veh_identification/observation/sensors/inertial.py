@@ -26,6 +26,8 @@ from veh_identification.observation.sensors.kernels import (
 )
 from veh_identification.types import Array
 
+#: Part of an axis that a sensor of other axes may leave out (cosine).
+SMALL_PART = 0.1
 LARGEST_LEAK = 0.2  # an IMU that is mounted further askew than this is described wrongly [rad]
 
 Receive = Callable[[Array, Array | None], tuple[Array, Array | None]]
@@ -42,9 +44,24 @@ def turned_by(name: str, mounting: Array, size: int) -> Receive | None:
         return None
 
     def receive(value: Array, variance: Array | None) -> tuple[Array, Array | None]:
-        return mounting @ value, None if variance is None else mounting**2 @ variance
+        turned = turned_axes(value, mounting)
+        return turned, None if variance is None else mounting**2 @ variance
 
     return receive
+
+
+def turned_axes(values: Array, mounting: Array) -> Array:
+    """Vectors (..., 3) in the axes of the body; what needs an axis that is no number is none.
+
+    A sensor of one axis is hardly ever mounted exactly along the body's: a small part of an axis
+    that nobody measures is left out.
+    """
+    turned = values @ mounting.T
+    missing = np.isnan(values)
+    if missing.any():
+        turned = np.where(missing, 0.0, values) @ mounting.T
+        turned[missing @ (np.abs(mounting) > SMALL_PART).T] = np.nan
+    return np.asarray(turned)
 
 
 class Gyroscope:

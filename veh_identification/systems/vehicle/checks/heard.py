@@ -11,6 +11,7 @@ from veh_identification.checks.channels import Tables
 from veh_identification.checks.grid import averaged, slope
 from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.fusion.journal import Journal
+from veh_identification.observation.sensors import turned_axes
 from veh_identification.orientations import matrix_of_rpy
 from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.recording.recording import Recording, Stream
@@ -90,7 +91,7 @@ def tables_of(heard: Heard, car: CarDescription) -> Tables:
     if 'imu' in heard:
         time, values = heard['imu']
         turn = matrix_of_rpy(car.sensors.imu.rpy)
-        both = np.hstack([values[:, :3] @ turn.T, values[:, 3:] @ turn.T])
+        both = np.hstack([turned_axes(values[:, k : k + 3], turn) for k in (0, 3)])
         tables['imu'] = time, both
     if 'gps' in heard:
         time, values = heard['gps']

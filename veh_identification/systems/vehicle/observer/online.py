@@ -119,8 +119,7 @@ class VehicleSession:
         if stream == 'imu':
             found, both = [], np.array(values)
             for name, part in IMU:
-                total = sum(values[part])
-                if total == total:
+                if any(value == value for value in values[part]):
                     found.append(Measurement(name, time, both[part]))
         elif stream == 'gps':
             local = self._places.local(values)

@@ -138,8 +138,10 @@ def measured_noise(series: Series, configured: float) -> Array:
     result = np.full(3, configured)
     if len(series) < FEWEST:
         return result
-    second = np.diff(series.value, 2, axis=0)
-    found = np.median(np.abs(second), axis=0) / (0.6745 * np.sqrt(6.0))
+    second = np.abs(np.diff(series.value, 2, axis=0))
+    told = np.isfinite(second).sum(axis=0) >= FEWEST - 2  # axes that are measured
+    found = np.full(3, configured)
+    found[told] = np.nanmedian(second[:, told], axis=0) / (0.6745 * np.sqrt(6.0))
     other = (found < 0.5 * configured) | (found > 2.0 * configured)
     result[other] = np.maximum(found[other], configured / 3.0)
     return result

@@ -16,11 +16,12 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid, trapezoid
 
 from veh_identification.findings import Finding
+from veh_identification.observation.sensors import turned_axes
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.orientations import matrix_of_rpy
 from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.model.road import road_height
-from veh_identification.systems.vehicle.recording.recording import Recording
+from veh_identification.systems.vehicle.recording.recording import Recording, Series
 from veh_identification.systems.vehicle.recording.wheel_speeds import speeds_of
 from veh_identification.types import Array
 
@@ -119,16 +120,24 @@ def _wheel_speed(car: CarDescription, recording: Recording) -> tuple[Array, Arra
     return series.time[good], np.asarray(middle * radius, dtype=float), noise
 
 
+def _yaw_rates(gyro: Series, mounting: Array) -> tuple[Series, Array]:
+    """Samples that tell the yaw rate, and their rates in base axes, zero where not told."""
+    if not len(gyro):
+        return gyro, np.zeros((0, 3))
+    rates = turned_axes(gyro.value, mounting)
+    good = np.isfinite(rates[:, 2])
+    return Series(gyro.time[good], gyro.value[good]), np.nan_to_num(rates[good])
+
+
 def _motion(car: CarDescription, recording: Recording) -> _Motion:
-    gyro = recording.gyro
+    mounting = matrix_of_rpy(car.sensors.imu.rpy)
+    gyro, rates = _yaw_rates(recording.gyro, mounting)
     time, speed, _ = _wheel_speed(car, recording)
     if not len(gyro):
         grid = time if time.size else np.zeros(0)
         return _Motion(
             grid, np.zeros((grid.size, 3)), np.zeros(grid.size), speed, np.zeros(3), None
         )
-    mounting = matrix_of_rpy(car.sensors.imu.rpy)
-    rates = gyro.value @ mounting.T
     forward = np.interp(gyro.time, time, speed) if time.size else np.full(gyro.time.size, np.nan)
     bias, deviation = np.zeros(3), None
     if car.sensors.imu.gyroscope_bias > 0.0 and time.size:
@@ -262,7 +271,7 @@ def _yaw_rate(
                 * car.geometry.wheel_radius
                 / (2.0 * car.geometry.half_track_rear)
             )
-    if not len(recording.gyro):
+    if not len(motion.rates) or not len(recording.gyro):
         return 0.0
     early = motion.time <= motion.time[0] + 0.25 * FIRST
     return float(np.median(motion.rates[early, 2])) - float(bias[2] - motion.bias[2])

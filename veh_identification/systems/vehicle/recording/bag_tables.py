@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,14 @@ TOPICS = (
     'truth/odom',
     'truth/joint_states',
 )
+#: Their names in a description.
+NAMED = {
+    'imu/data': 'imu',
+    'gps/fix': 'gps_fix',
+    'gps/vel': 'gps_velocity',
+    'joint_states': 'joints',
+    'brake/pressure': 'brake_pressure',
+}
 FIX_PATHS = [
     'latitude',
     'longitude',
@@ -58,14 +67,21 @@ def _paths(topic: str) -> list[str] | None:
 class BagTables:
     """Columns of the topics that are there; `unusable` counts messages that cannot be used."""
 
-    def __init__(self, bag: Path, progress: Progress | None) -> None:
+    def __init__(
+        self, bag: Path, progress: Progress | None, topics: Mapping[str, str] | None = None
+    ) -> None:
+        """`topics`: of a description, which may name them otherwise than the contract."""
+        recorded = {t: (topics or {}).get(NAMED.get(t, ''), t).strip('/') for t in TOPICS}
         with BagReader(bag, on_error='skip', progress=progress) as reader:
             present = {
-                t: _paths(t)
-                for t in TOPICS
-                if f'/{t}' in reader.topics and reader.topics[f'/{t}'].count
+                name: _paths(t)
+                for t, name in recorded.items()
+                if f'/{name}' in reader.topics and reader.topics[f'/{name}'].count
             }
-            self.columns: dict[str, Columns] = columns_of(reader, present) if present else {}
+            found = columns_of(reader, present) if present else {}
+            self.columns: dict[str, Columns] = {
+                t: found[name] for t, name in recorded.items() if name in found
+            }
             self.frames, self.problems = read_static_frames(reader)
         #: By topic: how many messages cannot be used, and of how many.
         self.unusable: dict[str, tuple[int, int]] = {}
@@ -76,7 +92,8 @@ class BagTables:
         ]
         if not any(s.size for s in stamps):
             raise BagError(
-                f'{bag}: it holds none of the topics {", ".join(TOPICS[:4])} with a stamp'
+                f'{bag}: it holds none of the topics '
+                f'{", ".join(recorded[t] for t in TOPICS[:4])} with a stamp'
             )
         self.start_ns = int(min(s.min() for s in stamps if s.size))
 

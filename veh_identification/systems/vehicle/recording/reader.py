@@ -20,11 +20,13 @@ from veh_identification.systems.vehicle.recording.bag_tables import (
 )
 from veh_identification.systems.vehicle.recording.recording import Recording, Series, Stream
 from veh_identification.systems.vehicle.recording.wheel_speeds import wheel_series
-from veh_identification.types import Array, Progress
+from veh_identification.types import Array, BoolArray, Progress
 
 #: A first fix further from the configured datum than this is a mistake, not a drive [m].
 FARTHEST = 200e3
 NOT_MEASURED = -1.0  # REP-145: first covariance entry of a quantity that is not measured
+#: Share of the messages that hold an axis which is measured: single numbers are strays.
+MEASURED = 0.1
 TRUTH = 'truth/odom'
 
 
@@ -60,7 +62,7 @@ class _Collector:
 
 
 def _imu(source: _Collector) -> None:
-    """Rates and specific forces; a triple that is incomplete or not measured is left out."""
+    """Rates and specific forces; NaN: not measured, or not in an incomplete message."""
     bag = source.bag
     values = bag.values('imu/data', vector('angular_velocity') + vector('linear_acceleration'))
     for part, name in ((slice(0, 3), 'angular_velocity'), (slice(3, 6), 'linear_acceleration')):
@@ -69,10 +71,17 @@ def _imu(source: _Collector) -> None:
             if (f'{name}_covariance' in _names(bag, 'imu/data'))
             else np.zeros(len(values))
         )
-        bad = ~np.isfinite(values[:, part]).all(axis=1) | (covariance == NOT_MEASURED)
-        values[bad, part] = np.nan
+        values[covariance == NOT_MEASURED, part] = np.nan
+        values[~_complete(values[:, part]), part] = np.nan
     source.add('imu', 'imu/data', values)
-    bag.count_invalid('imu/data', int(np.isfinite(values).all(axis=1).sum()))
+    bag.count_invalid('imu/data', int(_complete(values).sum()))
+
+
+def _complete(values: Array) -> BoolArray:
+    """Messages that hold every axis that the sensor measures; it may have one or two."""
+    known = np.isfinite(values)
+    axes = known.mean(axis=0) > MEASURED if len(values) else np.zeros(values.shape[1], dtype=bool)
+    return np.asarray(known[:, axes].all(axis=1) & axes.any())
 
 
 def _names(bag: BagTables, topic: str) -> set[str]:
@@ -213,7 +222,7 @@ def read(
     bag: Path, car: CarDescription, rack_per_angle: float, progress: Progress | None = None
 ) -> Recording:
     """Read a recording; what is unusable is counted and noted in words."""
-    tables = BagTables(bag, progress)
+    tables = BagTables(bag, progress, car.topics)
     source = _Collector(tables)
     fix, datum = _fixes(source, car, bag)
     _imu(source)
