@@ -44,6 +44,9 @@ def make_own_files(words: list[str], folder: Path) -> None:
         shutil.copy(find_config('car_peugeot_406'), folder / words[2])
         simulate('car-sine-steer', folder / words[3], duration=6.0, seed=0)
         return
+    if words[2].endswith('.csv'):
+        write_can_log(folder / words[2])
+        return
     if verb not in OWN:  # info and convert: BAG is their first argument
         write_force_plate(folder / words[2])
         return
@@ -65,6 +68,32 @@ def _make_launch_files(words: list[str], folder: Path) -> None:
         if separator and name == 'config':
             graph = GRAPHS[words[3].removesuffix('.launch.py')]
             shutil.copy(find_config(graph.default_config), folder / value)
+
+
+def write_can_log(path: Path) -> None:
+    """A CSV file with the columns of the shipped mapping of a car."""
+    names = [
+        'Timestamp',
+        'RollRate',
+        'PitchRate',
+        'YawRate',
+        'LongAcc',
+        'LatAcc',
+        'VertAcc',
+        'Latitude',
+        'Longitude',
+        'Height',
+        'VelEast',
+        'VelNorth',
+        'SteeringWheelAngle',
+        'WheelSpeedFL',
+        'WheelSpeedFR',
+        'WheelSpeedRL',
+        'WheelSpeedRR',
+    ]
+    rows = [[0.01 * k, *np.sin(0.1 * k + np.arange(len(names) - 1))] for k in range(100)]
+    text = [','.join(names), *(','.join(f'{value:.6g}' for value in row) for row in rows)]
+    path.write_text('\n'.join(text) + '\n', 'utf-8')
 
 
 def write_force_plate(path: Path) -> None:
