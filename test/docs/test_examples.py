@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mistaken.common import Item
 
 from veh_identification.runtime import messages
 from veh_identification.runtime.replay.engine import ReplayEngine
 
 START, STEP = 1_000_000_000, 10_000_000
 FLOAT = 'std_msgs/msg/Float64'
-
-
-@dataclass
-class Recorded:
-    """A message with the time at which it came."""
-
-    time_ns: int
-    topic: str
-    typename: str
-    message: Any
-
-    def decode(self) -> Any:
-        return self.message
 
 
 def usable_speed() -> Any:
@@ -40,7 +27,7 @@ def usable_speed() -> Any:
     return module.UsableSpeed
 
 
-def odometry(time_ns: int, variance: float, age_ns: int = 0) -> Recorded:
+def odometry(time_ns: int, variance: float, age_ns: int = 0) -> Item:
     kind = 'nav_msgs/msg/Odometry'
     covariance = [variance] + [0.0] * 35
     message = messages.new(
@@ -48,13 +35,13 @@ def odometry(time_ns: int, variance: float, age_ns: int = 0) -> Recorded:
         header=messages.header(time_ns - age_ns, 'odom'),
         twist={'twist': {'linear': (12.5, 0.0, 0.0)}, 'covariance': covariance},
     )
-    return Recorded(time_ns, '/odometry/observed', kind, message)
+    return Item(time_ns, '/odometry/observed', message, kind)
 
 
-def status(time_ns: int, mode: str) -> Recorded:
+def status(time_ns: int, mode: str) -> Item:
     kind = 'veh_identification/msg/ObserverStatus'
     message = messages.new(kind, header=messages.header(time_ns, 'odom'), mode=mode)
-    return Recorded(time_ns, '/error_ekf/status', kind, message)
+    return Item(time_ns, '/error_ekf/status', message, kind)
 
 
 class Sink:

@@ -271,7 +271,7 @@ def test_csv_without_a_map_and_bad_cells(table, tmp_path, capsys) -> None:
     table[1].write_text(text)
     arguments = [*map(str, table[:2]), '--map', str(table[2]), '--out', str(tmp_path / 'bag')]
     assert main(['convert', *arguments]) == 1
-    assert "line 2: expected numbers, found 'four'" in capsys.readouterr().err
+    assert "line 2, column 'mx': expected a number, found 'four'" in capsys.readouterr().err
 
 
 def test_plates_of_a_c3d_alone(tmp_path) -> None:

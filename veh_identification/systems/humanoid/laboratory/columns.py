@@ -12,7 +12,6 @@ plates:
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from veh_identification.configuration.quantities import (
 )
 from veh_identification.errors import InputError
 from veh_identification.orientations import matrix_of_rpy
+from veh_identification.runtime.csv_files import read_csv_columns
 from veh_identification.signals import rotation_matrix
 from veh_identification.systems.humanoid.laboratory.storage import Table
 from veh_identification.systems.humanoid.laboratory.wrenches import PlateWrench
@@ -39,7 +39,6 @@ from veh_identification.types import Array
 ANGLES = {'rad': 1.0, 'deg': np.pi / 180.0}
 LENGTHS = {'m': 1.0, 'cm': 0.01, 'mm': 0.001}
 MOMENTS = {'N m': 1.0, 'N cm': 0.01, 'N mm': 0.001}
-DELIMITERS = ',;\t'
 
 
 @dataclass(frozen=True)
@@ -122,23 +121,10 @@ def read_columns(path: str | Path) -> Columns:
 
 def read_csv(path: str | Path, columns: Columns) -> Table:
     """One file: a line of names, then numbers; an empty cell is a number that is missing."""
-    try:
-        text = Path(path).read_text(encoding='utf-8-sig', errors='replace')
-    except OSError as error:
-        raise InputError(f'{path}: cannot be read ({error.strerror})') from None
-    lines = text.splitlines()
-    if len(lines) < 3:
-        raise InputError(f'{path}: {len(lines)} lines, expected names and at least two rows')
-    delimiter = max(DELIMITERS, key=lines[0].count)
-    rows = list(csv.reader(lines, delimiter=delimiter))
-    names = [name.strip() for name in rows[0]]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f'{path}: two columns are called {twice!r}')
-    values = np.array([_numbers(path, names, k, row) for k, row in enumerate(rows[1:], 2) if row])
-    table = dict(zip(names, values.T, strict=True))
+    table = read_csv_columns(path)
+    names, rows = list(table), len(next(iter(table.values())))
     if columns.rate_hz > 0.0:
-        time: Array = np.arange(len(values)) / columns.rate_hz
+        time: Array = np.arange(rows) / columns.rate_hz
     elif columns.time in table:
         time = table.pop(columns.time)
     else:
@@ -148,26 +134,6 @@ def read_csv(path: str | Path, columns: Columns) -> Table:
     if not np.all(np.diff(time) > 0.0):
         raise InputError(f'{path}: the column {columns.time!r} does not increase from row to row')
     return Table(str(path), time, table, False)
-
-
-def _numbers(path: str | Path, names: list[str], number: int, row: list[str]) -> list[float]:
-    if len(row) != len(names):
-        raise InputError(f'{path}: line {number} has {len(row)} cells, expected {len(names)}')
-    try:
-        return [float(cell) if cell.strip() else np.nan for cell in row]
-    except ValueError:
-        wrong = next(cell for cell in row if cell.strip() and not _is_number(cell))
-        raise InputError(
-            f'{path}: line {number}: expected numbers, found {wrong[:40]!r}'
-        ) from None
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 class CsvFiles:
