@@ -279,6 +279,39 @@ def test_joint_messages_that_do_not_fit() -> None:
     assert is_counted(result.sensor('joints'), 15)
 
 
+def test_a_joint_without_an_encoder_does_not_cost_the_others() -> None:
+    """NaN for good in one joint: the others are used, and it is told."""
+    source: list[Recorded] = []
+    for item in steady_imu(300):
+        source += [item, joints(item.time_ns, ['b', 'a', 'c'], [1.0, 2.0, math.nan])]
+    result = run({'rate': 50.0}, source)
+    used = result.sensor('joints')
+    assert used.invalid == inputs.UNMEASURED_FOR - 1
+    assert used.accepted > 0.9 * used.received
+    assert list(result.states[-1].joint_names) == ['a', 'b']
+    assert np.allclose(result.states[-1].joint_positions, [2.0, 1.0])
+    assert result.node.core.records['joints'].unmeasured == ('c',)
+
+
+def test_velocities_without_numbers_do_not_cost_the_positions() -> None:
+    parser = inputs.JointParser([], use_velocity=True)
+    names = ['a', 'b']
+    for _ in range(inputs.UNMEASURED_FOR - 1):
+        assert parser.measured(names, (1.0, 2.0), (math.nan, 0.0)) == inputs.NOT_FINITE
+    found = parser.measured(names, (1.0, 2.0), (math.nan, 0.0))
+    assert not isinstance(found, str)
+    assert (found[0].has_velocity, found[1]) == (False, (1.0, 2.0))
+    whole = parser.measured(names, (1.0, 2.0), (0.5, 0.0))
+    assert not isinstance(whole, str)
+    assert whole[1] == (1.0, 2.0, 0.5, 0.0)
+
+
+def test_an_imu_of_a_few_axes_says_what_to_set() -> None:
+    source = [imu(START + k * 10 * MS, rate=(math.nan, math.nan, 0.1)) for k in range(400)]
+    result = run(ONLY_IMU, source)
+    assert 'imu.axes' in result.node.report.sensors['imu'].message
+
+
 def test_speeds_that_cannot_be_are_not_used() -> None:
     """Two seconds of 1e12 m/s ended the node once."""
     source: list[Recorded] = []

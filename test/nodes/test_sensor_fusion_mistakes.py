@@ -112,3 +112,17 @@ def test_a_late_velocity_is_found(drive: Path) -> None:
 
     options = {'merge.max_wait': 0.3, 'speed.topic': ''}
     assert ('note', 'velocity_delay_found') in findings(drive, late, **options)
+
+
+def one_axis(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        message.angular_velocity.x = message.angular_velocity.y = 0.0
+
+
+def test_axes_that_are_not_measured_are_not_stuck(drive: Path) -> None:
+    told = findings(drive, one_axis)
+    assert ('bad', 'stuck') in told
+    axes = ['wz', 'ax', 'ay', 'az']
+    assert not {code for level, code in findings(drive, one_axis, **{'imu.axes': axes})} & {
+        'stuck'
+    }

@@ -11,7 +11,7 @@ from veh_identification.runtime.messages import rosbags_backend
 try:
     import foxglove
 except ImportError:
-    foxglove = None
+    foxglove = None  # type: ignore[assignment,unused-ignore]
 #: Topics that are handed on.
 MOST = 1000
 

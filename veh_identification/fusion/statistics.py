@@ -67,6 +67,8 @@ class SensorRecord:
     last_stamp_ns: int | None = None
     rejections_in_a_row: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, int] = field(default_factory=dict)
+    #: Parts of its messages that hold no number, while the rest is used.
+    unmeasured: tuple[str, ...] = ()
     innovations: InnovationStatistics = field(default_factory=InnovationStatistics)
     #: Of the parts that are judged apart (height, single wheels); '' for the whole.
     healths: dict[str, SensorHealth] = field(default_factory=dict)

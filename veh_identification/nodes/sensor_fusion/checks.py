@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from veh_identification.checks.channels import SPEEDS, Channels
 from veh_identification.checks.health import check_repeated, check_stuck, told_once
@@ -41,13 +41,22 @@ def check_channels(core: FusionCore) -> list[Finding]:
         imu.gravity == 'present',
         bool(imu.measured[5]),
     )
-    return _held(story, check_stuck) or [*check_motion(story), *_held(story, check_repeated)]
+    raw = RAW | {'imu': _measured(RAW['imu'], imu.measured)}
+    stuck = _held(story, check_stuck, raw)
+    return stuck or [*check_motion(story), *_held(story, check_repeated, raw)]
 
 
-def _held(story: Story, check: Callable[..., list[Finding]]) -> list[Finding]:
+def _measured(fields: Sequence[str], measured: Sequence[bool]) -> tuple[str, ...]:
+    """Without what stands for an axis that is not measured: it never changes."""
+    return tuple(field if known else '' for field, known in zip(fields, measured, strict=False))
+
+
+def _held(
+    story: Story, check: Callable[..., list[Finding]], raw: Mapping[str, Sequence[str]]
+) -> list[Finding]:
     """Sensors that keep or repeat their values while the vehicle moves, each told once."""
     channels, found = story.channels, []
-    for name, fields in RAW.items():
+    for name, fields in raw.items():
         if name not in channels:
             continue
         time, values = channels.tables[name]
@@ -56,6 +65,7 @@ def _held(story: Story, check: Callable[..., list[Finding]]) -> list[Finding]:
             [
                 one
                 for k, field in enumerate(fields)
+                if field
                 for one in check(time, values[:, k], f'{story.where[name]} {field}', **more)
             ]
         )

@@ -224,6 +224,9 @@ WRENCH = Input(
 RANGE = Input('sensor_msgs/msg/Range', (*HEADER, 'range', 'min_range', 'max_range'), _parse_range)
 PRESSURE = Input('sensor_msgs/msg/FluidPressure', (*HEADER, 'fluid_pressure'), _parse_numbers)
 JOINTS = 'sensor_msgs/msg/JointState'
+#: Joints without a number in so many messages in a row are not measured; before that it may be a
+#: single bad sample.
+UNMEASURED_FOR = 5
 JOINT_FIELDS = ('header.stamp.sec', 'header.stamp.nanosec', 'name', 'position[]', 'velocity[]')
 
 
@@ -262,6 +265,54 @@ class JointParser:
         self._layouts: dict[tuple[Any, ...], JointLayout] = {}
         self._last: tuple[Any, int, int] = (None, -1, -1)
         self._last_layout: JointLayout | str = ''
+        self._blank: tuple[int, ...] = ()  # places without a number in the last such message
+        self._blank_for = 0
+        self.unmeasured: tuple[str, ...] = ()  # joints that hold no number
+
+    def measured(
+        self, names: Sequence[str], positions: tuple[float, ...], velocities: tuple[float, ...]
+    ) -> tuple[JointLayout, tuple[float, ...]] | str:
+        """Stream and values of a message, or why nothing of it can be used.
+
+        Drivers fill NaN where a joint has no encoder: once that has lasted for a few messages,
+        the other joints are used.
+        """
+        layout = self.layout(names, len(positions), len(velocities))
+        if isinstance(layout, str):
+            return layout
+        values = layout.values(positions, velocities)
+        if values != NOT_FINITE:
+            self._blank_for, self.unmeasured = 0, ()
+            return values if isinstance(values, str) else (layout, values)
+        numbers = positions if layout.has_position else velocities
+        blank = tuple(k for k, value in enumerate(numbers) if not math.isfinite(value))
+        self._blank_for = self._blank_for + 1 if blank == self._blank else 1
+        self._blank = blank
+        if self._blank_for < UNMEASURED_FOR:
+            return NOT_FINITE
+        self.unmeasured = tuple(names[k] for k in blank)
+        left = [k for k in range(len(names)) if k not in set(blank)]
+        return self._without(left, names, positions, velocities)
+
+    def _without(
+        self,
+        left: Sequence[int],
+        names: Sequence[str],
+        positions: tuple[float, ...],
+        velocities: tuple[float, ...],
+    ) -> tuple[JointLayout, tuple[float, ...]] | str:
+        """The same of the joints that are left; velocities only where all of them are known."""
+        if not left:
+            return NOT_FINITE
+        kept = tuple(positions[k] for k in left) if len(positions) else ()
+        rates = tuple(velocities[k] for k in left) if len(velocities) else ()
+        if kept and not math.isfinite(sum(rates)):
+            rates = ()
+        layout = self._find(tuple(names[k] for k in left), len(kept), len(rates))
+        if isinstance(layout, str):
+            return layout
+        values = layout.values(kept, rates)
+        return values if isinstance(values, str) else (layout, values)
 
     def layout(self, names: Sequence[str], positions: int, velocities: int) -> JointLayout | str:
         """What to take of a message with so many positions and velocities, or why nothing."""

@@ -199,15 +199,13 @@ class SensorFusion:
         if stamp_ns <= 0:
             record.refuse('zero stamp')
             return
-        layout = self._joint_parser.layout(names, len(positions), len(velocities))
-        if isinstance(layout, str):
-            record.skip(layout) if layout == 'no wanted joint' else record.refuse(layout)
+        found = self._joint_parser.measured(names, positions, velocities)
+        if isinstance(found, str):
+            record.skip(found) if found == 'no wanted joint' else record.refuse(found)
             return
-        values = layout.values(positions, velocities)
-        if isinstance(values, str):
-            record.refuse(values)
-            return
+        layout, values = found
         key = layout.key
+        record.unmeasured = self._joint_parser.unmeasured
         if key not in core.joints.groups:
             if len(core.joints.groups) >= MOST_GROUPS:
                 record.refuse('more lists of joints than are followed')

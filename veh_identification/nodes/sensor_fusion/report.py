@@ -37,6 +37,7 @@ from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.nodes.observer_status import Report, SensorLine
 from veh_identification.nodes.sensor_fusion.checks import check_channels
+from veh_identification.nodes.sensor_fusion.input import NOT_FINITE
 
 BAD_SHARE = 0.05
 JUMP_MEMORY = 10
@@ -169,7 +170,10 @@ class FusionReport(Report):
         if record.received == 0:
             line.find('warn', 'nothing_received', f'nothing received on {record.topic}')
         elif record.used == 0 and _bad(line) - excused >= record.received:
-            line.find('bad', 'nothing_usable', f'no sample is usable ({reasons or "late"})')
+            text = f'no sample is usable ({reasons or "late"})'
+            if record.name == 'imu' and NOT_FINITE in record.reasons:
+                text += '; name the axes that hold numbers in imu.axes'
+            line.find('bad', 'nothing_usable', text)
         elif offset is not None:
             text = f'its stamps are {offset:+.1f} s off the others: set aside'
             line.find('warn', 'clock_off', text)
@@ -190,6 +194,9 @@ class FusionReport(Report):
         elif self.core.is_too_slow(record.name):
             text = 'too slow for the smoothing window: lower filter.cutoff'
             line.find('warn', 'too_slow', text)
+        elif record.unmeasured:
+            text = f'no number (NaN) for {", ".join(record.unmeasured)}; the rest is used'
+            line.find('note', 'no_number', text)
 
     def _aside(self, record: SensorRecord) -> Finding | None:
         """What its health says, worst first."""
