@@ -33,7 +33,7 @@ $(STAMP): pyproject.toml setup.py
 	@echo 'installing into $(VENV): a few minutes the first time'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip setuptools
-	$(BIN)/pip install -qq --disable-pip-version-check -e '.[zenoh,test]'
+	$(BIN)/pip install -qq --disable-pip-version-check -e '.[zenoh,batch,test]'
 	@touch $(STAMP)
 
 demo: $(STAMP)
