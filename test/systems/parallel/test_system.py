@@ -232,8 +232,20 @@ def test_unequal_and_too_few_periods_are_named(bags, tmp_path) -> None:
     bag = rewritten(
         bags['periodic'], tmp_path / 'gap', lambda i, m: None if 1400 <= i < 1440 else m
     )
-    sentence = r'gap: unequal periods: period 0 has 1250 samples, period 1 has 1210'
-    with pytest.raises(SignalError, match=sentence + r' .*a gap of 0.08'):
+    record = periodic_record(read_legs(bag).legs, 0.4)
+    whole = periodic_record(read_legs(bags['periodic']).legs, 0.4)
+    assert record.periods == whole.periods
+    assert [one.code for one in record.findings] == ['gaps_left_out']
+    bag = rewritten(
+        bags['periodic'], tmp_path / 'long', lambda i, m: None if 1400 <= i < 1840 else m
+    )
+    record = periodic_record(read_legs(bag).legs, 0.4)
+    assert record.periods == whole.periods - 1
+    assert 'period 1 lacks too many samples' in record.findings[0].text
+    bag = rewritten(
+        bags['periodic'], tmp_path / 'torn', lambda i, m: m if i % 1250 < 900 else None
+    )
+    with pytest.raises(SignalError, match=r'torn: samples are missing: 0 of .*a gap of 0.702'):
         periodic_record(read_legs(bag).legs, 0.4)
     bag = rewritten(bags['periodic'], tmp_path / 'short', lambda i, m: m if i < 2000 else None)
     with pytest.raises(SignalError, match=r'short: at least two periods of 2.5 s are needed'):

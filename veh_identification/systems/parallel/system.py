@@ -87,14 +87,15 @@ class ParallelRobot(System[Configuration, LegRecording]):
     def checks(self, recording: LegRecording, config: Configuration) -> list[Finding]:
         """Whether the motion repeats, is complete, and can be made by the described robot."""
         settings = settings_of(config)
-        records = _periods([recording], settings)
+        calm, cut = _calm(recording, settings)
+        records = _periods([calm], settings)
         if not records:
             found = channel_findings(recording.legs, settings.topic)
             text = f'{recording.source}: the motion does not repeat; rows are filtered instead'
             return [*found, Finding('note', 'motion_not_periodic', text, recording.source)]
         record = records[0]
-        found = channel_findings(recording.legs, settings.topic, record.fundamental_hz)
-        found += [*record.findings]
+        found = channel_findings(calm.legs, settings.topic, record.fundamental_hz)
+        found += [*cut, *record.findings]
         if not any(one.level == 'bad' for one in found):
             found += plausibility(config.model(), record, settings.harmonics, settings.cutoff_hz)
         if not any(one.level == 'bad' for one in found):
@@ -111,12 +112,12 @@ class ParallelRobot(System[Configuration, LegRecording]):
         config, settings = task.config, settings_of(task.config)
         model = config.model()
         recordings = [self.series(one, task) for one in task.recordings]
+        calm = [_calm(one, settings) for one in recordings]
+        recordings = [one for one, _ in calm]
         records = _periods(recordings, settings)
         unseen = None if task.validation is None else self.series(task.validation, task)
         checked = _plausible(model, recordings, records, settings)
-        period = 1.0 / records[0].fundamental_hz if records else PIECE
-        calm = [without_glitches(one.legs, period) for one in recordings]
-        legs = tuple(even_legs(one) for one, _ in calm)
+        legs = tuple(even_legs(one.legs) for one in recordings)
         made = estimate(model, Recordings(legs, tuple(records)), settings)
         records = list(made.records)
         late = made.effort_delay
@@ -133,7 +134,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
             *made.findings,
             *checked,
             *(one for record in records for one in record.findings),
-            *(one for _, cut in calm if made.band is not None for one in cut),
+            *(one for _, cut in calm for one in cut),
             *structures.findings(),
             *([] if validated is None else validated.findings()),
         ]
@@ -194,6 +195,13 @@ def _plausible(
                 raise ImplausibleLegsError(one.text)
         findings += found
     return findings
+
+
+def _calm(recording: LegRecording, settings: Settings) -> tuple[LegRecording, list[Finding]]:
+    """Without glitches: one of them would spoil the mean of all periods."""
+    period = 1.0 / settings.fundamental_hz if settings.fundamental_hz else PIECE
+    legs, found = without_glitches(recording.legs, period)
+    return replace(recording, legs=legs), found
 
 
 def _averaged(recording: LegRecording, settings: Settings) -> PeriodicRecord:

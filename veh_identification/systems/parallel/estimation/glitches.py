@@ -62,11 +62,17 @@ def without_glitches(legs: TimeSeries, period: float) -> tuple[TimeSeries, list[
     times = (legs.stamps - legs.stamps[0]) / (period / count)
     number = np.floor((times + 0.5) / count).astype(int)
     finite = np.asarray(np.isfinite(legs.values).all(axis=1))
-    values = np.where(finite[:, None], legs.values, 0.0)
+    values = legs.values
     edges = np.flatnonzero(np.diff(number)) + 1
     parts = np.split(np.arange(len(legs)), edges)
     whole = [one for one in parts[:-1] if finite[one].all()]
-    cut = spoilt(values, [size_of(values[one]) for one in whole]) & finite
+    sizes = [size_of(values[one]) for one in whole]
+    cut = np.zeros(len(legs), dtype=bool)
+    # Run by run: a pause is no glitch.
+    ends = (finite[1:] != finite[:-1]) | (np.diff(legs.stamps) > 2.5 * step)
+    for run in np.split(np.arange(len(legs)), np.flatnonzero(ends) + 1):
+        if finite[run[0]]:
+            cut[run] = spoilt(values[run], sizes)
     if not cut.any():
         return legs, []
     text = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from veh_identification.errors import BagError, SignalError
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
 from veh_identification.signals import (
     TimeSeries,
@@ -25,7 +26,7 @@ from veh_identification.systems.parallel.recording.mean_period import (
     average_record,
 )
 from veh_identification.systems.parallel.recording.phases import average_phases
-from veh_identification.types import Array, Progress
+from veh_identification.types import Array, BoolArray, Progress
 
 TOPIC = 'joint_states'
 # The fundamental is sought on at most so many samples: lines of a few hertz need no more.
@@ -38,6 +39,11 @@ STILL_FACTOR = 2.0
 LOST_STEPS = 100
 #: A gap may last this share of the fastest excited cycle: the lengths hardly bend within it.
 GAP_SHARE = 0.05
+#: Periods that lack more than this share of their samples are left out; less is filled by the mean
+#: of the others at the same phase.
+MISSING_SHARE = 0.1
+#: Samples that may be missing for each that is there: a pause of hours is no gap.
+MOST_MISSING = 10
 #: Scatter of the periods over the motion above which the motion does not repeat.
 REPEAT_SHARE = 0.05
 
@@ -99,7 +105,7 @@ def periodic_record(
     Without a fundamental the strongest repetition is taken. A nominal fundamental that is off is
     replaced by the one found in the data (with a warning). Samples that do not fall on one grid of
     phases are averaged at their own moments (see `phases`). Periods that move unlike the others (a
-    run-in, a stop) are left out, and said.
+    run-in, a stop) or that lack samples are left out, and said.
     """
     cleaned, report = clean(series, max_gap=np.inf)
     findings = _hygiene(report)
@@ -113,19 +119,21 @@ def periodic_record(
     _require_motion(series.label, values)
     nominal = fundamental_hz or _guess(series.label, stamps, values[:, :6], step)
     _require_two_periods(series.label, stamps, step, nominal, skip_periods, not fundamental_hz)
-    findings += _judge_gaps(series.label, stamps, step, nominal, harmonics, findings)
     found = _check(stamps, values, step, nominal, harmonics)
     if fundamental_hz is not None and found.warning:
         findings.append(_corrected(series.label, found.warning))
     told = fundamental_hz is not None and not found.leaks
     fundamental = nominal if told else found.frequency_hz
-    cut = _cut(stamps, values, step, fundamental)
-    kept, odd = _even_periods(series.label, cut.table, skip_periods, fundamental)
+    gaps = _Gaps.of(series.label, stamps, step, fundamental, harmonics)
+    cut, gappy = _whole_periods(gaps, stamps, values, step, fundamental, skip_periods)
+    kept, odd = _even_periods(series.label, cut.table, skip_periods, fundamental, gappy)
     if odd and not told:  # they pulled at the fundamental too
-        used = ~np.isin((stamps * fundamental).astype(int), [*range(skip_periods), *odd])
+        left_out = [*range(skip_periods), *odd, *gappy]
+        used = ~np.isin((stamps * fundamental).astype(int), left_out)
         fundamental = _check(stamps[used], values[used], step, fundamental, harmonics).frequency_hz
-        cut = _cut(stamps, values, step, fundamental)
-        kept = kept[kept < len(cut.table)]
+        cut, gappy = _whole_periods(gaps, stamps, values, step, fundamental, skip_periods)
+        kept = kept[(kept < len(cut.table)) & ~np.isin(kept, [*gappy])]
+    findings += gaps.findings(gappy, findings)
     findings += [_left_out(series.label, k, rms, int(kept[0])) for k, rms in odd.items()]
     begin_ns = int(cleaned.stamps_ns()[0]) + round(kept[0] / fundamental * 1e9)
     record = _averaged(cut, stamps, values, kept, fundamental, series.label, begin_ns)
@@ -233,10 +241,10 @@ def _cut(stamps: Array, values: Array, step: float, fundamental: float) -> _Cut:
 
 
 def _even_periods(
-    label: str, table: Array, skipped: int, fundamental: float
+    label: str, table: Array, skipped: int, fundamental: float, gappy: Container[int] = ()
 ) -> tuple[NDArray[np.intp], dict[int, float]]:
     """Periods to average, and those that move unlike them with how much they differ [m rms]."""
-    periods = np.arange(skipped, len(table))
+    periods = np.array([k for k in range(skipped, len(table)) if k not in gappy], dtype=np.intp)
     if len(periods) < 2:
         raise SignalError(
             f'{label}: at least two periods of {1.0 / fundamental:.6g} s are needed after '
@@ -244,7 +252,7 @@ def _even_periods(
         )
     if len(periods) < 3:
         return periods, {}
-    lengths = table[skipped:, :, :6]
+    lengths = table[periods, :, :6]
     rms = np.sqrt(np.square(lengths - np.median(lengths, axis=0)).mean(axis=(1, 2)))
     odd = rms > ODD_FACTOR * np.median(rms) + 1e-9
     if (~odd).sum() < 2:
@@ -307,37 +315,88 @@ def _require_two_periods(
         )
 
 
-def _judge_gaps(
-    label: str,
-    stamps: Array,
-    step: float,
-    fundamental: float,
-    harmonics: int,
-    findings: list[Finding],
-) -> list[Finding]:
-    """Refuse gaps in which the motion is not known; say that there are shorter ones."""
-    gaps = np.diff(stamps)
-    longest = float(gaps.max())
-    if longest <= 1.5 * step:
-        return []
-    if longest <= max(GAP_SHARE / (harmonics * fundamental), 2.5 * step):
+@dataclass(frozen=True)
+class _Gaps:
+    """Where samples are missing."""
+
+    label: str
+    stamps: Array
+    step: float
+    allowed: float  # seconds over which values may be interpolated
+
+    @classmethod
+    def of(
+        cls, label: str, stamps: Array, step: float, fundamental: float, harmonics: int
+    ) -> _Gaps:
+        allowed = max(GAP_SHARE / (harmonics * fundamental), 2.5 * step)
+        return cls(label, stamps, step, allowed)
+
+    @property
+    def long(self) -> NDArray[np.intp]:
+        """Samples behind which the motion is not known for a while."""
+        return np.flatnonzero(np.diff(self.stamps) > self.allowed)
+
+    def filled(self, values: Array) -> tuple[Array, Array]:
+        """Stamps and values with rows of NaN in the long gaps."""
+        steps = np.diff(self.stamps)[self.long]
+        counts = np.rint(steps / self.step).astype(int)
+        if counts.sum() > MOST_MISSING * len(self.stamps):
+            raise self.refused('samples are missing')
+        stamps, rows, begin = [], [], 0
+        for k, seconds, count in zip(self.long, steps, counts, strict=True):
+            missing = self.stamps[k] + seconds / count * np.arange(1, count)
+            stamps += [self.stamps[begin : k + 1], missing]
+            rows += [values[begin : k + 1], np.full((count - 1, values.shape[1]), np.nan)]
+            begin = k + 1
+        return (
+            np.concatenate([*stamps, self.stamps[begin:]]),
+            np.concatenate([*rows, values[begin:]]),
+        )
+
+    def refused(self, what: str) -> SignalError:
+        """An error with the longest gap."""
+        gaps = np.diff(self.stamps)
+        at = self.stamps[int(np.argmax(gaps))]
+        return SignalError(f'{self.label}: {what} (a gap of {gaps.max():.4g} s at {at:.4g} s)')
+
+    def findings(self, left_out: Mapping[int, float], known: Sequence[Finding]) -> list[Finding]:
+        """Gaps that there are, and what they cost."""
+        gaps = np.diff(self.stamps)
+        if gaps.max() <= 1.5 * self.step:
+            return []
         text = (
-            f'{label}: {int((gaps > 1.5 * step).sum())} gaps of up to {longest:.3g} s '
-            f'(samples come every {step:.3g} s)'
+            f'{self.label}: {int((gaps > 1.5 * self.step).sum())} gaps of up to '
+            f'{gaps.max():.3g} s (samples come every {self.step:.3g} s)'
         )
-        return [Finding('note', 'short_gaps', text, label)]
-    whole = int((stamps[-1] + step) * fundamental + 1e-6)
-    edges = (np.arange(whole + 1) - 1e-3 * step * fundamental) / fundamental
-    counts = np.histogram(stamps, edges)[0]
-    usual = int(np.argmax(counts == np.sort(counts)[len(counts) // 2]))
-    # Periods that are no whole number of samples long differ by one, which is no fault.
-    odd = np.flatnonzero(np.abs(counts - counts[usual]) > 1)
-    what = 'samples are missing'
-    if len(odd):
-        what = (
-            f'unequal periods: period {usual} has {counts[usual]} samples, period {odd[0]} has '
-            f'{counts[odd[0]]}'
+        if not len(self.long):
+            return [Finding('note', 'short_gaps', text, self.label)]
+        why = ''.join(f'; {one.text.removeprefix(f"{self.label}: ")}' for one in known)
+        if left_out:
+            names = ', '.join(str(k) for k in left_out)
+            text += f': period {names} lacks too many samples and is left out'
+        else:
+            text += ': filled by the mean of the other periods at the same phase'
+        level: Level = 'warn' if left_out else 'note'
+        return [Finding(level, 'gaps_left_out', text + why, self.label)]
+
+
+def _whole_periods(
+    gaps: _Gaps, stamps: Array, values: Array, step: float, fundamental: float, skipped: int
+) -> tuple[_Cut, dict[int, float]]:
+    """Periods without holes, and the share of missing samples of those that have too many."""
+    if not len(gaps.long):
+        return _cut(stamps, values, step, fundamental), {}
+    cut = _cut(*gaps.filled(values), step, fundamental)
+    table = cut.table.copy()
+    missing: BoolArray = np.asarray(np.isnan(table).any(axis=2))
+    share = missing.mean(axis=1)
+    gappy = {int(k): float(share[k]) for k in np.flatnonzero(share > MISSING_SHARE)}
+    whole = np.array([k for k in range(skipped, len(table)) if k not in gappy], dtype=np.intp)
+    known = (~missing[whole]).sum(axis=0)
+    if len(whole) < 2 or known.min() < 1:
+        raise gaps.refused(
+            f'samples are missing: {len(whole)} of {len(table) - skipped} periods of '
+            f'{1.0 / fundamental:.6g} s are whole but for a tenth, and two are needed'
         )
-    at = stamps[int(np.argmax(gaps))]
-    why = ''.join(f'; {one.text.removeprefix(f"{label}: ")}' for one in findings)
-    raise SignalError(f'{label}: {what} (a gap of {longest:.4g} s at {at:.4g} s{why})')
+    mean = np.nanmean(np.where(missing[whole, :, None], np.nan, table[whole]), axis=0)
+    return _Cut(np.where(missing[:, :, None], mean, table), cut.raw), gappy
