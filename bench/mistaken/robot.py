@@ -246,6 +246,14 @@ MISTAKES: dict[str, Mistake] = {
     'joint 3 10 degrees off its zero': Mistake(
         positions(shifted(3, np.radians(10.0))), ('position_offset',)
     ),
+    'gear ratio of joint 2 2 % off': Mistake(positions(scaled(2, 1.02)), ('position_scale',)),
+    'joint 2 drifts by 6 degrees': Mistake(
+        positions(
+            lambda q: q + np.linspace(0.0, 0.1, len(q))[:, None] * (np.arange(q.shape[1]) == 1)
+        ),
+        ('position_drift',),
+    ),
+    'efforts in steps of 5 N m': Mistake(efforts(lambda f: 5.0 * np.round(f / 5.0)), ('coarse',)),
     'efforts in N mm': Mistake(efforts(lambda f: 1e3 * f), ('unit',)),
     'efforts in kN m': Mistake(efforts(lambda f: 1e-3 * f), ('unit', 'effort_scale')),
     'efforts in kgf m': Mistake(efforts(lambda f: f / 9.80665), ('unit', 'effort_scale')),

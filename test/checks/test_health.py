@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from veh_identification.checks.health import (
+    check_coarse,
     check_jumps,
     check_lost,
     check_missing,
@@ -101,3 +102,12 @@ def test_lost_samples_are_told_and_jitter_and_gaps_are_none() -> None:
     (found,) = check_lost(time[rng.random(time.size) > 0.4], 'topic')
     assert found.code == 'samples_lost' and found.where == 'topic'
     assert found.evidence == pytest.approx(0.4, abs=0.05)
+
+
+def test_steps_that_are_not_small_beside_the_signal_are_coarse():
+    (found,) = check_coarse(np.round(SIGNAL / 0.5) * 0.5, 'effort', 'N m')
+    assert (found.level, found.code) == ('warn', 'coarse') and '0.5 N m apart' in found.text
+    (found,) = check_coarse(np.round(SIGNAL / 1.9) * 1.9, 'effort', 'N m')
+    assert found.level == 'bad'
+    assert check_coarse(np.round(SIGNAL / 0.1) * 0.1, 'effort', 'N m') == []
+    assert check_coarse(np.full(TIME.size, 2.0), 'effort', 'N m') == []

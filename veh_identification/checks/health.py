@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veh_identification.findings import Finding
+from veh_identification.findings import Finding, Level
 from veh_identification.types import Array, BoolArray
 
 #: A channel that does not change for this long while it changes otherwise is stuck.
@@ -24,6 +24,8 @@ QUANTILE = 0.99
 TICKS = 5.0
 #: Share of the samples at one extreme value that is no chance.
 SATURATED_SHARE = 0.005
+#: Steps of a channel over its deviation from which on it is coarse, and too coarse for anything.
+COARSE, TOO_COARSE = 0.5, 1.5
 #: Share of the samples that are no numbers.
 MISSING_SHARE = 0.01
 #: Changes below this share of the largest value are rounding.
@@ -184,6 +186,26 @@ def check_saturated(value: Array, where: str) -> list[Finding]:
             )
             return [Finding('bad', 'saturated', text, where)]
     return []
+
+
+def check_coarse(value: Array, where: str, unit: str) -> list[Finding]:
+    """A channel whose steps are not small beside what it shows: rounding is no noise then."""
+    good = value[np.isfinite(value)]
+    levels = np.unique(good)
+    if len(good) < 200 or len(levels) < 2:
+        return []
+    steps = np.diff(levels)
+    # The commonest step: a value that a filter or a conversion made stands between two others.
+    step = float(np.median(steps))
+    size = float(np.std(good))
+    if step < COARSE * size:
+        return []
+    text = (
+        f'{where} has {len(levels)} different values, {step:.3g} {unit} apart, and varies by '
+        f'{size:.3g} {unit} rms: too coarse, what is found from it is off by more than is stated'
+    )
+    level: Level = 'bad' if step > TOO_COARSE * size else 'warn'
+    return [Finding(level, 'coarse', text, where, step / size)]
 
 
 def check_lost(time: Array, where: str) -> list[Finding]:

@@ -19,6 +19,7 @@ from veh_identification.checks.explanation import (
     explanation_findings,
 )
 from veh_identification.checks.health import (
+    check_coarse,
     check_repeated,
     check_saturated,
     check_stuck,
@@ -175,6 +176,7 @@ def channel_findings(
         found += check_saturated(value, where) or check_stuck(
             legs.stamps, value, where, moving=moving
         )
+        found += check_coarse(value, where, 'm' if k < 6 else 'N')
         repeated += check_repeated(legs.stamps, value, where, least=0.0)
     if not found and fundamental_hz is not None:
         found += _changes(legs, topic, 1.0 / fundamental_hz)

@@ -58,6 +58,16 @@ class ImplausibleLegsError(InputError):
     """A recording contradicts itself or the robot's description."""
 
 
+#: Every parameter is proportional to the forces, and nothing else tells their scale.
+SCALE = Finding(
+    'note',
+    'scale_not_checked',
+    'nothing in the recordings tells whether the forces have the right scale, and all masses, '
+    'inertias and frictions are proportional to it: calibrate them, or put a load of known mass '
+    'on the platform in a second recording and look whether the moving mass (p10) grows by it',
+)
+
+
 class ParallelRobot(System[Configuration, LegRecording]):
     """A six-legged parallel robot that repeats an exciting motion."""
 
@@ -135,6 +145,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
             *checked,
             *(one for record in records for one in record.findings),
             *(one for _, cut in calm for one in cut),
+            SCALE,
             *structures.findings(),
             *([] if validated is None else validated.findings()),
         ]

@@ -14,6 +14,7 @@ from veh_identification.systems.base import System, Task
 from veh_identification.systems.robot.base_wrench import Places
 from veh_identification.systems.robot.checks.base_wrench import judged_wrenches
 from veh_identification.systems.robot.checks.channels import sensor_findings
+from veh_identification.systems.robot.checks.scale import effort_unit, scale_findings
 from veh_identification.systems.robot.checks.whole import whole_findings
 from veh_identification.systems.robot.configuration import load_configuration
 from veh_identification.systems.robot.estimation.estimate import estimate
@@ -51,7 +52,7 @@ class RobotArm(System[Subject, ArmRecording]):
         """Units, signs, names, gravity, stuck and saturated sensors."""
         return [
             *recording.findings,
-            *sensor_findings(config.described, recording),
+            *sensor_findings(config.described, recording, effort_unit(config.configuration)),
             *whole_findings(config.described, [recording], config.configuration),
             *judged_wrenches(config.described, [recording], config.configuration)[1],
         ]
@@ -68,8 +69,9 @@ class RobotArm(System[Subject, ArmRecording]):
         recordings = [self.series(one, task) for one in given]
         unseen = None if task.validation is None else self.series(task.validation, task)
         every = [*recordings, *([unseen] if unseen is not None else [])]
-        checks = [one for recording in every for one in sensor_findings(robot, recording)]
+        checks = [one for each in every for one in sensor_findings(robot, each, effort_unit(c))]
         checks += whole_findings(robot, recordings, c)
+        checks += scale_findings(recordings, c)
         recordings, told = judged_wrenches(robot, recordings, c)
         checks += told
         if unseen is not None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veh_identification.checks.health import (
+    check_coarse,
     check_missing,
     check_repeated,
     check_saturated,
@@ -23,7 +24,7 @@ from veh_identification.types import Array
 DEGREES = 180.0 / np.pi
 
 
-def sensor_findings(robot: Robot, recording: ArmRecording) -> list[Finding]:
+def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') -> list[Finding]:
     """Each channel alone: stuck, saturated, missing, angles beyond the limits of the URDF."""
     findings, limits = [], joint_limits(robot)
     repeated: list[Finding] = []
@@ -41,6 +42,7 @@ def sensor_findings(robot: Robot, recording: ArmRecording) -> list[Finding]:
             findings += check_missing(effort, effort_place)
             findings += check_stuck(time, effort, effort_place, moving=moving)
             findings += check_saturated(effort, effort_place)
+            findings += check_coarse(effort, effort_place, unit)
             repeated += check_repeated(time, effort, effort_place)
         repeated += check_repeated(time, position, where)
     findings += told_once(repeated)

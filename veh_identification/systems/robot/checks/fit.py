@@ -136,7 +136,7 @@ def errors_of(fitted: Fitted, topic: str) -> Iterator[Error]:
     q, qd, qdd, g = fitted.q, fitted.qd, fitted.qdd, model.gravity
     for j, name in enumerate(model.joints):
         if model.tree.coordinate_is_angle(j):
-            yield _off_zero(fitted, j, f'{topic}.position[{name}]')
+            yield from _encoder(fitted, j, f'{topic}.position[{name}]')
         if not np.isfinite(fitted.Y[:, j]).any():
             continue
         place, alone = f'{topic}.effort[{name}]', np.zeros(predicted.shape)
@@ -207,14 +207,29 @@ def told_of(fitted: Fitted, error: Error) -> Told | None:
     return _Left(fitted).told(error) if np.isfinite(fitted.Y).any() else None
 
 
-def _off_zero(fitted: Fitted, joint: int, place: str) -> Error:
+def _encoder(fitted: Fitted, joint: int, place: str) -> Iterator[Error]:
+    """One encoder off its zero, drifting, or of another scale."""
     d = np.zeros(fitted.q.shape[1])
     d[joint] = STEP
     g = fitted.model.gravity
     more, less = (_linear(fitted, fitted.q + s * d, fitted.qd, fitted.qdd, g) for s in (1.0, -1.0))
     column = -(more - less) / (2.0 * STEP) * np.pi / 180.0
     words = f'{place} seems to be {{size}} off its zero: look at its homing and the URDF'
-    return Error('position_offset', place, column, 'degrees', 1.0, 3.0, words, joint)
+    yield Error('position_offset', place, column, 'degrees', 1.0, 3.0, words, joint)
+    seconds = float(np.ptp(fitted.times))
+    if seconds > 0.0:
+        ramp = (fitted.times - fitted.times.min()) / seconds - 0.5
+        words = f'{place} seems to drift by {{size}} over the recording: an encoder that loses '
+        words += 'steps, or a joint that slips behind it'
+        drift = column * ramp[:, None]
+        yield Error('position_drift', place, drift, 'degrees', 1.0, 3.0, words, joint)
+    more, less = (
+        _linear(fitted, fitted.q * s, fitted.qd * s, fitted.qdd * s, g) for s in (1.0 + d, 1.0 - d)
+    )
+    column = -0.01 * (more - less) / (2.0 * STEP)
+    words = f'{place} seems to be off by {{size}} of its value: look at its gear ratio, its ticks '
+    words += 'for a turn and its unit'
+    yield Error('position_scale', place, column, '%', 1.0, 5.0, words, joint)
 
 
 class _Left:
