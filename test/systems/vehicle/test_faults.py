@@ -67,6 +67,15 @@ def test_a_late_fix_and_a_gyro_bias_are_found(tmp_path):
     assert np.hypot(gaps['x'], gaps['y']).max() < 0.3
 
 
+def test_wheels_that_are_late_do_not_rule_the_clock(tmp_path):
+    """Satellites that seem early are on time: the delay belongs to the wheels."""
+    gaps, filter_, found = observed(tmp_path, Faults(wheel_delay=0.05))
+    assert filter_.parameter('wheels.delay') == pytest.approx(0.05, abs=0.015)
+    assert filter_.parameter('gps.delay') == pytest.approx(0.0, abs=0.008)
+    assert ('calibration_off', 'sensors.wheels.delay') in found
+    assert np.hypot(gaps['x'], gaps['y']).max() < 0.2
+
+
 def test_a_heading_that_is_wrong_is_found_out_on_the_way(tmp_path):
     """The configuration says east, the car heads north, and the start sees it standing."""
     car = load(CONFIG)

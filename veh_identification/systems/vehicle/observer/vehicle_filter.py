@@ -33,6 +33,21 @@ from veh_identification.systems.vehicle.observer.at_once import (
     step_at_once,
     use_and_correct,
 )
+from veh_identification.systems.vehicle.observer.clock import (
+    LOOK,
+    NOT_ON_TIME,
+    ON_TIME,
+    SATELLITES,
+    UNKNOWN_DELAY,
+    WHEELS,
+    Clock,
+    Late,
+    Told,
+    count_from,
+    first_satellite,
+    told_of_unit,
+    who_is_late,
+)
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
 from veh_identification.systems.vehicle.observer.ride import (
     MOVING,
@@ -74,20 +89,7 @@ class Bearings:
     anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
 
 
-@dataclass
-class Clock:
-    """Whether the wheels still count as on time, and when that was looked at last."""
-
-    on_time: bool = True
-    looked: float = -math.inf
-
-
-#: Delays that are never negative, and from where on they are surely so [s].
-EARLY, EARLIEST = ('gps.delay', 'gps_velocity.delay'), 0.01
-WHEELS = 'wheels.delay'
-#: Wheels count as on time until their delay is beyond so many deviations of that, or satellites
-#: are surely early by so much [s]; then it is unknown [s]. How often that is looked at [s].
-NOT_ON_TIME, TOO_EARLY, UNKNOWN_DELAY, LOOK = 3.0, 0.008, 0.03, 1.0
+EARLIEST = 0.01  # satellites that are early by more surely are not [s]
 
 
 class VehicleErrorEKF(ErrorEKF):
@@ -178,30 +180,44 @@ class VehicleErrorEKF(ErrorEKF):
 
     def _others_late(self) -> Finding | None:
         """Fixes and velocities that both seem early are right, and the car's own clock is late."""
-        names, first = list(self.parameter_names), self.orders * self.model.size
-        if not all(name in names for name in EARLY):
+        places = self._delays()
+        if places is None:
             return None
-        places = [names.index(name) for name in (*EARLY, WHEELS) if name in names]
-        values = self.parameters[places]
-        deviations = np.sqrt(np.maximum(np.diag(self.P)[[first + k for k in places]], 0.0))
-        early = values < -np.maximum(EARLIEST, SURE * deviations)
-        if not early[: len(EARLY)].all():
-            return None
-        late = -float(values[: len(EARLY)].mean())
-        if len(early) > len(EARLY) and early.all():
-            who, where = 'fixes, satellite velocities and wheels all', 'imu/data'
-            cause = 'the inertial unit is late by about as much (sensors.imu.delay)'
-        else:
+        first = self.orders * self.model.size
+        values = self.parameters[places[:-1]]
+        deviations = np.sqrt(np.maximum(np.diag(self.P)[first + places[:-1]], 0.0))
+        told = self._told_of_unit(int(places[-1]))
+        if told.surely:
+            late, who, where = told.late, 'fixes, satellite velocities and wheels all', 'imu/data'
+            cause = (
+                'the inertial unit is late by about as much (sensors.imu.delay), and the heading '
+                'is off in bends'
+            )
+        elif (values < -np.maximum(EARLIEST, SURE * deviations)).all():
+            late = -float(values.mean())
             who, where = 'fixes and satellite velocities both', 'joint_states or imu/data'
             cause = (
                 'wheels or inertial unit are late by about as much (sensors.wheels.delay, '
-                'sensors.imu.delay)'
+                'sensors.imu.delay), and the state is that of their clock'
             )
-        text = (
-            f'{who} seem to be measured {late:.3f} s after their stamps, which none is: {cause}, '
-            'and the state is that of their clock'
-        )
+        else:
+            return None
+        text = f'{who} seem to be measured {late:.3f} s after their stamps, which none is: {cause}'
         return Finding('bad', 'late', text, where, late)
+
+    def _delays(self) -> Any:
+        """Places of the delays of fixes, velocities and wheels; None: not all are estimated."""
+        names = self.parameter_names
+        if not all(name in names for name in (*SATELLITES, WHEELS)):
+            return None
+        return np.array([names.index(name) for name in (*SATELLITES, WHEELS)])
+
+    def _told_of_unit(self, wheels: int) -> Told:
+        """See `Told`; `wheels`: place of their delay."""
+        if self._clock.late is not Late.NOBODY:
+            return self._clock.told
+        state = self.orders * self.model.size + wheels
+        return told_of_unit(float(self.parameters[wheels]), float(self.P[state, state]))
 
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
@@ -478,28 +494,44 @@ class VehicleErrorEKF(ErrorEKF):
             self._expect_ride()
 
     def _look_at_clock(self) -> None:
-        """Wheels that are surely not on time have a delay that is unknown from then on.
-
-        Satellites that seem early say so as well as the wheels against the inertial unit.
-        """
+        """Wheels or an inertial unit that are late: from then on the satellites are the clock."""
         clock = self._clock
         if (
-            not clock.on_time
+            clock.late is not Late.NOBODY
             or self.time - clock.looked < LOOK
             or WHEELS not in self.parameter_names
         ):
             return
         clock.looked = self.time
-        names, first = self.parameter_names, self.orders * self.model.size
-        wheels = names.index(WHEELS)
-        late = float(self.parameters[wheels])
-        places = [names.index(name) for name in EARLY if name in names]
-        deviations = np.sqrt(np.maximum(np.diag(self.P)[[first + k for k in places]], 0.0))
-        early = self.parameters[places] < -np.maximum(TOO_EARLY, SURE * deviations)
-        if abs(late) <= NOT_ON_TIME * LATE and not (early.all() and early.size == len(EARLY)):
+        first, P = self.orders * self.model.size, self.P
+        wheels, places = self.parameter_names.index(WHEELS), self._delays()
+        if places is not None:
+            values, states = self.parameters[places], first + places
+            covariance = P[np.ix_(states, states)]
+            late = who_is_late(values, covariance)
+            if late is not Late.NOBODY:
+                clock.told = self._told_of_unit(wheels) if late is Late.UNIT else Told()
+                clock.late = late
+                self._count_from(places, first_satellite(values, covariance))
             return
-        clock.on_time = False
-        self.P[first + wheels, first + wheels] += UNKNOWN_DELAY**2
+        if abs(float(self.parameters[wheels])) > NOT_ON_TIME * LATE:
+            clock.late = Late.WHEELS
+            P[first + wheels, first + wheels] += UNKNOWN_DELAY**2
+
+    def _count_from(self, places: Any, satellite: int) -> None:
+        """A satellite sensor is on time, and the state was late by as much as it seemed early."""
+        n, first, P = self.model.size, self.orders * self.model.size, self.P
+        value = float(self.parameters[places[satellite]])
+        frame, later = self.vehicle.frame(), np.zeros(self.size)
+        later[:2], later[n : n + 2], later[first + places] = frame[1, :2], frame[2, :2], 1.0
+        # how far the heading followed the course or the inertial unit is not known
+        P[YAW, YAW] += (value * float(frame[0, 6:9] @ frame[1, 3:6])) ** 2
+        deviation = ON_TIME
+        if self._clock.late is Late.WHEELS:
+            P[first + places[-1], first + places[-1]] += UNKNOWN_DELAY**2
+            deviation = LATE
+        self._x[:] = count_from(P, later, first + int(places[satellite]), value, deviation)
+        self._correct()
 
     def _look_at_force(self, results: Sequence[Innovation]) -> None:
         """Tyres that grip again let the force on the car jump, faster than any driver does.
