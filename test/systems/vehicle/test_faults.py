@@ -88,6 +88,13 @@ def test_a_heading_that_is_wrong_is_found_out_on_the_way(tmp_path):
     assert np.abs(np.angle(np.exp(1j * gaps['yaw'])))[-200:].max() < np.radians(2.0)
 
 
+def test_a_start_at_speed_is_where_the_car_is(tmp_path):
+    """No part of the way to the first fix may be missing: the delay of fixes would explain it."""
+    gaps, filter_, _ = observed(tmp_path, Faults(skip=6.0))
+    assert np.hypot(gaps['x'], gaps['y']).max() < 0.1
+    assert filter_.parameter('gps.delay') == pytest.approx(0.0, abs=0.006)
+
+
 @pytest.mark.slow
 def test_tilts_survive_braking_bends_and_crests(tmp_path):
     """What dives, sways and heaves must not be taken for a bias of the accelerometer."""

@@ -23,7 +23,7 @@ from veh_identification.systems.vehicle.observer.driving import INPUTS, Driving
 from veh_identification.systems.vehicle.observer.filter_setup import make_filter, settings_of
 from veh_identification.systems.vehicle.observer.pseudo_sensors import RATE
 from veh_identification.systems.vehicle.observer.sensor_models import self_calibrating
-from veh_identification.systems.vehicle.observer.start import Start, find_start
+from veh_identification.systems.vehicle.observer.start import Start, carried_back, find_start
 from veh_identification.systems.vehicle.observer.thesis import course_of
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 from veh_identification.systems.vehicle.recording.mounting import mounted
@@ -224,7 +224,9 @@ class VehicleSystem:
             car = replace(car, observer=replace(car.observer, force_estimation=True))
         for finding in (*mounting.findings, *start.findings, *missing(prefix, car)):
             self.say(finding)
-        filter_ = make_filter(car, prefix, start, self.adaptive, mounting.car)
+        origin_ns = _origin_ns(items, prefix.start_ns, round(car.observer.step * 1e9))
+        placed = carried_back(start, (prefix.start_ns - origin_ns) * 1e-9)
+        filter_ = make_filter(car, prefix, placed, self.adaptive, mounting.car)
         if known is not None:
             known.apply(filter_)
             sources['heading'] = sources['gyro bias'] = 'an earlier run'
@@ -234,7 +236,7 @@ class VehicleSystem:
             car,
             filter_,
             start,
-            _origin_ns(items, prefix.start_ns, round(car.observer.step * 1e9)),
+            origin_ns,
             Driving(
                 car.observer.step, start.rack, prefix.inputs, prefix.start_ns, self.input_timeout
             ),
