@@ -4,4 +4,4 @@ from __future__ import annotations
 
 #: Modules of this folder; each has NAME, MISTAKES, clean(), offline() and live() (see common), or
 #: offline() and WAYS where no node does it.
-SYSTEMS = ('car', 'humanoid', 'parallel', 'vehicle', 'fusion', 'robot', 'handling')
+SYSTEMS = ('car', 'humanoid', 'parallel', 'vehicle', 'fusion', 'robot', 'handling', 'mechanism')

@@ -9,7 +9,10 @@ import pytest
 
 from veh_identification.findings import Finding
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions
+from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.share import share_directory
+from veh_identification.simulation.scenarios import simulate
+from veh_identification.systems.driver import run
 from veh_identification.systems.mechanism import online
 from veh_identification.systems.mechanism.configuration import load
 from veh_identification.systems.mechanism.online import MechanismSystem
@@ -114,3 +117,20 @@ def _mirrored(session, q):
     found[columns['stroke']] += at - q[names.index('x_piston')]
     found[names.index('x_piston')] = at
     return found
+
+
+def test_an_observer_that_gives_up_says_so(tmp_path):
+    """A torque in N mm throws the model off for good: an outcome with the reason, no traceback."""
+    bag = tmp_path / 'bag'
+    path = share_directory() / 'config' / 'mechanism_slider_crank.yaml'
+    simulate('mechanism', tmp_path / 'right', duration=2.0, config=path)
+    with BagReader([tmp_path / 'right']) as reader, BagWriter(bag) as writer:
+        for raw in reader.raw():
+            message = raw.decode()
+            if raw.topic == '/joint_states' and len(message.effort):
+                message.effort = 1e3 * np.array(message.effort)
+            writer.write_message(raw.topic, message, raw.time_ns)
+    outcome = run('observe', 'mechanism', [bag], config=path)
+    told = {one.code: one for one in outcome.findings}
+    assert told['observer_ended'].level == 'bad'
+    assert outcome.verdict.level == 'no'

@@ -40,10 +40,12 @@ class Run:
     covariance: list[Array] = field(default_factory=list)  # of independent places and rates
     force: list[Array] = field(default_factory=list)  # estimated errors of the forces
     innovations: dict[str, list[Innovation]] = field(default_factory=dict)
+    session: MechanismSession | None = None  # of the last step
 
     def store(self, session: MechanismSession, end_ns: int, found: Sequence[Innovation]) -> None:
         """Keep a step."""
         size = 2 * session.observed.size
+        self.session = session
         self.stamps.append(end_ns)
         self.q.append(session.model.q.copy())
         self.qd.append(session.model.qd.copy())

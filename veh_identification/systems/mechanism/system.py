@@ -152,9 +152,10 @@ class PlanarMechanism(System[Description, MechanismRecording]):
             raise BagError(
                 f'{recording.source}: no step of the observer could be made of its messages'
             )
-        session = offline.observer.session
-        if session is not None:
-            findings += session.filter.findings()
+        assert run.session is not None  # a step was made
+        findings += run.session.filter.findings()
+        if offline.observer.session is None:
+            findings.append(_ended(recording, run))
         findings = list(dict.fromkeys([*findings, *offline.observer.events]))
         truth = _truth(recording, run.stamps[0]) if offline.observer.starts == 1 else {}
         alone = None
@@ -197,8 +198,8 @@ class PlanarMechanism(System[Description, MechanismRecording]):
         analysis: ObserverAnalysis,
     ) -> dict[str, Any]:
         """Everything of metrics.json but the notes."""
-        session = offline.observer.session
-        assert isinstance(session, MechanismSession)
+        session = run.session  # the observer may have given up since
+        assert session is not None
         mechanism, filter_ = session.mechanism, session.filter
         found = judged(run.innovations)
         if truth:
@@ -224,6 +225,16 @@ class PlanarMechanism(System[Description, MechanismRecording]):
             'bag': str(recording.source),
             'version': __version__,
         }
+
+
+def _ended(recording: MechanismRecording, run: Run) -> Finding:
+    """The model could not follow the sensors to the end."""
+    text = (
+        f'the observer gave up {run.times[-1]:.2f} s after its first step and did not start '
+        'again: what it was told (units, signs, geometry, masses, forces of the drives) does not '
+        'fit what the sensors show'
+    )
+    return Finding('bad', 'observer_ended', text, str(recording.source))
 
 
 def check_assembly(description: Description, path: Path) -> None:
