@@ -10,6 +10,7 @@ from veh_identification.systems.vehicle.observer.clock import (
     Late,
     count_from,
     first_satellite,
+    is_late,
     told_of_unit,
     who_is_late,
 )
@@ -38,7 +39,7 @@ def test_what_is_told_is_told_apart_from_the_belief():
     gain = LATE**2 / (LATE**2 + deviation**2)
     told = told_of_unit(gain * measured, (1.0 - gain) * LATE**2)
     assert told == pytest.approx((-measured, deviation))
-    assert told.surely and not told_of_unit(0.0, LATE**2).surely
+    assert is_late(told) and not is_late(told_of_unit(0.0, LATE**2))
 
 
 @pytest.mark.parametrize(('delays', 'first'), [((-0.04, -0.041), 0), ((-0.04, -0.05), 1)])

@@ -95,6 +95,15 @@ def test_a_start_at_speed_is_where_the_car_is(tmp_path):
     assert filter_.parameter('gps.delay') == pytest.approx(0.0, abs=0.006)
 
 
+@pytest.mark.parametrize(('mounting', 'said'), [((0.0, 0.0, 0.0), 0), ((0.02, -0.03, 0.02), 1)])
+def test_an_inertial_unit_that_is_mounted_askew_is_said(tmp_path, mounting, said):
+    gaps, filter_, found = observed(tmp_path, Faults(mounting=mounting))
+    assert (('imu_turned', 'sensors.imu.rpy') in found) == said
+    assert np.hypot(gaps['x'], gaps['y']).max() < 0.2
+    if said:
+        assert filter_.parameter('gyroscope.leak_x') == pytest.approx(0.03, abs=0.015)
+
+
 @pytest.mark.slow
 def test_tilts_survive_braking_bends_and_crests(tmp_path):
     """What dives, sways and heaves must not be taken for a bias of the accelerometer."""

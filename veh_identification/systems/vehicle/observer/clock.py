@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 
+from veh_identification.systems.vehicle.observer.belief import Told, told_alone
 from veh_identification.systems.vehicle.observer.rolling_wheel import LATE
 from veh_identification.types import Array
 
@@ -42,36 +42,24 @@ class Late(Enum):
     UNIT = 'inertial unit'
 
 
-class Told(NamedTuple):
-    """How late the inertial unit is against the wheels, and its deviation [s]."""
-
-    late: float = 0.0
-    deviation: float = math.inf
-
-    @property
-    def surely(self) -> bool:
-        """Whether it is late by more than may be something else."""
-        return self.late > max(LATE_UNIT, SURE * self.deviation)
-
-
 @dataclass
 class Clock:
     """Who was found to be late, and when that was looked at last."""
 
     late: Late = Late.NOBODY
     looked: float = -math.inf
-    told: Told = Told()  # when the inertial unit was found to be late
+    told: Told = Told()  # of the inertial unit, when it was found to be late
 
 
 def told_of_unit(wheels: float, variance: float) -> Told:
-    """What the sensors tell of the inertial unit, without the belief that wheels are on time.
+    """How late the inertial unit is against the wheels [s], by their delay and its variance."""
+    told = told_alone(wheels, variance, LATE)
+    return Told(-told.value, told.deviation)
 
-    `wheels`: their delay and its variance, after it began as zero and `LATE`.
-    """
-    information = LATE**2 / max(variance, 1e-12) - 1.0  # over that of the belief
-    if not information > 0.0:
-        return Told()
-    return Told(-wheels * (1.0 + information) / information, LATE / math.sqrt(information))
+
+def is_late(unit: Told) -> bool:
+    """Whether it is so by more than may be something else."""
+    return unit.value > max(LATE_UNIT, SURE * unit.deviation)
 
 
 def who_is_late(delays: Array, covariance: Array) -> Late:
@@ -82,7 +70,7 @@ def who_is_late(delays: Array, covariance: Array) -> Late:
     later = wheels - delays[:2] > np.maximum(TOO_EARLY, SURE * np.sqrt(np.maximum(apart, 0.0)))
     if (early & later).any():
         return Late.WHEELS
-    if told_of_unit(float(wheels), float(variance[2])).surely:
+    if is_late(told_of_unit(float(wheels), float(variance[2]))):
         return Late.UNIT
     return Late.NOBODY
 

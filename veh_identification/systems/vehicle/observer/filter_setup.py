@@ -10,6 +10,7 @@ from veh_identification.systems.vehicle.model.vehicle import Vehicle
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
 from veh_identification.systems.vehicle.observer.ride import plane_density, stated_density
 from veh_identification.systems.vehicle.observer.sensor_models import (
+    ASKEW,
     make_sensors,
     ride_of,
     stated,
@@ -142,10 +143,28 @@ def make_filter(
         stated=stated(described or car),
         ride=ride_of(car, recording),
         felt=car.sensors.imu.position,
+        askew=ASKEW,
     )
+    _tie_gravity_to_mounting(filter_, car)
     unknown = car.sensors.imu.gyroscope_bias
     if unknown > 0.0:
         deviations = (unknown, unknown, start.gyro_bias_deviation or unknown)
         for axis, deviation, value in zip('xyz', deviations, start.gyro_bias, strict=True):
             filter_.set_parameter(f'gyroscope.bias_{axis}', float(value), deviation)
     return filter_
+
+
+def _tie_gravity_to_mounting(filter_: VehicleErrorEKF, car: CarDescription) -> None:
+    """An inertial unit that is mounted askew shows gravity as a bias and turns as tilting.
+
+    Of the bias that is allowed for, mounting is a part; at least half of it is the sensor's own.
+    """
+    names, first = filter_.parameter_names, filter_.size - len(filter_.parameters)
+    gravity, askew = car.gravity, ASKEW.usual
+    for axis in 'xy':
+        leak, bias = f'gyroscope.leak_{axis}', f'accelerometer.bias_{axis}'
+        if leak in names and bias in names:
+            i, k = first + names.index(leak), first + names.index(bias)
+            own = max(filter_.P[k, k] - (gravity * askew) ** 2, 0.25 * filter_.P[k, k])
+            filter_.P[k, k] = own + (gravity * askew) ** 2
+            filter_.P[i, k] = filter_.P[k, i] = gravity * askew**2

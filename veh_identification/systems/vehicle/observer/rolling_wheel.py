@@ -55,7 +55,8 @@ def rolling_rows(
     `give`: slip of the tyre over what drives and brakes the car, gravity, drag over mass.
     """
     forward_speed = f[0, 3] * f[1, 0] + f[0, 4] * f[1, 1] + f[0, 5] * f[1, 2]
-    # the tyres speed the car up, carry it uphill and push it through the air
+    # the tyres speed the car up, carry it uphill and push it through the air; how the body stands
+    # on the slope is not known, so that nothing is learnt of its pitch from them
     pull = f[0, 3] * f[2, 0] + f[0, 4] * f[2, 1] + f[0, 5] * f[2, 2]
     pull += give[2] * f[0, 5] + give[3] * forward_speed * abs(forward_speed)
     way = 0 if pull > 0.0 else 1
@@ -88,7 +89,6 @@ def rolling_rows(
     for j in range(z.shape[1]):
         along = f[0, 3] * D[0, 0, j] + f[0, 4] * D[0, 1, j] + f[0, 5] * D[0, 2, j]
         zdd[0, j] = by_pull * along - age * zd[0, j]
-        z[0, j] += by_pull * give[2] * D[0, 5, j]
     own[0, 0] = -value[0] / parameters[0]
     own[0, 1] = by_slip
     by_shared[0] = -gain / radius

@@ -20,6 +20,7 @@ from veh_identification.orientations import matrix_of_rpy
 from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.systems.vehicle.model.stepper import FORWARD
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
+from veh_identification.systems.vehicle.observer.belief import Belief
 from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     GroundContact,
     RearSlip,
@@ -43,7 +44,8 @@ LEAST_BIAS = (0.01, 0.05)  # of any IMU, with what 4 mrad of mounting add [rad/s
 LEAST_DELAY = 0.03  # by which a fix may be late [s]
 UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
 WHEELS_LATE = 0.01  # by which wheels may be late without a word [s]
-ASKEW = 0.005  # by which an IMU may be mounted otherwise than described [rad]
+#: By which an IMU may be mounted otherwise than described, with care and without [rad].
+ASKEW = Belief(0.005, 0.05)
 ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 ROLLING_RADIUS = 1.0 / 3.0  # change of the rolling radius over that of the tyre's height
@@ -175,7 +177,7 @@ def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
             bias_deviation=imu.gyroscope_bias,
             bias_walk=1e-8,
             in_body_axes=True,
-            leak_deviation=ASKEW if road.unknown else 0.0,
+            leak_deviation=ASKEW.usual if road.unknown else 0.0,
         ),
         Accelerometer(
             'accelerometer',

@@ -33,6 +33,11 @@ from veh_identification.systems.vehicle.observer.at_once import (
     step_at_once,
     use_and_correct,
 )
+from veh_identification.systems.vehicle.observer.belief import (
+    Belief,
+    Told,
+    exchanged,
+)
 from veh_identification.systems.vehicle.observer.clock import (
     LOOK,
     NOT_ON_TIME,
@@ -42,13 +47,14 @@ from veh_identification.systems.vehicle.observer.clock import (
     WHEELS,
     Clock,
     Late,
-    Told,
     count_from,
     first_satellite,
+    is_late,
     told_of_unit,
     who_is_late,
 )
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
+from veh_identification.systems.vehicle.observer.pseudo_sensors import RAKE
 from veh_identification.systems.vehicle.observer.ride import (
     MOVING,
     Ride,
@@ -89,6 +95,8 @@ class Bearings:
     anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
 
 
+RAKED, LEAKS = 'road.rake', ('gyroscope.leak_x', 'gyroscope.leak_y')
+TILTED = 2.0  # deviations of rake and mounting together, beyond which the mounting is unknown
 EARLIEST = 0.01  # satellites that are early by more surely are not [s]
 
 
@@ -102,7 +110,8 @@ class VehicleErrorEKF(ErrorEKF):
     car within milliseconds, which the integrator (54) does not know: it would take their answer
     to any correction for a missing force, cancel it, and the car would slide away.
 
-    `felt`: where accelerations are felt, see `swing`.
+    `felt`: where accelerations are felt, see `swing`. `askew`: how far the
+    inertial unit may be mounted otherwise than described.
     """
 
     essential = frozenset({'gyroscope', 'accelerometer', 'gps'})
@@ -118,6 +127,7 @@ class VehicleErrorEKF(ErrorEKF):
         stated: Mapping[str, Stated] | None = None,
         ride: Ride | None = None,
         felt: Sequence[float] | None = None,
+        askew: Belief | None = None,
     ) -> None:
         super().__init__(model, sensors, settings, time)
         self._ride = ride if 'accelerometer' in self.sensors else None
@@ -139,6 +149,8 @@ class VehicleErrorEKF(ErrorEKF):
         self._yaw_variance = float(self.P[YAW, YAW])
         self._rear_slip: Any = self.sensors.get('rear_slip')  # the thesis has none
         self._clock = Clock()
+        self._askew = askew
+        self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
         self._slipping: dict[tuple[str, str], int] = {}  # samples in a row
         self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
@@ -152,6 +164,13 @@ class VehicleErrorEKF(ErrorEKF):
             text = 'the course over ground contradicted the heading: it was found anew'
             found.append(Finding('warn', 'heading_contradicted', text, 'observer.initial_yaw'))
         found += self._calibration()
+        if self._tilted:
+            text = (
+                f'the inertial unit is tilted along the car by {abs(self._tilted):.3f} rad '
+                'against it, more than its load explains: how it is mounted is estimated, '
+                'and roll and pitch are known less well'
+            )
+            found.append(Finding('warn', 'imu_turned', text, 'sensors.imu.rpy', self._tilted))
         if not self.bearings.placed:
             text = 'the place is not known before the first fix'
             found.append(Finding('warn', 'place_unknown', text))
@@ -187,8 +206,8 @@ class VehicleErrorEKF(ErrorEKF):
         values = self.parameters[places[:-1]]
         deviations = np.sqrt(np.maximum(np.diag(self.P)[first + places[:-1]], 0.0))
         told = self._told_of_unit(int(places[-1]))
-        if told.surely:
-            late, who, where = told.late, 'fixes, satellite velocities and wheels all', 'imu/data'
+        if is_late(told):
+            late, who, where = told.value, 'fixes, satellite velocities and wheels all', 'imu/data'
             cause = (
                 'the inertial unit is late by about as much (sensors.imu.delay), and the heading '
                 'is off in bends'
@@ -496,13 +515,12 @@ class VehicleErrorEKF(ErrorEKF):
     def _look_at_clock(self) -> None:
         """Wheels or an inertial unit that are late: from then on the satellites are the clock."""
         clock = self._clock
-        if (
-            clock.late is not Late.NOBODY
-            or self.time - clock.looked < LOOK
-            or WHEELS not in self.parameter_names
-        ):
+        if self.time - clock.looked < LOOK:
             return
         clock.looked = self.time
+        self._look_at_mounting()
+        if clock.late is not Late.NOBODY or WHEELS not in self.parameter_names:
+            return
         first, P = self.orders * self.model.size, self.P
         wheels, places = self.parameter_names.index(WHEELS), self._delays()
         if places is not None:
@@ -517,6 +535,30 @@ class VehicleErrorEKF(ErrorEKF):
         if abs(float(self.parameters[wheels])) > NOT_ON_TIME * LATE:
             clock.late = Late.WHEELS
             P[first + wheels, first + wheels] += UNKNOWN_DELAY**2
+
+    def _look_at_mounting(self) -> None:
+        """An inertial unit that is tilted against the road further than load and care allow for.
+
+        Nothing tells how the body stands on the road from how the unit is mounted on the body:
+        the sum of both is seen. A large one is the mounting, of which nothing is known then.
+        """
+        names, first, askew = self.parameter_names, self.orders * self.model.size, self._askew
+        if askew is None or self._tilted or not all(name in names for name in (RAKED, *LEAKS)):
+            return
+        places = np.array([names.index(name) for name in (RAKED, LEAKS[0])])
+        tilt = float(self.parameters[places].sum())
+        deviation = math.sqrt(
+            max(float(self.P[np.ix_(first + places, first + places)].sum()), 0.0)
+        )
+        if abs(tilt) < max(TILTED * math.hypot(RAKE, askew.usual), SURE * deviation):
+            return
+        self._tilted = tilt
+        for name in LEAKS:
+            place = names.index(name)
+            errors = exchanged(self.P, first + place, float(self.parameters[place]), askew)
+            if errors is not None:
+                self._x[:] = errors
+                self._correct()
 
     def _count_from(self, places: Any, satellite: int) -> None:
         """A satellite sensor is on time, and the state was late by as much as it seemed early."""
@@ -667,14 +709,14 @@ class VehicleErrorEKF(ErrorEKF):
     def snapshot(self) -> Snapshot:
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
-        more = replace(self.bearings), ride, replace(self._clock)
+        more = replace(self.bearings), ride, replace(self._clock), self._tilted
         return replace(super().snapshot(), more=more)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot."""
         super().restore(snapshot)
         if snapshot.more is not None:
-            bearings, ride, clock = snapshot.more
+            bearings, ride, clock, self._tilted = snapshot.more
             self.bearings, self._clock = replace(bearings), replace(clock)
             if self._ride is not None:
                 self._ride.restore(ride)
