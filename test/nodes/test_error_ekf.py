@@ -83,6 +83,15 @@ def sensor(status: Any, name: str) -> Any:
     return next(s for s in status.sensors if s.name == name)
 
 
+def test_samples_of_wheels_that_become_a_later_speed_are_used(tmp_path):
+    """A road car makes speeds of angles over 50 ms: the samples in between are not invalid."""
+    simulate('road-drive', tmp_path / 'bag', duration=4.0, seed=3)
+    _, sink = run(messages(tmp_path / 'bag', seconds=4.0), model='road_drive.yaml')
+    row = sensor(sink.of('/error_ekf/status')[-1], 'wheel_rl')
+    assert row.received > 250
+    assert row.invalid == 0 and row.accepted + row.rejected > 0.8 * row.received
+
+
 def test_same_numbers_as_offline_and_nothing_lost(circle, tmp_path):
     _, sink = run(messages(circle))
     run_verb('observe', 'vehicle', [circle], out=tmp_path / 'out')

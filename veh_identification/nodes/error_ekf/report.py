@@ -183,12 +183,14 @@ class ErrorEkfReport(Report):
     ) -> SensorLine:
         """Counts of a sensor of the filter, or of what drives the model."""
         waiting = self.observer.waiting()[stream]
-        absent = 0
+        absent = merged = 0
         if measured:
-            absent = self.observer.handed[stream] - self.observer.offered[stream, name]
+            merged = getattr(self.face.system, 'merged', {}).get(name, 0)
+            absent = self.observer.handed[stream] - self.observer.offered[stream, name] - merged
             if stream == 'gps' and hasattr(self.face.system, 'refused'):
                 absent -= self.face.system.refused.invalid  # counted there
             used, rejected = self.totals.counts(name)
+            used += merged
             rejected += record.unused + self.observer.forgotten[name]
             if self.observer.stepper is not None:
                 waiting += self.observer.stepper.pending()[name]
@@ -210,7 +212,10 @@ class ErrorEkfReport(Report):
             waiting=waiting,
             clock_jumps=record.clock_jumps,
             reasons={**record.reasons, **({'not in the message': absent} if absent else {})},
-            further={'belated, used': record.belated},
+            further={
+                'belated, used': record.belated,
+                **({'used, with a later sample': merged} if merged else {}),
+            },
             innovations=self.totals.statistics(name),
         )
 

@@ -201,12 +201,13 @@ def nees(mechanism: Mechanism, run: Run, truth: Mapping[str, Array]) -> dict[str
     }
 
 
-def text_of(metrics: Mapping[str, Any], analysis: ObserverAnalysis) -> str:
+def text_of(metrics: Mapping[str, Any], analysis: ObserverAnalysis, mechanism: Mechanism) -> str:
     """What a terminal shows between the lines of the verdict."""
     lines = []
+    units = {one.title(level): one.unit(level) for one in shown(mechanism) for level in (0, 1)}
     for title in ('coordinates', 'after_one_second'):
         if metrics.get(title):
-            lines += error_lines(title, metrics[title])
+            lines += error_lines(title, metrics[title], units)
     for name, tests in metrics.get('innovation_whiteness', {}).items():
         for white in tests if isinstance(tests, list) else [tests]:
             lines.append(

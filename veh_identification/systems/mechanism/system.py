@@ -181,7 +181,7 @@ class PlanarMechanism(System[Description, MechanismRecording]):
             provenance=provenance(
                 'observe', self.name, task.arguments, settings, inputs_of(description, recording)
             ),
-            body=text_of(metrics, analysis),
+            body=text_of(metrics, analysis, system.built),
             files={'observed': observed_bag},
             spool=spool,
             inputs=task.inputs,

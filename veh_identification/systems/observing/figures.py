@@ -127,13 +127,17 @@ def speed_figures(duration: float, run: OfflineRun) -> dict[str, float]:
     }
 
 
-def error_lines(title: str, table: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The thesis' table."""
+def error_lines(
+    title: str, table: Mapping[str, Mapping[str, float]], units: Mapping[str, str]
+) -> list[str]:
+    """The thesis' table, each row in its unit."""
     columns = [name for name in COLUMNS if any(name in row for row in table.values())]
+    named = {name: f'{name} [{units[name]}]' if name in units else name for name in table}
+    width = max(18, *(len(text) + 2 for text in named.values()))
     return [
-        f'{title:<18}' + ''.join(f'{name:>12}' for name in columns),
+        f'{title:<{width}}' + ''.join(f'{name:>12}' for name in columns),
         *(
-            f'{name:<18}' + ''.join(f'{row[c]:>12.5g}' for c in columns)
+            f'{named[name]:<{width}}' + ''.join(f'{row[c]:>12.5g}' for c in columns)
             for name, row in table.items()
         ),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,9 +39,15 @@ Say = Callable[[Finding], None]
 
 
 class WheelReader:
-    """From samples of the wheels to what this filter takes: angles, speeds, or differences."""
+    """From samples of the wheels to what this filter takes: angles, speeds, or differences.
 
-    def __init__(self, car: CarDescription, prefix: Recording, speeds: bool) -> None:
+    `merged` counts the samples of each wheel that are parts of a later speed.
+    """
+
+    def __init__(
+        self, car: CarDescription, prefix: Recording, speeds: bool, merged: Counter[str]
+    ) -> None:
+        self._merged = merged
         self._stream = 'wheel_angle' if len(prefix.wheel_angle) or not speeds else 'wheel_rate'
         differences = not len(prefix.wheel_angle) and self._stream == 'wheel_angle'
         self._convert = WheelSpeeds(car) if differences else None
@@ -56,6 +63,11 @@ class WheelReader:
                 return []  # belated: a difference to newer angles says nothing
             self._newest = time
             found = self._convert.push(time, np.array(values))
+            for i, name in enumerate(WHEELS):
+                if values[i] == values[i] and (
+                    found is None or found.speeds[i] != found.speeds[i]
+                ):
+                    self._merged[name] += 1
             if found is None:
                 return []
             return [
@@ -205,6 +217,7 @@ class VehicleSystem:
         self.frames = StaticFrames()
         self.frame_ids: dict[str, str] = {}
         self.refused = StreamRecord()  # fixes whose place cannot be meant
+        self.merged: Counter[str] = Counter()  # samples of wheels that are parts of a later speed
         self.places = Places(car.datum, car.sensors.gps.deviation, lambda: self.refused)
         self.known: Known | None = None
 
@@ -241,7 +254,7 @@ class VehicleSystem:
                 car.observer.step, start.rack, prefix.inputs, prefix.start_ns, self.input_timeout
             ),
             self.places,
-            WheelReader(car, prefix, speeds),
+            WheelReader(car, prefix, speeds, self.merged),
             late_ns=late_ns,
             settings=lambda inputs: settings_of(car, inputs, start, self.adaptive),
             say=self.say,

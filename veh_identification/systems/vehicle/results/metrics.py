@@ -143,11 +143,13 @@ def metrics_of(
     }
 
 
-def text_of(metrics: Mapping[str, Any], analysis: ObserverAnalysis) -> str:
-    """What a terminal shows between the lines of the verdict."""
+def text_of(
+    metrics: Mapping[str, Any], analysis: ObserverAnalysis, units: Mapping[str, str]
+) -> str:
+    """What a terminal shows between the lines of the verdict; `units` of the coordinates."""
     lines = []
     if 'coordinates' in metrics:
-        lines += error_lines('coordinate', metrics['coordinates'])
+        lines += error_lines('coordinate', metrics['coordinates'], units)
     lines += [
         *sensor_lines(metrics),
         *adaptive_lines(metrics),

@@ -20,7 +20,7 @@ from veh_identification.systems.vehicle.observer.run import Observed, Run
 from veh_identification.systems.vehicle.recording.recording import Recording
 from veh_identification.systems.vehicle.results.inputs import inputs_of
 from veh_identification.systems.vehicle.results.metrics import metrics_of, text_of
-from veh_identification.systems.vehicle.results.states import states_of
+from veh_identification.systems.vehicle.results.states import states_of, units
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def outcome_of(
         bag=f.bag,
         findings=f.findings,
         provenance=provenance('observe', name, task.arguments, settings, inputs),
-        body=text_of(metrics, f.analysis),
+        body=text_of(metrics, f.analysis, units()),
         files=files,
         spool=spool,
         inputs=task.inputs,

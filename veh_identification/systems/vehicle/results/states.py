@@ -58,6 +58,15 @@ def glossary() -> dict[str, str]:
     return found
 
 
+def units() -> dict[str, str]:
+    """Unit of every state."""
+    found: dict[str, str] = {}
+    for name, (unit, _) in MEANINGS.items():
+        names = [f'{name}_{c}' for c in CORNERS] if name in GROUPS else [name]
+        found |= dict.fromkeys(names, unit)
+    return found
+
+
 def _along(yaw: Array, vx: Array, vy: Array) -> tuple[Array, Array]:
     """Speeds along and across the car."""
     co, si = np.cos(yaw), np.sin(yaw)
