@@ -56,6 +56,7 @@ ROLLING, STRAIGHT, STRAIGHT_SECONDS = 3.0, 0.01, 2.0
 RADIUS_TOLERANCE = 0.06
 #: Deviations of a delay that the observer finds without a word.
 LEARNS = 5.0
+FEWEST_SIDES = 100  # samples that tell how wheels of both sides differ
 
 
 def check_heard(
@@ -83,7 +84,7 @@ def check_heard(
         speed_tolerance=RADIUS_TOLERANCE,
         sources=_sources(car, topics),
         relations=_relations(channels, car, rack_per_angle),
-        pairs=_pairs(channels, rack_per_angle),
+        pairs=_pairs(channels, car, rack_per_angle),
         learns=_learns(car),
         further=(lambda told: check_places(told, car),),
     )
@@ -287,7 +288,7 @@ def _relations(channels: Channels, car: CarDescription, rack_per_angle: float) -
     return [Relation(text, channels.of('imu', 2), expected, powers, 0.02, 0.6, sizes=size)]
 
 
-def _pairs(channels: Channels, rack_per_angle: float) -> list[Pair]:
+def _pairs(channels: Channels, car: CarDescription, rack_per_angle: float) -> list[Pair]:
     """Yaw rate against wheels and steering, which it follows by a tenth of a second."""
     pairs: list[Pair] = []
     if 'imu' not in channels or 'wheels' not in channels:
@@ -296,15 +297,32 @@ def _pairs(channels: Channels, rack_per_angle: float) -> list[Pair]:
     if 'wheel_speeds' in channels:
         s = np.column_stack([channels.of('wheel_speeds', k) for k in range(4)])
         difference = s[:, 1] + s[:, 3] - s[:, 0] - s[:, 2]
-        good = np.isfinite(difference + turn + speed)
-        if good.sum() > 100:
-            columns = np.column_stack([turn, speed])[good]
-            fit, *_ = np.linalg.lstsq(columns, difference[good], rcond=None)
-            text = 'yaw rate against right and left wheels'
-            told = difference - fit[1] * speed  # wheels of unequal radii
-            pairs.append(Pair(text, 'imu', 'wheels', turn, told, 0.0, 0.1, 0.02))
+        expected, told = _sides(turn, speed, difference, car)
+        text = 'yaw rate against right and left wheels'
+        pairs.append(Pair(text, 'imu', 'wheels', expected, told, 0.0, 0.1, 0.02))
     if 'rack' in channels:
         steered = speed * _steering_angle(channels, rack_per_angle)
         text = 'yaw rate against the steering'
         pairs.append(Pair(text, 'imu', 'wheels', turn, steered, 0.1, 0.15, 0.02))
     return pairs
+
+
+def _sides(
+    turn: Array, speed: Array, difference: Array, car: CarDescription
+) -> tuple[Array, Array]:
+    """What the yaw rate says of right and left wheels, and what they say, as yaw rates.
+
+    Wheels of unequal radii differ by a share of the speed. In bends the outer ones carry more and
+    roll on less radius: by a share of the speed times the lateral acceleration, which leads the
+    yaw rate of a car that slows down into a bend.
+    """
+    tracks = 2.0 * (car.geometry.half_track_front + car.geometry.half_track_rear)
+    leaning = speed**2 * turn
+    good = np.isfinite(difference + leaning)
+    share, unequal = 0.0, 0.0
+    if good.sum() > FEWEST_SIDES:
+        columns = np.column_stack([leaning, speed])[good]
+        rest = difference[good] - tracks * turn[good]
+        (share, unequal), *_ = np.linalg.lstsq(columns, rest, rcond=None)
+    expected = turn + max(float(share), 0.0) / tracks * leaning
+    return np.asarray(expected), np.asarray((difference - unequal * speed) / tracks)
