@@ -71,6 +71,7 @@ class Gyroscope:
     biases belong to the axes of the body, however the sensor is mounted. `leak_deviation`: angle
     by which a sensor of three axes may be mounted askew, so that those about x and y show some of
     the rate about z: two more error states. A car that turns a corner would seem to roll.
+    `scale_deviation`: share by which the rate about z may be too large or small, one more.
     """
 
     wrap = False
@@ -90,6 +91,7 @@ class Gyroscope:
         delay: float = 0.0,
         in_body_axes: bool = False,
         leak_deviation: float = 0.0,
+        scale_deviation: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self._axes = np.array(axes, dtype=np.int64)
@@ -106,6 +108,9 @@ class Gyroscope:
                 )
                 for axis in 'xy'
             )
+            if scale_deviation > 0.0:
+                limits = (-LARGEST_LEAK, LARGEST_LEAK)
+                self.parameters += (Parameter('scale_z', 0.0, scale_deviation, bounds=limits),)
         self._unit = np.eye(self.size)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:

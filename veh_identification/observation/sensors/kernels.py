@@ -171,9 +171,11 @@ def gyroscope_rows(
 
 @njit(cache=True, nogil=True)
 def add_leaks(parameters: Array, value: Array, own: Array) -> None:
-    """What the rates about x and y of a gyroscope of three axes show of the rate about z."""
+    """What the rates of a gyroscope of three axes show of the rate about z beside it: those about
+    x and y by a mounting askew, that about z by its scale.
+    """
     rate = value[2]
-    for i in range(2):
+    for i in range(parameters.size - 3):
         value[i] += parameters[3 + i] * rate
         own[i, 3 + i] = rate
 

@@ -47,6 +47,7 @@ WHEELS_LATE = 0.01  # by which wheels may be late without a word [s]
 #: By which an IMU may be mounted otherwise than described, with care and without [rad].
 ASKEW = Belief(0.005, 0.05)
 ARM = 0.02  # by which an antenna may be elsewhere than described [m]
+GYRO_SCALE = 0.01  # share by which a gyroscope shows the yaw rate too large or small
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 ROLLING_RADIUS = 1.0 / 3.0  # change of the rolling radius over that of the tyre's height
 
@@ -92,6 +93,7 @@ def stated(car: CarDescription) -> dict[str, Stated]:
         found[f'accelerometer.bias_{axis}'] = Stated(
             0.0, max(force, imu.accelerometer_bias), f'{place}accelerometer_bias', 'm/s^2'
         )
+    found['gyroscope.scale_z'] = Stated(0.0, GYRO_SCALE, 'sensors.imu', 'of the rate')
     late = gps.velocity_delay_deviation
     fixes = FIX_DELAY * late if gps.delay_deviation is None else gps.delay_deviation
     found['gps.delay'] = Stated(0.0, max(delay, fixes), 'sensors.gps.delay', 's')
@@ -178,6 +180,7 @@ def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
             bias_walk=1e-8,
             in_body_axes=True,
             leak_deviation=ASKEW.usual if road.unknown else 0.0,
+            scale_deviation=GYRO_SCALE if road.unknown else 0.0,
         ),
         Accelerometer(
             'accelerometer',
