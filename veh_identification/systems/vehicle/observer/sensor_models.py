@@ -47,7 +47,7 @@ WHEELS_LATE = 0.01  # by which wheels may be late without a word [s]
 #: By which an IMU may be mounted otherwise than described, with care and without [rad].
 ASKEW = Belief(0.005, 0.05)
 ARM = 0.02  # by which an antenna may be elsewhere than described [m]
-GYRO_SCALE = 0.01  # share by which a gyroscope shows the yaw rate too large or small
+GYRO_SCALE = 0.005  # share by which a gyroscope shows the yaw rate too large or small
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
 ROLLING_RADIUS = 1.0 / 3.0  # change of the rolling radius over that of the tyre's height
 
