@@ -25,6 +25,8 @@ ALIKE = 0.4
 SWINGING, MANY, AWAY = 2.0, 150, {'x': 0.25, 'y': 0.5}
 #: Usual slip angles (rad a m/s^2) and delays (s).
 SLIP, DELAY = 0.008, 0.03
+#: Share of the speed that wheels lose for each (m/s^2)^2 sideways and each m/s^2 forward.
+LOST = (0.001, 0.01)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +129,12 @@ def check_antenna(
         forward = rolling[1][good]
         known = np.isfinite(forward)
         if known.sum() >= MANY:
-            columns = [-w[known], v[known], np.ones(known.sum())]
+            # A bend costs speed by slip, whichever way it turns, as driving and braking do: where
+            # most bends turn one way, that would look like an antenna aside.
+            slipping = [(v * np.square(w * v))[known], (v * np.gradient(v, t))[known]]
+            columns = [-w[known], v[known], np.ones(known.sum()), *slipping]
             difference = (v - np.abs(forward))[known]
-            value, sigma = fitted(columns, difference, (np.inf, np.inf, np.inf))
+            value, sigma = fitted(columns, difference, (np.inf,) * 3 + LOST)
             found += _swing('y', value, sigma, given[1], entry)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Mapping
 
@@ -85,6 +86,10 @@ class LastMinute:
         return found
 
 
+#: How far a wheel may be off the others, in m/s and as a share of the speed.
+FAR = (0.5, 0.3)
+
+
 def tables_of(heard: Heard, car: CarDescription) -> Tables:
     """Channels as the checks name them: vehicle axes, metres, speeds of the wheels."""
     tables = {}
@@ -105,10 +110,25 @@ def tables_of(heard: Heard, car: CarDescription) -> Tables:
         known = np.isfinite(speeds).any(axis=0)
         if known.any():
             tables['wheel_speeds'] = rolling
-            tables['wheels'] = time, np.median(speeds[:, known], axis=1)[:, None]
+            tables['wheels'] = time, centre_speed(speeds)[:, None]
     if 'rack' in heard:
         tables['rack'] = heard['rack']
     return tables
+
+
+def centre_speed(speeds: Array) -> Array:
+    """Speed (N,) of the middle of the car by its wheels (N, 4): mean of the whole axles.
+
+    A median may stand on one side of the car where wheels are unequal, and go faster and slower
+    in bends than the car does. Wheels that are far off it count for nothing, nor do their axles.
+    """
+    with np.errstate(invalid='ignore'), warnings.catch_warnings():
+        warnings.simplefilter('ignore', RuntimeWarning)  # samples without any wheel stay NaN
+        middle = np.nanmedian(speeds, axis=1)
+        far = ~(np.abs(speeds - middle[:, None]) <= FAR[0] + FAR[1] * np.abs(middle)[:, None])
+        axles = np.where(far, np.nan, speeds).reshape(-1, 2, 2).mean(axis=2)  # NaN: not whole
+        found = np.nanmean(axles, axis=1)
+    return np.asarray(np.where(np.isfinite(found), found, middle))
 
 
 def _rolling(heard: Heard, car: CarDescription) -> tuple[Array, Array] | None:
