@@ -18,11 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding
+from veh_identification.results.outcome import Outcome
 from veh_identification.runtime import messages
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.graph import create_graph, find_graph, finish_graph
 from veh_identification.runtime.replay.engine import ReplayEngine
+from veh_identification.systems.driver import configured, run
 
 #: What became of a mistake, the best first.
 NAMED, REFUSED, WITHIN, OTHER, SILENT = 'named', 'refused', 'within', 'other', 'silent'
@@ -178,12 +181,13 @@ def joint_items(
     ]
 
 
-def write_bag(path: Path, items: Iterable[Item], truth: Mapping[str, float]) -> None:
-    """A recording with the truth beside it."""
+def write_bag(path: Path, items: Iterable[Item], truth: Mapping[str, float] | None = None) -> None:
+    """A recording with the truth beside it, where there is one."""
     with BagWriter(path, overwrite=True) as writer:
         for item in items:
             writer.write_message(item.topic, item.message, item.time_ns)
-    (path / 'truth.json').write_text(json.dumps({'parameters': dict(truth)}), 'utf-8')
+    if truth is not None:
+        (path / 'truth.json').write_text(json.dumps({'parameters': dict(truth)}), 'utf-8')
 
 
 def live_told(
@@ -205,3 +209,20 @@ def live_told(
     std = np.sqrt(np.maximum(np.diag(model.solution.covariance), 0.0))
     z = deviations(model.equations.names, model.solution.value, std, truth)
     return Told(findings, '', z, truth)
+
+
+def observed(
+    name: str, items: Iterable[Item], config: Path, folder: Path, **options: object
+) -> tuple[Any, Outcome | Told]:
+    """A recording as the system read it, and the observer's outcome or why there is none."""
+    bag = folder / name
+    write_bag(bag, items)
+    try:
+        system, described = configured(name, config)
+        recording = system.read(bag, described)
+        findings = found(system.checks(recording, described))
+        if any(level == 'bad' for level, _, _ in findings):
+            return recording, Told(findings)
+        return recording, run('observe', name, [recording], config=described, options=options)
+    except VehIdError as error:
+        return None, Told(refusal=str(error))

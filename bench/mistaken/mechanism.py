@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mistaken.common import Item, Mistake, Told, found
+from mistaken.common import Item, Mistake, Told, found, observed
 from mistaken.fusion import Collected, Edit, after, held, late, repeating
 from veh_identification.errors import VehIdError
 from veh_identification.nodes.error_ekf.node import ErrorEkf
-from veh_identification.runtime.bags import BagReader, BagWriter
+from veh_identification.runtime.bags import BagReader
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.replay.engine import ReplayEngine
 from veh_identification.simulation.scenarios import simulate
-from veh_identification.systems.driver import configured, run
 
 NAME = 'mechanism'
 SECONDS = 12.0
@@ -201,19 +200,9 @@ def _deviations(states: Any) -> dict[str, float]:
 
 def offline(case: Case, folder: Path) -> Told:
     """The checks of `veh-id observe mechanism`, and the observer where they do not forbid it."""
-    bag = folder / 'mechanism'
-    with BagWriter(bag, overwrite=True) as writer:
-        for one in _items(case):
-            writer.write_message(one.topic, one.message, one.time_ns)
-    try:
-        system, config = configured(NAME, _config(case, folder))
-        recording = system.read(bag, config)
-        findings = found(system.checks(recording, config))
-        if any(level == 'bad' for level, _, _ in findings):
-            return Told(findings)
-        outcome = run('observe', NAME, [recording], config=config)
-    except VehIdError as error:
-        return Told(refusal=str(error))
+    _, outcome = observed(NAME, _items(case), _config(case, folder), folder)
+    if isinstance(outcome, Told):
+        return outcome
     return Told(found(outcome.findings), '', _deviations(outcome.result.states))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mistaken.common import Item, Mistake, Told, found
+from mistaken.common import Item, Mistake, Told, found, observed
 from mistaken.fusion import (
     ACCEL,
     BOTH,
@@ -38,12 +38,10 @@ from mistaken.fusion import (
 )
 from veh_identification.errors import VehIdError
 from veh_identification.nodes.error_ekf.node import ErrorEkf
-from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.replay.engine import ReplayEngine
 from veh_identification.simulation.road_car.drive import RoadDrive, drive
 from veh_identification.simulation.sensors import EPOCH_NS
-from veh_identification.systems.driver import configured, run
 
 NAME = 'vehicle'
 SECONDS = 40.0
@@ -309,19 +307,10 @@ def _description(case: Case, folder: Path) -> Path:
 
 def offline(case: Case, folder: Path) -> Told:
     """The checks of `veh-id observe vehicle`, and the observer where they do not forbid it."""
-    bag = folder / 'drive'
-    with BagWriter(bag, overwrite=True) as writer:
-        for one in _items(case):
-            writer.write_message(one.topic, one.message, one.time_ns)
-    try:
-        system, car = configured(NAME, _description(case, folder))
-        recording = system.read(bag, car)
-        findings = found(system.checks(recording, car))
-        if any(level == 'bad' for level, _, _ in findings):
-            return Told(findings)
-        outcome = run('observe', NAME, [recording], config=car, options={'compare_model': False})
-    except VehIdError as error:
-        return Told(refusal=str(error))
+    items, described = _items(case), _description(case, folder)
+    recording, outcome = observed(NAME, items, described, folder, compare_model=False)
+    if isinstance(outcome, Told):
+        return outcome
     seen = outcome.result.details.run
     begin = (recording.start_ns - EPOCH_NS) * 1e-9
     variances = seen.covariance[:, [0, 1, 2], [0, 1, 2]]

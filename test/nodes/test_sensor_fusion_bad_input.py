@@ -293,6 +293,17 @@ def test_a_joint_without_an_encoder_does_not_cost_the_others() -> None:
     assert result.node.core.records['joints'].unmeasured == ('c',)
 
 
+def test_joints_without_encoders_are_counted_for_each_sender() -> None:
+    """Messages of another sender between them, all good, do not make the count begin anew."""
+    parser = inputs.JointParser([], use_velocity=False)
+    for _ in range(inputs.UNMEASURED_FOR):
+        found = parser.measured(['a', 'b'], (1.0, math.nan), ())
+        assert not isinstance(parser.measured(['c'], (3.0,), ()), str)
+    assert not isinstance(found, str)
+    assert (found[0].names, found[1]) == (['a'], (1.0,))
+    assert parser.unmeasured == ('b',)
+
+
 def test_velocities_without_numbers_do_not_cost_the_positions() -> None:
     parser = inputs.JointParser([], use_velocity=True)
     names = ['a', 'b']

@@ -195,7 +195,7 @@ def check_coarse(value: Array, where: str, unit: str) -> list[Finding]:
     if len(good) < 200 or len(levels) < 2:
         return []
     steps = np.diff(levels)
-    # The commonest step: a value that a filter or a conversion made stands between two others.
+    # The usual step: single values between two others come from conversions.
     step = float(np.median(steps))
     size = float(np.std(good))
     if step < COARSE * size:

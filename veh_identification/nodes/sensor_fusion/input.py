@@ -242,6 +242,8 @@ class JointLayout:
         self.has_velocity = has_velocity
         flags = f'{int(not has_position)}{int(not has_velocity)}'
         self.key = f'joints:{flags}:' + ','.join(self.names)
+        self.blank: tuple[int, ...] = ()  # places without a number in the last such message
+        self.blank_for = 0  # messages in a row with these
         count = len(chosen)
         self._everything = chosen == list(range(len(names)))
         self._choose = itemgetter(*chosen) if count > 1 else lambda x: tuple(x[i] for i in chosen)
@@ -265,9 +267,6 @@ class JointParser:
         self._layouts: dict[tuple[Any, ...], JointLayout] = {}
         self._last: tuple[Any, int, int] = (None, -1, -1)
         self._last_layout: JointLayout | str = ''
-        self._blank: tuple[int, ...] = ()  # places without a number in the last such message
-        self._blank_for = 0
-        self.unmeasured: tuple[str, ...] = ()  # joints that hold no number
 
     def measured(
         self, names: Sequence[str], positions: tuple[float, ...], velocities: tuple[float, ...]
@@ -282,17 +281,28 @@ class JointParser:
             return layout
         values = layout.values(positions, velocities)
         if values != NOT_FINITE:
-            self._blank_for, self.unmeasured = 0, ()
+            layout.blank, layout.blank_for = (), 0
             return values if isinstance(values, str) else (layout, values)
         numbers = positions if layout.has_position else velocities
         blank = tuple(k for k, value in enumerate(numbers) if not math.isfinite(value))
-        self._blank_for = self._blank_for + 1 if blank == self._blank else 1
-        self._blank = blank
-        if self._blank_for < UNMEASURED_FOR:
+        layout.blank_for = layout.blank_for + 1 if blank == layout.blank else 1
+        layout.blank = blank
+        if layout.blank_for < UNMEASURED_FOR:
             return NOT_FINITE
-        self.unmeasured = tuple(names[k] for k in blank)
-        left = [k for k in range(len(names)) if k not in set(blank)]
+        missing = frozenset(blank)
+        left = [k for k in range(len(names)) if k not in missing]
         return self._without(left, names, positions, velocities)
+
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """Joints that hold no number, of every sender."""
+        found = {
+            names[k]
+            for (names, *_), layout in self._layouts.items()
+            if layout.blank_for >= UNMEASURED_FOR
+            for k in layout.blank
+        }
+        return tuple(sorted(found))
 
     def _without(
         self,

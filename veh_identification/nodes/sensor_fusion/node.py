@@ -205,7 +205,6 @@ class SensorFusion:
             return
         layout, values = found
         key = layout.key
-        record.unmeasured = self._joint_parser.unmeasured
         if key not in core.joints.groups:
             if len(core.joints.groups) >= MOST_GROUPS:
                 record.refuse('more lists of joints than are followed')
@@ -245,6 +244,8 @@ class SensorFusion:
         now_ns = self._node.get_clock().now().nanoseconds
         load, loaded = load_of(self._node)
         self.report.load = {**load, **self.checkpoint.facts()}
+        if 'joints' in self.core.records:
+            self.core.records['joints'].unmeasured = self._joint_parser.unmeasured
         self.report.update(now_ns, self.enabled, [*loaded, *self._guard.findings()])
         self._log.tell(self.report.findings)
         name = self._node.get_name()

@@ -38,6 +38,14 @@ TOLD_RATIO, TOLD_SHARE = 1.1, 0.005
 BAND_RATIO = 1.5
 #: Speeds [m/s, rad/s] over which dry friction may change its sign, tried where the misfit is told.
 SIGN_WIDTHS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
+#: Every parameter is proportional to the forces, and nothing else tells their scale.
+SCALE_NOT_CHECKED = Finding(
+    'note',
+    'scale_not_checked',
+    'nothing in the recordings tells whether the forces have the right scale, and all masses, '
+    'inertias and frictions are proportional to it: calibrate them, or put a load of known mass '
+    'on the platform in a second recording and look whether the moving mass (p10) grows by it',
+)
 #: A moving mass this many times the configured one, or a part of it, is a matter of units.
 UNIT_FACTOR = 100.0
 

@@ -15,6 +15,7 @@ from veh_identification.results.outcome import Outcome
 from veh_identification.results.provenance import provenance
 from veh_identification.systems.base import System, Task, paths_of
 from veh_identification.systems.parallel import outcome as told
+from veh_identification.systems.parallel.checks import SCALE_NOT_CHECKED
 from veh_identification.systems.parallel.configuration import (
     DEFAULT,
     Configuration,
@@ -58,16 +59,6 @@ class ImplausibleLegsError(InputError):
     """A recording contradicts itself or the robot's description."""
 
 
-#: Every parameter is proportional to the forces, and nothing else tells their scale.
-SCALE = Finding(
-    'note',
-    'scale_not_checked',
-    'nothing in the recordings tells whether the forces have the right scale, and all masses, '
-    'inertias and frictions are proportional to it: calibrate them, or put a load of known mass '
-    'on the platform in a second recording and look whether the moving mass (p10) grows by it',
-)
-
-
 class ParallelRobot(System[Configuration, LegRecording]):
     """A six-legged parallel robot that repeats an exciting motion."""
 
@@ -100,7 +91,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
         calm, cut = _calm(recording, settings)
         records = _periods([calm], settings)
         if not records:
-            found = channel_findings(recording.legs, settings.topic)
+            found = [*channel_findings(calm.legs, settings.topic), *cut]
             text = f'{recording.source}: the motion does not repeat; rows are filtered instead'
             return [*found, Finding('note', 'motion_not_periodic', text, recording.source)]
         record = records[0]
@@ -145,7 +136,7 @@ class ParallelRobot(System[Configuration, LegRecording]):
             *checked,
             *(one for record in records for one in record.findings),
             *(one for _, cut in calm for one in cut),
-            SCALE,
+            SCALE_NOT_CHECKED,
             *structures.findings(),
             *([] if validated is None else validated.findings()),
         ]

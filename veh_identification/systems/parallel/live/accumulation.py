@@ -27,7 +27,7 @@ from veh_identification.results.tables import to_csv
 from veh_identification.saved_state import SavedState
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.live import LiveModel, Sides
-from veh_identification.systems.parallel.checks import misfit
+from veh_identification.systems.parallel.checks import SCALE_NOT_CHECKED, misfit
 from veh_identification.systems.parallel.configuration import Configuration
 from veh_identification.systems.parallel.estimation.band import EvenLegs, even_legs
 from veh_identification.systems.parallel.estimation.likelihood import pooled_force_covariance
@@ -488,6 +488,8 @@ class ParallelLive(LiveModel):
             found += self._judged  # the best cause stands alone
         if self.problem and not any(one.level == 'bad' for one in found):
             found.append(Finding('bad', 'estimation_failed', self.problem))
+        if self.result is not None:
+            found.append(SCALE_NOT_CHECKED)
         if self.incomplete:
             text = f'{self.incomplete} messages lacked a leg or held no number'
             found.append(Finding('warn', 'incomplete_messages', text, TOPIC))

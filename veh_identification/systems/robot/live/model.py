@@ -28,6 +28,7 @@ from veh_identification.signals.segments import gap_segments
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides
 from veh_identification.systems.parallel.estimation.effort_delay import EffortDelay
+from veh_identification.systems.robot.checks.scale import scale_findings
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.possible import SMALL_DELAY, impossible_names
 from veh_identification.systems.robot.estimation.repetition import CLUSTER_SECONDS
@@ -485,8 +486,11 @@ class RobotLive(LiveModel):
         if self.monitor.loaded and found is not None:
             text = f'a payload of {found.mass:.3g} +- {found.std:.2g} kg is carried at {self.link}'
             findings.append(Finding('note', 'load_changed', text, self.link))
-        if self._failure and self.solution is None:
-            findings.append(Finding('warn', 'not_excited', self._failure))
+        if self.solution is None:
+            if self._failure:
+                findings.append(Finding('warn', 'not_excited', self._failure))
+        else:
+            findings += scale_findings((), self.arm.configuration)
         return findings
 
     def advice(self) -> str:

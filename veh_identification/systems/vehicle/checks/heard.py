@@ -25,6 +25,8 @@ BETWEEN = 0.1
 JUMP_NS = 5 * 10**9
 #: Stamps of each stream that are kept.
 NEWEST = 1000
+#: How far a wheel may be off the others, in m/s and as a share of the speed.
+FAR = (0.5, 0.3)
 
 #: Times (seconds) and rows of values by stream, as `recording.samples.STREAMS` names them.
 Heard = Mapping[str, tuple[Array, Array]]
@@ -84,10 +86,6 @@ class LastMinute:
             order = np.argsort(time, kind='stable')
             found[stream] = time[order], values[order]
         return found
-
-
-#: How far a wheel may be off the others, in m/s and as a share of the speed.
-FAR = (0.5, 0.3)
 
 
 def tables_of(heard: Heard, car: CarDescription) -> Tables:
