@@ -225,6 +225,7 @@ def test_a_killed_node_goes_on_where_it_was(
         )
         node = RobotIdentification(made)
         engine.run(items)
+        node._delivery._worker.drain()  # it works beside, and replay does not wait for it
         return node
 
     whole = run(source, '')

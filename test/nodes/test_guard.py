@@ -11,7 +11,7 @@ from veh_identification.errors import BagError, EstimationError
 from veh_identification.findings import Finding
 from veh_identification.nodes.checkpoint import CheckpointOptions
 from veh_identification.nodes.guard import MOST_PUT_BACK
-from veh_identification.nodes.identification.base import IdentificationNode
+from veh_identification.nodes.identification.base import IdentificationNode, Running
 from veh_identification.nodes.joint_order import MOST_LAYOUTS, JointOrder
 from veh_identification.runtime.cdr.fields import FieldCallback
 from veh_identification.runtime.messages import message_class
@@ -78,7 +78,8 @@ class SummingNode(IdentificationNode):
 
     def __init__(self, node: Any) -> None:
         options = CheckpointOptions()
-        super().__init__(node, Summing(), options, options, input_words='imu', file='')
+        running = Running(options, lag=0.0)
+        super().__init__(node, Summing(), options, running, input_words='imu', file='')
 
     def subscribe(self) -> None:
         def take(fields: tuple[Any, ...]) -> None:

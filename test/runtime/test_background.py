@@ -30,9 +30,7 @@ def test_beside_a_node_it_is_there_when_it_is_done_and_other_work_waits() -> Non
     assert work.busy
     assert work.take() is None
     go_on.set()
-    assert work._thread is not None
-    work._thread.join(30.0)
-    found = work.take()
+    found = work.take(wait=True)
     assert found is not None
     assert found != threading.current_thread().name
     assert found != 'too early'
@@ -47,7 +45,5 @@ def test_what_it_raises_reaches_the_node(beside: bool) -> None:
 
     with pytest.raises(ArithmeticError):
         work.start(fail)
-        if work._thread is not None:
-            work._thread.join(30.0)
-        work.take()
+        work.take(wait=True)
     assert work.take() is None

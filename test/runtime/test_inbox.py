@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from veh_identification.errors import MessageError
-from veh_identification.runtime.inbox import PASSES, Inbox, Inlet
+from veh_identification.runtime.inbox import FEW, PASSES, Inbox, Inlet
 from veh_identification.runtime.load import REPORTS, Load, LoadReport
 
 
@@ -75,10 +75,13 @@ def test_a_queue_that_fills_while_others_are_emptied_does_not_hold_the_node() ->
     def take():
         nonlocal count
         count += 1
-        return None if count % 2 == 0 else (f'm{count}', count)
+        return None if count % (each + 1) == 0 else (f'm{count}', count)
 
     station.inbox.inlets[0].take = take
-    assert station.inbox.deliver() == PASSES
+    each = FEW + 1
+    assert station.inbox.deliver() == PASSES * each
+    count, each = 0, FEW  # taken so fast that nothing can have come meanwhile
+    assert station.inbox.deliver() == FEW
 
 
 def test_a_message_that_cannot_be_read_is_counted_and_said() -> None:

@@ -18,8 +18,9 @@ from veh_identification.runtime.load import Load, QueueLoad
 #: Takes the next message of a queue: its data and when it was published [ns]; None: empty.
 Take = Callable[[], tuple[Any, int] | None]
 
-#: Rounds over all queues before a batch is handed on.
-PASSES = 4
+#: Rounds over all queues before a batch is handed on, and messages of a round that took no time
+#: worth another one.
+PASSES, FEW = 4, 16
 
 
 @dataclass(eq=False)
@@ -89,7 +90,7 @@ class Inbox:
                 waited = len(batch) - start
                 if waited > inlet.load.peak:
                     inlet.load.peak = waited
-            if len(batch) == before:
+            if len(batch) - before <= FEW:
                 break
         batch.sort(key=_published)  # stable: one topic stays in its own order
         return batch, self._now_ns()

@@ -26,6 +26,9 @@ FULL = 0.5
 #: many reports, for some nodes work hard for a second and then rest.
 BUSY, REPORTS = 0.9, 30
 MILLISECONDS = 1e-6  # of a nanosecond
+#: Seconds from one wake of a live engine to the next at least: messages of one instant then come
+#: together, and each wake costs as much as ten messages.
+PAUSE = 0.002
 
 
 @dataclass
@@ -58,6 +61,8 @@ class Load:
     arrival_ns: int = 0
     worst_ns: int = 0
     busy_seconds: float = 0.0
+    #: What the engine may wait between wakes; a node that is in no hurry sets it higher.
+    pause: float = PAUSE
     _spans: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=REPORTS))
     _latencies: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
     _since: float = field(init=False)

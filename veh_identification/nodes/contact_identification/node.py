@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from veh_identification.errors import InputError, ParameterError, VehIdError
-from veh_identification.nodes.checkpoint import declare_live
-from veh_identification.nodes.identification.base import IdentificationNode
+from veh_identification.nodes.identification.base import IdentificationNode, declare_identification
 from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
@@ -39,6 +38,8 @@ from veh_identification.systems.humanoid.robot import Robot, load_robot
 #: An evaluation takes up to a few tenths of a second, seconds on a machine that is full of other
 #: work; no state may be lost meanwhile.
 QUEUE = 5000
+#: Of parameter `lag` [s]. A slice of a check takes 0.11 s of a core (25 s of humanoid-walk).
+LAG = 0.3
 
 
 class ContactIdentification(IdentificationNode):
@@ -47,7 +48,7 @@ class ContactIdentification(IdentificationNode):
     model: ContactLive
 
     def __init__(self, node: Node) -> None:
-        options, checkpoint = declare_live(node, ContactOptions)
+        options, running = declare_identification(node, ContactOptions, LAG)
         self.options = options
         links = [name for name in options.link_sensors if name]
         frames = [name for name in options.link_frames if name]
@@ -68,7 +69,7 @@ class ContactIdentification(IdentificationNode):
             node,
             model,
             options,
-            checkpoint,
+            running,
             input_words=f'state on {options.topic}',
             file=options.file,
             period=options.publish_period,

@@ -8,16 +8,21 @@ published as known. Diagnostics (1 Hz): the level is that of the verdict (care: 
 and ERROR where no usable input came for two seconds; the values hold the verdict and each finding,
 and how a live node keeps up (latency, queues, share of the processor): WARN before data are lost.
 A finding is logged when it appears and when it is gone.
+
+Samples are worked on beside the thread that takes them, and what comes of them is published when
+the data have gone on by the parameter `lag` (`nodes.delivery`).
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 from veh_identification.errors import ParameterError, VehIdError
 from veh_identification.findings import Finding, Verdict, verdict_of
 from veh_identification.nodes.checkpoint import Checkpoint, CheckpointOptions, identity_of
+from veh_identification.nodes.delivery import DeliveringNode
 from veh_identification.nodes.findings import FindingLog, load_of, verdict_facts, verdict_status
 from veh_identification.nodes.guard import GuardedNode
 from veh_identification.nodes.services import create_services
@@ -32,12 +37,41 @@ from veh_identification.results.messages import (
 )
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
+from veh_identification.runtime.parameters import ParameterDescriptor, declare, refuse_unknown
 from veh_identification.runtime.qos import LATCHED, SYSTEM_DEFAULT
 from veh_identification.saved_state import SavedState
 from veh_identification.systems.live import LiveModel
 
 #: Reports without a usable sample after which the input counts as silent.
 SILENT = 2
+_T = TypeVar('_T')
+
+
+@dataclass(frozen=True)
+class Running:
+    """Parameters of every identification node beside its own."""
+
+    checkpoint: CheckpointOptions
+    lag: float  # s
+
+
+def declare_identification(node: Node, options: type[_T], lag: float) -> tuple[_T, Running]:
+    """The parameters of an identification node, and those that every one of them has.
+
+    `lag` unless told: longer than what the node computes at once takes on a busy machine.
+    """
+    descriptor = ParameterDescriptor(
+        'of the data between a sample and the publication of what it brought: the time that the '
+        'estimation has; 0: computed before the next sample is taken',
+        unit='s',
+        minimum=0.0,
+        maximum=60.0,
+    )
+    found = declare(node, options)
+    checkpoint = declare(node, CheckpointOptions, 'checkpoint')
+    told = float(node.declare_parameter('lag', lag, descriptor).value)
+    refuse_unknown(node)
+    return found, Running(checkpoint, told)
 
 
 class IdentificationNode:
@@ -48,7 +82,7 @@ class IdentificationNode:
         node: Node,
         model: LiveModel,
         options: Any,
-        checkpoint: CheckpointOptions,
+        running: Running,
         *,
         input_words: str,
         file: str,
@@ -57,7 +91,8 @@ class IdentificationNode:
         reconstruction: bool = True,
     ) -> None:
         """`input_words`: what is missing when nothing comes, such as `state on fused/state`."""
-        self._guard = GuardedNode(node, self._put_back)
+        self._delivery = DeliveringNode(node, running.lag)
+        self._guard = GuardedNode(cast(Node, self._delivery), self._put_back)
         node = self._node = cast(Node, self._guard)
         self.model = model
         self._good: SavedState | None = None  # the estimate at the last report
@@ -80,7 +115,7 @@ class IdentificationNode:
             message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
         )
         self.checkpoint = Checkpoint(
-            node, checkpoint, identity_of(options), model.state, self._go_on
+            node, running.checkpoint, identity_of(options), model.state, self._go_on
         )
         self.subscribe()
         node.create_timer(period, self._on_timer)
@@ -107,7 +142,9 @@ class IdentificationNode:
 
     def finish(self) -> None:
         """The recording is over: use and publish what still waits."""
-        self._guard.contained(self._finish, 'end of the recording')
+        self._delivery.settle(
+            lambda: self._guard.contained(self._finish, 'end of the recording'), stop=True
+        )
 
     def _finish(self) -> None:
         if self.enabled and self.model.finish():
@@ -218,7 +255,8 @@ class IdentificationNode:
             self._log.tell(verdict.findings)
         name = self._node.get_name()
         kept = self.checkpoint.facts()
-        facts = {**verdict_facts(verdict), **self.facts(), **kept, **load}
+        lag = self._delivery.facts()
+        facts = {**verdict_facts(verdict), **self.facts(), **kept, **lag, **load}
         sensors = [
             diagnostic_status(f'{name}: {sensor}', OK, 'counts', counts.as_dict())
             for sensor, counts in self.model.counts().items()

@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from veh_identification.errors import ParameterError, VehIdError
-from veh_identification.nodes.checkpoint import declare_live
-from veh_identification.nodes.identification.base import IdentificationNode
+from veh_identification.nodes.identification.base import IdentificationNode, declare_identification
 from veh_identification.nodes.joint_order import JointOrder
 from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.interface import NANOSECONDS, Node
@@ -43,6 +42,8 @@ from veh_identification.types import Array
 # An estimation takes up to half a second, several on a machine that is full of other work; no
 # sample may be lost meanwhile.
 QUEUE = 5000
+#: Of parameter `lag` [s]. A search for the cut-off takes 0.75 s of a core (hexapod-periodic).
+LAG = 2.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class ParallelIdentification(IdentificationNode):
     model: ParallelLive
 
     def __init__(self, node: Node) -> None:
-        options, checkpoint = declare_live(node, ParallelOptions)
+        options, running = declare_identification(node, ParallelOptions, LAG)
         self.options = options
         model = ParallelLive(*self._setup())
         model.warm_up()  # before subscribing: messages meanwhile would be lost
@@ -109,7 +110,7 @@ class ParallelIdentification(IdentificationNode):
             node,
             model,
             options,
-            checkpoint,
+            running,
             input_words=f'usable message on {options.topic}',
             file=options.folder,
             file_parameter='folder',

@@ -21,9 +21,6 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 
 from veh_identification.runtime.ros.node import HeldGroup, RosNode
 
-#: Seconds from one wake to the next at least: messages of one instant then come together, and
-#: each wake costs as much as ten messages.
-PAUSE = 0.002
 #: Seconds between looks at what the wait set does not hold, and at the stop signal.
 LOOK = 0.1
 NANOSECONDS = 1_000_000_000
@@ -72,8 +69,8 @@ class Loop:
         if ready.others or begin - self._looked >= LOOK:
             self._looked = begin
             self._serve()
-        elif (messages or ready.clocks) and used < PAUSE:
-            time.sleep(PAUSE - used)
+        elif (messages or ready.clocks) and used < self._node.load.pause:
+            time.sleep(self._node.load.pause - used)
         return messages
 
     def close(self) -> None:
