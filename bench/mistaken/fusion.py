@@ -171,6 +171,31 @@ def shifted(metres: float) -> Edit:
     return one
 
 
+def scattered(metres: float) -> Edit:
+    """Fixes with noise that their covariance does not tell."""
+
+    def make() -> Edit:
+        rng = np.random.default_rng(5)
+
+        def one(message: Any) -> None:
+            east, north = metres * rng.standard_normal(2)
+            message.latitude += north / 111_000.0
+            message.longitude += east / (111_000.0 * np.cos(np.radians(message.latitude)))
+
+        return one
+
+    return Remembering(make)
+
+
+def biased(rate: float) -> Edit:
+    """Yaw rates that are off by a constant (rad/s)."""
+
+    def one(message: Any) -> None:
+        message.angular_velocity.z += rate
+
+    return one
+
+
 def late(seconds: float) -> Edit:
     """Stamps later than the values, and later by as much at the recorder."""
 
@@ -332,6 +357,15 @@ MISTAKES = {
     'satellite velocity 1.1 times too large': Mistake(edited(gps_vel=velocity(1.1)), ('scale',)),
     'satellite velocity in km/h from the middle on': Mistake(
         edited(gps_vel=after(20.0, velocity(3.6))), ('unit', 'changes', 'set_aside')
+    ),
+    'gyro 0.9 times too small': Mistake(edited(imu_data=mapped(GYRO, 0.9)), ('scale',)),
+    'gyro with a bias of 3 deg/s': Mistake(edited(imu_data=biased(0.05)), ('bias',)),
+    'fixes 50 ms early': Mistake(edited(gps_fix=late(-0.05)), ('fix_early',)),
+    'fixes that scatter by 3 m, 2 cm stated': Mistake(
+        edited(gps_fix=scattered(3.0)), ('noisier_than_stated',)
+    ),
+    'wheel angles begin anew each turn': Mistake(
+        joints(lambda q: (q + np.pi) % (2.0 * np.pi) - np.pi), ('wrapped',)
     ),
     'gyro in deg/s and wheels backwards': Mistake(
         lambda case: replace(

@@ -100,6 +100,8 @@ def drive(fault: str, scale: float = 1.0) -> tuple[FusionCore, list, Car]:
                 turn = 0.0
             angles[i] += turn * 0.02
         ticks = [math.floor(a / 0.003) * 0.003 for a in angles]
+        if fault == 'wrapped':
+            ticks = [math.remainder(a, 2.0 * math.pi) for a in ticks]
         extra.append(('joints:00:a', t, (*ticks, STEERING)))
     states = run(core, car, 32.0, imu_rate=50.0, noise=(1e-3, 2e-2), extra=extra)
     return core, states, car
@@ -116,7 +118,7 @@ def _streams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FusionCore, 'push', push)
 
 
-@pytest.mark.parametrize('fault', ['none', 'spin', 'lock', 'stuck'])
+@pytest.mark.parametrize('fault', ['none', 'wrapped', 'spin', 'lock', 'stuck'])
 def test_dead_reckoning_on_wheels(fault: str) -> None:
     """Twelve seconds and 60 m without satellites, radii 2 % smaller than configured."""
     core, states, car = drive(fault, scale=0.98)
@@ -134,6 +136,7 @@ def test_dead_reckoning_on_wheels(fault: str) -> None:
         aside
         == {
             'none': set(),
+            'wrapped': set(),
             'spin': {'wheel_rl', 'wheel_rr'},
             'lock': {'wheel_rl', 'wheel_rr'},
             'stuck': {'wheel_rr'},
@@ -141,5 +144,5 @@ def test_dead_reckoning_on_wheels(fault: str) -> None:
     )
     if fault == 'stuck':
         assert 'stuck' in record.healths['wheel_rr'].reason
-    elif fault != 'none':
+    elif fault in ('spin', 'lock'):
         assert all(health.recoveries == health.quarantines for health in record.healths.values())

@@ -119,6 +119,8 @@ def check_antenna(
     w, v, t = turn[good], speed[good], channels.grid[good]
     heading = np.cumsum(np.where(np.isfinite(turn), turn, 0.0))[good] * STEP
     apart = np.unwrap(np.arctan2(north[good], east[good]) - heading)
+    # The heading of a gyroscope with a bias drifts away; it would turn the antenna on a straight.
+    w = w + np.polyfit(t - t[0], apart, 1)[0]
     found: list[Finding] = []
     columns = [w / v, w * v, w, np.ones_like(w), t - t[0]]
     value, sigma = fitted(columns, apart, (np.inf, SLIP, delay, np.inf, np.inf))

@@ -121,6 +121,8 @@ class ImuNavigation:
         self._still_since = math.inf
         self.settled_at = -math.inf
         self._surrenders: list[float] = []
+        #: Scatter of sensors that the calibration was made with.
+        self._believed: dict[str, float] = {}
         #: Until when (see DISTRUST) the pose does not count as valid.
         self.distrusted_until = -math.inf
 

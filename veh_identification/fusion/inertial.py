@@ -192,6 +192,13 @@ class InertialFilter:
         self.x[10:] = 0.0
         self.P[9:, 9:] = 0.0
 
+    def forget_calibration(self) -> None:
+        """Take the calibration as given, and as uncertain as at the start."""
+        self.calibration[:] = 0.0
+        self.P[CALIBRATION, :] = 0.0
+        self.P[:, CALIBRATION] = 0.0
+        self.P[CALIBRATION, CALIBRATION] = np.diag(np.square(self.noise.calibration))
+
     def start_navigation(
         self, position: Array, position_sigma: float, velocity: Array, sigma: float
     ) -> None:

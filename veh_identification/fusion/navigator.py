@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,6 +38,12 @@ PATIENCE_WHEN_CARRIED = 10.0
 SATELLITES = frozenset({'gnss', 'gnss_velocity'})
 #: A sample beyond so many gates is not used at all.
 HARD = 3.0
+#: Receivers state covariances that have nothing to do with their noise: it is learnt up to so many
+#: times what they state. Any other sensor that scatters so much is broken.
+LARGEST_SCATTER = 300.0
+#: What was calibrated by a receiver that scatters so many times as much as was believed is worth
+#: nothing.
+MISBELIEVED = 3.0
 #: What each sensor tells, and what else it would notice.
 QUANTITIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     'gnss': ('position', ('velocity',)),
@@ -160,7 +167,10 @@ class Navigator(ImuNavigation):
         found = healths.get(part)
         if found is None:
             title = f'{name} {part}'.strip()
-            found = healths[part] = SensorHealth(title, HealthOptions(gate=gate, hard=HARD))
+            options = HealthOptions(gate=gate, hard=HARD)
+            if name in SATELLITES:
+                options = replace(options, largest_scatter=LARGEST_SCATTER)
+            found = healths[part] = SensorHealth(title, options)
             quantity, also = QUANTITIES.get(name, ('', ()))
             if name != 'wheels':
                 quantity = f'{quantity} {part}'.strip()
@@ -193,6 +203,9 @@ class Navigator(ImuNavigation):
             weight = health.unsettled(values)
         else:
             weight = health.judge(time, values)
+            if name in SATELLITES and health.noise > MISBELIEVED * self._believed.get(name, 1.0):
+                self._believed[name] = health.noise
+                self.filter.forget_calibration()
             if weight > 0.0 and name in SATELLITES and not part:
                 square = sum([value * value for value in values]) / len(values)
                 self.imu_noise.innovation(name, square)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from veh_identification.fusion.health import StuckWatch
+from veh_identification.signals.wrapping import Continuous
 
 #: Shortest time over which an increment is a speed, and the longest that still is one (seconds).
 INTERVAL, LONGEST = 0.05, 0.6
@@ -64,10 +65,12 @@ class WheelGroup:
         self.wheels = list(wheels)
         self._places, self._steering = list(places), list(steering)
         self._angles = are_angles
+        self._continuous = Continuous()
         self.reset()
 
     def reset(self) -> None:
         """Forget the interval that has begun."""
+        self._continuous.reset()
         self._begin = self._last = math.nan
         self._first: list[float] = []
         self._before: list[float] = []
@@ -80,6 +83,8 @@ class WheelGroup:
     def add(self, time: float, values: tuple[float, ...]) -> tuple[float, list[WheelSpeed]] | None:
         """Take a message; the length of the interval and its speeds when one is complete."""
         readings = [values[place] for place in self._places]
+        if self._angles:
+            readings = self._continuous.add(readings)
         self._rhythm(time)
         self._learn_ticks(readings)
         if not self._first or not time - self._begin <= LONGEST:

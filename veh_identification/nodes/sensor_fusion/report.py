@@ -58,6 +58,8 @@ CALIBRATIONS = (
 )
 #: These cost what is not known about them or about their neighbours; others only calibrate.
 COSTLY = frozenset({FIX_DELAY, MOUNT_YAW, ANTENNA_Y})
+#: Wheels that are late by this share of the velocities' delay at least tell the same story.
+ALSO_LATE = 0.4
 
 
 #: Samples after which a sensor counts.
@@ -298,6 +300,23 @@ class FusionReport(Report):
                 )
                 level: Level = 'warn' if index in COSTLY else 'note'
                 self.say(Finding(level, f'{name.replace(" ", "_")}_found', text, entry))
+        self.say(*self._early_fixes())
+
+    def _early_fixes(self) -> list[Finding]:
+        """Fixes count as punctual, so all that differ from them look late, wheels, too."""
+        state = self.core.navigator.filter
+        late, wheels = (float(state.x[index + 1]) for index in (VELOCITY_DELAY, WHEEL_DELAY))
+        sigma, doubt = _sigma(state, VELOCITY_DELAY), _sigma(state, WHEEL_DELAY)
+        if not (sigma > 0.0 and late > max(0.02, 4.0 * sigma) and doubt > 0.0):
+            return []
+        if not wheels > max(ALSO_LATE * late, 1.5 * doubt):
+            return []
+        text = (
+            f'satellite velocities and wheels both seem to be {late:.3f} s late against the '
+            'fixes: rather the stamps of the fixes are early (rounded, or of another clock), '
+            f'which puts the place {late:.3f} m ahead for each m/s; correct gnss.delay'
+        )
+        return [Finding('warn', 'fix_early', text, 'gnss.delay', late / sigma)]
 
     def _find(self, level: Level, code: str, text: str) -> None:
         self.say(Finding(level, code, text))

@@ -1,0 +1,38 @@
+"""Encoders that begin anew after a turn become continuous; those that count on stay so."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from veh_identification.signals.wrapping import Continuous
+
+
+def made(angles: np.ndarray) -> np.ndarray:
+    continuous = Continuous()
+    return np.array([continuous.add([float(one)])[0] for one in angles])
+
+
+@pytest.mark.parametrize('low', [-math.pi, 0.0])
+def test_an_encoder_that_begins_anew(low: float) -> None:
+    """Forwards, a stop, and backwards through the place where it begins anew."""
+    t = np.linspace(0.0, 10.0, 2000)
+    angle = 30.0 * np.sin(0.6 * t)
+    wrapped = (angle - low) % (2.0 * math.pi) + low
+    np.testing.assert_allclose(np.diff(made(wrapped)), np.diff(angle), atol=1e-9)
+
+
+@pytest.mark.parametrize('step', [0.3, 4.0, 9.0])
+def test_one_that_counts_on_is_left_alone(step: float) -> None:
+    """However slowly it is read."""
+    angle = 1.0 + step * np.arange(50.0)
+    np.testing.assert_array_equal(made(angle), angle)
+
+
+def test_a_change_of_the_wheels_begins_anew() -> None:
+    continuous = Continuous()
+    for k in range(10):
+        continuous.add([k % 6.0])
+    assert continuous.add([1.0, 2.0]) == [1.0, 2.0]
