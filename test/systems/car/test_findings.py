@@ -18,6 +18,7 @@ from veh_identification.simulation.car.exact.motion import ExactCar
 from veh_identification.simulation.car.exact.sensors import ExactSensors, exact_recording
 from veh_identification.simulation.car.manoeuvres import Manoeuvre
 from veh_identification.simulation.car.scenarios import car_recording
+from veh_identification.simulation.car.vehicle import random_vehicle
 from veh_identification.systems.car.checks.plausibility import check_plausibility
 from veh_identification.systems.car.checks.sensors import check_steering
 from veh_identification.systems.car.description.parts import Weighed
@@ -319,6 +320,22 @@ def test_a_good_recording_has_no_findings() -> None:
     result = identify_recordings([recording(20.0, 1.0)], configuration(), QUICK)
     assert faults(result.findings) == []
     assert Car().checks(recording(20.0, 1.0), configuration()) == []
+
+
+def five_seconds() -> CarRecording:
+    """A car whose driveline shakes it more than its speed changes."""
+    manoeuvre = Manoeuvre('sine', 105.0 / 3.6, frequency=0.5, lateral=4.0)
+    vehicle = random_vehicle(13, configuration().geometry)
+    return car_recording(configuration(), manoeuvre, 5.0, 13018, vehicle=vehicle)[0]
+
+
+def test_a_driveline_that_a_short_recording_does_not_show_is_no_fault() -> None:
+    assert bad(identify.check_recording(five_seconds(), configuration())) == []
+
+
+def test_a_fault_is_named_in_a_short_recording_as_well() -> None:
+    found = identify.check_recording(swap_wrenches(five_seconds(), 'fl', 'fr'), configuration())
+    assert has(found, 'swapped_wrenches', 'wheel_fr/wrench'), bad(found)
 
 
 def test_a_missing_wheel_wrench_costs_its_equations_only() -> None:

@@ -35,6 +35,7 @@ from veh_identification.systems.car.estimation.weighted import (
 )
 from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import POSITIVE
+from veh_identification.systems.car.processing.driveline import HALF_BAND_HZ, RANGE_HZ
 from veh_identification.systems.car.processing.spectral import one_band
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
 from veh_identification.types import Array
@@ -56,10 +57,20 @@ UNASKED = 1.1
 CONVINCING = 2.0
 
 
-def suspicious(problem: CarProblem, fit: Fit, selection: Selection, constant: int) -> bool:
-    """Whether the plain fit looks as if signals were wrong; `constant`: the column of ones."""
+def suspicious(
+    problem: CarProblem, fit: Fit, selection: Selection, constant: int, driveline: bool = True
+) -> bool:
+    """Whether the plain fit looks as if signals were wrong; `constant`: the column of ones.
+
+    Where the modes of the `driveline` are not known (a recording of a few seconds does not show
+    them) they are still in the chassis equations, which are no witness in their range.
+    """
     moving = selection.bands.copy()
     moving[:, :2] = False  # without the mean and the slowest drift
+    if not driveline:
+        frequency = problem.information.frequency
+        shaken = (frequency >= RANGE_HZ[0] - HALF_BAND_HZ) & (frequency <= RANGE_HZ[1])
+        moving[:6, shaken] = False
     residual, measured = problem.squares(fit.value, moving)
     used = (measured > 0.0) & moving.any(axis=1)
     # An equation that hardly moves (longitudinal force at constant speed) is no witness.

@@ -198,7 +198,8 @@ def _causes(gathered: Gathered, fit: Fit, selection: Selection) -> list[Finding]
     model = gathered.model
     found = [one for one in gathered.signs if one.level != 'note']
     problem = CarProblem(model, gathered.information)
-    poor = suspicious(problem, fit, selection, model.constant_column)
+    known = bool(gathered.cutoffs.stop_bands)
+    poor = suspicious(problem, fit, selection, model.constant_column, known)
     if not any(one.level == 'bad' for one in found):
         asked = poor or any(one.code == 'sensors_disagree' for one in found)
         causes = explain(model, gathered.stretches, selection, asked, gathered.rivalled)
