@@ -38,8 +38,8 @@ from veh_identification.systems.humanoid.robot import Robot, load_robot
 #: An evaluation takes up to a few tenths of a second, seconds on a machine that is full of other
 #: work; no state may be lost meanwhile.
 QUEUE = 5000
-#: Of parameter `lag` [s]. A slice of a check takes 0.11 s of a core (25 s of humanoid-walk).
-LAG = 0.3
+#: Of parameter `lag` [s]. A slice of a check takes 0.15 s of a core (60 s of humanoid-walk).
+LAG = 0.5
 
 
 class ContactIdentification(IdentificationNode):

@@ -125,7 +125,9 @@ class Told:
 
 def _linear(fitted: Fitted, q: Array, qd: Array, qdd: Array, gravity: Array) -> Array:
     """Efforts (M, joints) of the bodies and drives for another motion or gravity."""
-    model = replace(fitted.model, gravity=gravity)
+    # The model makes its layout anew for another gravity.
+    same = gravity is fitted.model.gravity
+    model = fitted.model if same else replace(fitted.model, gravity=gravity)
     W = model.full_rows(q, qd, qdd)[:, :, fitted.model.base.base]
     return np.asarray(W @ fitted.value[: fitted.model.base.rank])
 

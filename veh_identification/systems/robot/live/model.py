@@ -70,6 +70,8 @@ FIRST_CHECK, CHECKED_AGAIN, LONGEST_WAIT = 8.0, 1.5, 60.0
 DELAY_SURE, DELAY_FOUND, DELAY_STEPS = 5.0, 0.05, 4
 #: Moments (0.4 s) whose residuals widen the deviations: the last ones, and how many at least.
 MOMENTS, FEWEST_MOMENTS = 200, 15
+#: Steps between looks at the buffer before there is a watch over the payload.
+UNWATCHED = 3
 #: A sample so far behind the newest is no late one.
 FAR_BACK_NS = 1_000_000_000
 
@@ -79,7 +81,7 @@ class LiveOptions:
     """How the live estimate works."""
 
     cutoff_hz: float = 20.0  # at most; slow recordings allow less
-    step: float = 0.1  # s between two looks at the buffer
+    step: float = 0.1  # s between two looks at the buffer, each of which filters all of it
     memory: float = 0.4  # s of rows that show the payload
     least_mass: float = 0.1  # kg
     payload_link: str = ''
@@ -145,6 +147,7 @@ class RobotLive(LiveModel):
         self._times: deque[int] = deque()
         self._values: deque[Array] = deque()
         self._last_row, self._last_look, self._last_estimate = 0, 0, 0
+        self._steps = 0
         self._fresh = False  # something to tell that was not told
         self._late_in_a_row = 0  # samples far behind the newest
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
@@ -175,7 +178,10 @@ class RobotLive(LiveModel):
     def push(self, stamp_ns: int, position: Array, effort: Array) -> bool:
         """A sample of all joints; True where the payload changed."""
         self.sensor.received += 1
-        if not (possible(position).all() and possible(effort[self.arm.measured]).all()):
+        # Efforts that nobody measures are used nowhere, whatever they hold.
+        told = effort if self._all_measured else np.where(self.arm.measured, effort, 0.0)
+        values = np.concatenate([position, told])
+        if not possible(values).all():
             self.sensor.invalid += 1
             return False
         if self._times and stamp_ns <= self._times[-1] and not self._set_back(stamp_ns):
@@ -184,9 +190,7 @@ class RobotLive(LiveModel):
         self._late_in_a_row = 0
         self.sensor.used += 1
         self._times.append(stamp_ns)
-        # Efforts that nobody measures are used nowhere, whatever they hold.
-        told = effort if self._all_measured else np.where(self.arm.measured, effort, 0.0)
-        values = np.concatenate([position, told * self.gains])
+        values[len(position) :] *= self.gains
         self._values.append(values)
         if not self.monitor.loaded:  # what is carried is no mistake
             self._memory.sample(stamp_ns, values)
@@ -194,6 +198,10 @@ class RobotLive(LiveModel):
             return False
         self._last_look = stamp_ns
         self._go_on_checking()
+        self._steps += 1
+        # Nobody needs rows at once while there is no watch over the payload.
+        if self.known is None and self._steps % UNWATCHED:
+            return False
         changed = self._look()
         if stamp_ns - self._last_estimate >= PERIOD_NS:
             self._last_estimate = stamp_ns
