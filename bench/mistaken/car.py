@@ -227,9 +227,9 @@ def halfway(change: Change) -> Change:
         wrong = _series(changed)
 
         def half(name: str, one: TimeSeries) -> TimeSeries:
-            values = one.values.copy()
-            middle = len(values) // 2
-            values[middle:] = wrong[name].values[middle:]
+            values, later = one.values.copy(), wrong[name].values
+            middle, count = len(values) // 2, min(len(values), len(later))  # sensors of a pair
+            values[middle:count] = later[middle:count]
             return replace(one, values=values)
 
         return _each(run, half), car

@@ -215,6 +215,29 @@ def test_moments_of_the_wrong_sign_are_named_before_any_fit() -> None:
     ]
 
 
+@pytest.mark.parametrize('axis', [0, 2])
+def test_one_axis_of_a_gyroscope_in_degrees_is_named(axis: int) -> None:
+    car, run = configuration(), swerving()
+    assert run.imu is not None
+    values = run.imu.values.copy()
+    values[:, axis] *= np.degrees(1.0)
+    found = check_plausibility(
+        replace(run, imu=replace(run.imu, values=values)), car, car.sensors.imu
+    )
+    assert [one.code for one in found if one.level == 'bad'] == ['unit'], found
+    assert 'deg/s' in found[0].text
+
+
+def test_a_scale_that_exact_relations_contradict_is_not_named() -> None:
+    """Lateral forces of one wheel are exchanged with others: that is no scale of ay."""
+    car = configuration()
+    run = changed_wrench(swerving(), 'fl', lambda v: v[:, [1, 0, 2, 3, 4, 5]])
+    found = check_plausibility(run, car, car.sensors.imu)
+    assert not any(one.code == 'scale' for one in found), found
+    told = identify.check_recording(run, car)
+    assert has(told, 'wrench_axes', 'force.x and force.y'), bad(told)
+
+
 def test_an_accelerometer_three_per_cent_off_one_g_is_told() -> None:
     run, car = swerving(), configuration()
     assert run.imu is not None
@@ -319,7 +342,7 @@ def test_signs_are_named_on_the_own_axes_of_a_turned_inertial_unit(from_bag: boo
 def test_a_good_recording_has_no_findings() -> None:
     result = identify_recordings([recording(20.0, 1.0)], configuration(), QUICK)
     assert faults(result.findings) == []
-    assert Car().checks(recording(20.0, 1.0), configuration()) == []
+    assert faults(Car().checks(recording(20.0, 1.0), configuration())) == []
 
 
 def five_seconds() -> CarRecording:
@@ -430,6 +453,7 @@ def test_a_note_hides_no_poor_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     note = Finding('note', 'not_weighed', 'nobody weighed it')
     gathered: Any = SimpleNamespace(
         model=SimpleNamespace(constant_column=0),
+        cutoffs=SimpleNamespace(stop_bands=()),
         information=None,
         signs=[note],
         stretches=[],

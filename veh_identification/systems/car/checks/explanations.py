@@ -109,6 +109,9 @@ def short_stretch(label: str, piece: CarSamples, imu: Sensor, top_hz: float = TE
     return Stretch(label, deepcopy(short), imu, min(top_hz, TEST_HZ))
 
 
+_SIZED = frozenset(one.code for one in families(Sensor()))
+
+
 def explain(
     model: CarModel,
     stretches: Sequence[Stretch],
@@ -127,7 +130,9 @@ def explain(
     for one in stretches:
         best = _best(model, selection, one, poor or rivalled)
         factor = _improvement(model, selection, one, best)
-        if poor and factor < CONVINCING:
+        # A scale that is fitted to all makes up for a mistake that began in the middle, too.
+        by_size = best.best is not None and best.best.code in _SIZED
+        if poor and (factor < CONVINCING or by_size):
             part = _best_part(model, selection, one)
             of_part = _improvement(model, selection, one, part)
             if of_part >= CONVINCING and part.factor > best.factor:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from veh_identification.checks.explanation import Family, Hypothesis
+from veh_identification.checks.ranges import DEGREES
 from veh_identification.systems.car.configuration import Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.samples import (
@@ -43,6 +44,20 @@ def hypotheses(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
     yield from _turned_units(imu)
     yield from _signs_of_axes(imu)
     yield from _axes_of_a_unit(imu)
+    yield from _units_of_a_gyroscope(imu)
+
+
+def _units_of_a_gyroscope(imu: Sensor) -> Iterator[Hypothesis[CarSamples]]:
+    """A whole recording in deg/s is told before any fit, but not one that changes its unit."""
+    for axes in ('xyz', *'xyz'):
+        factors = np.where([axis in axes for axis in 'xyz'], 1.0 / DEGREES, 1.0)
+        where = 'imu/data angular_velocity' + ('' if len(axes) > 1 else f'.{axes}')
+        yield Hypothesis(
+            'unit',
+            f'{where} seems to be in deg/s, it must be in rad/s',
+            _turn_imu(imu, np.diag(factors), np.eye(3)),
+            where,
+        )
 
 
 def families(imu: Sensor) -> Iterator[Family[CarSamples]]:

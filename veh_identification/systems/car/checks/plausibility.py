@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from veh_identification.checks.relations import Judgement, judge
+from veh_identification.checks.relations import judge
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.channels import channels, speed_topic
 from veh_identification.systems.car.checks.lags import check_late
@@ -48,15 +48,10 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
         judged = judge(coarse, told_by)
         # A wrong unit or sign makes what is known exactly wrong as well.
         if all(one.code in ('scale', 'sensors_disagree') for one in judged.findings):
-            exact = judge([*coarse, *exact_relations(shown, configuration, imu)], told_by)
-            judged = judged if judged.findings and not _named(exact) else exact
+            # A scale that what is known exactly contradicts is none: the fit tells more.
+            judged = judge([*coarse, *exact_relations(shown, configuration, imu)], told_by)
         found += judged.findings
         found += [] if found else check_axes(judged.told, shown, configuration)
         found += [] if found else check_one_g(shown, configuration)
         found += [] if found else check_weighed(shown, configuration)
     return [*found, *check_health(recording, shown, configuration)]
-
-
-def _named(judged: Judgement) -> bool:
-    """Whether a single cause was found."""
-    return any(one.level == 'bad' for one in judged.findings)

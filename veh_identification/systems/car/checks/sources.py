@@ -33,7 +33,10 @@ def sources(configuration: CarDescription, speed: str) -> dict[str, Source]:
         **{
             f'gyroscope_{axis}': Source(
                 f'{topics["imu"]} angular_velocity.{axis}',
-                (Suspect(-1.0, 'it has the wrong sign', 'gyro_sign'),),
+                (
+                    Suspect(-1.0, 'it has the wrong sign', 'gyro_sign'),
+                    *ANGULAR_VELOCITY.units(),
+                ),
             )
             for axis in 'xyz'
         },
