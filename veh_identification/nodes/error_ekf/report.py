@@ -235,9 +235,10 @@ class ErrorEkfReport(Report):
             self._judge_running()
         self.say(*(event for since, event in self._told if self._reports - since < MEMORY))
         self.say(*self.notes)
+        # What a comparison finds is told at the next report, live as in replay.
+        self._take_comparison()
         if self._reports % CHECK_EVERY == 0:
             self._comparison.start(self.face.checks())
-        self._take_comparison()
         self.say(*self._channels)
         for line in self.lines:
             # inputs that are missing are in the notes
@@ -246,7 +247,7 @@ class ErrorEkfReport(Report):
 
     def _take_comparison(self) -> None:
         """A cause stands until a whole minute has passed in which it did not show again."""
-        found = self._comparison.take()
+        found = self._comparison.take(wait=True)
         if found is None:
             return
         if found:
