@@ -99,6 +99,12 @@ def test_lost_samples_are_told_and_jitter_and_gaps_are_none() -> None:
     assert check_lost(np.concatenate([time + k * 1e-4 for k in range(3)]), 'x') == []
     burst = np.sort(np.concatenate([time[::4] + k * 1e-5 for k in range(4)]))
     assert check_lost(burst, 'x') == []
+    # stamps of a bus that is read now and then scatter by a third of the period, as in real cars
+    scattered = np.sort(time + rng.normal(0.0, 0.0017, time.size))
+    assert check_lost(scattered, 'x') == []
+    jittered = np.sort(time + rng.normal(0.0, 5e-4, time.size))
+    (found,) = check_lost(jittered[rng.random(time.size) > 0.1], 'topic')
+    assert found.evidence == pytest.approx(0.1, abs=0.02)
     (found,) = check_lost(time[rng.random(time.size) > 0.4], 'topic')
     assert found.code == 'samples_lost' and found.where == 'topic'
     assert found.evidence == pytest.approx(0.4, abs=0.05)

@@ -45,6 +45,17 @@ CASES = {
     'wheels that seem to spin': (Faults(false_factor=1.3, **SPUN), {'wheel_rl', 'wheel_rr'}),
     'wheels that seem to lock': (Faults(false_factor=0.0, **SPUN), {'wheel_rl', 'wheel_rr'}),
     'a stuck wheel, jitter': (Faults(stuck=(2,), fault_time=11.0, jitter=1e-3), {'wheel_rl'}),
+    # as on a real road (comma2k19): both wheels of an axle turn faster for 0.05 s
+    'a bump under an axle': (
+        Faults(
+            speeds=True,
+            fault_time=11.0,
+            false_wheels=(0, 1),
+            false_factor=1.08,
+            false_duration=0.05,
+        ),
+        set(),
+    ),
     '96 ticks, turned wheels, 1 Hz': (Faults(ticks=96, wheel_start=100.0, gnss_rate=1.0), set()),
 }
 

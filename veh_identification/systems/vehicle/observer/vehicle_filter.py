@@ -67,7 +67,8 @@ from veh_identification.types import Array
 
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
-SLIPPING = 5.0  # deviations of both wheels of an axle, twice in a row: jitter moves both
+SLIPPING = 5.0  # deviations of both wheels of an axle, to the same side
+SLIP_LASTS = 0.09  # and so long: jitter, and bumps of a real road for 0.07 s, move both wheels [s]
 HEIGHT = 2  # among the coordinates
 TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
@@ -151,7 +152,7 @@ class VehicleErrorEKF(ErrorEKF):
         self._clock = Clock()
         self._askew = askew
         self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
-        self._slipping: dict[tuple[str, str], int] = {}  # samples in a row
+        self._slipping: dict[tuple[str, str], tuple[float, float]] = {}  # to which side, since
         self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
             float(self.P[0, 0]) < UNKNOWN_PLACE**2, self._yaw_variance < UNKNOWN_YAW**2
@@ -618,11 +619,14 @@ class VehicleErrorEKF(ErrorEKF):
         first = float(left.value[0]) / math.sqrt(float(left.variance[0]))
         second = float(right.value[0]) / math.sqrt(float(right.variance[0]))
         if not (min(abs(first), abs(second)) > SLIPPING and first * second > 0.0):
-            self._slipping[axle] = 0
+            self._slipping.pop(axle, None)
             return
-        self._slipping[axle] = self._slipping.get(axle, 0) + 1
+        side, since = self._slipping.get(axle, (0.0, left.time))
+        if side * first <= 0.0:
+            since = left.time
+        self._slipping[axle] = first, since
         speed = self._channels['gps_velocity'].trust
-        if self._slipping[axle] < 2 or (speed is not None and speed.health.aside):
+        if left.time - since < SLIP_LASTS or (speed is not None and speed.health.aside):
             return
         for name in axle:
             channel = self.channels[name]
