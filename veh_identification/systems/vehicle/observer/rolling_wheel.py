@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,6 +18,7 @@ from veh_identification.types import Array, IntArray
 ROLLING = 100  # the kind of this sensor for its kernel; those of all models are below
 LARGEST_ERROR = 0.15  # of a wheel radius, over the radius
 LARGEST_SLIP = 0.1
+LARGEST_MOVED = 0.8  # of the load of a wheel that a bend takes off or puts on
 #: Which wheels drive or brake is not known, nor how stiff their tyres are: of the slip that a tyre
 #: gives, so much is doubtful, for as long as a driver goes on driving or braking [s]. (A share
 #: anywhere between none and twice as much has a deviation of 0.58.)
@@ -30,6 +32,20 @@ BUMPS = 0.001
 #: wheels count as on time until they surely are not, see `VehicleErrorEKF._look_at_clock`.
 LATE, LARGEST_DELAY = 0.002, 0.3
 OWN, SHARED = 2, 3  # parameters of one wheel, and those that it shares
+
+
+class Give(NamedTuple):
+    """By what a tyre gives way to the forces on the car."""
+
+    driven: float = 0.0  # slip over what drives the car [s^2/m]
+    braked: float = 0.0  # and over what brakes it
+    gravity: float = 0.0  # [m/s^2]
+    drag: float = 0.0  # over mass [1/m]
+    lighter: float = 0.0  # share of its load that a bend to the left takes off [s^2/m]
+    deflection: float = 0.0  # by which its rolling radius is less under its load, over the radius
+
+
+RIGID = Give()
 
 
 @njit(cache=True, nogil=True)
@@ -52,16 +68,19 @@ def rolling_rows(
 ) -> None:
     """Speed of the hub along the wheel over its radius, and its derivatives.
 
-    `give`: slip of the tyre over what drives and brakes the car, gravity, drag over mass.
+    `give`: see `Give`.
     """
     forward_speed = f[0, 3] * f[1, 0] + f[0, 4] * f[1, 1] + f[0, 5] * f[1, 2]
     # the tyres speed the car up, carry it uphill and push it through the air; how the body stands
     # on the slope is not known, so that nothing is learnt of its pitch from them
     pull = f[0, 3] * f[2, 0] + f[0, 4] * f[2, 1] + f[0, 5] * f[2, 2]
     pull += give[2] * f[0, 5] + give[3] * forward_speed * abs(forward_speed)
+    # in bends the outer tyres carry more, roll on less radius and slip less under the same brakes
+    held = f[0, 6] * f[2, 0] + f[0, 7] * f[2, 1] + f[0, 8] * (f[2, 2] + give[2])
+    lighter = min(max(give[4] * held, -LARGEST_MOVED), LARGEST_MOVED)
     way = 0 if pull > 0.0 else 1
-    softness = give[way] * (1.0 + shared[1 + way])
-    slip = parameters[1] + softness * pull
+    softness = give[way] * (1.0 + shared[1 + way]) * (1.0 + lighter)
+    slip = parameters[1] + softness * pull - give[5] * lighter
     slip = min(max(slip, -LARGEST_SLIP), LARGEST_SLIP)
     radius = parameters[0] / (1.0 + slip)
     age += shared[0]
@@ -92,7 +111,8 @@ def rolling_rows(
     own[0, 0] = -value[0] / parameters[0]
     own[0, 1] = by_slip
     by_shared[0] = -gain / radius
-    by_shared[1 + way], by_shared[2 - way] = by_slip * give[way] * pull, 0.0
+    by_shared[1 + way] = by_slip * give[way] * (1.0 + lighter) * pull
+    by_shared[2 - way] = 0.0
 
 
 class RollingWheel:
@@ -100,7 +120,7 @@ class RollingWheel:
 
     The direction of the wheel is that of the model (`forward`: its first coordinate in the model),
     so a steered wheel measures along its own plane. Its tyre slips to drive or brake the car:
-    `give` (driven, braked [s^2/m]; gravity; drag over mass [1/m]) times the force over mass, which
+    `give` times the force over mass, which
     speeds the car up, carries it uphill and pushes it through the air. Without that a car that
     speeds up would look like satellites that are late. How far the wheel has another share in it
     is an error state, since it lasts and looks the same; so is what else makes it slip, `slip`
@@ -124,7 +144,7 @@ class RollingWheel:
         radius_walk: float = 0.0,
         delay: float = 0.0,
         axle: str = 'rear',
-        give: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
+        give: Give = RIGID,
     ) -> None:
         if not (math.isfinite(radius) and radius > 0.0):
             raise ParameterError(
@@ -232,7 +252,7 @@ def read_rolling(
         integers[0],
         parameters,
         shared,
-        reals[5:9],
+        reals[5:11],
         age,
         value,
         z,

@@ -28,7 +28,7 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     Standstill,
 )
 from veh_identification.systems.vehicle.observer.ride import SHAKEN, Ride
-from veh_identification.systems.vehicle.observer.rolling_wheel import RollingWheel
+from veh_identification.systems.vehicle.observer.rolling_wheel import Give, RollingWheel
 from veh_identification.systems.vehicle.observer.thesis import satellites
 from veh_identification.systems.vehicle.recording.recording import Recording, Series
 from veh_identification.systems.vehicle.recording.wheel_speeds import rolling
@@ -283,8 +283,8 @@ def _rolling(car: CarDescription, vehicle: Vehicle) -> list[Sensor]:
     ]
 
 
-def _give(car: CarDescription, corner: str) -> tuple[float, float, float, float]:
-    """Slip of a tyre over what drives and brakes the car [s^2/m]; gravity, drag over mass."""
+def _give(car: CarDescription, corner: str) -> Give:
+    """By what the tyre of a corner gives way."""
     all_wheels = 1.0 / (car.gravity * car.tyre.longitudinal)
     driven, drive = car.sensors.wheels.driven, all_wheels
     if driven != 'all':
@@ -294,7 +294,19 @@ def _give(car: CarDescription, corner: str) -> tuple[float, float, float, float]
     radius, wheelbase = car.geometry.wheel_radius, car.geometry.wheelbase
     # driving puts load on the rear wheels, braking on the front ones, which then roll on less
     # radius and turn faster
-    load = 0.5 * mass * (car.chassis.centre[2] + radius) / wheelbase
+    high = mass * (car.chassis.centre[2] + radius)
+    load = 0.5 * high / wheelbase
     less = ROLLING_RADIUS * load / (car.tyre.stiffness * radius)
     less = -less if corner[0] == 'f' else less
-    return drive + less, all_wheels + less, car.gravity, car.air.drag / mass
+    # a bend moves load to the outer wheels, about half of it on either axle
+    half_track = abs(car.geometry.centre(corner)[1])
+    carried = 0.25 * mass * car.gravity
+    lighter = 0.25 * high / (half_track * carried)
+    return Give(
+        drive + less,
+        all_wheels + less,
+        car.gravity,
+        car.air.drag / mass,
+        lighter if corner[1] == 'l' else -lighter,
+        ROLLING_RADIUS * carried / (car.tyre.stiffness * radius),
+    )
