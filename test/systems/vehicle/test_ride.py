@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from veh_identification.observation import Innovation
+from veh_identification.observation import Innovation, Parameter
 from veh_identification.observation.streaming import Item
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.vehicle.loading import load
-from veh_identification.systems.vehicle.observer.clock import Clock
 from veh_identification.systems.vehicle.observer.online import averaged_ns
 from veh_identification.systems.vehicle.observer.ride import Ride, heave_density, stated_density
+from veh_identification.systems.vehicle.observer.timekeeping import Timekeeper
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 
 
@@ -103,11 +103,12 @@ def test_satellites_that_seem_early_say_that_the_car_is_late(delays, deviation, 
         orders=1,
         model=SimpleNamespace(size=0),
         P=np.eye(3) * deviation**2,
-        _clock=Clock(),
+        sensors={
+            'gps': SimpleNamespace(parameters=(Parameter('delay', 0.0, 0.03),)),
+            'gps_velocity': SimpleNamespace(parameters=(Parameter('delay', 0.0, 0.05),)),
+        },
     )
-    filter_._delays = lambda: VehicleErrorEKF._delays(filter_)
-    filter_._told_of_unit = lambda place: VehicleErrorEKF._told_of_unit(filter_, place)
-    found = VehicleErrorEKF._others_late(filter_)
+    found = Timekeeper(filter_).finding()
     assert (found.where if found else '') == late
     if found is not None:
         assert (found.level, found.code) == ('bad', 'late')

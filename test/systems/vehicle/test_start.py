@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from veh_identification.runtime.share import share_directory
+from veh_identification.systems.vehicle.loading import load
+from veh_identification.systems.vehicle.observer.filter_setup import UNKNOWN_TILT, make_filter
+from veh_identification.systems.vehicle.observer.sensor_models import ARM, ON_TIME
 from veh_identification.systems.vehicle.observer.start import (
     Start,
     _carried,
     _Motion,
     carried_back,
 )
+from veh_identification.systems.vehicle.recording.recording import Recording, Series
 
 
 def test_the_way_to_the_first_fix_has_no_gaps_at_its_ends():
@@ -26,3 +31,49 @@ def test_the_filter_begins_a_step_before_the_first_message():
     back = carried_back(at, 0.005)
     assert back.position == pytest.approx([2.9, 4.05, 0.3]) and back.yaw == pytest.approx(0.499)
     assert at.position[0] == 3.0
+
+
+def started(by_fix):
+    """The filter of a car that drives east at 15 m/s, its place known to 3 cm."""
+    car = load(share_directory() / 'config' / 'road_drive.yaml')
+
+    def series(*row):
+        return Series(np.array([0.1]), np.array([row], dtype=float))
+
+    none = Series(np.zeros(0), np.zeros((0, 3)))
+    recording = Recording(
+        0,
+        None,
+        series(0.0, 0.0, 0.0),
+        series(0.0, 0.0, 9.8),
+        series(1.2, 0.0, 1.5),
+        series(15.0, 0.0),
+        none,
+        series(45.0, 45.0, 45.0, 45.0),
+        none,
+        none,
+        none,
+    )
+    place, deviation = np.array([0.0, 0.0, 0.332]), 0.03
+    start = Start(place, 0.0, np.array([15.0, 0.0]), 0.0, deviation, 0.02, 0.0, 0.2, by_fix=by_fix)
+    filter_ = make_filter(car, recording, start)
+    first = filter_.size - len(filter_.parameters)
+    names = {name: first + k for k, name in enumerate(filter_.parameter_names)}
+    return filter_.P, names
+
+
+def test_a_place_that_a_fix_told_errs_with_the_fix():
+    """With its delay, the place of the antenna and the heading: it tells nothing of them."""
+    P, names = started(True)
+    late, along, across = (names[f'gps.{name}'] for name in ('delay', 'arm_x', 'arm_y'))
+    assert P[0, late] == pytest.approx(15.0 * ON_TIME**2, rel=1e-3)
+    assert P[0, along] == pytest.approx(-(ARM**2), rel=1e-3)
+    assert P[1, across] == pytest.approx(-(ARM**2), rel=1e-3)
+    assert P[1, 3] == pytest.approx(-1.2 * 0.02**2, rel=1e-3)
+    own = 0.03**2 + ARM**2 + (1.2 * UNKNOWN_TILT) ** 2  # the antenna is 1.2 m high
+    assert P[0, 0] == pytest.approx(own + (15.0 * ON_TIME) ** 2, rel=1e-2)
+    assert P[1, 1] == pytest.approx(own + (1.2 * 0.02) ** 2, rel=1e-2)
+    assert P[late, late] == pytest.approx(ON_TIME**2) and P[along, along] == pytest.approx(ARM**2)
+    assert np.linalg.eigvalsh(P).min() > -1e-9
+    P, names = started(False)
+    assert P[0, 0] == pytest.approx(0.03**2) and P[0, names['gps.delay']] == 0.0

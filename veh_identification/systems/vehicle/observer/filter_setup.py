@@ -11,6 +11,7 @@ from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVe
 from veh_identification.systems.vehicle.observer.ride import plane_density, stated_density
 from veh_identification.systems.vehicle.observer.sensor_models import (
     ASKEW,
+    fix_delay,
     make_sensors,
     ride_of,
     stated,
@@ -134,6 +135,7 @@ def make_filter(
     vehicle = Vehicle(car)
     observed = ObservedVehicle(vehicle)
     place(vehicle, start)
+    fixes = None if car.observer.thesis else fix_delay(car, len(recording.velocity) > 0)
     filter_ = VehicleErrorEKF(
         observed,
         make_sensors(car, vehicle, recording),
@@ -144,8 +146,11 @@ def make_filter(
         ride=ride_of(car, recording),
         felt=car.sensors.imu.position,
         askew=ASKEW,
+        fixes=fixes,
     )
     _tie_gravity_to_mounting(filter_, car)
+    if start.by_fix:
+        filter_.place_by_fix(start.position_deviation)
     unknown = car.sensors.imu.gyroscope_bias
     if unknown > 0.0:
         deviations = (unknown, unknown, start.gyro_bias_deviation or unknown)

@@ -42,6 +42,7 @@ FIX_DELAY = 0.5  # unknown delay of fixes over that of velocities, whose filters
 HEAVE = (0.2, 1.5)
 LEAST_BIAS = (0.01, 0.05)  # of any IMU, with what 4 mrad of mounting add [rad/s, m/s^2]
 LEAST_DELAY = 0.03  # by which a fix may be late [s]
+ON_TIME = 0.005  # by which a fix is late as a rule, of receivers with corrections [s]
 UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
 WHEELS_LATE = 0.01  # by which wheels may be late without a word [s]
 #: By which an IMU may be mounted otherwise than described, with care and without [rad].
@@ -208,13 +209,25 @@ def ride_of(car: CarDescription, recording: Recording) -> Ride | None:
     return Ride(car.road.shake)
 
 
+def fix_delay(car: CarDescription, satellite_velocity: bool) -> Belief | None:
+    """By how much fixes may be late; None: as much as the description says.
+
+    Beside the slow error of a plain receiver a small delay cannot be seen, nor where nothing
+    but the fixes tells the speed over ground.
+    """
+    gps = car.sensors.gps
+    if gps.delay_deviation is not None or gps.drift > 0.0 or not satellite_velocity:
+        return None
+    return Belief(ON_TIME, max(FIX_DELAY * gps.velocity_delay_deviation, LEAST_DELAY))
+
+
 def _satellites(car: CarDescription, recording: Recording) -> list[Sensor]:
     gps = car.sensors.gps
-    # beside the slow error of a plain receiver a small delay cannot be seen, nor where nothing
-    # but the fixes tells the speed over ground
-    seen = gps.drift == 0.0 and len(recording.velocity)
-    least = LEAST_DELAY if seen else 0.0
-    late = max(FIX_DELAY * gps.velocity_delay_deviation, least)
+    late = FIX_DELAY * gps.velocity_delay_deviation
+    if gps.delay_deviation is not None:
+        late = gps.delay_deviation
+    elif (belief := fix_delay(car, len(recording.velocity) > 0)) is not None:
+        late = belief.widest
     return [
         GpsPosition(
             'gps',
@@ -223,7 +236,7 @@ def _satellites(car: CarDescription, recording: Recording) -> list[Sensor]:
             gps.deviation,
             delay=gps.delay,
             drift=(gps.drift, gps.drift_time),
-            delay_deviation=late if gps.delay_deviation is None else gps.delay_deviation,
+            delay_deviation=late,
             arm_deviation=ARM if car.road.unknown else 0.0,
         ),
         GpsVelocity(

@@ -65,6 +65,7 @@ class Start:
     #: Where heading, place and gyro bias came from, in words.
     sources: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+    by_fix: bool = False  # whether the place is that of a fix
 
 
 @dataclass(frozen=True)
@@ -313,6 +314,7 @@ class _Place(NamedTuple):
     position: Array
     deviation: float
     source: str
+    by_fix: bool = False
 
 
 def _place(
@@ -344,7 +346,7 @@ def _place(
         or heading.source != 'configuration'
         or np.hypot(*first) > allowed
     ):
-        return _Place(first, spread, f'first fix at {time:.2f} s, carried back')
+        return _Place(first, spread, f'first fix at {time:.2f} s, carried back', True)
     return origin
 
 
@@ -405,6 +407,7 @@ def find_start(car: CarDescription, recording: Recording) -> Start:
             'gyro bias': _bias_source(motion, bias_deviation),
         },
         (*findings, *said),
+        place.by_fix,
     )
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import EstimationError
 from veh_identification.findings import Finding
 from veh_identification.observation import (
     ErrorEKF,
@@ -21,7 +20,6 @@ from veh_identification.observation import (
 from veh_identification.observation.channels import Channel
 from veh_identification.observation.error_ekf import QUIET, Snapshot
 from veh_identification.observation.protocols import Innovations
-from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.observer.at_once import (
     CORRECTED,
@@ -33,26 +31,13 @@ from veh_identification.systems.vehicle.observer.at_once import (
     step_at_once,
     use_and_correct,
 )
-from veh_identification.systems.vehicle.observer.belief import (
-    Belief,
-    Told,
-    exchanged,
+from veh_identification.systems.vehicle.observer.bearings import (
+    ALIGN_SPEED,
+    Bearings,
+    find,
+    turn_wanted,
 )
-from veh_identification.systems.vehicle.observer.clock import (
-    LOOK,
-    NOT_ON_TIME,
-    ON_TIME,
-    SATELLITES,
-    UNKNOWN_DELAY,
-    WHEELS,
-    Clock,
-    Late,
-    count_from,
-    first_satellite,
-    is_late,
-    told_of_unit,
-    who_is_late,
-)
+from veh_identification.systems.vehicle.observer.belief import Belief, exchanged
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
 from veh_identification.systems.vehicle.observer.pseudo_sensors import RAKE
 from veh_identification.systems.vehicle.observer.ride import (
@@ -61,8 +46,8 @@ from veh_identification.systems.vehicle.observer.ride import (
     heave_density,
     plane_density,
 )
-from veh_identification.systems.vehicle.observer.rolling_wheel import LATE
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
+from veh_identification.systems.vehicle.observer.timekeeping import Timekeeper
 from veh_identification.types import Array
 
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
@@ -73,32 +58,14 @@ HEIGHT = 2  # among the coordinates
 TILTS = 4  # where the errors of the two tilts begin
 UNKNOWN_YAW = 0.5  # beyond this deviation a linear filter cannot find the heading [rad]
 UNKNOWN_PLACE = 100.0  # beyond this deviation the first fix sets the place [m]
-ALIGN_SPEED = 1.0  # course means heading above this speed [m/s]
-SPEED_NOISE = 0.3  # of satellite velocities, as far as the course is concerned [m/s]
-ALIGN_DISTANCE = 5.0  # and between fixes so far apart [m]
-SIDESLIP = 0.05  # how far course and heading may differ [rad]
 JUMP = 10.0  # of the acceleration of a car whose tyres grip again [m/s^2]
-LARGEST_TURN = 0.2  # of the car in one correction [rad]
 FAST = 5.0  # above this speed estimated side forces last [m/s]
 WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
 UNIFORM_YAW = np.pi / np.sqrt(3.0)  # deviation of a heading of which nothing is known [rad]
 ALONE = 1.0  # so long all sensors of place and speed may contradict the estimate [s]
-FOUND_PLACE = 3.0  # deviation of a place that the first fix set [m]
-
-
-@dataclass
-class Bearings:
-    """What is known of place and heading so far."""
-
-    placed: bool
-    aligned: bool
-    confirmed: bool = False  # a course over ground has agreed with the heading
-    anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
-
-
 RAKED, LEAKS = 'road.rake', ('gyroscope.leak_x', 'gyroscope.leak_y')
 TILTED = 2.0  # deviations of rake and mounting together, beyond which the mounting is unknown
-EARLIEST = 0.01  # satellites that are early by more surely are not [s]
+LOOK = 1.0  # how often it is looked whether a sensor is askew or late [s]
 
 
 class VehicleErrorEKF(ErrorEKF):
@@ -112,7 +79,7 @@ class VehicleErrorEKF(ErrorEKF):
     to any correction for a missing force, cancel it, and the car would slide away.
 
     `felt`: where accelerations are felt, see `swing`. `askew`: how far the
-    inertial unit may be mounted otherwise than described.
+    inertial unit may be mounted otherwise than described. `fixes`: how late they may be.
     """
 
     essential = frozenset({'gyroscope', 'accelerometer', 'gps'})
@@ -129,13 +96,14 @@ class VehicleErrorEKF(ErrorEKF):
         ride: Ride | None = None,
         felt: Sequence[float] | None = None,
         askew: Belief | None = None,
+        fixes: Belief | None = None,
     ) -> None:
         super().__init__(model, sensors, settings, time)
         self._ride = ride if 'accelerometer' in self.sensors else None
         self._described = self._acceleration.copy()
         self._stated = stated or {}
         self.observed, self.vehicle = model, model.vehicle
-        self._antenna = np.asarray(antenna, dtype=float)
+        self.antenna = np.asarray(antenna, dtype=float)
         self._leak = leak if self.orders == 3 else 0.0
         self._arm, self._turning = np.asarray(felt or (0.0, 0.0, 0.0), dtype=float), np.zeros(3)
         self._swings = model.carried and felt is not None and 'accelerometer' in self.sensors
@@ -149,7 +117,7 @@ class VehicleErrorEKF(ErrorEKF):
         self._fixed: tuple[Any, ...] | None = None
         self._yaw_variance = float(self.P[YAW, YAW])
         self._rear_slip: Any = self.sensors.get('rear_slip')  # the thesis has none
-        self._clock = Clock()
+        self._timekeeper, self._looked = Timekeeper(self, fixes), -math.inf
         self._askew = askew
         self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
         self._slipping: dict[tuple[str, str], tuple[float, float]] = {}  # to which side, since
@@ -157,6 +125,24 @@ class VehicleErrorEKF(ErrorEKF):
         self.bearings = Bearings(
             float(self.P[0, 0]) < UNKNOWN_PLACE**2, self._yaw_variance < UNKNOWN_YAW**2
         )
+
+    def place_by_fix(self, deviation: float) -> None:
+        """Say that the place is that of a fix, and errs with it.
+
+        By its delay, the place of the antenna, the heading and the slow error of the receiver.
+        Taken for a place of its own it would tell that all of those are small.
+        """
+        if not (self.bearings.placed and self.bearings.aligned):
+            return
+        channel = self.channels['gps']
+        self.observed.prepare(2)
+        channel.sensor.linearise(self.observed, channel.mine(self.parameters), channel.reading)
+        H, P = self._stack.H[channel.rows][:2], self.P
+        P[:2], P[:, :2] = 0.0, 0.0
+        P[0, 0] = P[1, 1] = UNKNOWN_PLACE**2
+        gain = np.linalg.solve(H @ P @ H.T + deviation**2 * np.eye(2), H @ P).T
+        P -= gain @ (H @ P)
+        P[:] = 0.5 * (P + P.T)
 
     def findings(self, since: float = -math.inf) -> list[Finding]:
         """`ErrorEKF.findings`, and what is not known of place and heading."""
@@ -196,48 +182,7 @@ class VehicleErrorEKF(ErrorEKF):
                 )
                 where = said.where
                 found.append(Finding('warn', 'calibration_off', text, where, value))
-        return found if (late := self._others_late()) is None else [*found, late]
-
-    def _others_late(self) -> Finding | None:
-        """Fixes and velocities that both seem early are right, and the car's own clock is late."""
-        places = self._delays()
-        if places is None:
-            return None
-        first = self.orders * self.model.size
-        values = self.parameters[places[:-1]]
-        deviations = np.sqrt(np.maximum(np.diag(self.P)[first + places[:-1]], 0.0))
-        told = self._told_of_unit(int(places[-1]))
-        if is_late(told):
-            late, who, where = told.value, 'fixes, satellite velocities and wheels all', 'imu/data'
-            cause = (
-                'the inertial unit is late by about as much (sensors.imu.delay), and the heading '
-                'is off in bends'
-            )
-        elif (values < -np.maximum(EARLIEST, SURE * deviations)).all():
-            late = -float(values.mean())
-            who, where = 'fixes and satellite velocities both', 'joint_states or imu/data'
-            cause = (
-                'wheels or inertial unit are late by about as much (sensors.wheels.delay, '
-                'sensors.imu.delay), and the state is that of their clock'
-            )
-        else:
-            return None
-        text = f'{who} seem to be measured {late:.3f} s after their stamps, which none is: {cause}'
-        return Finding('bad', 'late', text, where, late)
-
-    def _delays(self) -> Any:
-        """Places of the delays of fixes, velocities and wheels; None: not all are estimated."""
-        names = self.parameter_names
-        if not all(name in names for name in (*SATELLITES, WHEELS)):
-            return None
-        return np.array([names.index(name) for name in (*SATELLITES, WHEELS)])
-
-    def _told_of_unit(self, wheels: int) -> Told:
-        """See `Told`; `wheels`: place of their delay."""
-        if self._clock.late is not Late.NOBODY:
-            return self._clock.told
-        state = self.orders * self.model.size + wheels
-        return told_of_unit(float(self.parameters[wheels]), float(self.P[state, state]))
+        return found if (late := self._timekeeper.finding()) is None else [*found, late]
 
     def predict(self, dt: float, inputs: Any = None) -> None:
         """`ErrorEKF.predict`; side forces of a slow car fade."""
@@ -318,7 +263,7 @@ class VehicleErrorEKF(ErrorEKF):
         self.observed.stepped()
         results = self._conclude(done, pairs, told)
         self._push()
-        self._look_at_clock()
+        self._look_now_and_then()
         return results
 
     def _once_each(
@@ -459,7 +404,7 @@ class VehicleErrorEKF(ErrorEKF):
         else:
             listed = list(measurements)
             for measurement in listed:
-                self._find(measurement)
+                find(self, measurement)
             if not bearings.aligned:
                 # nothing may correct the heading bit by bit, nor be explained by it
                 listed = self._without(listed, 'gps_velocity')
@@ -513,29 +458,17 @@ class VehicleErrorEKF(ErrorEKF):
         if self._ride is not None:
             self._expect_ride()
 
-    def _look_at_clock(self) -> None:
-        """Wheels or an inertial unit that are late: from then on the satellites are the clock."""
-        clock = self._clock
-        if self.time - clock.looked < LOOK:
-            return
-        clock.looked = self.time
-        self._look_at_mounting()
-        if clock.late is not Late.NOBODY or WHEELS not in self.parameter_names:
-            return
-        first, P = self.orders * self.model.size, self.P
-        wheels, places = self.parameter_names.index(WHEELS), self._delays()
-        if places is not None:
-            values, states = self.parameters[places], first + places
-            covariance = P[np.ix_(states, states)]
-            late = who_is_late(values, covariance)
-            if late is not Late.NOBODY:
-                clock.told = self._told_of_unit(wheels) if late is Late.UNIT else Told()
-                clock.late = late
-                self._count_from(places, first_satellite(values, covariance))
-            return
-        if abs(float(self.parameters[wheels])) > NOT_ON_TIME * LATE:
-            clock.late = Late.WHEELS
-            P[first + wheels, first + wheels] += UNKNOWN_DELAY**2
+    def _look_now_and_then(self) -> None:
+        """What lasts is looked at once a second."""
+        if self.time - self._looked >= LOOK:
+            self._looked = self.time
+            self._look_at_mounting()
+            self._timekeeper.look()
+
+    def put(self, errors: Array) -> None:
+        """Correct the whole state by errors."""
+        self._x[:] = errors
+        self._correct()
 
     def _look_at_mounting(self) -> None:
         """An inertial unit that is tilted against the road further than load and care allow for.
@@ -558,23 +491,7 @@ class VehicleErrorEKF(ErrorEKF):
             place = names.index(name)
             errors = exchanged(self.P, first + place, float(self.parameters[place]), askew)
             if errors is not None:
-                self._x[:] = errors
-                self._correct()
-
-    def _count_from(self, places: Any, satellite: int) -> None:
-        """A satellite sensor is on time, and the state was late by as much as it seemed early."""
-        n, first, P = self.model.size, self.orders * self.model.size, self.P
-        value = float(self.parameters[places[satellite]])
-        frame, later = self.vehicle.frame(), np.zeros(self.size)
-        later[:2], later[n : n + 2], later[first + places] = frame[1, :2], frame[2, :2], 1.0
-        # how far the heading followed the course or the inertial unit is not known
-        P[YAW, YAW] += (value * float(frame[0, 6:9] @ frame[1, 3:6])) ** 2
-        deviation = ON_TIME
-        if self._clock.late is Late.WHEELS:
-            P[first + places[-1], first + places[-1]] += UNKNOWN_DELAY**2
-            deviation = LATE
-        self._x[:] = count_from(P, later, first + int(places[satellite]), value, deviation)
-        self._correct()
+                self.put(errors)
 
     def _look_at_force(self, results: Sequence[Innovation]) -> None:
         """Tyres that grip again let the force on the car jump, faster than any driver does.
@@ -703,7 +620,7 @@ class VehicleErrorEKF(ErrorEKF):
             speed = float(np.hypot(value[0], value[1]))
             if not (self.bearings.aligned and speed > ALIGN_SPEED):
                 continue
-            turn = self._turn_wanted(value, speed)
+            turn = turn_wanted(self, value, speed)
             if abs(turn) > WRONG_HEADING and abs(abs(turn) - np.pi) > WRONG_HEADING:
                 self.contradicted += 1
                 self._lose_bearings()
@@ -713,7 +630,8 @@ class VehicleErrorEKF(ErrorEKF):
     def snapshot(self) -> Snapshot:
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
-        more = replace(self.bearings), ride, replace(self._clock), self._tilted
+        clock = self._timekeeper.state(), self._looked
+        more = replace(self.bearings), ride, clock, self._tilted
         return replace(super().snapshot(), more=more)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -721,93 +639,9 @@ class VehicleErrorEKF(ErrorEKF):
         super().restore(snapshot)
         if snapshot.more is not None:
             bearings, ride, clock, self._tilted = snapshot.more
-            self.bearings, self._clock = replace(bearings), replace(clock)
+            self.bearings, self._looked = replace(bearings), clock[1]
+            self._timekeeper.restore(clock[0])
             if self._ride is not None:
                 self._ride.restore(ride)
                 self._expect_ride()
         self._push()
-
-    # -- place and heading ----------------------------------------------------------------------
-
-    def _find(self, measurement: Measurement) -> None:
-        value, bearings = measurement.value, self.bearings
-        if measurement.sensor not in ('gps', 'gps_velocity') or not np.all(np.isfinite(value)):
-            return
-        if measurement.sensor == 'gps_velocity':
-            speed = float(np.hypot(value[0], value[1]))
-            if speed > ALIGN_SPEED:
-                self._turn_to(value, float(np.hypot(SIDESLIP, SPEED_NOISE / speed)), speed)
-            return
-        if not bearings.placed:
-            self._set_place(value)
-        if bearings.anchor is None:
-            bearings.anchor = (float(value[0]), float(value[1]))
-        step = value[:2] - np.array(bearings.anchor)
-        if np.hypot(step[0], step[1]) > ALIGN_DISTANCE:
-            self._turn_to(step, 4.0 * SIDESLIP, 0.0)
-
-    def _set_place(self, fix: Array) -> None:
-        """Put the antenna where the fix is."""
-        frame = self.vehicle.frame()
-        delta = np.zeros(self.model.size)
-        delta[:2] = fix[:2] - frame[0, 0:2] - self._antenna @ frame[0, 3:12].reshape(3, 3)[:, :2]
-        if self._shift(delta, np.zeros(self.model.size)):
-            self.bearings.placed = True
-            for state in (0, 1):
-                self.forget(state, FOUND_PLACE**2)
-
-    def _turn_to(self, course: Array, deviation: float, speed: float) -> None:
-        """Turn the model and its velocity to the direction in which satellites see it move.
-
-        With the `speed` of the antenna its course is taken apart from that of the car.
-        """
-        if self.bearings.aligned:
-            return
-        turn = self._turn_wanted(course, speed)
-        if not self._turn(turn):
-            return
-        n = self.model.size
-        if speed:
-            frame = self.vehicle.frame()
-            arm = self._antenna @ frame[1, 3:12].reshape(3, 3)[:, :2]
-            change = np.zeros(n)
-            change[:2] = course[:2] - arm - frame[1, 0:2]
-            self._shift(np.zeros(n), change)
-        self.bearings.aligned = True
-        self.forget(YAW, deviation**2)
-        # what was along east and north before meant other directions
-        blocks = (0, n, 2 * n)[: self.orders]
-        for state in [b + axis for b in blocks for axis in (0, 1)]:
-            self.forget(state, float(self.P[state, state]) + FOUND_PLACE**2)
-
-    def _turn_wanted(self, course: Array, speed: float) -> float:
-        """From the heading of the model to the one that a direction of motion wants [rad]."""
-        frame = self.vehicle.frame()
-        forward = float(frame[0, 3:5] @ frame[1, 0:2])
-        swing = float(frame[0, 6:9] @ frame[1, 3:6]) * float(self._antenna[0]) if speed else 0.0
-        if abs(forward) < 0.5 * ALIGN_SPEED:  # no wheels that would know
-            forward, swing = 1.0, 0.0
-        yaw = float(np.arctan2(frame[0, 4], frame[0, 3]))
-        target = float(np.arctan2(course[1], course[0]) - np.arctan2(swing, forward))
-        return float(wrap_angle(target - yaw))
-
-    def _turn(self, angle: float) -> bool:
-        """Turn the car with its velocity, in parts that the position problem can follow."""
-        parts = max(1, int(np.ceil(abs(angle) / LARGEST_TURN)))
-        co, si = np.cos(angle / parts), np.sin(angle / parts)
-        n = self.model.size
-        for _ in range(parts):
-            velocity = self.vehicle.frame()[1, 0:2]
-            delta, rate = np.zeros(n), np.zeros(n)
-            delta[YAW] = angle / parts
-            rate[:2] = np.array([[co, -si], [si, co]]) @ velocity - velocity
-            if not self._shift(delta, rate):
-                return False
-        return True
-
-    def _shift(self, delta: Array, rate: Array) -> bool:
-        try:
-            self.model.correct(delta, rate, np.zeros(delta.size) if self.orders == 3 else None)
-        except EstimationError:
-            return False
-        return True
