@@ -72,7 +72,7 @@ def test_untold_camber_of_the_realistic_car_is_applied() -> None:
     plain = identify_recordings([without_camber(run)], everything, replace(QUICK, calibrate=False))
     assert truth['Mc'] - plain.result.value[0] > 10.0 * plain.result.std[0]  # what was silent
     found = identify_recordings([without_camber(run)], configuration(), QUICK)
-    (named,) = found.findings
+    (named,) = faults(found.findings)
     assert named.code == 'untold_camber' and named.level == 'warn'
     assert 'camber_*' in named.where and 'applied' in named.text
     assert abs(z(found, truth)[0]) < 3.0
@@ -144,7 +144,7 @@ def test_a_table_of_camber_ends_the_suspicion() -> None:
     camber = parse_configuration({'axle_kinematics': axle_tables(Vehicle())}).axle_kinematics
     car = replace(configuration(), axle_kinematics={'camber': camber['camber']})
     found = identify_recordings([without_camber(run)], car, QUICK)
-    assert found.findings == ()
+    assert faults(found.findings) == []
     assert found.result.value[0] == pytest.approx(truth['Mc'], rel=0.003)
 
 
