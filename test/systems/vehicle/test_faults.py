@@ -115,6 +115,14 @@ def test_an_inertial_unit_that_is_mounted_askew_is_said(tmp_path, mounting, said
         assert filter_.parameter('gyroscope.leak_x') == pytest.approx(0.03, abs=0.015)
 
 
+def test_an_inertial_unit_that_is_turned_about_its_vertical_axis_is_said(tmp_path):
+    """In bends it feels the car speed up: no sensor is late because of that."""
+    gaps, filter_, found = observed(tmp_path, Faults(mounting=(0.0, 0.0, 0.087)))
+    assert ('imu_turned', 'sensors.imu.rpy') in found and 'late' not in {code for code, _ in found}
+    assert filter_.parameter('accelerometer.turn') == pytest.approx(0.087, abs=0.015)
+    assert np.hypot(gaps['x'], gaps['y']).max() < 0.2
+
+
 @pytest.mark.slow
 def test_tilts_survive_braking_bends_and_crests(tmp_path):
     """What dives, sways and heaves must not be taken for a bias of the accelerometer."""

@@ -22,6 +22,7 @@ from veh_identification.observation.sensors.kernels import (
     Packed,
     accelerometer_rows,
     add_leaks,
+    add_turn,
     gyroscope_rows,
 )
 from veh_identification.types import Array
@@ -143,6 +144,9 @@ class Accelerometer:
 
     `orientation_only` keeps just the terms of equation (116); otherwise the Jacobian is complete,
     with the acceleration errors z'' that errorEKF-FE estimates. `in_body_axes` as for gyroscopes.
+    `turn_deviation`: angle about z by which a sensor of three axes with biases may be mounted
+    otherwise, one more error state: in bends such a car seems to speed up, and under its brakes
+    to be pushed aside.
     """
 
     wrap = False
@@ -163,6 +167,7 @@ class Accelerometer:
         bias_walk: float = 0.0,
         delay: float = 0.0,
         in_body_axes: bool = False,
+        turn_deviation: float = 0.0,
     ) -> None:
         self.name, self.body, self.size, self.delay = name, body, len(axes), delay
         self.orientation_only = orientation_only
@@ -176,6 +181,9 @@ class Accelerometer:
         self._gravity = np.concatenate([np.asarray(gravity, dtype=float), np.zeros(3)])[:3]
         self._variance = variances(name, deviation, self.size)
         self.parameters = bias_parameters(self._axes, bias_deviation, bias_walk)
+        if turn_deviation > 0.0 and len(self.parameters) == 3:
+            limits = (-LARGEST_LEAK, LARGEST_LEAK)
+            self.parameters += (Parameter('turn', 0.0, turn_deviation, bounds=limits),)
         self._unit = np.eye(self.size)
 
     def linearise(self, model: Model, parameters: Array, reading: Reading) -> None:
@@ -194,9 +202,11 @@ class Accelerometer:
             reading.zd,
             reading.zdd,
         )
+        if len(self.parameters) > self.size:
+            add_turn(parameters, reading.value, reading.parameters)
         if self.parameters:
-            reading.value += parameters
-            reading.parameters[:] = self._unit
+            reading.value += parameters[: self.size]
+            reading.parameters[:, : self.size] = self._unit
         reading.variance[:] = self._variance
 
     def packed(self, columns: Mapping[int, int]) -> Packed:

@@ -226,6 +226,16 @@ def accelerometer_rows(
 
 
 @njit(cache=True, nogil=True)
+def add_turn(parameters: Array, value: Array, own: Array) -> None:
+    """What an accelerometer of three axes shows that is mounted turned about z."""
+    along, across, turn = value[0], value[1], parameters[3]
+    value[0] += turn * across
+    value[1] -= turn * along
+    own[:, 3] = 0.0
+    own[0, 3], own[1, 3] = across, -along
+
+
+@njit(cache=True, nogil=True)
 def _add_biases(parameters: Array, value: Array, own: Array) -> None:
     """A bias for every axis, or none at all."""
     count = min(parameters.size, value.size)
@@ -302,6 +312,8 @@ def read_sensor(
                 zd,
                 zdd,
             )
+            if parameters.size > size:
+                add_turn(parameters, value, own)
         _add_biases(parameters, value, own)
         variance[:] = reals[:size]
     else:

@@ -11,6 +11,7 @@ from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVe
 from veh_identification.systems.vehicle.observer.ride import plane_density, stated_density
 from veh_identification.systems.vehicle.observer.sensor_models import (
     ASKEW,
+    TURNED,
     fix_delay,
     make_sensors,
     ride_of,
@@ -146,6 +147,7 @@ def make_filter(
         ride=ride_of(car, recording),
         felt=car.sensors.imu.position,
         askew=ASKEW,
+        turned=TURNED,
         fixes=fixes,
     )
     _tie_gravity_to_mounting(filter_, car)

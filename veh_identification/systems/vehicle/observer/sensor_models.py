@@ -47,6 +47,7 @@ UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
 WHEELS_LATE = 0.01  # by which wheels may be late without a word [s]
 #: By which an IMU may be mounted otherwise than described, with care and without [rad].
 ASKEW = Belief(0.005, 0.05)
+TURNED = Belief(0.005, 0.1)  # the same about its vertical axis
 ARM = 0.02  # by which an antenna may be elsewhere than described [m]
 GYRO_SCALE = 0.005  # share by which a gyroscope shows the yaw rate too large or small
 SLIP_TIME = 3.0  # how long a driver holds pedals [s]
@@ -195,6 +196,7 @@ def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
             bias_deviation=imu.accelerometer_bias,
             bias_walk=1e-6,
             in_body_axes=True,
+            turn_deviation=TURNED.usual if road.unknown else 0.0,
         ),
     )
     # what shakes the body lasts from sample to sample: of the accelerometer nothing is learnt

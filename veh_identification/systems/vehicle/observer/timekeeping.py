@@ -60,6 +60,11 @@ class Timekeeper:
         """Go back to a snapshot."""
         self._clock = replace(clock)
 
+    @property
+    def surely_late(self) -> frozenset[str]:
+        """Delays that are no longer believed to be about zero."""
+        return frozenset(SATELLITES[:1] if self._clock.fixes_late else ())
+
     def look(self) -> None:
         """Wheels or an inertial unit that are late: from then on the satellites are the clock."""
         clock, filter_ = self._clock, self._filter

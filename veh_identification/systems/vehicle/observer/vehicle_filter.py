@@ -37,7 +37,7 @@ from veh_identification.systems.vehicle.observer.bearings import (
     find,
     turn_wanted,
 )
-from veh_identification.systems.vehicle.observer.belief import Belief, exchanged
+from veh_identification.systems.vehicle.observer.belief import Belief, exchanged, told_alone
 from veh_identification.systems.vehicle.observer.observed import YAW, ObservedVehicle
 from veh_identification.systems.vehicle.observer.pseudo_sensors import RAKE
 from veh_identification.systems.vehicle.observer.ride import (
@@ -64,6 +64,8 @@ WRONG_HEADING = 0.5  # between course and heading, beyond any sideslip [rad]
 UNIFORM_YAW = np.pi / np.sqrt(3.0)  # deviation of a heading of which nothing is known [rad]
 ALONE = 1.0  # so long all sensors of place and speed may contradict the estimate [s]
 RAKED, LEAKS = 'road.rake', ('gyroscope.leak_x', 'gyroscope.leak_y')
+TURN = 'accelerometer.turn'
+TWISTED = 5.0  # deviations of a careful mounting that surely are none
 TILTED = 2.0  # deviations of rake and mounting together, beyond which the mounting is unknown
 LOOK = 1.0  # how often it is looked whether a sensor is askew or late [s]
 
@@ -78,8 +80,9 @@ class VehicleErrorEKF(ErrorEKF):
     car within milliseconds, which the integrator (54) does not know: it would take their answer
     to any correction for a missing force, cancel it, and the car would slide away.
 
-    `felt`: where accelerations are felt, see `swing`. `askew`: how far the
-    inertial unit may be mounted otherwise than described. `fixes`: how late they may be.
+    `felt`: where accelerations are felt, see `swing`. `askew`, `turned`: how far the inertial
+    unit may be mounted otherwise than described, tilted and about its vertical axis. `fixes`: how
+    late they may be.
     """
 
     essential = frozenset({'gyroscope', 'accelerometer', 'gps'})
@@ -96,6 +99,7 @@ class VehicleErrorEKF(ErrorEKF):
         ride: Ride | None = None,
         felt: Sequence[float] | None = None,
         askew: Belief | None = None,
+        turned: Belief | None = None,
         fixes: Belief | None = None,
     ) -> None:
         super().__init__(model, sensors, settings, time)
@@ -118,8 +122,9 @@ class VehicleErrorEKF(ErrorEKF):
         self._yaw_variance = float(self.P[YAW, YAW])
         self._rear_slip: Any = self.sensors.get('rear_slip')  # the thesis has none
         self._timekeeper, self._looked = Timekeeper(self, fixes), -math.inf
-        self._askew = askew
+        self._askew, self._turned = askew, turned
         self._tilted = 0.0  # of the inertial unit against the car, once that is beyond belief
+        self._twisted = False  # whether it surely is turned about its vertical axis
         self._slipping: dict[tuple[str, str], tuple[float, float]] = {}  # to which side, since
         self.contradicted = 0  # times that the course was another than the heading given
         self.bearings = Bearings(
@@ -158,6 +163,13 @@ class VehicleErrorEKF(ErrorEKF):
                 'and roll and pitch are known less well'
             )
             found.append(Finding('warn', 'imu_turned', text, 'sensors.imu.rpy', self._tilted))
+        if self._twisted:
+            turn = self.parameter(TURN)
+            text = (
+                f'the inertial unit is turned about its vertical axis by {turn:.3f} rad '
+                'against the car: how it is mounted is estimated'
+            )
+            found.append(Finding('warn', 'imu_turned', text, 'sensors.imu.rpy', turn))
         if not self.bearings.placed:
             text = 'the place is not known before the first fix'
             found.append(Finding('warn', 'place_unknown', text))
@@ -175,7 +187,8 @@ class VehicleErrorEKF(ErrorEKF):
                 continue
             value = float(self.parameters[k])
             deviation = float(np.sqrt(max(self.P[first + k, first + k], 0.0)))
-            if abs(value - said.value) > max(BEYOND * said.deviation, SURE * deviation):
+            off = abs(value - said.value) > max(BEYOND * said.deviation, SURE * deviation)
+            if off or name in self._timekeeper.surely_late:
                 text = (
                     f'{name} is {value:.3g} +- {deviation:.1g} {said.unit}, further from '
                     f'{said.value:.3g} than {said.where} allows for: it is estimated'
@@ -463,6 +476,7 @@ class VehicleErrorEKF(ErrorEKF):
         if self.time - self._looked >= LOOK:
             self._looked = self.time
             self._look_at_mounting()
+            self._look_at_turn()
             self._timekeeper.look()
 
     def put(self, errors: Array) -> None:
@@ -492,6 +506,21 @@ class VehicleErrorEKF(ErrorEKF):
             errors = exchanged(self.P, first + place, float(self.parameters[place]), askew)
             if errors is not None:
                 self.put(errors)
+
+    def _look_at_turn(self) -> None:
+        """An inertial unit that is surely turned about its vertical axis."""
+        names, belief = self.parameter_names, self._turned
+        if belief is None or self._twisted or TURN not in names:
+            return
+        place = names.index(TURN)
+        state, value = self.orders * self.model.size + place, float(self.parameters[place])
+        told = told_alone(value, float(self.P[state, state]), belief.usual)
+        if abs(told.value) < max(TWISTED * belief.usual, SURE * told.deviation):
+            return
+        errors = exchanged(self.P, state, value, belief)
+        if errors is not None:
+            self._twisted = True
+            self.put(errors)
 
     def _look_at_force(self, results: Sequence[Innovation]) -> None:
         """Tyres that grip again let the force on the car jump, faster than any driver does.
@@ -631,14 +660,14 @@ class VehicleErrorEKF(ErrorEKF):
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
         clock = self._timekeeper.state(), self._looked
-        more = replace(self.bearings), ride, clock, self._tilted
+        more = replace(self.bearings), ride, clock, (self._tilted, self._twisted)
         return replace(super().snapshot(), more=more)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot."""
         super().restore(snapshot)
         if snapshot.more is not None:
-            bearings, ride, clock, self._tilted = snapshot.more
+            bearings, ride, clock, (self._tilted, self._twisted) = snapshot.more
             self.bearings, self._looked = replace(bearings), clock[1]
             self._timekeeper.restore(clock[0])
             if self._ride is not None:
