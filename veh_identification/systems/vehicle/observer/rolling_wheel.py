@@ -29,7 +29,7 @@ LARGEST_SHARE = 1.5
 BUMPS = 0.001
 #: By how much wheel speeds are later than samples of the IMU, the clock of the state [s].
 #: Slips and tilts that come with braking look like a delay of all sensors against the IMU: so the
-#: wheels count as on time until they surely are not, see `VehicleErrorEKF._look_at_clock`.
+#: wheels count as on time until they surely are not, see `Timekeeper`.
 LATE, LARGEST_DELAY = 0.002, 0.3
 OWN, SHARED = 2, 3  # parameters of one wheel, and those that it shares
 
