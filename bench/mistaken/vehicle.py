@@ -174,6 +174,9 @@ MISTAKES = {
         ('stuck', 'set_aside'),
     ),
     'wheel angles in degrees': Mistake(wheels(lambda q: DEGREES * q), ('unit',)),
+    'wheel angles begin anew each turn': Mistake(
+        wheels(lambda q: (q + np.pi) % (2.0 * np.pi) - np.pi), ('wrapped',)
+    ),
     'wheels turn backwards': Mistake(wheels(lambda q: -q), ('sign',)),
     'front right wheel turns backwards': Mistake(wheels(one_wheel(1, -1.0)), ('sign',)),
     'rear left wheel counts 1.3 times': Mistake(wheels(one_wheel(2, 1.3)), ('scale',)),

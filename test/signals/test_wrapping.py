@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from veh_identification.signals.wrapping import Continuous
+from veh_identification.signals.wrapping import Continuous, continuous
 
 
 def made(angles: np.ndarray) -> np.ndarray:
@@ -31,8 +31,30 @@ def test_one_that_counts_on_is_left_alone(step: float) -> None:
     np.testing.assert_array_equal(made(angle), angle)
 
 
+def test_one_that_trembles_where_it_begins_anew() -> None:
+    """A car that stands: the angle goes to and fro by a tick, beyond the turn and back."""
+    angle = math.pi + 0.02 * np.array([-3, -2, -1, 1, -1, 1, 1, -1, -2, 1, 2, 3, 1, -1, -1, 1.0])
+    wrapped = (angle + math.pi) % (2.0 * math.pi) - math.pi
+    np.testing.assert_allclose(made(wrapped), angle, atol=1e-9)
+
+
 def test_a_change_of_the_wheels_begins_anew() -> None:
     continuous = Continuous()
     for k in range(10):
         continuous.add([k % 6.0])
     assert continuous.add([1.0, 2.0]) == [1.0, 2.0]
+
+
+def test_angles_that_are_missing_now_and_then() -> None:
+    t = np.linspace(0.0, 5.0, 1000)
+    angles = np.stack([10.0 * t, -7.0 * t], axis=1)
+    wrapped = (angles + math.pi) % (2.0 * math.pi) - math.pi
+    wrapped[:3, 1] = np.nan
+    wrapped[::7, 0] = np.nan
+    found = continuous(wrapped)
+    good = np.isfinite(wrapped)
+    np.testing.assert_array_equal(np.isfinite(found), good)
+    for column in range(2):
+        rows = good[:, column]
+        away = found[rows, column] - angles[rows, column]
+        np.testing.assert_allclose(away, away[0], atol=1e-9)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from veh_identification.types import Array
+
 TURN = 2.0 * math.pi
 #: What rounding may add to a turn (rad).
 ROUNDING = 1e-3
@@ -13,39 +17,48 @@ ROUNDING = 1e-3
 class Continuous:
     """Adds the turns that absolute encoders leave out.
 
-    An encoder that begins anew never leaves one turn, and jumps against the way it goes. One that
-    counts on leaves the turn, or goes on in its way, however far between two samples.
+    An encoder that begins anew never leaves one turn, and its jumps are unlike the step before.
+    One that counts on leaves the turn, or goes on by like steps, however far they are. Angles that
+    are missing (NaN) stay so.
     """
 
     def __init__(self) -> None:
-        self._begin(())
+        self._begin(0)
 
-    def _begin(self, angles: Sequence[float]) -> None:
-        self._last, self._low, self._high = list(angles), list(angles), list(angles)
-        self._way, self._added = [0.0] * len(angles), [0.0] * len(angles)
+    def _begin(self, count: int) -> None:
+        self._last, self._low, self._high = ([math.nan] * count for _ in range(3))
+        # The first step is not known: none is unlike it.
+        self._step, self._added = [math.nan] * count, [0.0] * count
 
     def reset(self) -> None:
         """Forget all."""
-        self._begin(())
+        self._begin(0)
 
     def add(self, angles: Sequence[float]) -> list[float]:
         """The next angles (rad), continuous."""
         if len(angles) != len(self._last):
-            self._begin(angles)
+            self._begin(len(angles))
         return [self._one(k, angle) for k, angle in enumerate(angles)]
 
     def _one(self, k: int, angle: float) -> float:
+        if not math.isfinite(angle):
+            return angle
+        if not math.isfinite(self._last[k]):
+            self._last[k] = self._low[k] = self._high[k] = angle
+            return angle
         self._low[k], self._high[k] = min(self._low[k], angle), max(self._high[k], angle)
         step = angle - self._last[k]
         self._last[k] = angle
-        if (
-            abs(step) > math.pi
-            and step * self._way[k] < 0.0
-            and self._high[k] - self._low[k] <= TURN + ROUNDING
-        ):
-            turn = math.copysign(TURN, self._way[k])
-            self._added[k] += turn
-            step += turn
-        if step != 0.0:
-            self._way[k] = step
+        if abs(step) > math.pi and self._high[k] - self._low[k] <= TURN + ROUNDING:
+            before, shorter = self._step[k], step - math.copysign(TURN, step)
+            if abs(shorter - before) < abs(step - before):
+                self._added[k] += shorter - step
+                step = shorter
+        self._step[k] = step
         return angle + self._added[k]
+
+
+def continuous(angles: Array) -> Array:
+    """Angles (samples, encoders) in the order in which they came."""
+    encoders = Continuous()
+    return np.array([encoders.add(row) for row in angles.tolist()]).reshape(angles.shape)

@@ -46,6 +46,27 @@ def test_transforms_that_are_none_are_ignored(circle, tmp_path):
     assert 'coordinates' not in metrics
 
 
+def test_encoders_that_begin_anew_each_turn_are_continuous(circle, tmp_path):
+    def faster(topic: str, time_ns: int, message: Any) -> Any:
+        if topic == '/joint_states':
+            wheels = np.array([name.startswith('wheel_') for name in message.name])
+            turned = 20e-9 * (stamp_ns(message.header.stamp) % 10**10)
+            message.position = np.where(wheels, turned, message.position)
+        return message
+
+    def wrapped(topic: str, time_ns: int, message: Any) -> Any:
+        message = faster(topic, time_ns, message)
+        if topic == '/joint_states':
+            message.position = (np.array(message.position) + np.pi) % (2.0 * np.pi) - np.pi
+        return message
+
+    system, car = configured('vehicle')
+    plain = system.read(changed(circle, tmp_path / 'plain', faster), car).wheel_angle.value
+    found = system.read(changed(circle, tmp_path / 'bag', wrapped), car).wheel_angle.value
+    assert np.ptp(plain, axis=0).min() > 2.0 * np.pi
+    np.testing.assert_allclose(np.diff(found, axis=0), np.diff(plain, axis=0), atol=1e-9)
+
+
 def test_messages_without_covariance_use_the_configured_noise(circle, tmp_path):
     def forget(topic: str, time_ns: int, message: Any) -> Any:
         if topic == '/gps/fix':

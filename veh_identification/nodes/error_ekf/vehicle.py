@@ -18,6 +18,7 @@ from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import STATIC_TF, SYSTEM_DEFAULT, QoS
+from veh_identification.signals.wrapping import Continuous
 from veh_identification.systems.vehicle.checks.heard import LastMinute
 from veh_identification.systems.vehicle.checks.plausibility import check_heard
 from veh_identification.systems.vehicle.configuration import CORNERS
@@ -107,6 +108,7 @@ class CarFace:
         self._steering_rank = len(STEERING)
         self._last_minute = LastMinute()
         self._order = JointOrder(WHEELS, STEERING)
+        self._continuous = Continuous()
         self._measured: dict[str, tuple[bool, ...]] = {}  # axes of the inertial unit
 
     def warm_up(self) -> None:
@@ -250,6 +252,8 @@ class CarFace:
             values = _pick(field, wheels, len(names), most)
             if values is not NO_WHEEL:
                 used = True
+                if stream == 'wheel_angle':
+                    values = tuple(self._continuous.add(values))
                 self._push(part_key(stream, values), stamp_ns, values)
         angles = _pick(position, steering, len(names), LARGEST)
         if angles is not NO_WHEEL:

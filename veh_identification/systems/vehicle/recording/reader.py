@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import Datum, LocalFrame, is_plausible_fix
+from veh_identification.signals.wrapping import continuous
 from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.systems.vehicle.recording.bag_tables import (
     FIX_PATHS,
@@ -151,7 +152,7 @@ def _joints(source: _Collector, car: CarDescription, rack_per_angle: float) -> s
         car, rack_per_angle, bag.values(topic, [f'position[{j}]' for j in STEERING])
     )
     for name, values in (
-        ('wheel_angle', bag.values(topic, wheels('position'))),
+        ('wheel_angle', continuous(bag.values(topic, wheels('position')))),
         ('wheel_rate', bag.values(topic, wheels('velocity'))),
         ('torque', bag.values(topic, wheels('effort'))),
         ('rack', travel[:, None]),
