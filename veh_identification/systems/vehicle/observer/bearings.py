@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from veh_identification.errors import EstimationError
 from veh_identification.observation import Measurement
 from veh_identification.observation.sequential import wrap_angle
+from veh_identification.systems.vehicle.observer.car_filter import CarFilter
 from veh_identification.systems.vehicle.observer.observed import YAW
 from veh_identification.types import Array
-
-if TYPE_CHECKING:
-    from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 
 ALIGN_SPEED = 1.0  # course means heading above this speed [m/s]
 SPEED_NOISE = 0.3  # of satellite velocities, as far as the course is concerned [m/s]
@@ -34,7 +31,7 @@ class Bearings:
     anchor: tuple[float, float] | None = None  # the fix from which a direction is awaited
 
 
-def find(filter_: VehicleErrorEKF, measurement: Measurement) -> None:
+def find(filter_: CarFilter, measurement: Measurement) -> None:
     """Take place or heading, as far as they are not known, from a measurement of satellites."""
     value, bearings = measurement.value, filter_.bearings
     if measurement.sensor not in ('gps', 'gps_velocity') or not np.all(np.isfinite(value)):
@@ -53,7 +50,7 @@ def find(filter_: VehicleErrorEKF, measurement: Measurement) -> None:
         _turn_to(filter_, step, 4.0 * SIDESLIP, 0.0)
 
 
-def _set_place(filter_: VehicleErrorEKF, fix: Array) -> None:
+def _set_place(filter_: CarFilter, fix: Array) -> None:
     """Put the antenna where the fix is."""
     frame = filter_.vehicle.frame()
     delta = np.zeros(filter_.model.size)
@@ -64,7 +61,7 @@ def _set_place(filter_: VehicleErrorEKF, fix: Array) -> None:
             filter_.forget(state, FOUND_PLACE**2)
 
 
-def _turn_to(filter_: VehicleErrorEKF, course: Array, deviation: float, speed: float) -> None:
+def _turn_to(filter_: CarFilter, course: Array, deviation: float, speed: float) -> None:
     """Turn the model and its velocity to the direction in which satellites see it move.
 
     With the `speed` of the antenna its course is taken apart from that of the car.
@@ -89,7 +86,7 @@ def _turn_to(filter_: VehicleErrorEKF, course: Array, deviation: float, speed: f
         filter_.forget(state, float(filter_.P[state, state]) + FOUND_PLACE**2)
 
 
-def turn_wanted(filter_: VehicleErrorEKF, course: Array, speed: float) -> float:
+def turn_wanted(filter_: CarFilter, course: Array, speed: float) -> float:
     """From the heading of the model to the one that a direction of motion wants [rad]."""
     frame = filter_.vehicle.frame()
     forward = float(frame[0, 3:5] @ frame[1, 0:2])
@@ -101,7 +98,7 @@ def turn_wanted(filter_: VehicleErrorEKF, course: Array, speed: float) -> float:
     return float(wrap_angle(target - yaw))
 
 
-def _turn(filter_: VehicleErrorEKF, angle: float) -> bool:
+def _turn(filter_: CarFilter, angle: float) -> bool:
     """Turn the car with its velocity, in parts that the position problem can follow."""
     parts = max(1, int(np.ceil(abs(angle) / LARGEST_TURN)))
     co, si = np.cos(angle / parts), np.sin(angle / parts)
@@ -116,7 +113,7 @@ def _turn(filter_: VehicleErrorEKF, angle: float) -> bool:
     return True
 
 
-def _shift(filter_: VehicleErrorEKF, delta: Array, rate: Array) -> bool:
+def _shift(filter_: CarFilter, delta: Array, rate: Array) -> bool:
     try:
         filter_.model.correct(delta, rate, np.zeros(delta.size) if filter_.orders == 3 else None)
     except EstimationError:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from veh_identification.findings import Finding
 from veh_identification.systems.vehicle.observer.belief import Belief, Told, exchanged
+from veh_identification.systems.vehicle.observer.car_filter import CarFilter
 from veh_identification.systems.vehicle.observer.clock import (
     NOT_ON_TIME,
     ON_TIME,
@@ -32,16 +33,13 @@ from veh_identification.systems.vehicle.observer.observed import YAW
 from veh_identification.systems.vehicle.observer.rolling_wheel import LATE
 from veh_identification.types import Array
 
-if TYPE_CHECKING:
-    from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
-
 EARLIEST = 0.01  # satellites that are early by more surely are not [s]
 
 
 class Timekeeper:
     """Applies `clock` to a filter; `fixes`: how late they may be, None: as their sensor says."""
 
-    def __init__(self, filter_: VehicleErrorEKF, fixes: Belief | None = None) -> None:
+    def __init__(self, filter_: CarFilter, fixes: Belief | None = None) -> None:
         self._filter, self._fixes, self._clock = filter_, fixes, Clock()
         names = filter_.parameter_names
         self._wheels = names.index(WHEELS) if WHEELS in names else -1
