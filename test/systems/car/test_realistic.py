@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from car_cases import configuration, driven
+from car_cases import configuration, driven, faults
 
 from veh_identification.identification import IdentificationResult
 from veh_identification.simulation.car.vehicle import Vehicle
@@ -31,7 +31,7 @@ def two_runs() -> tuple[IdentificationResult, np.ndarray]:
     identified = identify_recordings(
         [one for one, _ in runs], configuration(), validation=driven(2)[0]
     )
-    assert identified.findings == ()
+    assert faults(identified.findings) == []
     result = identified.result
     return result, np.array([runs[0][1][name] for name in NAMES])
 
