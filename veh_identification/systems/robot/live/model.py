@@ -189,21 +189,23 @@ class RobotLive(LiveModel):
             return False
         self._late_in_a_row = 0
         self.sensor.used += 1
+        changed = self._behind_a_gap(stamp_ns) and self._close()
         self._times.append(stamp_ns)
         values[len(position) :] *= self.gains
         self._values.append(values)
         if not self.monitor.loaded:  # what is carried is no mistake
             self._memory.sample(stamp_ns, values)
-        if stamp_ns - self._last_look < 1e9 * self.options.step:
-            return False
+        # Looks may be ahead of the samples: those of a stored estimate of another day.
+        if 0 <= stamp_ns - self._last_look < 1e9 * self.options.step:
+            return changed
         self._last_look = stamp_ns
         self._go_on_checking()
         self._steps += 1
         # Nobody needs rows at once while there is no watch over the payload.
         if self.known is None and self._steps % UNWATCHED:
-            return False
-        changed = self._look()
-        if stamp_ns - self._last_estimate >= PERIOD_NS:
+            return changed
+        changed |= self._look()
+        if abs(stamp_ns - self._last_estimate) >= PERIOD_NS:
             self._last_estimate = stamp_ns
             self.estimate()
         return changed
@@ -217,6 +219,21 @@ class RobotLive(LiveModel):
         self.interrupt()
         self._last_row, self._last_look, self._last_estimate = 0, 0, 0
         return True
+
+    def _behind_a_gap(self, stamp_ns: int) -> bool:
+        return bool(
+            self._rate
+            and self._times
+            and stamp_ns - self._times[-1] > 1e9 * GAP_STEPS / self._rate
+        )
+
+    def _close(self) -> bool:
+        """Nothing follows what is in the buffer: its last rows; True where the payload changed."""
+        changed = self._look()
+        self._times.clear()
+        self._values.clear()
+        self.monitor.interrupt()
+        return changed
 
     def _look(self) -> bool:
         """New rows from the buffer, through the code of the offline identification."""
@@ -404,6 +421,7 @@ class RobotLive(LiveModel):
 
     def finish(self) -> bool:
         """Estimate and check once more with all that came."""
+        self._look()
         self.estimate()
         if self.information.samples >= ENOUGH_ROWS and not self.monitor.loaded:
             finished(self._check())
@@ -553,12 +571,22 @@ class RobotLive(LiveModel):
             'samples': information.samples,
             'squares': information.squares,
             'delay': np.array([self.delay, self._delay_std, self._delay_factor]),
+            'speed': self._speed,
+            'rows_seen': self._rows_seen,
+            'next_check': self._next_check,
+            'score_moments': np.array([one for one, _, _ in self._scores], np.int64),
+            'scores': np.reshape([one for _, one, _ in self._scores], (-1, len(self.arm.names))),
+            'score_counts': np.array([one for _, _, one in self._scores], np.int64),
+            'looks': np.array([self._last_row, self._last_look, self._last_estimate, self._steps]),
+            'stamps': np.fromiter(self._times, np.int64, len(self._times)),
+            'channels': np.reshape(list(self._values), (-1, 2 * len(self.arm.joints))),
         }
 
     def restore(self, stored: SavedState) -> str:
         """Go on from stored knowledge."""
         stored.expect_texts('names', self.arm.names, of='robot')
         delay = stored.array('delay', (3,))
+        course = _Course.of(stored, self.arm)
         fresh = no_information(len(self.arm.joints), len(self.arm.names))
         before, self.information = (
             self.information,
@@ -577,4 +605,52 @@ class RobotLive(LiveModel):
             raise
         if self._given_delay is None:
             self.delay, self._delay_std, self._delay_factor = (float(one) for one in delay)
+        self._take_up(course)
         return f'{self.information.samples} rows of {len(self.arm.names)} parameters'
+
+    def _take_up(self, course: _Course) -> None:
+        """Go on from where stored samples had led, with the rows that no look had reached."""
+        present = self._last_row, self._times, self._values
+        self._last_row, self._last_look, self._last_estimate, self._steps = course.looks
+        self._times, self._values = deque(course.stamps.tolist()), deque(course.channels)
+        self._speed, self._rows_seen = course.speed, course.rows_seen
+        self._next_check, self._scores = course.next_check, deque(course.scores, MOMENTS)
+        self._close()  # nothing follows them
+        reached = self._last_row
+        self._last_row, self._times, self._values = present
+        # Samples that are here already and were stored too count once.
+        here = bool(self._times) and len(course.stamps) > 0
+        if here and self._times[0] <= course.stamps[-1] <= self._times[-1]:
+            self._last_row = max(self._last_row, reached)
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """Where a stored estimate stood among its samples."""
+
+    looks: tuple[int, ...]  # last row, last look, last estimate, steps
+    stamps: IntArray
+    channels: Array
+    speed: Array
+    rows_seen: int
+    next_check: float
+    scores: list[tuple[int, Array, int]]
+
+    @classmethod
+    def of(cls, stored: SavedState, arm: ArmModel) -> _Course:
+        """What is stored; StateError where it cannot be."""
+        looks, stamps = stored.stamps('looks'), stored.stamps('stamps')
+        if len(looks) != 4 or (np.diff(stamps) <= 0).any():
+            raise stored.refused('stamps', 'do not grow, or looks are not four')
+        moments = stored.stamps('score_moments').tolist()
+        scores = stored.array('scores', (len(moments), len(arm.names)))
+        counts = stored.counts('score_counts', (len(moments),)).tolist()
+        return cls(
+            tuple(looks.tolist()),
+            stamps,
+            stored.array('channels', (len(stamps), 2 * len(arm.joints))),
+            stored.array('speed', (len(arm.joints),), low=0.0),
+            stored.count('rows_seen'),
+            stored.number('next_check', low=0.0),
+            list(zip(moments, scores, counts, strict=True)),
+        )
