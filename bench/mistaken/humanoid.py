@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -323,6 +324,30 @@ def _added(name: str, angle: float) -> Callable[[Array, list[str]], Array]:
     return lambda q, names: q + angle * (np.array(names) == name)
 
 
+def _one_joint(name: str, change: Callable[[Array], Array]) -> Callable[[Case], Case]:
+    def made(q: Array, names: list[str]) -> Array:
+        q[:, names.index(name)] = change(q[:, names.index(name)])
+        return q
+
+    return joints(made)
+
+
+def _thighs(factor: float) -> Callable[[Case], Case]:
+    """A URDF whose knees are so many times as far from the hips."""
+
+    def longer(found: re.Match[str]) -> str:
+        return f'{found[1]}{" ".join(str(factor * float(x)) for x in found[2].split())}"'
+
+    def change(case: Case) -> Case:
+        pattern = r'(<joint name="[lr]_knee_joint".*?<origin xyz=")([^"]+)"'
+        text = re.sub(pattern, longer, case.urdf.read_text('utf-8'), flags=re.DOTALL)
+        path = Path(tempfile.mkdtemp()) / case.urdf.name
+        path.write_text(text, 'utf-8')
+        return replace(case, urdf=path)
+
+    return change
+
+
 def _stuck_base(values: Array) -> Array:
     third = len(values) // 3
     values[third:] = values[third]
@@ -426,6 +451,18 @@ MISTAKES: dict[str, Mistake] = {
     'knee 8 degrees off its zero': Mistake(
         joints(_added('r_knee_joint', np.radians(8.0))), ('joint_zero',)
     ),
+    'knee shows 1.1 times its angle': Mistake(
+        _one_joint('r_knee_joint', lambda q: 1.1 * q), ('joint_scale',)
+    ),
+    'hip 5 degrees off its zero': Mistake(
+        joints(_added('l_hip_pitch_joint', np.radians(5.0))), ('joint_zero',)
+    ),
+    'zero of the knee wanders by 0.1 rad': Mistake(
+        _one_joint('r_knee_joint', lambda q: q + np.linspace(0.0, 0.1, len(q))),
+        ('joint_drift',),
+    ),
+    'thighs of the URDF 5 % too long': Mistake(_thighs(1.05), ('link_length',)),
+    'thighs of the URDF 15 % too long': Mistake(_thighs(1.15), ('link_length',)),
     'Fx of a plate of wrong sign': Mistake(
         plates(scaled(-1, 1, 1, 1, 1, 1), PLATES[:1]), ('axis_sign', 'opposite_sign')
     ),

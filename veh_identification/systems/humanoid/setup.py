@@ -15,10 +15,12 @@ from veh_identification.systems.humanoid.checks.delays import corrected
 from veh_identification.systems.humanoid.checks.explanations import FITS, Search
 from veh_identification.systems.humanoid.checks.held_joints import held_findings
 from veh_identification.systems.humanoid.checks.sensors import channel_findings
+from veh_identification.systems.humanoid.checks.standing import leg_errors, with_leg_errors
 from veh_identification.systems.humanoid.checks.tare import tared
 from veh_identification.systems.humanoid.checks.units import unit_findings
 from veh_identification.systems.humanoid.configuration import Configuration
 from veh_identification.systems.humanoid.estimation.problem import Problem, make_problem
+from veh_identification.systems.humanoid.processing.doubts import Doubt
 from veh_identification.systems.humanoid.processing.odometry import gridded
 from veh_identification.systems.humanoid.processing.signals import Raw
 from veh_identification.systems.humanoid.recording.joint_rest import resting_joints
@@ -63,13 +65,14 @@ def set_up(
     if configuration.check_frames:
         _refuse(finding for one in every for finding in unit_findings(one, robot))
     made = _assembled(robot, every, len(recordings), configuration)
+    found, raws = list(made.recordings), list(made.raws)
     if configuration.check_frames:
-        for one, raw in zip(every, made.raws, strict=True):
-            told = plausibility(made.problem, one, raw, made.locked)
+        for k, one in enumerate(every):
+            told, doubt = plausibility(made.problem, one, raws[k], made.locked)
             _refuse(told)
             findings += told
+            raws[k] = replace(raws[k], doubt=doubt)
     findings += made.findings
-    found, raws = list(made.recordings), list(made.raws)
     if configuration.estimate_delays:
         found, raws, late = corrected(made.problem, found, raws)
         findings += late
@@ -93,7 +96,7 @@ def check(robot: Robot, recording: Recording, configuration: Configuration) -> l
     made = _assembled(robot, [recording], 1, configuration)
     findings += made.findings
     if configuration.check_frames:
-        findings += plausibility(made.problem, recording, made.raws[0], made.locked)
+        findings += plausibility(made.problem, recording, made.raws[0], made.locked)[0]
     if configuration.estimate_delays and not any(one.level == 'bad' for one in findings):
         findings += corrected(made.problem, made.recordings, made.raws)[2]
     return findings
@@ -101,14 +104,21 @@ def check(robot: Robot, recording: Recording, configuration: Configuration) -> l
 
 def plausibility(
     problem: Problem, recording: Recording, raw: Raw, locked: Mapping[str, float]
-) -> list[Finding]:
-    """Units, signs, sides and frames by what they explain; stuck and saturated channels."""
+) -> tuple[list[Finding], Doubt | None]:
+    """Units, signs, sides and frames by what they explain; stuck and saturated channels.
+
+    Also errors of the legs, which are not put right: what they do to the equations.
+    """
     search = Search(Comparison(problem, raw), raw.label)
     first = before_search(search, recording, locked)
     if any(one.level == 'bad' for one in first):
-        return first
+        return first, None
     search.step()
-    return [*first, *search.findings()]
+    findings = [*first, *search.findings()]
+    if any(one.level == 'bad' for one in findings):
+        return findings, None
+    told, doubt = leg_errors(search.comparison, search.label)
+    return with_leg_errors(findings, told), doubt
 
 
 def before_search(

@@ -164,6 +164,10 @@ class Comparison:
         own = self.raw
         return raw.joints is own.joints and raw.pose is own.pose
 
+    def regressor(self, raw: Raw) -> Array:
+        """Rows (n, 6, base parameters) at the samples that are looked at."""
+        return self._rows(raw, self.samples(raw))
+
     def _rows(self, raw: Raw, samples: Samples) -> Array:
         """The regressor, kept for the motion as it is."""
         same = self._same_motion(raw)

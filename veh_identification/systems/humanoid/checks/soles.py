@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
 from veh_identification.multibody.kinematics import body_motion
 from veh_identification.multibody.motion import fixed_base_motion
-from veh_identification.multibody.tree import TreeModel
+from veh_identification.multibody.tree import ROOT, TreeModel
 from veh_identification.signals import rotation_matrix
 from veh_identification.systems.humanoid.processing.signals import Raw, Samples
 from veh_identification.types import Array, IntArray
@@ -44,6 +45,24 @@ class Soles:
         #: Length of the legs [m], and the vertical in the axes of each sole, all joints at zero.
         self.legs = float(np.linalg.norm(places[:, 0], axis=1).mean())
         self.flat = turns[:, 0, 2]
+
+    def with_model(self, model: TreeModel) -> Soles:
+        """The same soles on a model whose links differ."""
+        if model is self.model:
+            return self
+        made = copy(self)
+        made.model = model
+        return made
+
+    def chain(self) -> set[int]:
+        """Bodies between the base and the soles."""
+        found: set[int] = set()
+        for frame in self._frames:
+            body = frame.body
+            while body != ROOT:
+                found.add(body)
+                body = int(self.model.parent[body])
+        return found
 
     def in_base(self, q: Array) -> tuple[Array, Array]:
         """Places (feet, N, 3) and orientations (feet, N, 3, 3) in the base."""

@@ -236,6 +236,8 @@ def _solve(
         evidence = _weighed(problem, rows, information, None)
         solved = _by_data_alone(problem, rows, evidence)
     solved = _with_bias(solved, cutoff)
+    if problem.unknowns.joints is None:
+        solved = _with_doubts(solved, prepared, evidence)
     impulse = impulse_mass(
         [(one.raw, one.samples, one.selection.usable) for one in prepared],
         problem.model,
@@ -286,6 +288,21 @@ def _with_bias(solved: Solved, cutoff: CutoffFound) -> Solved:
     count = min(len(bias), len(cutoff.bias))
     bias[:count] = cutoff.bias[:count]
     return replace(solved, covariance=solved.covariance + np.outer(bias, bias))
+
+
+def _with_doubts(solved: Solved, prepared: Sequence[Prepared], evidence: Evidence) -> Solved:
+    """Deviations that allow for errors of joints and links that are not taken off."""
+    usable = np.array([float(one.selection.usable.sum()) for one in prepared])
+    if not usable.any() or all(one.raw.doubt is None for one in prepared):
+        return solved
+    response = evidence.response if solved.estimator == PRIOR else solved.covariance
+    covariance = solved.covariance
+    for one, share in zip(prepared, usable / usable.sum(), strict=True):
+        if one.raw.doubt is not None:
+            normal = one.raw.doubt.normal(evidence.sigma, share * solved.samples)
+            bias = response[:, : len(normal)] @ normal
+            covariance = covariance + np.outer(bias, bias)
+    return replace(solved, covariance=covariance)
 
 
 def _by_data_alone(problem: Problem, rows: BlockSource, evidence: Evidence) -> Solved:

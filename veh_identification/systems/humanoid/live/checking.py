@@ -17,10 +17,15 @@ from veh_identification.systems.humanoid.checks.delays import (
     significant_in_parts,
 )
 from veh_identification.systems.humanoid.checks.explanations import Search
+from veh_identification.systems.humanoid.checks.standing import (
+    leg_errors_in_parts,
+    with_leg_errors,
+)
 from veh_identification.systems.humanoid.checks.units import unit_findings
 from veh_identification.systems.humanoid.configuration import Pose
 from veh_identification.systems.humanoid.live.model import ContactModel
 from veh_identification.systems.humanoid.live.states import BASE, MOST_PLATES, ContactStates
+from veh_identification.systems.humanoid.processing.doubts import Doubt
 from veh_identification.systems.humanoid.processing.signals import to_grid
 from veh_identification.systems.humanoid.recording.reader import (
     WRENCH_NAMES,
@@ -46,6 +51,7 @@ class StatesCheck:
 
     def __init__(self, recording: Recording, model: ContactModel) -> None:
         self.findings: list[Finding] = []
+        self.doubt: Doubt | None = None  # about joints or links, for the deviations
         self._parts = self._search(recording, model)
 
     def step(self) -> bool:
@@ -77,6 +83,8 @@ class StatesCheck:
         if not _forbidden(found):
             found += search.findings()
         if not _forbidden(found):
+            told, self.doubt = yield from leg_errors_in_parts(search.comparison, search.label)
+            found = with_leg_errors(found, told)
             yield
             found += _delays((yield from significant_in_parts(problem, raw)))
         # The same in every stretch, so that it is told once.

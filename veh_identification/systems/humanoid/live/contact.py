@@ -312,6 +312,8 @@ class ContactLive(LiveModel):
 
     def _go_on_checking(self) -> None:
         if self._checking is not None and not self._checking.step():
+            assert self.model is not None
+            self.model.doubt = self._checking.doubt
             self._checked, self._checking = self._checking.findings, None
 
     def finish(self) -> bool:
@@ -326,8 +328,12 @@ class ContactLive(LiveModel):
         if self.model is not None and self._latest and self._next_check != self._seen:
             self._next_check = self._seen
             self._begin_checking()
+        doubt = None if self.model is None else self.model.doubt
         while self._checking is not None:
             self._go_on_checking()
+        if self.model is not None and self.solution is not None and self.model.doubt is not doubt:
+            self._solve()  # deviations that allow for what was found last
+            before = None
         return self._checked != before and self.solution is not None
 
     def _wakes(self, values: Array) -> bool:

@@ -24,6 +24,7 @@ from veh_identification.systems.humanoid.estimation.prior import base_prior
 from veh_identification.systems.humanoid.estimation.problem import Problem, make_problem
 from veh_identification.systems.humanoid.live.states import BASE
 from veh_identification.systems.humanoid.live.tare import Tare
+from veh_identification.systems.humanoid.processing.doubts import Doubt
 from veh_identification.systems.humanoid.processing.equations import CORRELATION, HELD
 from veh_identification.systems.humanoid.processing.momentum import Balance, balance, to_world
 from veh_identification.systems.humanoid.robot import Robot
@@ -84,6 +85,7 @@ class ContactModel:
         )
         self.offset_scale = self.load = 1.0
         self.tare: Tare | None = None
+        self.doubt: Doubt | None = None  # about joints or links: deviations allow for it
         self.watched = self._load_columns()
         self.mass_weights = self.mass_and_moments(np.zeros(self._joints))[0]
 
@@ -217,6 +219,10 @@ class ContactModel:
             size = self.prior.covariance[held, held]
             covariance = with_held(covariance, measured[:, held], held, size)
         sigma = np.where(few, np.inf, found.sigma)  # nothing is known of their noise
+        if self.doubt is not None:
+            normal = self.doubt.normal(sigma, information.samples) / CORRELATION
+            bias = covariance[:, :rank] @ normal
+            covariance = covariance + np.outer(bias, bias)
         return Solution(value, covariance, sigma, excited, condition)
 
     def _vertical_offset(self, sigma: Array) -> int | None:

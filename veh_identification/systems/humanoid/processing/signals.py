@@ -28,6 +28,7 @@ from veh_identification.signals import (
     rotation_matrix,
 )
 from veh_identification.signals.segments import contiguous_segments
+from veh_identification.systems.humanoid.processing.doubts import Doubt
 from veh_identification.systems.humanoid.recording.base_signals import Mount
 from veh_identification.systems.humanoid.recording.reader import Recording, Wrench
 from veh_identification.types import Array, BoolArray
@@ -63,6 +64,7 @@ class Raw:
     imu: Frame | None = None  # where it sits on the base
     inertial: Array | None = None  # (N, 6) of the IMU, when `pose` holds leg odometry
     accelerometer: Array | None = None  # (3, 3) covariance of what is left of its bias
+    doubt: Doubt | None = None  # an error of joints or links that deviations must allow for
 
     @property
     def in_base(self) -> bool:
