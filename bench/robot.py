@@ -11,7 +11,8 @@ import numpy as np
 import pinocchio as pin
 from scipy.signal import butter, filtfilt
 
-from veh_identification.identification import accumulate
+from veh_identification.identification.blocks import FactoryBlocks
+from veh_identification.identification.gram import accumulate_fast
 from veh_identification.multibody.columns import coulomb, motor_inertia, offset, viscous
 from veh_identification.multibody.regressor import Regressor
 from veh_identification.runtime.share import share_directory
@@ -146,9 +147,11 @@ def speed(quick: bool) -> list[dict[str, Any]]:
     regressor = our_regressor(model)
 
     def kernel() -> Array:
-        blocks = regressor.blocks(model.motion(q, qd, qdd), BLOCK)
-        rows = ((W, effort[samples]) for samples, W in blocks)
-        return factor_solution(accumulate(rows).combined(np.ones(6)))
+        motion = model.motion(q, qd, qdd)
+        source = FactoryBlocks(
+            lambda: ((W, effort[samples]) for samples, W in regressor.blocks(motion, BLOCK))
+        )
+        return factor_solution(accumulate_fast(source)[0].combined(np.ones(6)))
 
     def loop() -> Array:
         W = pinocchio_rows(urdf, model, q, qd, qdd)
@@ -157,7 +160,7 @@ def speed(quick: bool) -> list[dict[str, Any]]:
     mine, value = best_of(kernel)
     theirs, other = best_of(loop, 1)
     apart = float(np.abs((value - other) / np.maximum(np.abs(other), 1e-3)).max())
-    if apart > 1e-5:
+    if apart > 1e-8:
         raise AssertionError(f'the two solutions of the same rows differ by {apart:.2g}')
     count, name = len(q), 'Pinocchio in a loop, numpy lstsq'
     whole, _ = best_of(lambda: ours(recording, urdf))

@@ -1,10 +1,12 @@
-"""Surroundings of all tests, and which of them are slow."""
+"""Surroundings of all tests, which of them are slow, and who runs them."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,17 @@ def state_of_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--times FILE`: append the processor seconds of every test."""
     parser.addoption('--times', metavar='FILE', help='append processor seconds of every test')
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadfile`: workers keep out of each other's folders."""
+    if config.getoption('dist') != 'loadfile':
+        return None
+    sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode does not
+    from folder_scheduling import FolderScheduling
+
+    return FolderScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

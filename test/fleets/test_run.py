@@ -41,7 +41,10 @@ def test_recordings_are_what_identify_says_of_them(fleet: Fleet, arms: Path) -> 
     found = fleet.entries[-1].reduction
     assert list(found.names) == alone.result.names
     np.testing.assert_allclose(found.value, alone.result.value, rtol=1e-9)
-    np.testing.assert_allclose(found.covariance, alone.result.covariance, rtol=1e-9)
+    # In deviations: an entry between two that have nothing to do with each other is rounding.
+    std = np.sqrt(np.diag(alone.result.covariance))
+    apart = (found.covariance - alone.result.covariance) / np.outer(std, std)
+    assert np.abs(apart).max() < 1e-9
     assert found.verdict == alone.verdict.level
     assert found.findings == alone.findings
     assert fleet.entries[-1].date == '2023-11-21T22:13:20Z'

@@ -8,6 +8,7 @@ conditions and reduces orthogonally instead where they do not hold.
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
@@ -21,7 +22,7 @@ from veh_identification.identification.factor import (
     triangular_factor,
 )
 from veh_identification.identification.worker_threads import for_each
-from veh_identification.types import Array
+from veh_identification.types import Array, IntArray
 
 # Squared, times the rounding of a double and the size of the problem: 1e-6. One refinement step
 # multiplies the error of the solution by that.
@@ -30,23 +31,31 @@ LARGEST_CONDITION = 1e4
 SMALLEST_RESIDUAL = 1e-9
 
 
+@numba.njit(cache=True, nogil=True)
+def _side_by_side(
+    W: Array, Y: Array, equation: int, active: IntArray
+) -> Array:  # pragma: no cover (compiled)
+    """[W Y] of one equation, columns that hold something only, without gaps in memory."""
+    samples, count = len(W), len(active)
+    rows = np.empty((samples, count + 1))
+    for k in range(samples):
+        for c in range(count):
+            rows[k, c] = W[k, equation, active[c]]
+        rows[k, count] = Y[k, equation]
+    return rows
+
+
 class _EquationGram:
     """[W Y]'[W Y] of one equation, skipping columns that are zero throughout a block."""
 
     def __init__(self, columns: int) -> None:
         self.sums = np.zeros((columns + 1, columns + 1))
 
-    def add(self, W: Array, Y: Array, used: NDArray[np.bool_]) -> None:
+    def add(self, block: CleanBlock, equation: int, used: NDArray[np.bool_]) -> None:
         active = np.flatnonzero(used)
-        if used.all():
-            self.sums[:-1, :-1] += W.T @ W
-        else:
-            W = np.take(W, active, axis=1)
-            self.sums[np.ix_(active, active)] += W.T @ W
-        cross = Y @ W
-        self.sums[active, -1] += cross
-        self.sums[-1, active] += cross
-        self.sums[-1, -1] += Y @ Y
+        rows = _side_by_side(block.W, block.Y, equation, active)
+        places = np.append(active, len(used))
+        self.sums[np.ix_(places, places)] += rows.T @ rows
 
     def triangle(self) -> Array:
         """Triangular factor by Cholesky with pivoting, as most equations lack some parameters."""
@@ -85,7 +94,7 @@ def accumulate_gram(source: BlockSource) -> Information:
 def _add(equations: list[_EquationGram], block: CleanBlock) -> None:
     used = block.used
     for_each(
-        lambda j: equations[j].add(block.W[:, j], block.Y[:, j], used[j]),
+        lambda j: equations[j].add(block, j, used[j]),
         range(len(equations)),
         worth_it=block.W.size > LARGE,
     )
