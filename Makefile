@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 LOWEST := .venv-lowest
 FRESH := .venv-fresh
 
-.PHONY: demo test test-slow test-times test-lowest test-install lock dist lint audit unit bench fuzz docs \
+.PHONY: demo test test-slow test-times test-lowest test-install coverage lock dist lint audit unit bench fuzz docs \
   site papers clean help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo 'make audit  known vulnerabilities of what is installed, where their service can be reached'
 	@echo 'make test-slow   the tests that take seconds each (test/slow.txt), for releases'
 	@echo 'make test-times  run the tests and list those that are slow'
+	@echo 'make coverage    run the tests and print the share of lines they reach, layer by layer'
 	@echo 'make test-lowest   the tests on the lowest promised version of every dependency'
 	@echo 'make test-install  wheel and sdist into empty environments, and their demo'
 	@echo 'make dist   wheel and sdist into dist/'
@@ -66,6 +67,11 @@ test-times: $(STAMP)
 	rm -f test/.times
 	$(PYTEST) -m 'not slow' --times test/.times
 	@echo 'beyond 1.5 s and not in test/slow.txt:'; awk '$$1 > 1.5' test/.times | sort -rn
+
+coverage: $(STAMP)
+	$(BIN)/pip install -qq --disable-pip-version-check -e '.[coverage]'
+	$(PYTEST) -m 'not slow' --cov=veh_identification --cov-report=
+	$(BIN)/python tools/coverage_by_layer.py
 
 # The lower bounds of pyproject.toml are what Ubuntu 24.04 has, as far as it has it.
 $(LOWEST)/.installed: pyproject.toml setup.py tools/lowest.py
