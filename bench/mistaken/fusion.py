@@ -17,7 +17,7 @@ import numpy as np
 from mistaken.common import Item, Mistake, Told, found
 from veh_identification.errors import VehIdError
 from veh_identification.nodes.sensor_fusion.node import SensorFusion
-from veh_identification.orientations import rpy_of_quaternion
+from veh_identification.orientations import matrix_of_rpy, rpy_of_quaternion
 from veh_identification.runtime import messages
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.replay.engine import ReplayEngine
@@ -219,6 +219,13 @@ def mapped(field_name: str, matrix: Any) -> Edit:
     return edit
 
 
+def _rounded(message: Any) -> None:
+    """A stamp of whole tenths of a second."""
+    stamp = message.header.stamp
+    total = (stamp.sec * 10**9 + stamp.nanosec) // 10**8 * 10**8
+    stamp.sec, stamp.nanosec = divmod(total, 10**9)
+
+
 def velocity(factor: float) -> Edit:
     """Satellite velocity times a factor."""
 
@@ -251,6 +258,7 @@ def places_exchanged(message: Any) -> None:
 
 GYRO, ACCEL = 'angular_velocity', 'linear_acceleration'
 BOTH = f'{GYRO} {ACCEL}'
+ROLLED = matrix_of_rpy((np.radians(5.0), 0.0, 0.0))
 EXCHANGED = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
 QUARTER = [[0, 1, 0], [-1, 0, 0], [0, 0, 1]]
 
@@ -361,6 +369,10 @@ MISTAKES = {
     'gyro 0.9 times too small': Mistake(edited(imu_data=mapped(GYRO, 0.9)), ('scale',)),
     'gyro with a bias of 3 deg/s': Mistake(edited(imu_data=biased(0.05)), ('bias',)),
     'fixes 50 ms early': Mistake(edited(gps_fix=late(-0.05)), ('fix_early',)),
+    'stamps of fixes rounded down to 0.1 s': Mistake(edited(gps_fix=_rounded), ('fix_early',)),
+    'inertial unit rolled by 5 degrees': Mistake(
+        edited(imu_data=mapped(BOTH, ROLLED)), ('imu_turned',)
+    ),
     'fixes that scatter by 3 m, 2 cm stated': Mistake(
         edited(gps_fix=scattered(3.0)), ('noisier_than_stated',)
     ),

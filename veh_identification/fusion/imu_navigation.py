@@ -21,6 +21,7 @@ from veh_identification.fusion.inertial import (
     InertialNoise,
 )
 from veh_identification.fusion.journal import Journal
+from veh_identification.fusion.lean import Lean
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.start import AttitudeStarter, turned_imu_warning
@@ -98,6 +99,7 @@ class ImuNavigation:
         self.starts = 0
         self.mean_start_force = np.zeros(3)
         self.journal = Journal()
+        self._lean = Lean()
         self.reset()
 
     def reset(self) -> None:
@@ -349,10 +351,13 @@ class ImuNavigation:
         return self._imu_point
 
     def level_warning(self) -> str:
-        """Says when the first attitude looks like a wrongly given mounting."""
+        """Says when the attitude looks like a wrongly given mounting; to be asked each second."""
         if not self.filter.ready:
             return ''
-        return turned_imu_warning(float(self.filter.R[2, 2]), self.mean_start_force)
+        side = turned_imu_warning(float(self.filter.R[2, 2]), self.mean_start_force)
+        if self._constrained and self._imu_on and self.heading_known and self.filter.navigating:
+            self._lean.note(self.filter.R, self.filter.velocity)
+        return side or self._lean.warning()
 
 
 def _noise(options: FusionOptions) -> InertialNoise:

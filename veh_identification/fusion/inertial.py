@@ -83,6 +83,8 @@ class InertialFilter:
         self.navigating = False
         #: Whether the calibration is estimated; otherwise its uncertainty counts, no more.
         self.calibrating = False
+        #: Seconds by which the fixes may be early: the place is uncertain by as much of the way.
+        self.fixes_early = 0.0
         self.memory = np.zeros(kernels.MEMORY_SIZE)
         self.x, self.R, self.P = kernels.parts.py_func(self.memory)
         self.x[9] = 1.0
@@ -346,7 +348,11 @@ class InertialFilter:
         output_kernels.take_covariances(self.memory, point, rates, *noise.mounting, row)
         # Only the course tells whether its stamps are late, and slip tells the same: not known.
         turn = STAMPS * (self.R @ self.rate)
-        row[20:56].reshape(6, 6)[3:, 3:] += np.outer(turn, turn)
+        pose = row[20:56].reshape(6, 6)
+        pose[3:, 3:] += np.outer(turn, turn)
+        # The place is where the fixes say it was when their stamps say so: no sensor sees that.
+        way = self.fixes_early * self.velocity
+        pose[:3, :3] += np.outer(way, way)
 
     # Correction ---------------------------------------------------------------------------------
 
@@ -397,6 +403,7 @@ class InertialFilter:
         self.time = math.nan
         self._last_imu = math.nan
         self.navigating = False
+        self.fixes_early = 0.0
 
     @property
     def rate(self) -> Array:

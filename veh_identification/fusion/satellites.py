@@ -29,6 +29,8 @@ EARLY = 0.015
 SHORTEST_WAY, LONGEST_WAIT = 1.0, 5.0
 #: Share of a delay of the fixes that may be wrong when it has just been found.
 DOUBT = 0.2
+#: Seconds by which velocities must be late that the fixes may be early instead.
+SHOWN = 0.005
 
 
 @dataclass(frozen=True)
@@ -311,6 +313,7 @@ class SatelliteAiding:
         state = self.navigator.filter
         early = -float(state.x[VELOCITY_DELAY + 1])
         sigma = math.sqrt(max(state.P[VELOCITY_DELAY, VELOCITY_DELAY], 0.0))
+        state.fixes_early = self._early_fixes(-early, sigma)
         if not early > max(EARLY, 5.0 * sigma) or not sigma < 0.2 * early:
             return
         wheels = math.sqrt(max(state.P[WHEEL_DELAY, WHEEL_DELAY], 0.0))
@@ -325,6 +328,19 @@ class SatelliteAiding:
         # From now on it is a delay like the others: estimated, and its uncertainty counts.
         doubt = max(sigma, DOUBT * early)
         state.P[FIX_DELAY, FIX_DELAY] = max(state.P[FIX_DELAY, FIX_DELAY], doubt**2)
+
+    def _early_fixes(self, late: float, sigma: float) -> float:
+        """By how many seconds fixes may be early: velocities that are late, or zero.
+
+        Nothing tells which of both it is, unless the wheels clearly are not late.
+        """
+        state = self.navigator.filter
+        if not (sigma > 0.0 and late > max(SHOWN, 2.0 * sigma)):
+            return 0.0
+        wheels = math.sqrt(max(state.P[WHEEL_DELAY, WHEEL_DELAY], 0.0))
+        if wheels > 0.0 and state.x[WHEEL_DELAY + 1] + 2.0 * wheels < late:
+            return 0.0
+        return late
 
     def _course(self, time: float, measured: Array, std: float) -> None:
         """Take the course over ground as heading: the vehicle drives forward and starts so.

@@ -271,7 +271,7 @@ class FusionReport(Report):
         self._reports += 1
         self.say(*self._channel_findings)
         turned = core.navigator.level_warning()
-        if turned:
+        if turned and not any(one.code == 'imu_turned' for one in self._channel_findings):
             self._find('warn', 'imu_turned', turned)
         if core.navigator.filter.gravity_removed:
             text = 'the IMU delivers accelerations without gravity'
