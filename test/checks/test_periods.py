@@ -27,3 +27,10 @@ def test_noise_drift_and_a_run_up_are_no_change():
     assert told(NOISY * np.minimum(TIME / 1.5, 1.0)) == []
     assert told(NOISY * (1.0 + 0.02 * TIME)) == []
     assert told(rng.standard_normal(TIME.size)) == []
+
+
+def test_the_last_period_counts_where_the_recording_ends_with_it():
+    three = TIME < 3.0 * PERIOD - 1e-9
+    time, values = TIME[three], NOISY[three] * np.where(TIME[three] < 2.0 * PERIOD, 1.0, 1e-3)
+    (found,) = check_periods(time, values[:, None], PERIOD, ['leg_1'])
+    assert found.code == 'changes' and '4.0 s' in found.text

@@ -24,8 +24,11 @@ def check_periods(
     time: Array, values: Array, period: float, places: Sequence[str]
 ) -> list[Finding]:
     """Channels (columns, with their places) that are others from some period on."""
-    whole = int(np.floor((time[-1] - time[0]) / period + 1e-6)) if len(time) else 0
-    if whole < 2 or not period > 0.0:
+    if len(time) < 2 or not period > 0.0:
+        return []
+    # The last sample stands for its time, too, or a recording of three periods would have two.
+    whole = int(np.floor((time[-1] - time[0] + np.median(np.diff(time))) / period + 1e-6))
+    if whole < 2:
         return []
     cycle = (time - time[0]) / period
     number = np.minimum(cycle.astype(int), whole)
