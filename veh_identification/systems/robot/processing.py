@@ -17,6 +17,7 @@ from scipy.interpolate import CubicSpline
 from scipy.signal import fftconvolve
 
 from veh_identification.errors import SignalError
+from veh_identification.identification.repetition import Phases, period_of
 from veh_identification.signals import ZeroPhaseFilter
 from veh_identification.signals.cutoff import choose_cutoff
 from veh_identification.signals.decimation import (
@@ -283,6 +284,13 @@ class Rows:
     def dry(self, joint: int, shape: Dry) -> Array:
         """Filtered dry friction of one joint (M,)."""
         return self._filtered(lambda s: shape.value(s.fine_q[:, joint], s.fine_qd[:, joint]))
+
+    def phases(self) -> Phases:
+        """When the rows are, and after which time their motion repeats."""
+        longest = max(self.segments, key=lambda segment: len(segment.q))
+        step = self.filter.factor / self.filter.rate
+        period = period_of(longest.q[:: self.filter.factor], step)
+        return Phases(1e-9 * (self.stamps_ns - self.stamps_ns[0]), period, step)
 
     def motion(self) -> tuple[Array, Array, Array]:
         """Positions, speeds, accelerations (M, joints) at the moments of the rows."""

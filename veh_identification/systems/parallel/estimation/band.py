@@ -22,6 +22,13 @@ from scipy.signal import fftconvolve
 
 from veh_identification.errors import EstimationError, ModelError, SignalError
 from veh_identification.identification import ArrayBlocks, IdentificationResult, Options, identify
+from veh_identification.identification.gauss_markov import whitened
+from veh_identification.identification.repetition import (
+    Phases,
+    clusters_of,
+    period_of,
+    widened,
+)
 from veh_identification.identification.trajectory import pose_rates
 from veh_identification.signals import TimeSeries, ZeroPhaseFilter, clean
 from veh_identification.signals.cutoff import choose_cutoff
@@ -115,6 +122,13 @@ class BandRows:
             share = fftconvolve(slow, taps[:, None], mode='valid', axes=0)
             made.append(share[:: self.filter.factor])
         return np.concatenate(made)
+
+    def phases(self) -> Phases:
+        """When the rows are, and after which time their motion repeats."""
+        longest = max(self.pieces, key=lambda piece: len(piece.forces))
+        step = self.filter.factor / self.filter.rate
+        period = period_of(longest.motion[0][:: self.filter.factor], step)
+        return Phases(1e-9 * (self.stamps_ns - self.stamps_ns[0]), period, step)
 
     def regressor(self, model: HexapodModel, instrument: bool = False) -> Array:
         """Filtered (M, 6, parameters)."""
@@ -269,12 +283,8 @@ class BandEstimate:
     def covariance(self) -> Array:
         """Of the errors of the filtered rows between the legs."""
         system = self.equations()
-        error = np.concatenate(system.Y) - np.concatenate(system.W) @ self.result.value
-        known = np.isfinite(error)
-        pairs = np.maximum(known.T.astype(float) @ known, 1.0)
-        error = np.nan_to_num(error)
-        scale = np.sqrt(np.nanmean(np.square(np.concatenate(system.Y)), axis=0))
-        return floored(positive(error.T @ error / pairs), scale)
+        Y = np.concatenate(system.Y)
+        return _error_covariance(Y, Y - np.concatenate(system.W) @ self.result.value)
 
 
 def estimate_in_band(
@@ -304,12 +314,25 @@ def estimate_in_band(
         result = identify(blocks, names, LEGS, units, a_priori, Options('gauss-markov'))
     except EstimationError as error:
         raise EstimationError(f'{rows[0].source}: {error}') from None
+    result = _for_repetition(result, blocks, rows)
     count = len(model.names)
     std, slope = float('nan'), np.zeros(count)
     if delay is None:
         variance = float(result.covariance[count, count])
         std, slope = variance**0.5, result.covariance[:count, count] / variance
     return BandEstimate(_first(result, count), rows, cutoff, sought.tau, std, slope, before)
+
+
+def _for_repetition(
+    result: IdentificationResult, blocks: ArrayBlocks, rows: Sequence[BandRows]
+) -> IdentificationResult:
+    """With deviations that hold for errors that repeat with the motion: ripple, friction."""
+    error = blocks.Y - blocks.W @ result.value
+    noise = _error_covariance(blocks.Y, error)
+    white = list(whitened(ArrayBlocks(blocks.W, error), noise, LEGS))
+    V, residual = (np.nan_to_num(np.concatenate(side)) for side in zip(*white, strict=True))
+    clusters = clusters_of([one.phases() for one in rows])
+    return replace(result, covariance=widened(result.covariance, V, residual, clusters))
 
 
 def _first(result: IdentificationResult, count: int) -> IdentificationResult:
@@ -416,6 +439,15 @@ def _solved(Z: Array, W: Array, Y: Array, sigma: Array) -> Array:
     norms = np.maximum(np.linalg.norm(B, axis=0), 1e-300)
     A, B = A / norms, B / norms
     return np.asarray(np.linalg.lstsq(B.T @ A, B.T @ y, rcond=1e-14)[0] / norms)
+
+
+def _error_covariance(Y: Array, error: Array) -> Array:
+    """Of errors (M, 6) between the legs; nan where a leg is missing."""
+    known = np.isfinite(error)
+    pairs = np.maximum(known.T.astype(float) @ known, 1.0)
+    error = np.nan_to_num(error)
+    scale = np.sqrt(np.nanmean(np.square(Y), axis=0))
+    return floored(positive(error.T @ error / pairs), scale)
 
 
 def positive(covariance: Array) -> Array:

@@ -17,8 +17,8 @@ import numpy as np
 from veh_identification.checks.slices import Slices, finished
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
+from veh_identification.identification.repetition import clusters_of
 from veh_identification.systems.robot.estimation.estimate import Estimate
-from veh_identification.systems.robot.estimation.repetition import clusters_of
 from veh_identification.systems.robot.estimation.unknowns import orthonormal, slope_of
 from veh_identification.systems.robot.model import ArmModel
 from veh_identification.types import Array, IntArray
@@ -304,7 +304,7 @@ def fitted_of(found: Estimate) -> Fitted:
         system.Y - system.known,
         found.value,
         slope_of(rows, system.begins, system.W @ found.value),
-        clusters_of(rows),
+        clusters_of([one.phases() for one in rows]),
     )
 
 

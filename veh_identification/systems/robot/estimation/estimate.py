@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, Factor, Options, accumulate
 from veh_identification.identification.batch import solve as solve_blocks
+from veh_identification.identification.repetition import clusters_of, widened
 from veh_identification.identification.result import Solved
 from veh_identification.identification.robust import TUNING
 from veh_identification.systems.robot.estimation.links import LinkFit, fit_links
-from veh_identification.systems.robot.estimation.repetition import clusters_of, widened
 from veh_identification.systems.robot.estimation.unknowns import (
     State,
     System,
@@ -27,6 +28,7 @@ from veh_identification.systems.robot.estimation.unknowns import (
     solve,
     weighted_solution,
 )
+from veh_identification.systems.robot.processing import Rows
 from veh_identification.systems.robot.setup import Setup
 from veh_identification.types import Array, BoolArray
 
@@ -123,7 +125,7 @@ def estimate(setup: Setup) -> Estimate:
     except EstimationError as error:
         raise EstimationError(_named(str(error), state, slow.shape[2])) from None
     used = np.where(solved.sigma > 0.0, solved.sigma, 1.0)
-    solved = widened(solved, W, Y, used, clusters_of(setup.rows))
+    solved = _for_repetition(solved, W, Y, used, setup.rows)
     if c.estimator == 'robust':
         Y = _without_outliers(W, Y, solved)
     rest = W[:, :, len(names) :] @ solved.value[len(names) :]
@@ -149,6 +151,17 @@ def estimate(setup: Setup) -> Estimate:
         fit,
         before / max(_misfit(setup, state, slides, sigma), 1e-300),
     )
+
+
+def _for_repetition(
+    solved: Solved, W: Array, Y: Array, sigma: Array, rows: Sequence[Rows]
+) -> Solved:
+    """With deviations that hold for errors that repeat with the motion."""
+    there = np.isfinite(Y)
+    V = np.where(there[:, :, None], W, 0.0) / sigma[:, None]
+    residual = np.where(there, Y - W @ solved.value, 0.0) / sigma
+    clusters = clusters_of([one.phases() for one in rows])
+    return replace(solved, covariance=widened(solved.covariance, V, residual, clusters))
 
 
 def _without_outliers(W: Array, Y: Array, solved: Solved) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from veh_identification.checks.slices import Slices
 from veh_identification.findings import Finding
+from veh_identification.identification.repetition import CLUSTER_SECONDS, period_of
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.robot.checks.channels import sensor_findings
 from veh_identification.systems.robot.checks.fit import (
@@ -21,7 +22,6 @@ from veh_identification.systems.robot.checks.fit import (
     told_of,
 )
 from veh_identification.systems.robot.checks.whole import whole_slices
-from veh_identification.systems.robot.estimation.repetition import CLUSTER_SECONDS, period_of
 from veh_identification.systems.robot.model import ArmModel
 from veh_identification.systems.robot.recording import ArmRecording
 from veh_identification.types import Array, BoolArray, IntArray

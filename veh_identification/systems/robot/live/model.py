@@ -20,6 +20,7 @@ from veh_identification.identification.accumulator import Information
 from veh_identification.identification.factor import scaled_condition
 from veh_identification.identification.least_squares import Estimate, weighted
 from veh_identification.identification.live import Solution, Usable, extended, no_information
+from veh_identification.identification.repetition import CLUSTER_SECONDS
 from veh_identification.results.messages import Derived, Equations
 from veh_identification.saved_state import SavedState, StateError
 from veh_identification.signals.hygiene import possible
@@ -31,7 +32,6 @@ from veh_identification.systems.parallel.estimation.effort_delay import EffortDe
 from veh_identification.systems.robot.checks.scale import scale_findings
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.estimation.possible import SMALL_DELAY, impossible_names
-from veh_identification.systems.robot.estimation.repetition import CLUSTER_SECONDS
 from veh_identification.systems.robot.estimation.unknowns import SLOW_LIMIT, SLOW_SHARE
 from veh_identification.systems.robot.feedforward import IdentifiedArm
 from veh_identification.systems.robot.live.checking import (

@@ -8,14 +8,11 @@ which also corrects for what the fit has taken out of the residuals).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 
-from veh_identification.identification.result import Solved
-from veh_identification.systems.robot.processing import Rows
 from veh_identification.types import Array, IntArray
 
 #: Rows of one cluster lie within this time [s]; a period has at least so many clusters.
@@ -26,6 +23,15 @@ SHORTEST = 1.0
 REPEATS = 0.01
 #: The fit may take at most this share of a cluster's errors away: more is not corrected.
 LARGEST_SHARE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Phases:
+    """Rows of one recording in time."""
+
+    times: Array  # (M,) s, from zero on
+    period: float  # s; 0: the motion does not repeat
+    step: float  # s between rows
 
 
 def period_of(position: Array, step: float) -> float:
@@ -47,33 +53,28 @@ def period_of(position: Array, step: float) -> float:
     return float(step * (lags[k] + shift))
 
 
-def clusters_of(rows: Sequence[Rows]) -> IntArray:
-    """Of each row (M,): a number that rows share whose errors are alike."""
+def clusters_of(recordings: list[Phases]) -> IntArray:
+    """Of each row (M,) of all recordings: a number that rows share whose errors are alike."""
     made, used = [], 0
-    for one in rows:
-        longest = max(one.segments, key=lambda segment: len(segment.q))
-        step = one.filter.factor / one.filter.rate
-        period = period_of(longest.q[:: one.filter.factor], step)
-        times = 1e-9 * (one.stamps_ns - one.stamps_ns[0])
-        if period:
-            times = times % period
-        length = min(CLUSTER_SECONDS, max(float(times[-1]), period) / LEAST_CLUSTERS)
-        made.append(used + np.floor(times / max(length, step)).astype(np.int64))
+    for one in recordings:
+        times = one.times % one.period if one.period else one.times
+        length = min(CLUSTER_SECONDS, max(float(times[-1]), one.period) / LEAST_CLUSTERS)
+        made.append(used + np.floor(times / max(length, one.step)).astype(np.int64))
         used = int(made[-1].max()) + 1
     return np.concatenate(made)
 
 
-def widened(solved: Solved, W: Array, Y: Array, sigma: Array, clusters: IntArray) -> Solved:
-    """With deviations that hold for errors that rows of a cluster share."""
-    there = np.isfinite(Y)
-    kept = np.flatnonzero(np.diag(solved.covariance) > 0.0)
-    V = np.where(there[:, :, None], W[:, :, kept], 0.0) / sigma[:, None]
-    residual = np.where(there, Y - W @ solved.value, 0.0) / sigma
-    variance = clustered_variance(V, residual, clusters)
-    known = np.diag(solved.covariance)[kept]
-    ratio = np.ones(len(solved.value))
-    ratio[kept] = np.sqrt(np.maximum(variance / known, 1.0))
-    return replace(solved, covariance=solved.covariance * np.outer(ratio, ratio))
+def widened(covariance: Array, V: Array, residual: Array, clusters: IntArray) -> Array:
+    """A covariance that holds for errors that rows of a cluster share.
+
+    Rows (M, equations, unknowns) and residuals have weight one; rows that are missing hold zeros.
+    """
+    known = np.diag(covariance)
+    kept = np.flatnonzero(known > 0.0)
+    variance = clustered_variance(V[:, :, kept], residual, clusters)
+    ratio = np.ones(len(known))
+    ratio[kept] = np.sqrt(np.maximum(variance / known[kept], 1.0))
+    return np.asarray(covariance * np.outer(ratio, ratio))
 
 
 def clustered_variance(V: Array, residual: Array, clusters: IntArray) -> Array:

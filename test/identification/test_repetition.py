@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from veh_identification.systems.robot.estimation.repetition import clustered_variance, period_of
+from veh_identification.identification.repetition import clustered_variance, period_of
 
 
 def motion(times: np.ndarray, period: float) -> np.ndarray:
