@@ -233,7 +233,10 @@ def markdown(rows: Sequence[Row], present: Sequence[str] = ()) -> str:
                   'above.', '']  # fmt: skip
     for system in dict.fromkeys(row['system'] for row in rows):
         own = [row for row in rows if row['system'] == system]
-        lines += [f'## {system}', '', '| mistake | offline | live |', '|---|---|---|']
+        counted = [row for row in now if row['system'] == system]
+        made = f'Runs that count, by commit: {_codes(counted)}.' if counted else 'None counts.'
+        lines += [f'## {system}', '', made, '']
+        lines += ['| mistake | offline | live |', '|---|---|---|']
         for title in dict.fromkeys(row['mistake'] for row in own if row['mistake']):
             cells = [
                 _cell([r for r in own if (r['mistake'], r['way']) == (title, way)], present)
