@@ -268,6 +268,15 @@ def try_states(rng: random.Random, folder: Path, go_on: Callable[[], bool]) -> T
         'samples': 5000,
         'squares': np.ones(len(model.joints)),
         'delay': np.array([0.001, 0.0001, 1.0]),
+        'speed': np.ones(len(model.joints)),
+        'rows_seen': 5000,
+        'next_check': 10.0,
+        'score_moments': np.arange(2),
+        'scores': np.zeros((2, width - 1)),
+        'score_counts': np.array([3, 4]),
+        'looks': np.array([30, 20, 10, 40]),
+        'stamps': np.arange(3),
+        'channels': np.zeros((3, 2 * len(model.joints))),
     }
     path, case = folder / 'good.npz', folder / 'case.npz'
     write_state(path, good)
