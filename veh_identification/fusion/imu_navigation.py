@@ -351,13 +351,16 @@ class ImuNavigation:
         return self._imu_point
 
     def level_warning(self) -> str:
-        """Says when the attitude looks like a wrongly given mounting; to be asked each second."""
+        """Says when the first attitude looks like a wrongly given mounting."""
         if not self.filter.ready:
             return ''
-        side = turned_imu_warning(float(self.filter.R[2, 2]), self.mean_start_force)
+        return turned_imu_warning(float(self.filter.R[2, 2]), self.mean_start_force)
+
+    def lean_warning(self) -> str:
+        """Says when no road leans as the vehicle does; to be asked each second."""
         if self._constrained and self._imu_on and self.heading_known and self.filter.navigating:
             self._lean.note(self.filter.R, self.filter.velocity)
-        return side or self._lean.warning()
+        return self._lean.warning()
 
 
 def _noise(options: FusionOptions) -> InertialNoise:

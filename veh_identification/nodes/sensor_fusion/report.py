@@ -270,9 +270,10 @@ class FusionReport(Report):
             self._channel_findings = check_channels(core)
         self._reports += 1
         self.say(*self._channel_findings)
-        turned = core.navigator.level_warning()
-        if turned and not any(one.code == 'imu_turned' for one in self._channel_findings):
-            self._find('warn', 'imu_turned', turned)
+        turned, leans = core.navigator.level_warning(), core.navigator.lean_warning()
+        # An attitude that contradicting sensors have made says nothing of a mounting.
+        if turned or (leans and not self._channel_findings):
+            self._find('warn', 'imu_turned', turned or leans)
         if core.navigator.filter.gravity_removed:
             text = 'the IMU delivers accelerations without gravity'
             self._find('note', 'gravity_removed', text)
