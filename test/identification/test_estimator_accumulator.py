@@ -121,3 +121,17 @@ def test_memory_does_not_grow_with_the_recording() -> None:
     print(f'peak {short / 1e6:.1f} MB for 20,000 samples, {long / 1e6:.1f} MB for 200,000')
     assert long < 1.1 * short
     assert long < 200000 * 6 * 20 * 8 / 20  # a twentieth of W alone
+
+
+def test_rank_does_not_depend_on_units() -> None:
+    rng = np.random.default_rng(4)
+    W, Y = rng.standard_normal((200, 1, 5)), rng.standard_normal((200, 1))
+    W[:, :, 4] = W[:, :, 0] - W[:, :, 1]  # one that others tell
+    rank, rss = accumulate(ArrayBlocks(W, Y)).equation_fit(0)
+    scaled = W * 10.0 ** np.array([-6.0, 6.0, 0.0, 5.0, -5.0])
+    assert rank == 4
+    other = accumulate(ArrayBlocks(scaled, Y)).equation_fit(0)
+    assert other[0] == 4
+    np.testing.assert_allclose(other[1], rss, rtol=1e-9)
+    best = np.linalg.lstsq(W[:, 0], Y[:, 0], rcond=1e-10)[0]
+    np.testing.assert_allclose(rss, np.square(Y[:, 0] - W[:, 0] @ best).sum(), rtol=1e-9)

@@ -6,7 +6,11 @@ import numpy as np
 from known_problems import dense
 
 from veh_identification.identification import Information
-from veh_identification.identification.live import LiveIdentification, Solution
+from veh_identification.identification.live import (
+    LiveIdentification,
+    Solution,
+    long_run_covariance,
+)
 
 SAMPLES, LOADED, FREE = 1600, 800, 1100
 PROBLEM = dense(SAMPLES, equations=4, columns=9, seed=3)
@@ -54,3 +58,16 @@ def test_a_load_comes_and_goes() -> None:
     # The statistic of a load says nothing about how large it is without one.
     before = levels[LOADED // 10 - 1]
     assert max(levels[LOADED // 10 :]) < 1.3 * before
+    assert min(levels) < 1.5  # noise as large as stated
+
+
+def test_sums_of_correlated_vectors() -> None:
+    """Newey and West (1987): weights that fall off in a straight line up to the last lag."""
+    scores = np.array([[1.0, 2.0], [3.0, -1.0], [0.0, 4.0], [2.0, 2.0]])
+    wanted = scores.T @ scores
+    for lag, weight in ((1, 2.0 / 3.0), (2, 1.0 / 3.0)):
+        for k in range(lag, 4):
+            outer = np.outer(scores[k], scores[k - lag])
+            wanted = wanted + weight * (outer + outer.T)
+    np.testing.assert_allclose(long_run_covariance(scores, 2), wanted, rtol=1e-12)
+    np.testing.assert_allclose(long_run_covariance(scores, 0), scores.T @ scores, rtol=1e-12)
