@@ -67,7 +67,7 @@ class Stack:
     whitened: Array
     scatter: Array  # per sensor: its noise over what is stated; infinity: set aside
     groups: NDArray[np.int64]  # per sensor: first row, rows, wrap, learns its noise
-    noise: Array  # (rows, 4) what is known of it, see `sequential.noise_factor`
+    noise: Array  # (rows, 5) what is known of it, see `sequential.noise_factor`
     judged: NDArray[np.bool_]  # per sensor: `trust.judge_groups` may do it
     hot: Array  # per sensor: what changes at every measurement, see `trust.judge_quietly`
     tally: Array  # (sensors, 6) what `Counts` have not been told yet, see `TALLY`
@@ -125,7 +125,7 @@ def connect(
         np.zeros(count),
         np.ones(len(sensors)),
         np.zeros((len(sensors), 4), dtype=np.int64),
-        np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+        np.tile([1.0, 0.0, 0.0, 0.0, 0.0], (count, 1)),
         np.zeros(len(sensors), dtype=bool),
         np.zeros((len(sensors), HOT)),
         np.zeros((len(sensors), len(TALLY) + 1)),

@@ -235,18 +235,22 @@ def update_group(
 
 
 #: Share of a new sample in what is learnt of a noise, and the least part of a stated variance.
-LEARNING, LEAST = 0.002, 1.0 / 16.0
-#: Correlation of neighbouring residuals that is believed.
+LEARNING, LEAST = 0.002, 0.25
+#: Samples for which what is stated counts at the beginning.
+BELIEVED = 50.0
+#: Correlation of neighbouring innovations that is believed.
 LARGEST_CORRELATION = 0.8
+#: Whether the noise of a sensor is learnt: never, now, or not now, while what is stated counts.
+NEVER, NOW, LATER = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
 def noise_factor(noise: Array) -> float:
     """What a stated variance is multiplied with, never more than one.
 
-    `noise` (4): variance over what is stated; mean product and mean square of neighbouring
-    residuals; the last residual. Noise that lasts from sample to sample tells less: n samples of
-    correlation r are worth n (1 - r) / (1 + r).
+    `noise` (5): variance over what is stated; mean product and mean square of neighbouring
+    innovations; the last one; how many there were. Noise that lasts from sample to sample tells
+    less: n samples of correlation r are worth n (1 - r) / (1 + r).
     """
     r = 0.0
     if noise[2] > 0.0:
@@ -255,20 +259,19 @@ def noise_factor(noise: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def learn_noise(noise: Array, innovation: float, spread: float, stated: float) -> None:
-    """Take in an innovation; `spread`: the variance that the estimate expected of it.
+def learn_noise(noise: Array, innovation: float, stated: float) -> None:
+    """Take in an innovation: its variance is that of the noise and of the estimate.
 
-    Of the residual e = nu N / S its mean square and spread N / S make up N when N is right; where
-    the spread is much larger than N they do so for any N, and nothing is learnt.
+    So the noise is no larger, however wrong the estimate states its own variance: an estimate that
+    is unsure for no reason would otherwise explain the innovations whatever the noise is.
     """
-    variance = noise[0] * stated
-    share = variance / (spread + variance)
-    residual = innovation * share
-    found = (residual * residual + spread * share) / stated
-    noise[0] = min(max(noise[0] + LEARNING * (found - noise[0]), LEAST), 1.0)
-    noise[1] += LEARNING * (residual * noise[3] - noise[1])
-    noise[2] += LEARNING * (residual * residual - noise[2])
-    noise[3] = residual
+    square = innovation * innovation
+    share = max(LEARNING, 1.0 / (BELIEVED + noise[4]))
+    noise[0] = min(max(noise[0] + share * (square / stated - noise[0]), LEAST), 1.0)
+    noise[1] += share * (innovation * noise[3] - noise[1])
+    noise[2] += share * (square - noise[2])
+    noise[3] = innovation
+    noise[4] += 1.0
 
 
 @njit(cache=True, nogil=True)
@@ -293,15 +296,15 @@ def update_groups(
     """`update_group` for several sensors in turn; all arrays are stacked over the sensors.
 
     `numbers` (k): which sensors. Of all sensors, `groups` (4): first row, number of rows, wrap,
-    whether its noise is learnt (`learn_noise`); `scatter`: infinity for one that is set aside;
-    `noise` (rows, 4). `result` (k, 3 or more): NIS, components, weight.
+    whether its noise is learnt (`NEVER`, ...); `scatter`: infinity for one that is set aside;
+    `noise` (rows, 5). `result` (k, 3 or more): NIS, components, weight.
     """
     for g in range(numbers.size):
         sensor = numbers[g]
         a, b = groups[sensor, 0], groups[sensor, 0] + groups[sensor, 1]
-        learns = groups[sensor, 3] == 1
+        learns = groups[sensor, 3]
         stated = variance[a:b].copy()
-        if learns:
+        if learns == NOW:
             for i in range(a, b):
                 variance[i] *= noise_factor(noise[i])
         result[g, 0], result[g, 1], result[g, 2] = update_group(
@@ -319,8 +322,7 @@ def update_groups(
             total_variance[a:b],
             whitened[a:b],
         )
-        if learns and result[g, 2] >= 1.0:  # what stands out tells of something else
+        if learns == NOW and result[g, 2] >= 1.0:  # what stands out tells of something else
             for i in range(a, b):
-                spread = total_variance[i] - variance[i]
-                if np.isfinite(innovation[i]) and spread >= 0.0:
-                    learn_noise(noise[i], innovation[i], spread, stated[i - a])
+                if np.isfinite(innovation[i]):
+                    learn_noise(noise[i], innovation[i], stated[i - a])

@@ -28,9 +28,9 @@ RAKE, LEAN = 0.01, 0.005  # pitch and roll by a load that the description does n
 #: Pitch and roll under acceleration that the model does not know [rad s^2/m]: forces that nobody
 #: measured act on it at wheel height and not on the road, and its springs are not known well.
 DIVE, SWAY = 0.004, 0.002
-#: Deviation [rad] and time [s] of the angle by which a car crabs along: side wind of 5 m/s takes
-#: 0.6 mrad at 70 km/h, an axle that is two minutes of arc askew as much.
-CRAB = (0.0008, 20.0)
+#: Deviation [rad] and time [s] of the angle by which a car crabs along: side wind of 3 m/s takes
+#: 0.35 mrad at 70 km/h, an axle that is a minute of arc askew as much.
+CRAB = (0.0005, 20.0)
 #: How long the rear axle slips sideways one way beyond tyres, bank and crab angle [s]; how much
 #: more in bends, over what the tyres slip there; and the share that does not last. As white noise
 #: alone it would tell as much in a second, and be stated as twice its size at an instant.

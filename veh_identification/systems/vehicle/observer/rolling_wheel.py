@@ -130,6 +130,7 @@ class RollingWheel:
     size = 1
     order = 1
     wrap = False
+    learns = True
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from veh_identification.observation import (
 from veh_identification.observation.channels import Channel
 from veh_identification.observation.error_ekf import QUIET, Snapshot
 from veh_identification.observation.protocols import Innovations
+from veh_identification.observation.sequential import LATER, NEVER, NOW
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.observer.at_once import (
     CORRECTED,
@@ -43,6 +44,7 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import RAKE
 from veh_identification.systems.vehicle.observer.ride import (
     MOVING,
     Ride,
+    felt,
     heave_density,
     plane_density,
 )
@@ -104,6 +106,8 @@ class VehicleErrorEKF(ErrorEKF):
     ) -> None:
         super().__init__(model, sensors, settings, time)
         self._ride = ride if 'accelerometer' in self.sensors else None
+        self._learners = np.flatnonzero(self._stack.groups[:, 3] != NEVER)
+        self._moving = True
         self._described = self._acceleration.copy()
         self._stated = stated or {}
         self.observed, self.vehicle = model, model.vehicle
@@ -447,17 +451,32 @@ class VehicleErrorEKF(ErrorEKF):
         for name, time, rows in told:
             if name == 'accelerometer':
                 q, qd = self.vehicle.model.q, self.vehicle.model.qd
-                if abs(q[3] * qd[0] + q[4] * qd[1]) < MOVING:
+                moving = bool(abs(q[3] * qd[0] + q[4] * qd[1]) >= MOVING)
+                if moving != self._moving:
+                    self._let_learn(moving)
+                if not moving:
                     return
                 if ride.learn(time, float(self._stack.innovation[rows.stop - 1])):
                     self._expect_ride()
 
+    def _let_learn(self, moving: bool) -> None:
+        """Sensors of a car that stands show less noise than those of one that moves.
+
+        Nor is what was learnt on the move used then: a wheel that stands before the estimate of
+        the speed has come to rest would look like one that is stuck.
+        """
+        self._moving = moving
+        self._stack.groups[self._learners, 3] = NOW if moving else LATER
+
     def _expect_ride(self) -> None:
-        """Plant noise as the ride was learnt to be."""
+        """Plant noise, and that of the accelerometer, as the ride was learnt to be."""
         ride = self._ride
         assert ride is not None
         self._plant = None
         self._acceleration[: HEIGHT + 1] = self._described[: HEIGHT + 1]
+        channel: Any = self._channels['accelerometer']
+        channel.sensor.expect(felt(ride.own, ride.shake if ride.learnt else ride.stated))
+        self._table.fill(channel)
         if not ride.learnt:
             return
         self._acceleration[HEIGHT] = heave_density(ride.shake)
@@ -660,14 +679,16 @@ class VehicleErrorEKF(ErrorEKF):
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
         clock = self._timekeeper.state(), self._looked
-        more = replace(self.bearings), ride, clock, (self._tilted, self._twisted)
+        found = self._tilted, self._twisted, self._moving
+        more = replace(self.bearings), ride, clock, found
         return replace(super().snapshot(), more=more)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot."""
         super().restore(snapshot)
         if snapshot.more is not None:
-            bearings, ride, clock, (self._tilted, self._twisted) = snapshot.more
+            bearings, ride, clock, (self._tilted, self._twisted, moving) = snapshot.more
+            self._let_learn(moving)
             self.bearings, self._looked = replace(bearings), clock[1]
             self._timekeeper.restore(clock[0])
             if self._ride is not None:
