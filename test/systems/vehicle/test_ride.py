@@ -9,20 +9,12 @@ import numpy as np
 import pytest
 
 from veh_identification.observation import Innovation, Parameter
-from veh_identification.observation.sensors import Accelerometer
 from veh_identification.observation.sequential import LATER, NEVER, NOW
 from veh_identification.observation.streaming import Item
 from veh_identification.runtime.share import share_directory
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.observer.online import averaged_ns
-from veh_identification.systems.vehicle.observer.ride import (
-    SHAKEN,
-    Ride,
-    felt,
-    heave_density,
-    plane_density,
-    stated_density,
-)
+from veh_identification.systems.vehicle.observer.ride import Ride, heave_density, stated_density
 from veh_identification.systems.vehicle.observer.timekeeping import Timekeeper
 from veh_identification.systems.vehicle.observer.vehicle_filter import VehicleErrorEKF
 
@@ -48,33 +40,6 @@ def test_what_is_learnt_of_a_road_has_bounds_and_goes_back_with_a_snapshot():
     assert not ride.learn(40.0, float('nan'))
     ride.restore(kept)
     assert ride.shake == quiet
-
-
-def test_the_accelerometer_is_as_noisy_as_the_road_is_rough():
-    own, shaken = (0.1, 0.2, 3.0), np.array(SHAKEN)
-    ride = Ride(1.0, own)
-    sensor = Accelerometer('accelerometer', 'chassis', (0, 0, 0), felt(own, 1.0), (0, 0, -9.8))
-    filled: list[float] = []
-    filter_ = SimpleNamespace(
-        _ride=ride,
-        _plant=None,
-        _acceleration=np.zeros(10),
-        _described=np.full(10, 7.0),
-        _radii=[(0, 0)],
-        _channels={'accelerometer': SimpleNamespace(sensor=sensor)},
-        _table=SimpleNamespace(fill=lambda channel: filled.append(1.0)),
-    )
-    VehicleErrorEKF._expect_ride(filter_)  # nothing was learnt
-    assert sensor.packed({})[2][:3] == pytest.approx(np.square(own) + shaken**2)
-    assert filter_._acceleration[:3].tolist() == [7.0] * 3
-    for k in range(3000):
-        ride.learn(0.01 * k, 0.2)
-    VehicleErrorEKF._expect_ride(filter_)
-    expected = np.square(own) + (ride.shake * shaken) ** 2
-    assert sensor.packed({})[2][:3] == pytest.approx(expected) and len(filled) == 2
-    assert filter_._acceleration[:3] == pytest.approx(
-        [plane_density(ride.shake)] * 2 + [heave_density(ride.shake)]
-    )
 
 
 def test_nothing_is_learnt_of_sensors_while_the_car_stands():

@@ -209,10 +209,6 @@ class Accelerometer:
             reading.parameters[:, : self.size] = self._unit
         reading.variance[:] = self._variance
 
-    def expect(self, deviation: float | Sequence[float]) -> None:
-        """Another noise from now on."""
-        self._variance = variances(self.name, deviation, self.size)
-
     def packed(self, columns: Mapping[int, int]) -> Packed:
         """Its numbers for `read_sensor`."""
         axes = (*self._axes.tolist(), 0, 0, 0)[:3]

@@ -29,7 +29,7 @@ UNKNOWN_WHEEL = (300.0, 20.0)  # walk [rad^2/s^5] and start [rad/s^2] of a wheel
 # Rolling cars: densities of white acceleration and of its walk for position and yaw, and the
 # deviations of acceleration and yaw acceleration at the start.
 ROLLING_WHITE = (2e-3, 3e-3)
-ROLLING_WALK = (10.0, 0.05)
+ROLLING_WALK = (30.0, 0.05)
 ROLLING_START = (1.0, 0.1)
 ROLLING_RATES = (0.2, 0.05)  # deviations of speed and yaw rate there
 # Of a car that is driving when the observer starts: deviations of yaw rate, tilts, accelerations.

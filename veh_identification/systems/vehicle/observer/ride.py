@@ -1,19 +1,13 @@
 """How rough the ride is, learnt from the vertical acceleration: no description knows the road.
 
 A model on a plane does not bounce. What its accelerometer shows beyond the model is what the road
-does to the body, and says how much noise the estimate of height and speeds has to expect, and how
-much of it the accelerometer shows: with the noise of a bad road on a good one, speeds would be
-stated far worse than they are.
+does to the body, and says how much noise the estimate of height and speeds has to expect: with the
+noise of a bad road on a good one, speeds would be stated far worse than they are.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
-
-from veh_identification.types import Array
 
 #: How long a body that bounces moves one way [s]: it swings at 1 to 2 Hz, well damped.
 BOUNCE_TIME = 0.12
@@ -46,20 +40,15 @@ def stated_density(shake: float) -> float:
     return 2.0 * shake**2 * SHOCK_TIME
 
 
-def felt(own: Sequence[float], shake: float) -> Array:
-    """Noise (3) of an accelerometer of its `own` noise (3) in a body that shakes so much."""
-    return np.asarray(np.hypot(own, np.array(SHAKEN) * shake))
-
-
 class Ride:
     """Learns the shake [m/s^2] from innovations of the vertical acceleration.
 
-    `stated`: the shake that the description gives; `own`: noise (3) of the accelerometer without
-    it, which is not learnt: errors of the tilts last, and do not show as noise.
+    `stated`: the shake that the description gives. The noise of the accelerometer itself is not
+    learnt: errors of the tilts last, and do not show as noise.
     """
 
-    def __init__(self, stated: float, own: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        self.stated, self.own = stated, tuple(own)
+    def __init__(self, stated: float) -> None:
+        self.stated = stated
         self._first = stated**2 * SHOCK_TIME / BOUNCE_TIME  # as `stated_density` has it
         self._square = self._told = self._first
         self._seconds, self._time = 0.0, math.nan

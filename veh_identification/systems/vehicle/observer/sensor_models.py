@@ -27,7 +27,7 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import (
     RoadContact,
     Standstill,
 )
-from veh_identification.systems.vehicle.observer.ride import Ride, felt
+from veh_identification.systems.vehicle.observer.ride import SHAKEN, Ride
 from veh_identification.systems.vehicle.observer.rolling_wheel import Give, RollingWheel
 from veh_identification.systems.vehicle.observer.thesis import satellites
 from veh_identification.systems.vehicle.recording.recording import Recording, Series
@@ -42,7 +42,7 @@ FIX_DELAY = 0.5  # unknown delay of fixes over that of velocities, whose filters
 HEAVE = (0.2, 1.5)
 LEAST_BIAS = (0.01, 0.05)  # of any IMU, with what 4 mrad of mounting add [rad/s, m/s^2]
 LEAST_DELAY = 0.03  # by which a fix may be late [s]
-ON_TIME = 0.002  # by which a fix is late as a rule, of receivers with corrections [s]
+ON_TIME = 0.005  # by which a fix is late as a rule, of receivers with corrections [s]
 UNNOTICED = (0.002, 0.1, 0.02)  # bias of rates and forces, and delay
 WHEELS_LATE = 0.01  # by which wheels may be late without a word [s]
 #: By which an IMU may be mounted otherwise than described, with care and without [rad].
@@ -160,22 +160,17 @@ def _rate(series: Series) -> float:
     return 1.0 / max(float(np.median(np.diff(series.time))), 1e-4)
 
 
-def _own_noise(car: CarDescription, recording: Recording) -> list[float]:
-    """Noise (3) of the accelerometer without what the road does to the body."""
-    own = [car.sensors.imu.accelerometer] * 3
-    if car.road.unknown:
-        # white noise that tells as much in a second as an error that lasts
-        lasting = np.sqrt(2.0 * HEAVE[0] ** 2 * HEAVE[1] * _rate(recording.gyro))
-        own[2] = float(np.hypot(own[2], lasting))
-    return own
-
-
 def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
     imu, road = car.sensors.imu, car.road
     rates = measured_noise(recording.gyro, imu.gyroscope)
     mounting = matrix_of_rpy(imu.rpy)
     # what an unknown road does to the body is noise to a model on a plane
-    forces = felt(_own_noise(car, recording), road.shake if road.unknown else 0.0)
+    shake = road.shake if road.unknown else 0.0
+    forces = np.hypot(imu.accelerometer, np.array(SHAKEN) * shake)
+    if road.unknown:
+        # white noise that tells as much in a second as an error that lasts
+        lasting = np.sqrt(2.0 * HEAVE[0] ** 2 * HEAVE[1] * _rate(recording.gyro))
+        forces[2] = np.hypot(forces[2], lasting)
     found = (
         Gyroscope(
             'gyroscope',
@@ -204,7 +199,7 @@ def _inertial(car: CarDescription, recording: Recording) -> list[Sensor]:
             turn_deviation=TURNED.usual if road.unknown else 0.0,
         ),
     )
-    # what shakes the body lasts from sample to sample: of the accelerometer `Ride` learns
+    # what shakes the body lasts from sample to sample: of the accelerometer nothing is learnt
     found[0].learns = road.unknown
     return [*found]
 
@@ -213,7 +208,7 @@ def ride_of(car: CarDescription, recording: Recording) -> Ride | None:
     """What learns how an unknown road shakes the car."""
     if not (car.road.unknown and car.road.shake > 0.0 and len(recording.gyro)):
         return None
-    return Ride(car.road.shake, _own_noise(car, recording))
+    return Ride(car.road.shake)
 
 
 def fix_delay(car: CarDescription, satellite_velocity: bool) -> Belief | None:

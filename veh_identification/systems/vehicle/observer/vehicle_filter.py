@@ -44,7 +44,6 @@ from veh_identification.systems.vehicle.observer.pseudo_sensors import RAKE
 from veh_identification.systems.vehicle.observer.ride import (
     MOVING,
     Ride,
-    felt,
     heave_density,
     plane_density,
 )
@@ -469,14 +468,11 @@ class VehicleErrorEKF(ErrorEKF):
         self._stack.groups[self._learners, 3] = NOW if moving else LATER
 
     def _expect_ride(self) -> None:
-        """Plant noise, and that of the accelerometer, as the ride was learnt to be."""
+        """Plant noise as the ride was learnt to be."""
         ride = self._ride
         assert ride is not None
         self._plant = None
         self._acceleration[: HEIGHT + 1] = self._described[: HEIGHT + 1]
-        channel: Any = self._channels['accelerometer']
-        channel.sensor.expect(felt(ride.own, ride.shake if ride.learnt else ride.stated))
-        self._table.fill(channel)
         if not ride.learnt:
             return
         self._acceleration[HEIGHT] = heave_density(ride.shake)
