@@ -642,13 +642,16 @@ class _Course:
         looks, stamps = stored.stamps('looks'), stored.stamps('stamps')
         if len(looks) != 4 or (np.diff(stamps) <= 0).any():
             raise stored.refused('stamps', 'do not grow, or looks are not four')
+        channels = stored.array('channels', (len(stamps), 2 * len(arm.joints)))
+        if not possible(channels).all():
+            raise stored.refused('channels', 'hold values that no sensor gives')
         moments = stored.stamps('score_moments').tolist()
         scores = stored.array('scores', (len(moments), len(arm.names)))
         counts = stored.counts('score_counts', (len(moments),)).tolist()
         return cls(
             tuple(looks.tolist()),
             stamps,
-            stored.array('channels', (len(stamps), 2 * len(arm.joints))),
+            channels,
             stored.array('speed', (len(arm.joints),), low=0.0),
             stored.count('rows_seen'),
             stored.number('next_check', low=0.0),
