@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mistaken.common import Item, Mistake, Told, deviations, found, live_told, repeated
+from mistaken.common import (
+    LEFT_OUT,
+    Item,
+    Mistake,
+    Told,
+    deviations,
+    found,
+    glitch,
+    live_told,
+    repeated,
+    write_bag,
+)
 from veh_identification.errors import VehIdError
 from veh_identification.runtime.graph import find_config
 from veh_identification.signals import TimeSeries
@@ -26,7 +37,7 @@ from veh_identification.simulation.car.vehicle import random_vehicle
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import check_recording
 from veh_identification.systems.car.parameters import CORNERS
-from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.recording.reader import CarRecording, read_recording
 from veh_identification.systems.driver import run
 
 NAME = 'car'
@@ -485,6 +496,22 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
         weighed(wrenches('rl rr', list(range(6)), 1.1)),
         ('weight_against_scale',),
     ),
+    'one glitch of Fz of wheel fl of 1e5 N': (
+        of('wrench_fl', lambda stamps, values: glitch(1e5, 2)(values)),
+        LEFT_OUT,
+    ),
+    'one glitch of ay of 1000 m/s^2': (
+        of('imu', lambda stamps, values: glitch(1e3, 4)(values)),
+        LEFT_OUT,
+    ),
+    'one glitch of travel fl of 5 cm': (
+        of('suspension_fl', lambda stamps, values: glitch(0.05, 0)(values)),
+        LEFT_OUT,
+    ),
+    'one glitch of the speed of 1000 m/s': (
+        of('speed', lambda stamps, values: glitch(1e3, 0)(values)),
+        LEFT_OUT,
+    ),
     'az saturated at 11 m/s^2': (
         of('imu', column(5, lambda a: np.minimum(a, 11.0))),
         ('saturated',),
@@ -509,7 +536,10 @@ def _made(change: Change) -> Callable[[Case], Case]:
     return make
 
 
-MISTAKES = {name: Mistake(_made(change), codes) for name, (change, codes) in CHANGES.items()}
+MISTAKES = {
+    name: Mistake(_made(change), codes, corrected=tuple(one for one in codes if one in LEFT_OUT))
+    for name, (change, codes) in CHANGES.items()
+}
 
 
 def clean(k: int, seconds: float, folder: Path) -> Case:
@@ -527,11 +557,14 @@ def clean(k: int, seconds: float, folder: Path) -> Case:
 
 def offline(case: Case, folder: Path) -> Told:
     """Checks, and the identification where they do not forbid it."""
+    bag = folder / 'car'
+    write_bag(bag, _messages(case))
     try:
-        findings = found(check_recording(case.recording, case.car))
+        recording = read_recording(bag, case.car)
+        findings = found(check_recording(recording, case.car))
         if any(level == 'bad' for level, _, _ in findings):
             return Told(findings)
-        outcome = run('identify', NAME, [case.recording], config=case.car)
+        outcome = run('identify', NAME, [recording], config=case.car)
         result = outcome.result
         z = deviations(result.names, result.value, result.std, case.truth)
         return Told((*findings, *found(outcome.findings)), '', z, case.truth)
@@ -556,17 +589,20 @@ def live(case: Case, folder: Path) -> Told:
     if scales.front is not None and scales.rear is not None:
         data['car']['weighed'] = {'front': scales.front, 'rear': scales.rear}
     path.write_text(yaml.safe_dump(data), 'utf-8')
-    source = [Item(r.log_ns, r.topic, r.message) for r in readings(_streams(case.recording))]
-    static = Item(source[0].time_ns, '/tf_static', static_transforms(case.car))
     try:
         return live_told(
             'car_identification',
-            [static, *source],
+            _messages(case),
             case.truth,
             parameters={'car': str(path), 'reconstruction': False, 'chunk': 15.0},
         )
     except VehIdError as error:
         return Told(refusal=str(error))
+
+
+def _messages(case: Case) -> list[Item]:
+    source = [Item(r.log_ns, r.topic, r.message) for r in readings(_streams(case.recording))]
+    return [Item(source[0].time_ns, '/tf_static', static_transforms(case.car)), *source]
 
 
 def _streams(one_run: CarRecording) -> list[Stream]:

@@ -135,6 +135,21 @@ def repeated(seconds: float) -> Callable[[Any, Any], Any]:
     return make
 
 
+def glitch(size: float, column: int) -> Callable[[Any], Any]:
+    """Values with one sample of a column that a bit in the cable made."""
+
+    def make(values: Any) -> Any:
+        values = values.copy()
+        values[2 * len(values) // 3, column] += size
+        return values
+
+    return make
+
+
+#: Codes of samples that are left out.
+LEFT_OUT = ('glitches_left_out', 'joint_excursions', 'poses_excursion')
+
+
 def outcome_told(outcome: Any) -> Told:
     """An identification's findings, and how far its values are from the truth."""
     rows = outcome.content.parameters

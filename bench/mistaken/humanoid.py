@@ -14,7 +14,17 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
-from mistaken.common import Item, Mistake, Told, found, live_told, outcome_told, repeated
+from mistaken.common import (
+    LEFT_OUT,
+    Item,
+    Mistake,
+    Told,
+    found,
+    glitch,
+    live_told,
+    outcome_told,
+    repeated,
+)
 from veh_identification.errors import VehIdError
 from veh_identification.multibody.inertia import PARAMETER_NAMES
 from veh_identification.multibody.kinematics import body_motion
@@ -500,6 +510,14 @@ MISTAKES: dict[str, Mistake] = {
         ('unit', 'joint_sign', 'misfit_unexplained'),
     ),
     # No motion tells it from other masses than the URDF's; a scale does.
+    'one glitch of a plate of 1e5 N': Mistake(
+        plates(glitch(1e5, 2), PLATES[:1]), LEFT_OUT, corrected=LEFT_OUT
+    ),
+    'one glitch of the knee of 3 rad': Mistake(
+        joints(lambda q, names: glitch(3.0, names.index('r_knee_joint'))(q)),
+        LEFT_OUT,
+        corrected=LEFT_OUT,
+    ),
     'both plates 1.1 times too large': Mistake(
         plates(scaled(*[1.1] * 6)), ('scale', 'total_mass', 'weight_not_of_urdf')
     ),

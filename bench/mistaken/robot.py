@@ -12,10 +12,12 @@ import numpy as np
 import yaml
 
 from mistaken.common import (
+    LEFT_OUT,
     Item,
     Mistake,
     Told,
     found,
+    glitch,
     joint_items,
     live_told,
     outcome_told,
@@ -315,6 +317,12 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'link lengths of a larger arm (1.3 times)': Mistake(
         described(_distances(1.3)), ('weight_against_inertia',)
+    ),
+    'one glitch of an effort of 1e5 N m': Mistake(
+        efforts(glitch(1e5, 1)), LEFT_OUT, corrected=LEFT_OUT
+    ),
+    'one glitch of a position of 0.1 rad': Mistake(
+        positions(glitch(0.1, 1)), LEFT_OUT, corrected=LEFT_OUT
     ),
     'stamps of half the rate': Mistake(
         lambda case: replace(case, stamps=case.stamps[0] + 2 * (case.stamps - case.stamps[0])),

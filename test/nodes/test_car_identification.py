@@ -182,6 +182,29 @@ def test_chunks_wait_for_late_samples_and_start_anew_after_a_clock_jump() -> Non
     assert chunks.clock_jumps == 1
 
 
+def test_a_glitch_is_left_out_of_its_chunk_and_counted() -> None:
+    chunks, random = CarChunks(5.0), np.random.default_rng(1)
+    values = random.standard_normal((1200, 6))
+    values[300, 4] = 1e4
+    travel = 0.02 * np.sin(0.05 * np.arange(1200))
+    travel[333] += 0.5
+    made = []
+    for k in range(1200):
+        stamp = 10**18 + k * 10_000_000
+        for name, sample in (('imu', values[k]), ('suspension_fl', travel[k : k + 1])):
+            found = chunks.push(name, stamp, tuple(sample))
+            if found is not None:
+                made.append(found)
+                chunks.settle(True)
+    assert np.abs(made[0].imu.values).max() < 10.0 and len(made[0].imu) == 499
+    assert np.abs(made[0].joints['suspension_fl'].values).max() < 0.021
+    assert sorted(one.glitches for one in made[0].reports) == [1, 3]
+    for name, glitches in (('imu', 1), ('suspension_fl', 3)):
+        counts = chunks.counts()[name]
+        assert counts.rejected == glitches and counts.received == 1200
+        assert counts.received == counts.used + counts.rejected + counts.waiting
+
+
 def test_a_drive_that_goes_on_behind_its_supposed_end_is_used_further() -> None:
     chunks = CarChunks(15.0)
 

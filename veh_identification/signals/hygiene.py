@@ -7,13 +7,15 @@ Rules, in this order (arrival order is the order of the array):
    and every other one that does not overlap it or another kept one, the rest is dropped;
 4. samples are sorted by stamp (late messages find their place);
 5. of samples with one stamp the first to arrive is kept;
-6. pauses longer than `max_gap` split the series in segments; nothing is filled in.
+6. glitches are dropped, where a series says what kind of signal it is (module `glitches`);
+7. pauses longer than `max_gap` split the series in segments; nothing is filled in.
 Every dropped sample is counted: samples_in = samples_out + dropped.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from scipy.ndimage import median_filter
 
 from veh_identification.errors import SignalError
 from veh_identification.findings import Finding, Level
+from veh_identification.signals.glitches import IMPACT_SHARE, rough_glitches, smooth_glitches
 from veh_identification.signals.segments import gap_segments
 from veh_identification.signals.time_series import TimeSeries
 from veh_identification.types import Array, BoolArray
@@ -31,6 +34,10 @@ JUMP_SECONDS = 1.0
 MANY_SHARE = 0.1
 #: No quantity of a vehicle or robot is larger in SI units; squares and derivatives stay numbers.
 LARGEST = 1e12
+
+
+#: What a series holds: values that go on as they did, or that may jump and have impacts.
+Signal = Literal['smooth', 'impacts']
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,7 @@ class SampleReport:
     out_of_order: int = 0
     duplicates: int = 0
     conflicting_duplicates: int = 0
+    glitches: int = 0
     gaps: tuple[tuple[float, float], ...] = ()
     median_period: float = float('nan')
     max_gap: float = float('nan')
@@ -62,6 +70,7 @@ class SampleReport:
             + self.wild_stamps
             + self.dropped_by_clock_jump
             + self.duplicates
+            + self.glitches
         )
 
     @property
@@ -115,6 +124,11 @@ class SampleReport:
             f'{self.duplicates} samples with a repeated stamp dropped '
             f'({self.conflicting_duplicates} with another value)',
         )
+        found += lost(
+            'glitches_left_out',
+            self.glitches,
+            f'{self.glitches} samples about glitches are left out',
+        )
         if self.gaps:
             longest = max(end - start for start, end in self.gaps)
             text = f'{len(self.gaps)} gaps, the longest {longest:.6g} s'
@@ -137,12 +151,17 @@ def possible(values: Array) -> BoolArray:
 
 
 def clean(
-    series: TimeSeries, *, max_gap: float | None = None, jump_seconds: float | None = None
+    series: TimeSeries,
+    *,
+    max_gap: float | None = None,
+    jump_seconds: float | None = None,
+    signal: Signal | None = None,
 ) -> tuple[TimeSeries, SampleReport]:
     """Apply the rules of this module; returns the clean series and the report.
 
     `max_gap` is by default five times the median period, `jump_seconds` (what counts as a wild
-    stamp or a clock set back) the larger of 1 s and ten median periods.
+    stamp or a clock set back) the larger of 1 s and ten median periods. `signal`: whether values
+    go on as they did, or may have impacts; left out: no sample is judged by its value.
     """
     period = series.median_period
     jump = jump_seconds
@@ -169,6 +188,8 @@ def clean(
     conflicting = _conflicting(series, keep, repeated)
     keep = keep[~repeated]
     result = series.take(keep)
+    cut = _glitches(result, signal)
+    result = result.take(np.flatnonzero(~cut)) if cut.any() else result
     period = result.median_period
     limit = max_gap if max_gap is not None else GAP_FACTOR * period
     pieces = gap_segments(result.stamps, limit) if np.isfinite(limit) else []
@@ -188,11 +209,20 @@ def clean(
         late,
         int(repeated.sum()),
         conflicting,
+        int(cut.sum()),
         gaps,
         period,
         float(limit),
     )
     return result, report
+
+
+def _glitches(series: TimeSeries, signal: Signal | None) -> BoolArray:
+    if signal == 'smooth':
+        return smooth_glitches(series.stamps, series.values)
+    if signal == 'impacts':
+        return rough_glitches(series.stamps, series.values, IMPACT_SHARE)
+    return np.zeros(len(series), bool)
 
 
 def split_segments(series: TimeSeries, max_gap: float) -> list[TimeSeries]:

@@ -25,6 +25,7 @@ from veh_identification.types import Array
 URDF = share_directory() / 'config' / 'models' / 'arm_6_axis.urdf'
 LEARN, WATCH = 18.0, 12.0
 GRASP, RELEASE = 3.0, 8.0
+SHORT = 4000  # samples
 
 
 @pytest.fixture(scope='module')
@@ -118,3 +119,70 @@ def test_a_stamp_hours_ahead_does_not_end_the_estimate() -> None:
     counts = model.sensor
     told = counts.used + counts.rejected + counts.late + counts.invalid + counts.waiting
     assert counts.received == 1601 == told
+
+
+def test_a_stored_state_that_no_sensor_gives_is_refused(
+    stream: tuple[Array, Array, Array], tmp_path: Path
+) -> None:
+    stamps, position, effort = stream
+    model = RobotLive(load_robot(URDF), Configuration(), LiveOptions())
+    for k in range(2000):
+        model.push(10**18 + round(1e9 * stamps[k]), position[k], effort[k])
+    path = tmp_path / 'state.npz'
+    model.save(str(path))
+    with np.load(path) as stored:
+        content = dict(stored)
+    content['channels'][3, 2] = 1e300
+    np.savez(path, **content)
+    other = RobotLive(load_robot(URDF), Configuration(), LiveOptions())
+    with pytest.raises(InputError, match=r'channels.*no sensor gives'):
+        other.load(str(path))
+    assert other.solution is None and other.samples == 0
+
+
+@pytest.fixture(scope='module')
+def undisturbed(stream: tuple[Array, Array, Array]) -> RobotLive:
+    """What is found without a glitch."""
+    return _over(stream)
+
+
+def _over(stream: tuple[Array, Array, Array]) -> RobotLive:
+    model = RobotLive(load_robot(URDF), Configuration(), LiveOptions())
+    stamps, position, effort = (side[:SHORT] for side in stream)
+    for k, moment in enumerate(stamps):
+        model.push(10**18 + round(1e9 * moment), position[k], effort[k])
+    model.finish()
+    return model
+
+
+@pytest.mark.parametrize(
+    ('channel', 'size', 'width'),
+    [
+        ('effort', 1e6, 1),
+        ('effort', -100.0, 2),
+        ('position', 6.283, 1),
+        ('position', -0.005, 1),
+    ],
+)
+def test_one_glitch_moves_no_estimate(
+    stream: tuple[Array, Array, Array],
+    undisturbed: RobotLive,
+    channel: str,
+    size: float,
+    width: int,
+) -> None:
+    """Effort of 1e6: 9,231 deviations before, and 936 for an angle that is one radian off."""
+    stamps, position, effort = (side.copy() for side in stream)
+    (effort if channel == 'effort' else position)[3001 : 3001 + width, 1] += size
+    model = _over((stamps, position, effort))
+    assert model.solution is not None and undisturbed.solution is not None
+    std = np.sqrt(np.diag(undisturbed.solution.covariance))
+    moved = (model.solution.value - undisturbed.solution.value) / std
+    assert np.abs(moved).max() < 0.5
+    told = {one.code: one for one in model.doubts()}
+    assert all(one.level not in ('bad', 'warn') for one in told.values()), told
+    counts = model.sensor
+    assert counts.rejected == model.rejected
+    assert counts.received == counts.used + counts.rejected == SHORT
+    assert width <= counts.rejected <= width + 2
+    assert 'glitches_left_out' in told

@@ -13,9 +13,10 @@ from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
 from veh_identification.runtime.bags import BagReader, columns_of
 from veh_identification.signals import TimeSeries, clean
+from veh_identification.signals.glitches import rough_glitches, smooth_glitches
 from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS
 from veh_identification.systems.robot.base_wrench import BaseWrench, Places, wrenches_of
-from veh_identification.types import Array, Progress
+from veh_identification.types import Array, BoolArray, Progress
 
 FEWEST_SAMPLES = 50
 
@@ -136,4 +137,30 @@ def _cleaned(
             f'{bag}, topic {topic}: {len(kept)} of {len(raw)} messages give the position of all '
             f'joints ({listed(list(joints))}), which is no recording'
         )
-    return raw.take(kept.values[:, -1].astype(np.intp)), report.findings()
+    tidy = raw.take(kept.values[:, -1].astype(np.intp))
+    cut = glitches(tidy.stamps, tidy.values[:, :count], tidy.values[:, count:])
+    findings = report.findings()
+    if cut.any():
+        begin = tidy.stamps[int(np.argmax(cut))] - tidy.stamps[0]
+        first = f'the first at {begin:.4g} s'
+        findings.append(glitch_finding(f'{bag}, {topic}', int(cut.sum()), first, topic))
+    return tidy.take(np.flatnonzero(~cut)), findings
+
+
+def glitches(stamps: Array, position: Array, effort: Array) -> BoolArray:
+    """Samples (N,) that hold what no joint does: one of them would spoil all estimates."""
+    cut = smooth_glitches(stamps, position)
+    known = np.isfinite(effort)
+    whole = known.all(axis=0)
+    if whole.any():
+        cut |= rough_glitches(stamps, effort[:, whole])
+    for k in np.flatnonzero(known.any(axis=0) & ~whole):
+        there = known[:, k]
+        cut[there] |= rough_glitches(stamps[there], effort[there, k : k + 1])
+    return cut
+
+
+def glitch_finding(label: str, count: int, when: str, where: str) -> Finding:
+    """That samples were left out."""
+    text = f'{label}: {count} samples about glitches are left out ({when})'
+    return Finding('note', 'glitches_left_out', text, where)

@@ -9,10 +9,11 @@ import numpy as np
 
 from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.signals import SampleReport, TimeSeries, clean
-from veh_identification.signals.hygiene import possible
+from veh_identification.signals.hygiene import Signal, possible
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import JOINT_KINDS, CarRecording
 from veh_identification.systems.live import SensorCounts
+from veh_identification.types import IntArray
 
 #: Seconds that a chunk shares with the one before: filters cut more than that off its ends.
 OVERLAP = 0.6
@@ -53,13 +54,14 @@ class _Buffer:
         self.values = [self.values[k] for k in kept]
         self.fresh = [self.fresh[k] for k in kept]
 
-    def count_cut(self, end_ns: int, taken: bool) -> None:
-        """Look at the fresh samples of a chunk: numbers, and stamps that come once."""
-        inside = np.array(self.stamps, np.int64) < end_ns
+    def count_cut(self, end_ns: int, taken: IntArray) -> None:
+        """Look at the fresh samples of a chunk: numbers, and stamps that were taken, once."""
+        stamps = np.array(self.stamps, np.int64)
+        inside = stamps < end_ns
         fresh = inside & np.array(self.fresh, bool)
         finite = possible(np.array(self.values, float)).all(axis=1)
-        good = np.flatnonzero(fresh & finite) if taken else np.zeros(0, np.int64)
-        once = len(np.unique(np.array(self.stamps, np.int64)[good]))
+        good = stamps[fresh & finite]
+        once = len(np.intersect1d(good, taken))
         self.counts.invalid += int(np.sum(fresh & ~finite))
         self.cut = once, int(np.sum(fresh & finite)) - once
         self.fresh = (np.array(self.fresh, bool) & ~inside).tolist()
@@ -147,7 +149,9 @@ class CarChunks:
         reports: list[SampleReport] = []
         epoch = self._begin
 
-        def series(name: str, names: Sequence[str], units: Sequence[str]) -> TimeSeries | None:
+        def series(
+            name: str, names: Sequence[str], units: Sequence[str], signal: Signal = 'impacts'
+        ) -> TimeSeries | None:
             buffer = self._buffers.get(name)
             if buffer is None or not buffer.stamps:
                 return None
@@ -159,17 +163,18 @@ class CarChunks:
                 raw = TimeSeries.from_nanoseconds(
                     stamps[inside], values, tuple(names), tuple(units), epoch_ns=epoch, label=name
                 )
-                tidy, report = clean(raw)
+                tidy, report = clean(raw, signal=signal)
                 reports.append(report)
                 tidy = tidy if len(tidy) >= FEWEST else None
-            buffer.count_cut(end_ns, tidy is not None)
+            taken = np.zeros(0) if tidy is None else np.rint(1e9 * tidy.stamps)
+            buffer.count_cut(end_ns, epoch + taken.astype(np.int64))
             return tidy
 
         joints = {
             name: found
             for name in sorted(self._buffers)
             if name in JOINTS
-            if (found := series(name, (name,), ('',))) is not None
+            if (found := series(name, (name,), ('',), 'smooth')) is not None
         }
         loads = {corner: series(f'wrench_{corner}', *CHANNELS['wrench']) for corner in CORNERS}
         wrenches = {corner: found for corner, found in loads.items() if found is not None}
@@ -177,7 +182,7 @@ class CarChunks:
         return CarRecording(
             label,
             series('imu', *CHANNELS['imu']),
-            series('speed', *CHANNELS['speed']),
+            series('speed', *CHANNELS['speed'], 'smooth'),
             joints,
             wrenches,
             reports=tuple(reports),

@@ -16,6 +16,7 @@ from veh_identification.runtime.bags import BagReader, Columns, columns_of, name
 from veh_identification.runtime.transforms import StaticFrames, read_static_frames
 from veh_identification.runtime.transforms import clean as clean_frame
 from veh_identification.signals import SampleReport, TimeSeries, clean
+from veh_identification.signals.hygiene import Signal
 from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.types import Progress
@@ -172,6 +173,7 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
         names: Sequence[str],
         units: Sequence[str],
         into: list[SampleReport] = reports,
+        signal: Signal = 'impacts',
     ) -> TimeSeries | None:
         found = columns.get(topics[key])
         if found is None:
@@ -179,20 +181,26 @@ def _build(label: str, columns: Mapping[str, Columns], topics: Mapping[str, str]
         raw = TimeSeries.from_nanoseconds(
             found.stamps_ns, found.matrix(*paths), names, units, epoch_ns=epoch, label=found.topic
         )
-        tidy, report = clean(raw)
+        tidy, report = clean(raw, signal=signal)
         into.append(report)
         return tidy if len(tidy) > 8 else None
 
     imu = series(
         'imu', IMU_PATHS, ('wx', 'wy', 'wz', 'fx', 'fy', 'fz'), ('rad/s',) * 3 + ('m/s^2',) * 3
     )
-    speed = series('speed', ['twist.linear.x', 'twist.linear.y'], ('vx', 'vy'), ('m/s',) * 2)
+    speed = series(
+        'speed',
+        ['twist.linear.x', 'twist.linear.y'],
+        ('vx', 'vy'),
+        ('m/s',) * 2,
+        signal='smooth',
+    )
     wrenches, heights = {}, {}
     for corner in CORNERS:
         one = series(f'wrench_{corner}', WRENCH_PATHS, WRENCH_CHANNELS, ('N',) * 3 + ('N m',) * 3)
         if one is not None:
             wrenches[corner] = one
-        height = series(f'ride_height_{corner}', ['range'], ('height',), ('m',))
+        height = series(f'ride_height_{corner}', ['range'], ('height',), ('m',), signal='smooth')
         if height is not None:
             heights[corner] = height
     joints = columns.get(topics['joints'])
@@ -280,7 +288,7 @@ def _joints(
             epoch_ns=epoch,
             label=f'{columns.topic} {name}',
         )
-        result[name], report = clean(raw)
+        result[name], report = clean(raw, signal='smooth')
         reports.append(report)
     return result
 

@@ -13,7 +13,7 @@ from veh_identification.findings import Finding, Level
 from veh_identification.runtime.bags import Columns
 from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.signals import SampleReport, TimeSeries, clean, unwrap_quaternions
-from veh_identification.signals.hygiene import MANY_SHARE
+from veh_identification.signals.hygiene import MANY_SHARE, Signal
 from veh_identification.systems.humanoid.configuration import Pose
 from veh_identification.systems.humanoid.recording.outliers import (
     SMALLEST_ANGLE,
@@ -72,7 +72,7 @@ def read_series(
     columns: Columns, paths: Sequence[str], names: Sequence[str], units: Sequence[str], epoch: int
 ) -> tuple[TimeSeries, list[Finding]]:
     """Some columns of a topic as a clean series, and what was wrong with it."""
-    return _cleaned(columns, columns.matrix(*paths), names, units, epoch, 'samples')
+    return _cleaned(columns, columns.matrix(*paths), names, units, epoch, 'samples', 'impacts')
 
 
 def _cleaned(
@@ -82,11 +82,12 @@ def _cleaned(
     units: Sequence[str],
     epoch: int,
     what: str,
+    signal: Signal | None = None,
 ) -> tuple[TimeSeries, list[Finding]]:
     raw = TimeSeries.from_nanoseconds(
         columns.stamps_ns, values, names, units, epoch_ns=epoch, label=topic_name(columns)
     )
-    tidy, report = clean(raw)
+    tidy, report = clean(raw, signal=signal)
     if len(tidy) < FEWEST_SAMPLES:
         raise _too_few(columns, len(tidy), what, report)
     return tidy, report.findings()

@@ -61,6 +61,13 @@ class Memory:
         while stamp_ns - self._samples[0][0] > 1e9 * SECONDS:
             self._samples.popleft()
 
+    def without(self, stamps_ns: IntArray) -> None:
+        """Some of the newest samples turned out to be glitches."""
+        glitches, kept = set(stamps_ns.tolist()), []
+        while self._samples and self._samples[-1][0] >= int(stamps_ns[0]):
+            kept.append(self._samples.pop())
+        self._samples.extend(one for one in reversed(kept) if one[0] not in glitches)
+
     def rows(self, block: Block) -> None:
         """Rows that joined the estimate."""
         self._blocks.append(block)

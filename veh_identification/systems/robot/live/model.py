@@ -23,6 +23,7 @@ from veh_identification.identification.live import Solution, Usable, extended, n
 from veh_identification.identification.repetition import CLUSTER_SECONDS
 from veh_identification.results.messages import Derived, Equations
 from veh_identification.saved_state import SavedState, StateError
+from veh_identification.signals.glitches import BEHIND
 from veh_identification.signals.hygiene import possible
 from veh_identification.signals.sample_gate import CLOCK_JUMP_SAMPLES
 from veh_identification.signals.segments import gap_segments
@@ -52,6 +53,7 @@ from veh_identification.systems.robot.processing import (
     equation_filter,
     rows_of,
 )
+from veh_identification.systems.robot.recording import glitch_finding, glitches
 from veh_identification.types import Array, BoolArray, IntArray
 
 #: Deviations of rows that a filter makes alike, over those of independent ones.
@@ -150,6 +152,8 @@ class RobotLive(LiveModel):
         self._steps = 0
         self._fresh = False  # something to tell that was not told
         self._late_in_a_row = 0  # samples far behind the newest
+        # Samples until when were judged; glitches among them, and the stamp of the last one.
+        self._judged, self._glitches, self._last_glitch = 0, 0, 0
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
         self._rate, self._cutoff = 0.0, self.options.cutoff_hz
         self.delay = self._given_delay or 0.0
@@ -173,7 +177,7 @@ class RobotLive(LiveModel):
     @property
     def rejected(self) -> int:
         """Messages that were not used."""
-        return self.sensor.invalid + self.sensor.late
+        return self.sensor.invalid + self.sensor.late + self.sensor.rejected
 
     def push(self, stamp_ns: int, position: Array, effort: Array) -> bool:
         """A sample of all joints; True where the payload changed."""
@@ -217,7 +221,7 @@ class RobotLive(LiveModel):
         if self._late_in_a_row < CLOCK_JUMP_SAMPLES:
             return False
         self.interrupt()
-        self._last_row, self._last_look, self._last_estimate = 0, 0, 0
+        self._last_row, self._last_look, self._last_estimate, self._judged = 0, 0, 0, 0
         return True
 
     def _behind_a_gap(self, stamp_ns: int) -> bool:
@@ -329,11 +333,10 @@ class RobotLive(LiveModel):
             self.monitor.interrupt()
             return None
         epoch = int(times[0])
-        stamps = (times - epoch) * 1e-9
-        grid = np.arange(0.0, stamps[-1], 1.0 / self._rate)
-        values = np.stack(list(self._values))
-        even = np.stack([np.interp(grid, stamps, column) for column in values.T], axis=1)
         count = len(self.arm.joints)
+        stamps, values = self._without_glitches(times)
+        grid = np.arange(0.0, stamps[-1], 1.0 / self._rate)
+        even = np.stack([np.interp(grid, stamps, column) for column in values.T], axis=1)
         effort = np.where(self.arm.measured, even[:, count:], np.nan)
         whole = (slice(0, len(grid)),)
         signals = Signals('live', 'live', self._rate, epoch, grid, even[:, :count], effort, whole)
@@ -343,6 +346,27 @@ class RobotLive(LiveModel):
             return None
         self._trim(rows)
         return rows
+
+    def _without_glitches(self, times: IntArray) -> tuple[Array, Array]:
+        """Seconds and samples of the buffer that can be judged, and are what a joint does."""
+        values, count = np.stack(list(self._values)), len(self.arm.joints)
+        stamps = np.asarray((times - times[0]) * 1e-9, float)
+        effort = np.where(self.arm.measured, values[:, count:], np.nan)
+        # Samples that were among others when they were judged now stand at the begin, where a
+        # jump behind them looks like a glitch.
+        cut = glitches(stamps, values[:, :count], effort) & (times > self._judged)
+        cut[-BEHIND:] = False
+        self._judged = max(self._judged, int(times[-BEHIND - 1]))
+        if cut.any():
+            found, kept = times[cut], np.flatnonzero(~cut)
+            self._glitches += len(found)
+            self._last_glitch = int(found[-1])
+            self.sensor.used -= len(found)
+            self.sensor.rejected += len(found)
+            self._memory.without(found)
+            self._times = deque(times[kept].tolist())
+            self._values = deque(values[kept])
+        return stamps[~cut][:-BEHIND], values[~cut][:-BEHIND]
 
     def _trim(self, rows: Rows) -> None:
         """Keep what the next rows need: the length that gave none but the last ones."""
@@ -504,6 +528,9 @@ class RobotLive(LiveModel):
     def doubts(self) -> list[Finding]:
         """What is carried, and why there may be no estimate."""
         findings = [*self._checked]
+        if self._glitches:
+            last = f'the last at {1e-9 * self._last_glitch:.3f} s'
+            findings.append(glitch_finding(TOPIC, self._glitches, last, TOPIC))
         if self.delay and self._given_delay is None and self.reference is None:
             sure, better = abs(self.delay) > SMALL_DELAY, self._delay_factor**2
             late = EffortDelay(self.delay, self._delay_std, True, sure, better, 1.0)
@@ -615,7 +642,10 @@ class RobotLive(LiveModel):
         self._times, self._values = deque(course.stamps.tolist()), deque(course.channels)
         self._speed, self._rows_seen = course.speed, course.rows_seen
         self._next_check, self._scores = course.next_check, deque(course.scores, MOMENTS)
+        counts, self.sensor = self.sensor, SensorCounts()  # those of before were counted before
+        judged, self._judged = self._judged, 0
         self._close()  # nothing follows them
+        self.sensor, self._glitches, self._judged = counts, 0, judged
         reached = self._last_row
         self._last_row, self._times, self._values = present
         # Samples that are here already and were stored too count once.
