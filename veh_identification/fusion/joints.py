@@ -117,6 +117,8 @@ class JointTable:
         self._wanted = list(wanted)
         self._names: list[str] = list(wanted)
         self.groups: dict[str, JointGroup] = {}
+        # Compiled now, not when the first sample waits for it.
+        JointReading([], np.zeros((3, 0)))
 
     def add_group(self, key: str, group: JointGroup) -> None:
         """Make a group known."""

@@ -89,6 +89,7 @@ class RobotIdentification(IdentificationNode):
         options, running = declare_identification(node, RobotOptions, LAG)
         self.options = options
         model = self._setup()
+        model.warm_up()  # before subscribing: samples would have to wait
         self._answered = self._refused = 0
         self._order = JointOrder(model.joints)
         super().__init__(

@@ -2,9 +2,9 @@
 
 rclpy's executors build a wait set anew for every callback (175 us over some 32 entities) and take
 one message at a time; at 1,800 messages a second that alone fills most of a core. Here sensor
-subscriptions and /clock are waited for and emptied by ourselves; timers, services, clients and
-events stay with rclpy's executor, which is asked only when one of them is ready, and ten times a
-second for what the wait set does not hold (events, guards, entities made meanwhile).
+subscriptions are waited for and emptied by ourselves, and /clock with them; timers, services,
+clients and events stay with rclpy's executor, which is asked only when one of them is ready, and
+ten times a second for what the wait set does not hold (events, guards, entities made meanwhile).
 
 The wait set and `take_message` are rclpy's inner workings: where they are missing or different
 the executor does it all, slower and topic by topic.
@@ -23,6 +23,9 @@ from veh_identification.runtime.ros.node import HeldGroup, RosNode
 
 #: Seconds between looks at what the wait set does not hold, and at the stop signal.
 LOOK = 0.1
+#: Seconds between looks at /clock, each of which costs as much as ten messages: timers need no
+#: more.
+TICK = 0.02
 NANOSECONDS = 1_000_000_000
 CLOCK = '/clock'
 #: What rclpy's inner workings raise when they are not what we know.
@@ -36,7 +39,7 @@ class Loop:
         self._node = node
         self._executor = rclpy.executors.SingleThreadedExecutor(context=node.node.context)
         self._executor.add_node(node.node)
-        self._looked = 0.0
+        self._looked = self._told_time = 0.0
         self._waiting: Waiting | None = None
         try:
             self._waiting = known_inside(node)
@@ -61,15 +64,17 @@ class Loop:
             return self._through_executor()
         ready = self._waiting.wait(round(LOOK * NANOSECONDS))
         begin = time.monotonic()
-        for subscription in ready.clocks:
-            take_object(subscription)
+        if begin - self._told_time >= TICK:
+            self._told_time = begin
+            for subscription in self._waiting.clocks:
+                take_newest(subscription)
         messages = self._node.inbox.deliver() if ready.messages else 0
         used = time.monotonic() - begin
         self._node.load.busy_seconds += used
         if ready.others or begin - self._looked >= LOOK:
             self._looked = begin
             self._serve()
-        elif (messages or ready.clocks) and used < self._node.load.pause:
+        elif messages and used < self._node.load.pause:
             time.sleep(self._node.load.pause - used)
         return messages
 
@@ -101,7 +106,6 @@ class Ready(NamedTuple):
     """What a wait found."""
 
     messages: bool  # of subscriptions that the executor leaves alone
-    clocks: list[Any]  # subscriptions of /clock
     others: bool  # timers, services, clients, other subscriptions
 
 
@@ -113,7 +117,9 @@ class Waiting:
         self._set: Any = None
         self._entities: tuple[tuple[Any, ...], ...] = ()
         self._messages: set[int] = set()
-        self._clocks: dict[int, Any] = {}
+        #: Of /clock. Nobody is woken by them: they are looked at when messages come, and every
+        #: `LOOK` seconds at the latest. To wake costs as much as ten messages.
+        self.clocks: list[Any] = []
 
     def wait(self, timeout_ns: int) -> Ready:
         """Wait until something is ready."""
@@ -133,11 +139,9 @@ class Waiting:
                 add(handle)
         kept.wait(timeout_ns)
         heard = set(kept.get_ready_entities('subscription'))
-        clocks = [self._clocks[pointer] for pointer in heard & self._clocks.keys()]
         return Ready(
             not self._messages.isdisjoint(heard),
-            clocks,
-            len(heard - self._messages) > len(clocks)
+            bool(heard - self._messages)
             or any(kept.get_ready_entities(kind) for kind in ('timer', 'service', 'client')),
         )
 
@@ -148,13 +152,12 @@ class Waiting:
         kept = rclpy_implementation.WaitSet(*counts, self._node.context.handle)
         self._set = kept
         self._adders = kept.add_subscription, kept.add_timer, kept.add_client, kept.add_service
-        self._handles = [[one.handle for one in group] for group in entities]
-        self._messages, self._clocks = set(), {}
-        for one in subscriptions:
-            if one.callback_group is self._held:
-                self._messages.add(one.handle.pointer)
-            elif one.topic_name == CLOCK:
-                self._clocks[one.handle.pointer] = one
+        held = [one for one in subscriptions if one.callback_group is self._held]
+        self._messages = {one.handle.pointer for one in held}
+        self.clocks = [one for one in subscriptions if one.topic_name == CLOCK and one not in held]
+        waited = [one for one in subscriptions if one not in self.clocks]
+        groups = (waited, *entities[1:])
+        self._handles = [[one.handle for one in group] for group in groups]
 
 
 def known_inside(node: RosNode) -> Waiting:
@@ -166,8 +169,10 @@ def known_inside(node: RosNode) -> Waiting:
     return waiting
 
 
-def take_object(subscription: Any) -> None:
-    """What an executor does with a subscription that is ready."""
-    taken = subscription.handle.take_message(subscription.msg_type, False)
-    if taken is not None:
-        subscription.callback(taken[0])
+def take_newest(subscription: Any) -> None:
+    """What an executor does with the last message of a subscription; those before are dropped."""
+    newest = None
+    while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
+        newest = taken
+    if newest is not None:
+        subscription.callback(newest[0])

@@ -75,6 +75,7 @@ def weigh(
     counts = np.maximum(information.counts, 1)
     rms = np.sqrt(information.squares / counts)
     level = np.asarray(sigma, float) if sigma is not None else 0.1 * np.maximum(rms, 1e-9)
+    trusted = _Trusted(prior, scaled_unknowns)
     count = information.columns
     factors = information.factors[:, :, :count]
     grams = np.swapaxes(factors, 1, 2) @ factors
@@ -86,9 +87,9 @@ def weigh(
             normal = measured.R.T @ np.column_stack([measured.R, measured.z])
             corrected = without_excess(normal, excess.weighted(1.0 / level), prior)
             factor, gain = corrected.factor(measured), corrected.gain
-        scale = fixed_scale or prior_scale(factor, prior, scaled_unknowns, inflation)
+        scale = fixed_scale or trusted.likely_scale(factor, inflation)
         used = scaled(prior, scale, scaled_unknowns)
-        solved = factor.extended(*used.rows())
+        solved = factor.extended(*trusted.rows(scale))
         inverse = solved.inverse()
         covariance, value = inverse @ inverse.T, solved.solve()
         found = Evidence(level, scale, used, value, covariance, factor, measured, gain, inflation)
@@ -162,25 +163,46 @@ def whitened(
     )
 
 
+class _Trusted:
+    """A prior of which the deviations of the first unknowns are scaled, taken apart once."""
+
+    def __init__(self, prior: Prior, scaled_unknowns: int) -> None:
+        self.prior, self._count = prior, scaled_unknowns
+        free = slice(0, scaled_unknowns)
+        self._root = np.linalg.cholesky(prior.covariance[free, free])
+        self._rows, _ = prior.rows()
+
+    def rows(self, scale: float) -> tuple[Array, Array]:
+        """`Prior.rows` of the scaled prior."""
+        factors = np.ones(len(self.prior.value))
+        factors[: self._count] = scale
+        rows = self._rows / factors
+        return rows, rows @ self.prior.value
+
+    def likely_scale(self, factor: Factor, inflation: float = 1.0) -> float:
+        """Most likely factor on the deviations of the first unknowns."""
+        deviation = (factor.z - factor.R @ self.prior.value) / np.sqrt(inflation)
+        seen = factor.R[:, : self._count] @ self._root / np.sqrt(inflation)
+        # d' (1 + s^2 seen seen')^-1 d but for d' d, which is the same for every s.
+        variance, directions = np.linalg.eigh(seen.T @ seen)
+        variance = np.maximum(variance, 0.0)
+        squares = np.square(directions.T @ (seen.T @ deviation))
+
+        def cost(log_scale: float) -> float:
+            factor = np.exp(2.0 * log_scale)
+            total = 1.0 + factor * variance
+            unusual = (log_scale - np.log(USUAL)) / USUAL_SPREAD
+            return float(np.sum(np.log(total) - factor * squares / total)) + unusual**2
+
+        found = minimize_scalar(cost, bounds=(np.log(SMALLEST), np.log(LARGEST)), method='bounded')
+        return float(np.exp(found.x))
+
+
 def prior_scale(
     factor: Factor, prior: Prior, scaled_unknowns: int, inflation: float = 1.0
 ) -> float:
     """Most likely factor on the deviations of the first unknowns."""
-    free = slice(0, scaled_unknowns)
-    deviation = (factor.z - factor.R @ prior.value) / np.sqrt(inflation)
-    seen = factor.R[:, free] @ np.linalg.cholesky(prior.covariance[free, free])
-    left, size, _ = np.linalg.svd(seen / np.sqrt(inflation))
-    variance = np.zeros(len(deviation))
-    variance[: len(size)] = size**2
-    squares = np.square(left.T @ deviation)
-
-    def cost(log_scale: float) -> float:
-        total = 1.0 + np.exp(2.0 * log_scale) * variance
-        unusual = (log_scale - np.log(USUAL)) / USUAL_SPREAD
-        return float(np.sum(np.log(total) + squares / total)) + unusual**2
-
-    found = minimize_scalar(cost, bounds=(np.log(SMALLEST), np.log(LARGEST)), method='bounded')
-    return float(np.exp(found.x))
+    return _Trusted(prior, scaled_unknowns).likely_scale(factor, inflation)
 
 
 def scaled(prior: Prior, scale: float, first: int) -> Prior:

@@ -10,6 +10,7 @@ import numpy as np
 from veh_identification.errors import EstimationError
 from veh_identification.identification import ArrayBlocks, Information, Prior
 from veh_identification.identification.accumulator import accumulate
+from veh_identification.identification.gram import accumulate_fast
 from veh_identification.identification.live import Solution
 from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.multibody.kinematics import body_motion
@@ -268,8 +269,14 @@ class ContactModel:
         """Compile and load everything that the first rows would have to wait for."""
         values = np.random.default_rng(0).normal(size=(2 * FEWEST_ROWS, width))
         values[:, 15:19] = (0.0, 0.0, 0.0, 1.0)
-        self.solve(accumulate(ArrayBlocks(*self.rows(values))))
+        rows = ArrayBlocks(*self.rows(values))
+        self.solve(accumulate(rows))
         self.offset_scale = self.load = 1.0
+        self.balance(values)
+        self.loads(values, self.a_priori)
+        # What the checks use: where the soles are, and sums of rows.
+        body_motion(self.problem.model, self.motion(values))
+        accumulate_fast(rows)
 
     def _acceleration_noise(self, value: Array, samples: int) -> Array:
         """What noise of the base's acceleration adds to the weighted W'W of the forces.

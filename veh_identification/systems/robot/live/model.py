@@ -21,8 +21,10 @@ from veh_identification.identification.factor import scaled_condition
 from veh_identification.identification.least_squares import Estimate, weighted
 from veh_identification.identification.live import Solution, Usable, extended, no_information
 from veh_identification.identification.repetition import CLUSTER_SECONDS
+from veh_identification.identification.rows import row_filter
 from veh_identification.results.messages import Derived, Equations
 from veh_identification.saved_state import SavedState, StateError
+from veh_identification.signals import decimate
 from veh_identification.signals.glitches import BEHIND
 from veh_identification.signals.hygiene import possible
 from veh_identification.signals.sample_gate import CLOCK_JUMP_SAMPLES
@@ -161,6 +163,11 @@ class RobotLive(LiveModel):
         self._memory, self._next_check = Memory(self.arm), FIRST_CHECK
         self._checked: list[Finding] = []
         self._checking: Slices[None] | None = None  # under way
+
+    def warm_up(self) -> None:
+        """Compile (or load) what the first rows would have to wait for."""
+        low_pass = row_filter(100.0, 10.0)
+        decimate(np.zeros((len(low_pass.taps), 1)), low_pass)
 
     # Samples ------------------------------------------------------------------------------------
 
