@@ -144,8 +144,11 @@ class CarIdentification(IdentificationNode):
         stamp = sec * NANOSECONDS + nanosec
         values = chunks.joint_values(names, positions)
         self._unusable += not values
-        for name, value in values.items():
-            self._take(name, stamp, (value,))
+        if self.enabled and values:
+            self.sample_comes(stamp)
+            for name, value in values.items():
+                self.model.push(name, stamp, (value,))
+            self.sample_came()
 
     def facts(self) -> dict[str, Any]:
         """Also the joint messages of which nothing could be used."""

@@ -18,7 +18,7 @@ from veh_identification.types import IntArray
 #: Seconds that a chunk shares with the one before: filters cut more than that off its ends.
 OVERLAP = 0.6
 #: How much later than the newest stamp another sensor's sample may still arrive.
-WAIT = 0.5
+WAIT_NS = 500_000_000
 FEWEST = 16
 #: Shorter than this, the end of a recording says nothing.
 LEAST_SECONDS = 5.0
@@ -74,7 +74,7 @@ class CarChunks:
     """
 
     def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+        self.seconds, self._span_ns = seconds, round(1e9 * seconds)
         self.frames = StaticFrames()
         self.clock_jumps = 0
         self._buffers: dict[str, _Buffer] = {}
@@ -110,9 +110,10 @@ class CarChunks:
         buffer.stamps.append(stamp_ns)
         buffer.values.append(values)
         buffer.fresh.append(True)
-        self._newest = max(self._newest, stamp_ns)
-        end = self._begin + round(1e9 * self.seconds)
-        if self._newest < end + round(1e9 * WAIT):
+        if stamp_ns > self._newest:
+            self._newest = stamp_ns
+        end = self._begin + self._span_ns
+        if self._newest < end + WAIT_NS:
             return None
         return self._cut_at(end)
 
