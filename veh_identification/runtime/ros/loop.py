@@ -4,7 +4,7 @@ rclpy's executors build a wait set anew for every callback (175 us over some 32 
 one message at a time; at 1,800 messages a second that alone fills most of a core. Here sensor
 subscriptions are waited for and emptied by ourselves, and /clock with them; timers, services,
 clients and events stay with rclpy's executor, which is asked only when one of them is ready, and
-ten times a second for what the wait set does not hold (events, guards, entities made meanwhile).
+twice a second for what the wait set does not hold (events, guards, entities made meanwhile).
 
 The wait set and `take_message` are rclpy's inner workings: where they are missing or different
 the executor does it all, slower and topic by topic.
@@ -12,6 +12,7 @@ the executor does it all, slower and topic by topic.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -21,11 +22,14 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 
 from veh_identification.runtime.ros.node import HeldGroup, RosNode
 
-#: Seconds between looks at what the wait set does not hold, and at the stop signal.
-LOOK = 0.1
+#: Seconds between looks at the stop signal, and at what the wait set does not hold: the executor
+#: takes a millisecond for it and leaves as much for the garbage collector.
+LOOK, SELDOM = 0.1, 0.5
 #: Seconds between looks at /clock, each of which costs as much as ten messages: timers need no
 #: more.
 TICK = 0.02
+#: New objects from which on garbage is looked for; Python does so from 700 on.
+YOUNG = 300
 NANOSECONDS = 1_000_000_000
 CLOCK = '/clock'
 #: What rclpy's inner workings raise when they are not what we know.
@@ -40,6 +44,8 @@ class Loop:
         self._executor = rclpy.executors.SingleThreadedExecutor(context=node.node.context)
         self._executor.add_node(node.node)
         self._looked = self._told_time = 0.0
+        # Young garbage is collected more often (`clean_up`): the older no more often than before.
+        gc.set_threshold(700, 50, 10)
         self._waiting: Waiting | None = None
         try:
             self._waiting = known_inside(node)
@@ -62,7 +68,10 @@ class Loop:
         """Wait at most `LOOK` seconds and run what is ready; returns how many messages came."""
         if self._waiting is None:
             return self._through_executor()
+        load = self._node.load
+        load.at_work = False
         ready = self._waiting.wait(round(LOOK * NANOSECONDS))
+        load.at_work = True
         begin = time.monotonic()
         if begin - self._told_time >= TICK:
             self._told_time = begin
@@ -70,12 +79,14 @@ class Loop:
                 take_newest(subscription)
         messages = self._node.inbox.deliver() if ready.messages else 0
         used = time.monotonic() - begin
-        self._node.load.busy_seconds += used
-        if ready.others or begin - self._looked >= LOOK:
+        load.busy_seconds += used
+        if ready.others or begin - self._looked >= SELDOM:
             self._looked = begin
             self._serve()
-        elif messages and used < self._node.load.pause:
-            time.sleep(self._node.load.pause - used)
+        elif messages and used < load.pause:
+            clean_up()
+            load.at_work = False
+            time.sleep(max(load.pause - (time.monotonic() - begin), 0.0))
         return messages
 
     def close(self) -> None:
@@ -100,6 +111,16 @@ class Loop:
         before = self._node.inbox.handed_on()
         self._executor.spin_once(timeout_sec=LOOK)
         return self._node.inbox.handed_on() - before
+
+
+def clean_up() -> None:
+    """Collect young garbage while nothing waits: Python would do it in the midst of a callback.
+
+    What has grown older is left to Python, which knows when it is worth while.
+    """
+    young, older, _ = gc.get_count()
+    if young > YOUNG and older <= gc.get_threshold()[1]:
+        gc.collect(0)
 
 
 class Ready(NamedTuple):
