@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ import pytest
 
 from veh_identification.findings import Finding
 from veh_identification.nodes.error_ekf.report import CHECK_EVERY, ErrorEkfReport
+from veh_identification.runtime.load import Load
 
 
 @pytest.mark.parametrize('live', [False, True])
@@ -23,8 +25,11 @@ def test_a_comparison_is_told_at_the_report_after_it_began(live: bool) -> None:
     face = SimpleNamespace(
         streams={}, essential=(), checks=lambda: compare, system=SimpleNamespace(inputs=())
     )
-    observer = SimpleNamespace(arrivals=SimpleNamespace(records={}), session=None)
-    report = ErrorEkfReport(cast(Any, face), cast(Any, observer), live=live)
+    observer = SimpleNamespace(
+        arrivals=SimpleNamespace(records={}), session=None, stepper=None, waiting=Counter
+    )
+    load = Load() if live else None
+    report = ErrorEkfReport(cast(Any, face), cast(Any, observer), load)
     told = []
     for number in range(1, CHECK_EVERY + 2):
         report.update(number * 10**9, enabled=True)

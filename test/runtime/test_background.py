@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from veh_identification.runtime.background import Background
+from veh_identification.runtime.background import Background, give_way
 
 
 def test_under_replay_the_result_is_there_at_once() -> None:
@@ -47,3 +47,26 @@ def test_what_it_raises_reaches_the_node(beside: bool) -> None:
         work.start(fail)
         work.take(wait=True)
     assert work.take() is None
+
+
+def test_it_gives_way_to_a_node_that_is_at_work_and_hurries_when_somebody_waits() -> None:
+    busy, began, done = threading.Event(), threading.Event(), threading.Event()
+    busy.set()
+    work = Background[int](beside=True, busy=busy.is_set)
+
+    def polite() -> int:
+        began.set()
+        give_way()
+        done.set()
+        return 5
+
+    work.start(polite)
+    assert began.wait(30.0)
+    assert not done.wait(0.05) and work.take() is None
+    busy.clear()
+    assert done.wait(30.0)
+    assert work.take(wait=True) == 5
+    busy.set()
+    work.start(polite)
+    assert work.take(wait=True) == 5  # whoever waits is at work: they would wait for each other
+    give_way()  # elsewhere nobody is waited for

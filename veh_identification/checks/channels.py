@@ -8,6 +8,7 @@ from copy import copy
 import numpy as np
 
 from veh_identification.checks.grid import averaged, slope
+from veh_identification.runtime.background import give_way
 from veh_identification.types import Array, BoolArray
 
 #: Step of the common grid and the mean taken around each of its times (seconds).
@@ -38,6 +39,7 @@ class Channels:
         end = max((times[-1] for times, _ in self.tables.values()), default=0.0)
         self.grid = np.arange(begin, end, STEP)
         self.span = float(end - begin)
+        self._means: dict[tuple[str, int, float], Array] = {}  # checks ask again and again
 
     def without(self, name: str) -> Channels:
         """All channels but one, on the same grid."""
@@ -54,10 +56,16 @@ class Channels:
 
     def of(self, name: str, column: int, window: float = WINDOW) -> Array:
         """One channel as means around the times of the grid."""
-        times, values = self.tables[name]
-        # A slow sensor needs a longer window to hold a sample at all.
-        usual = self._period(name)
-        return averaged(times, values[:, column], self.grid, max(window, 2.0 * usual))
+        give_way()
+        found = self._means.get((name, column, window))
+        if found is None:
+            times, values = self.tables[name]
+            # A slow sensor needs a longer window to hold a sample at all.
+            usual = self._period(name)
+            found = averaged(times, values[:, column], self.grid, max(window, 2.0 * usual))
+            found.setflags(write=False)
+            self._means[name, column, window] = found
+        return found
 
     def _period(self, name: str) -> float:
         return float(np.median(np.diff(self.tables[name][0])))

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding
+from veh_identification.runtime.background import give_way
 
 D = TypeVar('D')
 M = TypeVar('M')
@@ -87,6 +88,7 @@ def best_explanation(
 
 def judged(data: D, one: Hypothesis[D], misfit: Callable[[D], M], unknown: M) -> M:
     """The misfit with a hypothesis put right; `unknown` if it cannot be judged."""
+    give_way()
     try:
         return misfit(one.change(data))
     except VehIdError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -184,6 +184,17 @@ class Innovations(Sequence[Innovation]):
             self._told = ()
         return self._list
 
+    def accepted(self) -> Iterator[tuple[str, Array, Array, slice]]:
+        """Of each that was used: sensor, values and variances of all rows, and its rows."""
+        if self._list is None:
+            for (name, _, rows), (_, degrees, weight, _) in zip(
+                self._told, self._outcome.tolist(), strict=True
+            ):
+                if degrees and weight > 0.0:
+                    yield name, self._value, self._variance, rows
+            return
+        yield from accepted(self._list)
+
     def __len__(self) -> int:
         return len(self._made())
 
@@ -192,6 +203,18 @@ class Innovations(Sequence[Innovation]):
 
     def __iter__(self) -> Iterator[Innovation]:
         return iter(self._made())
+
+
+def accepted(
+    innovations: Iterable[Innovation],
+) -> Iterator[tuple[str, Array, Array, slice]]:
+    """Of each that was used: sensor, values, variances and which of these are its own."""
+    if isinstance(innovations, Innovations):
+        yield from innovations.accepted()  # without making them
+        return
+    for one in innovations:
+        if one.accepted:
+            yield one.sensor, one.value, one.variance, slice(None)
 
 
 @dataclass

@@ -1,9 +1,9 @@
 """Work that takes longer than a sample can wait: beside a live node, at once under replay.
 
-A thread shares the processor with the node; the interpreter lets go of it every millisecond, so
-that a sample waits no longer than that. Whoever gives work also gives it data that nothing else
-changes meanwhile. Under replay it is done at once, so that the same recording gives the same
-output on every machine.
+A thread shares the processor with the node; the interpreter lets go of it twenty times a
+millisecond, so that a sample waits not much longer than that. Whoever gives work also gives it
+data that nothing else changes meanwhile. Under replay it is done at once, so that the same
+recording gives the same output on every machine.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 R = TypeVar('R')
-#: Seconds after which a thread lets the others have the interpreter.
-SWITCH = 0.001
+#: Seconds after which a thread lets the others have the interpreter. A node at 500 Hz asks for it
+#: several times a step (after waiting, sleeping and compiled calls) and has 2 ms for all.
+SWITCH = 0.00005
+#: Seconds after which work that has given way looks again.
+REST = 0.0005
 #: Pieces of work that may wait; whoever gives more waits himself, so that memory stays bounded.
 MOST = 20_000
 
@@ -118,12 +121,23 @@ class Worker:
             self._done.notify_all()
 
 
+_mine = threading.local()
+
+
+def give_way() -> None:
+    """Said in the midst of long work: let the node go first that it is done beside, if any."""
+    wait: Callable[[], None] | None = getattr(_mine, 'wait', None)
+    if wait is not None:
+        wait()
+
+
 class Background(Generic[R]):
     """One piece of work at a time, whose result is taken when it suits."""
 
-    def __init__(self, beside: bool) -> None:
-        """`beside`: in a thread of its own."""
+    def __init__(self, beside: bool, busy: Callable[[], bool] = lambda: False) -> None:
+        """`beside`: in a thread of its own, which rests (`give_way`) while the node is `busy`."""
         self._worker = Worker(beside)
+        self._busy, self._hurried = busy, False
         self._result: R | None = None
 
     @property
@@ -138,7 +152,13 @@ class Background(Generic[R]):
             self._worker.give(self._run, work)
 
     def _run(self, work: Callable[[], R]) -> None:
+        if self._worker.beside:
+            _mine.wait = self._wait
         self._result = work()
+
+    def _wait(self) -> None:
+        while self._busy() and not self._hurried:
+            time.sleep(REST)
 
     def take(self, wait: bool = False) -> R | None:
         """The result, once; None while there is none. What the work raised is raised here.
@@ -147,6 +167,10 @@ class Background(Generic[R]):
         """
         if self.busy and not wait:
             return None
-        self._worker.drain()
+        self._hurried = True  # nobody else will wait for whom waits here
+        try:
+            self._worker.drain()
+        finally:
+            self._hurried = False
         result, self._result = self._result, None
         return result

@@ -59,6 +59,8 @@ class Load:
     queues: dict[str, QueueLoad] = field(default_factory=dict)
     #: Arrival of the message whose callback runs; 0 between callbacks of messages.
     arrival_ns: int = 0
+    #: Whether callbacks run: what is done beside the node gives way then.
+    at_work: bool = False
     worst_ns: int = 0
     busy_seconds: float = 0.0
     #: What the engine may wait between wakes; a node that is in no hurry sets it higher.

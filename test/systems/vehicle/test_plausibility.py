@@ -207,6 +207,15 @@ def test_another_time_forgets_the_minute_before():
     assert time.tolist() == [0.0] and values[0, 0] == 1.0
 
 
+def test_a_copy_of_the_last_minute_stays_as_it_is():
+    last = LastMinute()
+    last.take('imu', 10**18, (1.0,) * 6)
+    copied = last.copied()
+    last.take('imu', 10**18 + 10**9, (2.0,) * 6)
+    assert [len(one.heard()['imu'][0]) for one in (copied, last)] == [1, 2]
+    assert [len(one.times()['imu']) for one in (copied, last)] == [1, 2]
+
+
 def test_steering_that_is_off_its_zero_is_told_where_the_car_goes_straight_on():
     assert found(heard()) == []
     turned = changed(heard(), 'rack', lambda rack: rack - 0.04 * RACK_PER_ANGLE)

@@ -29,6 +29,7 @@ from veh_identification.nodes.guard import GuardedNode
 from veh_identification.nodes.services import create_services
 from veh_identification.observation import Innovation
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
+from veh_identification.observation.streaming.arrivals import stream_of
 from veh_identification.observation.streaming.collector import set_aside_for_good
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
@@ -61,7 +62,7 @@ class ErrorEkf:
             bridge=options.bridge,
         )
         self.observer = OnlineObserver(self.face.system, online, self._made)
-        self.report = ErrorEkfReport(self.face, self.observer, live=node.get_load() is not None)
+        self.report = ErrorEkfReport(self.face, self.observer, node.get_load())
         self._steps = 0
         self._running = False
         self.face.advertise()
@@ -102,7 +103,7 @@ class ErrorEkf:
     def _push(self, key: str, stamp_ns: int, payload: tuple[float, ...]) -> None:
         if not self.enabled:
             return
-        stream = key.partition(':')[0]
+        stream = stream_of(key)
         self.checkpoint.arrived(stamp_ns)
         if self._running and self.observer.session is None:
             self.report.notes.clear()  # they were said about a start that is over

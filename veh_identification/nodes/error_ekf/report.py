@@ -11,7 +11,7 @@ the description of the car (unit, sign, axis, place, delay).
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,9 +22,12 @@ from veh_identification.findings import Finding, Level
 from veh_identification.fusion.statistics import WINDOW, InnovationStatistics
 from veh_identification.nodes.observer_status import Report, SensorLine
 from veh_identification.observation import Counts, Innovation
+from veh_identification.observation.protocols import accepted
 from veh_identification.observation.streaming import OnlineObserver
 from veh_identification.observation.streaming.arrivals import StreamRecord
 from veh_identification.runtime.background import Background
+from veh_identification.runtime.load import Load
+from veh_identification.types import Array
 
 BAD_SHARE = 0.05
 MEMORY = 10  # reports in which a restart, or a sensor that is back, is told
@@ -41,13 +44,31 @@ class _Before:
     bad: int = 0
 
 
+class _Last:
+    """The last innovations of a sensor and their variances."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self._count = size, 0
+        self._values, self._variances = np.empty((2, WINDOW, size))
+
+    def add(self, value: Array, variance: Array) -> None:
+        k = self._count % WINDOW
+        self._values[k], self._variances[k] = value, variance
+        self._count += 1
+
+    def whitened(self) -> Array:
+        """One after the other, in units of their deviations."""
+        places = np.arange(max(0, self._count - WINDOW), self._count) % WINDOW
+        return np.asarray(self._values[places] / np.sqrt(self._variances[places])).ravel()
+
+
 @dataclass
 class Totals:
     """Counters over all starts of the observer."""
 
     closed: dict[str, Counts] = field(default_factory=dict)
     session: Any = None
-    innovations: dict[str, deque[Innovation]] = field(default_factory=dict)
+    innovations: dict[str, _Last] = field(default_factory=dict)
 
     def watch(self, session: Any) -> None:
         """Keep the counters of a session that is over."""
@@ -63,19 +84,17 @@ class Totals:
 
     def add(self, innovations: Iterable[Innovation]) -> None:
         """Take the innovations of a step."""
-        for item in innovations:
-            if item.accepted:
-                kept = self.innovations.get(item.sensor)
-                if kept is None:
-                    kept = self.innovations[item.sensor] = deque(maxlen=WINDOW)
-                kept.append(item)
+        for sensor, value, variance, rows in accepted(innovations):
+            own, kept = value[rows], self.innovations.get(sensor)
+            if kept is None or len(own) != kept.size:
+                kept = self.innovations[sensor] = _Last(len(own))
+            kept.add(own, variance[rows])
 
     def statistics(self, name: str) -> InnovationStatistics:
         """Of the last innovations of a sensor, each in units of its deviation."""
         found, kept = InnovationStatistics(), self.innovations.get(name)
-        if kept:
-            values = np.concatenate([item.value for item in kept])
-            whitened = values / np.sqrt(np.concatenate([item.variance for item in kept]))
+        if kept is not None:
+            whitened = kept.whitened()
             found.add(whitened[np.isfinite(whitened)])
         return found
 
@@ -94,9 +113,12 @@ class Totals:
 class ErrorEkfReport(Report):
     """Looks at all counters once a second."""
 
-    def __init__(self, face: Any, observer: OnlineObserver, live: bool = False) -> None:
+    def __init__(self, face: Any, observer: OnlineObserver, load: Load | None = None) -> None:
+        """`load` of a live node, beside which sensors are compared."""
         super().__init__()
-        self._comparison = Background[list[Finding]](beside=live)
+        self._comparison = Background[list[Finding]](
+            load is not None, lambda: load is not None and load.at_work
+        )
         self.face, self.observer = face, observer
         self.totals = Totals()
         self.lines: list[SensorLine] = []
@@ -105,6 +127,8 @@ class ErrorEkfReport(Report):
         self._rejected: dict[str, int] = {}
         self._last_ns: int | None = None
         self._silent = self._received = 0
+        self._waiting: Counter[str] = Counter()  # samples by stream that no step was offered
+        self._pending: Counter[str] = Counter()  # measurements by sensor that wait for a step
         self._told: list[tuple[int, Finding]] = []
         self._reports = 0
         self._channels: list[Finding] = []  # what sensors say of each other
@@ -121,6 +145,9 @@ class ErrorEkfReport(Report):
         elapsed = 1.0 if self._last_ns is None else max(1e-3, (now_ns - self._last_ns) * 1e-9)
         self._last_ns = now_ns
         received = sum(r.received for r in self.observer.arrivals.records.values())
+        stepper = self.observer.stepper
+        self._waiting = self.observer.waiting()
+        self._pending = Counter[str]() if stepper is None else stepper.pending()
         self.lines = []
         listed: set[str] = set()
         for stream in sorted(self.face.streams, key=self._quiet):
@@ -182,7 +209,7 @@ class ErrorEkfReport(Report):
         self, name: str, topic: str, record: StreamRecord, stream: str, measured: bool
     ) -> SensorLine:
         """Counts of a sensor of the filter, or of what drives the model."""
-        waiting = self.observer.waiting()[stream]
+        waiting = self._waiting[stream]
         absent = merged = 0
         if measured:
             merged = getattr(self.face.system, 'merged', {}).get(name, 0)
@@ -192,8 +219,7 @@ class ErrorEkfReport(Report):
             used, rejected = self.totals.counts(name)
             used += merged
             rejected += record.unused + self.observer.forgotten[name]
-            if self.observer.stepper is not None:
-                waiting += self.observer.stepper.pending()[name]
+            waiting += self._pending[name]
         else:
             rejected = record.unused
             # Those whose stamps fit to nothing were received, the refused ones were not.

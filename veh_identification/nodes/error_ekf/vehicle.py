@@ -13,6 +13,7 @@ from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import is_plausible_fix
 from veh_identification.nodes.error_ekf.options import ErrorEkfOptions
 from veh_identification.nodes.joint_order import JointOrder
+from veh_identification.observation.streaming.arrivals import stream_of
 from veh_identification.runtime.cdr.fields import STAMP, FieldCallback
 from veh_identification.runtime.graph import find_config
 from veh_identification.runtime.interface import NANOSECONDS, Node
@@ -35,7 +36,7 @@ from veh_identification.systems.vehicle.recording.reader import (
     steering_finding,
 )
 from veh_identification.systems.vehicle.recording.samples import part_key
-from veh_identification.systems.vehicle.results import observed_topics as result_bag
+from veh_identification.systems.vehicle.results.observed_topics import ObservedMessages
 
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
 NAN = math.nan
@@ -104,7 +105,7 @@ class CarFace:
         }
         #: Streams without which the model goes on alone.
         self.essential = ('imu', 'gps')
-        self._write = result_bag.OdometryWriter(options.world_frame, options.base_frame)
+        self._made = ObservedMessages(options.world_frame, options.base_frame)
         self._steering_rank = len(STEERING)
         self._last_minute = LastMinute()
         self._order = JointOrder(WHEELS, STEERING)
@@ -117,11 +118,11 @@ class CarFace:
             self._build_messages(session, stamp_ns)
 
     def _build_messages(self, session: VehicleSession, stamp_ns: int) -> None:
-        found = odometry(session.observed, session.filter.P)
-        self._write(found, stamp_ns)
-        result_bag.transform_message(found, stamp_ns, 'odom', 'base_link')
-        result_bag.joints_message(*joints(session.observed), stamp_ns)
-        result_bag.virtual_message(virtual_sensors(session.observed, found), stamp_ns, 'base_link')
+        found, made = odometry(session.observed, session.filter.P), self._made
+        made.odometry(found, stamp_ns)
+        made.transform(found, stamp_ns)
+        made.joints(*joints(session.observed), stamp_ns)
+        made.virtual(virtual_sensors(session.observed, found), stamp_ns)
 
     # Input --------------------------------------------------------------------------------------
 
@@ -134,7 +135,7 @@ class CarFace:
         """Listen to the sensors."""
 
         def noted(key: str, stamp_ns: int, values: tuple[float, ...]) -> None:
-            taken = stamp_ns - self.delays_ns[key.partition(':')[0]]
+            taken = stamp_ns - self.delays_ns[stream_of(key)]
             self._last_minute.take(key, taken, values)
             push(key, stamp_ns, values)
 
@@ -292,8 +293,8 @@ class CarFace:
             'steering': f'{t.joints} steering',
         }
         car = mounted(system.car, system.frames, system.frame_ids).car
-        heard, times = self._last_minute.heard(), self._last_minute.times()
-        return lambda: check_heard(heard, car, self.rack_per_angle, topics, times)
+        now, rack = self._last_minute.copied(), self.rack_per_angle
+        return lambda: check_heard(now.heard(), car, rack, topics, now.times())
 
     # Output -------------------------------------------------------------------------------------
 
@@ -325,19 +326,15 @@ class CarFace:
         numbers = (*found.position, *found.orientation, *found.linear, *found.angular)
         if not math.isfinite(sum(numbers) + float(found.pose_covariance.sum())):
             raise EstimationError('the observed state is no number any more')
+        made = self._made
         if fast:
-            self._odometry.publish(self._write(found, stamp_ns))
+            self._odometry.publish(made.odometry(found, stamp_ns))
         if slow:
             if self._tf is not None:
-                self._tf.publish(
-                    result_bag.transform_message(found, stamp_ns, o.world_frame, o.base_frame)
-                )
-            self._joints.publish(result_bag.joints_message(*joints(session.observed), stamp_ns))
-            self._virtual.publish(
-                result_bag.virtual_message(
-                    virtual_sensors(session.observed, found), stamp_ns, o.base_frame
-                )
-            )
+                self._tf.publish(made.transform(found, stamp_ns))
+            self._joints.publish(made.joints(*joints(session.observed), stamp_ns))
+            sensors = virtual_sensors(session.observed, found)
+            self._virtual.publish(made.virtual(sensors, stamp_ns))
 
 
 def _possible(values: tuple[float, ...], most: float) -> bool:

@@ -18,8 +18,9 @@ from veh_identification.observation.error_ekf import Snapshot
 
 # Steps that may be computed again for each new one: more would not keep up with the sensors.
 AGAIN = 1.5
-# The filter is copied before every so many steps; going back starts at such a copy.
-COPY_EVERY = 5
+# The filter is copied before every so many steps; going back starts at such a copy. A copy costs
+# half a step.
+COPY_EVERY = 10
 
 
 @dataclass

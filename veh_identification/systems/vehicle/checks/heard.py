@@ -14,6 +14,7 @@ from veh_identification.fusion.geodesy import Datum, LocalFrame
 from veh_identification.fusion.journal import Journal
 from veh_identification.observation.sensors import turned_axes
 from veh_identification.orientations import matrix_of_rpy
+from veh_identification.runtime.background import give_way
 from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.recording.recording import Recording, Stream
 from veh_identification.systems.vehicle.recording.samples import STREAMS, delays_ns
@@ -67,6 +68,15 @@ class LastMinute:
         stamps.append(time_ns)
         self._journal.note(key, (time_ns - self._origin_ns) * 1e-9, values)
 
+    def copied(self) -> LastMinute:
+        """As it is now, for somebody who works beside."""
+        made = LastMinute()
+        made._journal = self._journal.copied()
+        made._keys = {stream: keys.copy() for stream, keys in self._keys.items()}
+        made._origin_ns, made._newest_ns = self._origin_ns, self._newest_ns
+        made._stamps = {key: stamps.copy() for key, stamps in self._stamps.items()}
+        return made
+
     def times(self) -> dict[str, Array]:
         """Of the newest samples by stream (s), none left out; of one wheel where each speaks."""
         return {
@@ -78,6 +88,7 @@ class LastMinute:
         """By stream; messages that name some wheels only are put together."""
         found: dict[str, tuple[Array, Array]] = {}
         for stream, keys in self._keys.items():
+            give_way()
             tables = [one for one in map(self._journal.of, sorted(keys)) if one is not None]
             if not tables:
                 continue

@@ -6,8 +6,9 @@ front too. Four speeds and the yaw rate tell which signal belongs to which corne
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 
 import numpy as np
@@ -55,6 +56,8 @@ class _Wheels:
     gain: Array  # (N,) change of speed
     x: Array  # (4,) places of the corners
     y: Array
+    #: What is left of a signal at a place: exchanged wheels put each signal at four places only.
+    _left: dict[tuple[int, float, float, float], float] = field(default_factory=dict)
 
     def misfit(self) -> float:
         """What the wheels differ from those of a car at these places (rms, m/s).
@@ -65,17 +68,23 @@ class _Wheels:
         return min(self._misfit(pressed) for pressed in PRESSED_BY)
 
     def _misfit(self, pressed: float) -> float:
+        total = 0.0
+        for k in range(4):
+            place = k, float(self.x[k]), float(self.y[k]), pressed
+            if place not in self._left:
+                self._left[place] = self._left_at(*place)
+            total += self._left[place]
+        return math.sqrt(total / 4.0)
+
+    def _left_at(self, k: int, x: float, y: float, pressed: float) -> float:
+        """Mean square of what is left of one signal at a place."""
         mean, w = self.speeds.mean(axis=1), self.turn
         # The mean of all wheels is that of the rear axle and the front one, which goes further.
         rear = mean - (self.x.max() * w) ** 2 / (4.0 * mean)
-        left = []
-        for k in range(4):
-            along = rear - self.y[k] * w - np.sign(self.y[k]) * pressed * rear**2 * w
-            expected = np.hypot(along, self.x[k] * w)
-            A = np.column_stack([expected, rear * self.gain])
-            fit, *_ = np.linalg.lstsq(A, self.speeds[:, k], rcond=None)
-            left.append(self.speeds[:, k] - A @ fit)
-        return float(np.sqrt(np.mean(np.square(left))))
+        along = rear - y * w - np.sign(y) * pressed * rear**2 * w
+        A = np.column_stack([np.hypot(along, x * w), rear * self.gain])
+        fit, *_ = np.linalg.lstsq(A, self.speeds[:, k], rcond=None)
+        return float(np.mean(np.square(self.speeds[:, k] - A @ fit)))
 
 
 def check_stuck_wheels(heard: Heard, story: Story) -> list[Finding]:

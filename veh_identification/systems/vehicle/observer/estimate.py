@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from veh_identification.systems.vehicle.configuration import CORNERS
 from veh_identification.systems.vehicle.observer.observed import ObservedVehicle
@@ -52,10 +53,13 @@ def quaternion(axes: list[list[float]]) -> tuple[float, float, float, float]:
     return q[0] * n, q[1] * n, q[2] * n, q[3] * n
 
 
-def _jacobian(yaw: float, linear: Vector) -> Array:
-    """From the error state (20) to pose and twist errors (12), for a car that is nearly level."""
+@njit(cache=True)
+def _covariances(
+    P: Array, yaw: float, forward: float, left: float
+) -> Array:  # pragma: no cover (compiled)
+    """Of pose and twist (2, 6, 6), for a car that is nearly level; P begins with its errors."""
     co, si = math.cos(yaw), math.sin(yaw)
-    both = np.zeros((12, STATES))
+    both = np.zeros((12, STATES))  # from the error state (20) to pose and twist errors
     pose, twist = both[:6], both[6:]
     pose[0, 0] = pose[1, 1] = pose[2, 2] = pose[5, YAW] = 1.0
     # roll about the car's x axis is the error of e2z, pitch about its y axis minus that of e1z
@@ -63,11 +67,21 @@ def _jacobian(yaw: float, linear: Vector) -> Array:
     pose[4, ROLL], pose[4, PITCH] = si, -co
     twist[0, RATES], twist[0, RATES + 1] = co, si
     twist[1, RATES], twist[1, RATES + 1] = -si, co
-    twist[0, YAW], twist[1, YAW] = linear[1], -linear[0]
-    twist[2, PITCH], twist[2, ROLL] = -linear[0], -linear[1]
+    twist[0, YAW], twist[1, YAW] = left, -forward
+    twist[2, PITCH], twist[2, ROLL] = -forward, -left
     twist[2, RATES + 2] = twist[3, RATES + ROLL] = twist[5, RATES + YAW] = 1.0
     twist[4, RATES + PITCH] = -1.0
-    return both
+    found, row = np.zeros((2, 6, 6)), np.empty(STATES)
+    for i in range(12):
+        row[:] = 0.0
+        for s in range(STATES):
+            for c in range(STATES):
+                row[c] += both[i, s] * P[s, c]
+        part = i // 6
+        for k in range(6):
+            for c in range(STATES):
+                found[part, i % 6, k] += row[c] * both[6 * part + k, c]
+    return found
 
 
 def _dot(a: list[float], b: list[float]) -> float:
@@ -85,15 +99,14 @@ def odometry(observed: ObservedVehicle, P: Array) -> Odometry:
     # equation (101): each rate is one axis times the motion of another
     angular = _dot(axes[2], turning[1]), _dot(axes[0], turning[2]), _dot(axes[1], turning[0])
     yaw = math.atan2(axes[0][1], axes[0][0])
-    both = _jacobian(yaw, linear)
-    covariance = both @ P[:STATES, :STATES] @ both.T
+    covariances = _covariances(P, yaw, linear[0], linear[1])
     return Odometry(
         (numbers[0], numbers[1], numbers[2]),
         quaternion(axes),
         linear,
         angular,
-        covariance[:6, :6],
-        covariance[6:, 6:],
+        covariances[0],
+        covariances[1],
     )
 
 

@@ -131,7 +131,10 @@ class VehicleSession:
         if stream == 'imu':
             found, both = [], np.array(values)
             for name, part in IMU:
-                if any(value == value for value in values[part]):
+                # A sum is a number where all are: mostly, and sooner told.
+                own = values[part]
+                total = sum(own)
+                if total == total or any(value == value for value in own):
                     found.append(Measurement(name, time, both[part]))
         elif stream == 'gps':
             local = self._places.local(values)
@@ -146,11 +149,10 @@ class VehicleSession:
         else:
             found = self._wheels(stream, time, values)
         names = self._names
-        return (
-            found
-            if all(m.sensor in names for m in found)
-            else [m for m in found if m.sensor in names]
-        )
+        for one in found:
+            if one.sensor not in names:
+                return [m for m in found if m.sensor in names]
+        return found
 
     def take_input(self, item: Item) -> None:
         """Keep a sample of torque, pressure or rack."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.runtime.messages import NANOSECONDS, header, new
 from veh_identification.systems.vehicle.configuration import CORNERS
@@ -21,15 +23,15 @@ from veh_identification.systems.vehicle.observer.online import VehicleSession
 SLOW = 5
 
 
-class OdometryWriter:
-    """Fills one nav_msgs/msg/Odometry again and again.
+class ObservedMessages:
+    """Fills one message of each topic again and again; each stays valid until it is filled anew.
 
-    To make all its nested messages anew costs as much as a tenth of a step of the observer.
-    Publishers serialise before they return, so one message serves them all.
+    To make nested messages anew costs as much as a tenth of a step of the observer. Publishers
+    serialise before they return, so one message serves them all.
     """
 
     def __init__(self, world: str, base: str) -> None:
-        self._message = m = new(
+        self._odometry = m = new(
             'nav_msgs/msg/Odometry', header=header(0, world), child_frame_id=base
         )
         self._parts = (
@@ -38,11 +40,22 @@ class OdometryWriter:
             m.twist.twist.linear,
             m.twist.twist.angular,
         )
+        moved = new(
+            'geometry_msgs/msg/TransformStamped', header=header(0, world), child_frame_id=base
+        )
+        self._transform, self._moved = new('tf2_msgs/msg/TFMessage', transforms=[moved]), moved
+        self._joints = new('sensor_msgs/msg/JointState', header=header(0), name=list(JOINTS))
+        self._virtual = new(
+            'veh_identification/msg/VirtualSensors',
+            header=header(0, base),
+            wheels=list(CORNERS),
+            tyre_forces=[new('geometry_msgs/msg/Vector3') for _ in CORNERS],
+        )
 
-    def __call__(self, found: Odometry, stamp_ns: int) -> Any:
-        """The message of an estimate; it stays valid until the next call."""
-        m, stamp = self._message, self._message.header.stamp
-        stamp.sec, stamp.nanosec = divmod(stamp_ns, NANOSECONDS)
+    def odometry(self, found: Odometry, stamp_ns: int) -> Any:
+        """nav_msgs/msg/Odometry of an estimate."""
+        m = self._odometry
+        _stamp(m.header, stamp_ns)
         p, q, v, w = self._parts
         p.x, p.y, p.z = found.position
         q.x, q.y, q.z, q.w = found.orientation
@@ -52,48 +65,37 @@ class OdometryWriter:
         m.twist.covariance = found.twist_covariance.ravel()
         return m
 
+    def transform(self, found: Odometry, stamp_ns: int) -> Any:
+        """tf2_msgs/msg/TFMessage: the base link in the world."""
+        _stamp(self._moved.header, stamp_ns)
+        p, q = self._moved.transform.translation, self._moved.transform.rotation
+        p.x, p.y, p.z = found.position
+        q.x, q.y, q.z, q.w = found.orientation
+        return self._transform
 
-def transform_message(found: Odometry, stamp_ns: int, world: str, base: str) -> Any:
-    """tf2_msgs/msg/TFMessage: the base link in the world."""
-    return new(
-        'tf2_msgs/msg/TFMessage',
-        transforms=[
-            new(
-                'geometry_msgs/msg/TransformStamped',
-                header=header(stamp_ns, world),
-                child_frame_id=base,
-                transform=(found.position, found.orientation),
-            )
-        ],
-    )
+    def joints(self, positions: list[float], rates: list[float], stamp_ns: int) -> Any:
+        """sensor_msgs/msg/JointState of wheels, suspension and rack."""
+        m = self._joints
+        _stamp(m.header, stamp_ns)
+        m.position, m.velocity = np.array(positions), np.array(rates)
+        return m
+
+    def virtual(self, found: VirtualSensors, stamp_ns: int) -> Any:
+        """veh_identification/msg/VirtualSensors."""
+        m = self._virtual
+        _stamp(m.header, stamp_ns)
+        for vector, row in zip(m.tyre_forces, found.tyre_forces.tolist(), strict=True):
+            vector.x, vector.y, vector.z = row
+        m.suspension_strokes, m.sideslip = found.strokes, found.sideslip
+        force = m.unknown_force.force
+        force.x, force.y, force.z = found.force
+        m.unknown_force.torque.z = found.yaw_moment
+        m.unknown_wheel_torques = found.wheel_torques
+        return m
 
 
-def joints_message(positions: list[float], rates: list[float], stamp_ns: int) -> Any:
-    """sensor_msgs/msg/JointState of wheels, suspension and rack."""
-    return new(
-        'sensor_msgs/msg/JointState',
-        header=header(stamp_ns),
-        name=list(JOINTS),
-        position=positions,
-        velocity=rates,
-    )
-
-
-def virtual_message(found: VirtualSensors, stamp_ns: int, base: str) -> Any:
-    """veh_identification/msg/VirtualSensors."""
-    return new(
-        'veh_identification/msg/VirtualSensors',
-        header=header(stamp_ns, base),
-        wheels=list(CORNERS),
-        tyre_forces=[
-            new('geometry_msgs/msg/Vector3', x=row[0], y=row[1], z=row[2])
-            for row in found.tyre_forces.tolist()
-        ],
-        suspension_strokes=found.strokes,
-        sideslip=found.sideslip,
-        unknown_force=(found.force, (0.0, 0.0, found.yaw_moment)),
-        unknown_wheel_torques=found.wheel_torques,
-    )
+def _stamp(of: Any, stamp_ns: int) -> None:
+    of.stamp.sec, of.stamp.nanosec = divmod(stamp_ns, NANOSECONDS)
 
 
 class ObservedBag:
@@ -101,21 +103,19 @@ class ObservedBag:
 
     def __init__(self, writer: BagWriter) -> None:
         self._writer = writer
-        self._odometry = OdometryWriter('odom', 'base_link')
+        self._made = ObservedMessages('odom', 'base_link')
         self._count = 0
 
     def step(self, session: VehicleSession, stamp_ns: int) -> None:
         """One step of the observer."""
         write, observed = self._writer.write_message, session.observed
         found = odometry(observed, session.filter.P)
-        write('odometry/observed', self._odometry(found, stamp_ns), stamp_ns)
+        made = self._made
+        write('odometry/observed', made.odometry(found, stamp_ns), stamp_ns)
         self._count += 1
         if (self._count - 1) % SLOW:
             return
-        write('/tf', transform_message(found, stamp_ns, 'odom', 'base_link'), stamp_ns)
-        write('joint_states/observed', joints_message(*joints(observed), stamp_ns), stamp_ns)
-        write(
-            'error_ekf/virtual_sensors',
-            virtual_message(virtual_sensors(observed, found), stamp_ns, 'base_link'),
-            stamp_ns,
-        )
+        write('/tf', made.transform(found, stamp_ns), stamp_ns)
+        write('joint_states/observed', made.joints(*joints(observed), stamp_ns), stamp_ns)
+        sensors = virtual_sensors(observed, found)
+        write('error_ekf/virtual_sensors', made.virtual(sensors, stamp_ns), stamp_ns)
