@@ -81,7 +81,7 @@ def smooth_glitches(stamps: Array, values: Array, share: float = SMOOTH_SHARE) -
         # At the ends there is no line: there the median decides, beyond the usual steps.
         steps = _quantile(np.abs(np.diff(values[piece], axis=0)), USUAL)
         glitch[[0, -1]] = apart[[0, -1]] > limit[[0, -1]] + STEEP * steps
-        found[piece] = _to_the_ends(glitch.any(axis=1))
+        found[piece] = _to_the_ends(np.asarray(glitch.any(axis=1)))
     return _few(found)
 
 
@@ -91,7 +91,7 @@ def rough_glitches(stamps: Array, values: Array, share: float = ROUGH_SHARE) -> 
     for piece in _pieces(stamps):
         apart, steps = spikes(values[piece]), np.abs(np.diff(values[piece], axis=0))
         limit = np.maximum(FACTOR * _usual(apart), STEEP * _usual(np.vstack([steps, steps[-1:]])))
-        found[piece] = _to_the_ends((apart > np.maximum(limit, least)).any(axis=1))
+        found[piece] = _to_the_ends(np.asarray((apart > np.maximum(limit, least)).any(axis=1)))
     return _few(found)
 
 

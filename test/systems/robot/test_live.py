@@ -186,3 +186,19 @@ def test_one_glitch_moves_no_estimate(
     assert counts.received == counts.used + counts.rejected == SHORT
     assert width <= counts.rejected <= width + 2
     assert 'glitches_left_out' in told
+
+
+def test_stamps_of_arrival_move_no_estimate(
+    stream: tuple[Array, Array, Array], undisturbed: RobotLive
+) -> None:
+    """Jitter of a whole step: up to seven deviations and three causes that were none, before."""
+    stamps, position, effort = stream
+    late = np.random.default_rng(8).uniform(-0.001, 0.001, len(stamps))
+    model = _over((stamps + late, position, effort))
+    assert model.solution is not None and undisturbed.solution is not None
+    std = np.sqrt(np.diag(undisturbed.solution.covariance))
+    moved = (model.solution.value - undisturbed.solution.value) / std
+    assert np.abs(moved).max() < 1.5
+    told = {one.code: one.level for one in model.doubts()}
+    assert told.pop('stamps_jitter') == 'note'
+    assert not {'bad', 'warn'} & set(told.values()), told

@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.identification import identification_outcome
 from veh_identification.results.outcome import Outcome
 from veh_identification.results.provenance import provenance
+from veh_identification.signals.jitter import evened
 from veh_identification.systems.base import System, Task, paths_of
 from veh_identification.systems.parallel import outcome as told
 from veh_identification.systems.parallel.checks import SCALE_NOT_CHECKED
@@ -200,10 +203,14 @@ def _plausible(
 
 
 def _calm(recording: LegRecording, settings: Settings) -> tuple[LegRecording, list[Finding]]:
-    """Without glitches: one of them would spoil the mean of all periods."""
+    """On even stamps and without glitches: one of them would spoil the mean of all periods."""
     period = 1.0 / settings.fundamental_hz if settings.fundamental_hz else PIECE
-    legs, found = without_glitches(recording.legs, period)
-    return replace(recording, legs=legs), found
+    legs, findings = recording.legs, []
+    if (np.diff(legs.stamps) > 0.0).all() and np.isfinite(legs.values[:, :6]).all():
+        even = evened(legs.stamps, legs.values[:, :6])
+        legs, findings = replace(legs, stamps=even.stamps), even.findings(legs.label, legs.label)
+    legs, found = without_glitches(legs, period)
+    return replace(recording, legs=legs), [*findings, *found]
 
 
 def _averaged(recording: LegRecording, settings: Settings) -> PeriodicRecord:

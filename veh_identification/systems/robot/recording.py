@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from veh_identification.findings.numbers import listed
 from veh_identification.runtime.bags import BagReader, columns_of
 from veh_identification.signals import TimeSeries, clean
 from veh_identification.signals.glitches import rough_glitches, smooth_glitches
+from veh_identification.signals.jitter import evened
 from veh_identification.systems.humanoid.recording.reader import WRENCH_PATHS
 from veh_identification.systems.robot.base_wrench import BaseWrench, Places, wrenches_of
 from veh_identification.types import Array, BoolArray, Progress
@@ -138,8 +139,10 @@ def _cleaned(
             f'joints ({listed(list(joints))}), which is no recording'
         )
     tidy = raw.take(kept.values[:, -1].astype(np.intp))
+    even = evened(tidy.stamps, tidy.values[:, :count])
+    tidy = replace(tidy, stamps=even.stamps)
     cut = glitches(tidy.stamps, tidy.values[:, :count], tidy.values[:, count:])
-    findings = report.findings()
+    findings = [*report.findings(), *even.findings(f'{bag}, {topic}', topic)]
     if cut.any():
         begin = tidy.stamps[int(np.argmax(cut))] - tidy.stamps[0]
         first = f'the first at {begin:.4g} s'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +12,7 @@ from veh_identification.checks.slices import Slices
 from veh_identification.findings import Finding
 from veh_identification.identification.repetition import CLUSTER_SECONDS, period_of
 from veh_identification.signals import TimeSeries
+from veh_identification.signals.jitter import evened
 from veh_identification.systems.robot.checks.channels import sensor_findings
 from veh_identification.systems.robot.checks.fit import (
     Fitted,
@@ -85,6 +86,7 @@ class Memory:
         values[:, len(joints) :] = np.where(self.model.measured, values[:, len(joints) :], np.nan)
         names = [f'{what}[{name}]' for what in ('position', 'effort') for name in joints]
         series = TimeSeries.from_nanoseconds(stamps, values, names, [''] * len(names))
+        series = replace(series, stamps=evened(series.stamps, values[:, : len(joints)]).stamps)
         return ArmRecording('live', TOPIC, joints, series, (), ())
 
     def fitted(self, value: Array) -> Fitted | None:

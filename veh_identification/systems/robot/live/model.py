@@ -27,6 +27,7 @@ from veh_identification.saved_state import SavedState, StateError
 from veh_identification.signals import decimate
 from veh_identification.signals.glitches import BEHIND
 from veh_identification.signals.hygiene import possible
+from veh_identification.signals.jitter import Evened, evened
 from veh_identification.signals.sample_gate import CLOCK_JUMP_SAMPLES
 from veh_identification.signals.segments import gap_segments
 from veh_identification.systems.humanoid.robot import Robot
@@ -156,6 +157,7 @@ class RobotLive(LiveModel):
         self._late_in_a_row = 0  # samples far behind the newest
         # Samples until when were judged; glitches among them, and the stamp of the last one.
         self._judged, self._glitches, self._last_glitch = 0, 0, 0
+        self._even = Evened(np.zeros(0))  # the last jitter of stamps that was taken out
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
         self._rate, self._cutoff = 0.0, self.options.cutoff_hz
         self.delay = self._given_delay or 0.0
@@ -330,7 +332,9 @@ class RobotLive(LiveModel):
         steps = np.diff(times)
         period = float(np.median(steps)) * 1e-9
         if not self._rate:
-            self._rate = 1.0 / period
+            stamps = np.asarray((times - times[0]) * 1e-9, float)
+            positions = np.stack(list(self._values))[:, : len(self.arm.joints)]
+            self._rate = 1.0 / float(np.median(np.diff(evened(stamps, positions).stamps)))
             self._cutoff = min(self.options.cutoff_hz, HIGHEST_SHARE * self._rate)
         begin = gap_segments((times - times[0]) * 1e-9, GAP_STEPS * period)[-1].start
         for _ in range(begin):  # nothing before a gap belongs to what follows
@@ -342,7 +346,7 @@ class RobotLive(LiveModel):
         epoch = int(times[0])
         count = len(self.arm.joints)
         stamps, values = self._without_glitches(times)
-        grid = np.arange(0.0, stamps[-1], 1.0 / self._rate)
+        grid = np.arange(stamps[0], stamps[-1], 1.0 / self._rate)
         even = np.stack([np.interp(grid, stamps, column) for column in values.T], axis=1)
         effort = np.where(self.arm.measured, even[:, count:], np.nan)
         whole = (slice(0, len(grid)),)
@@ -357,7 +361,9 @@ class RobotLive(LiveModel):
     def _without_glitches(self, times: IntArray) -> tuple[Array, Array]:
         """Seconds and samples of the buffer that can be judged, and are what a joint does."""
         values, count = np.stack(list(self._values)), len(self.arm.joints)
-        stamps = np.asarray((times - times[0]) * 1e-9, float)
+        even = evened(np.asarray((times - times[0]) * 1e-9, float), values[:, :count])
+        self._even = even if even.jitter else replace(self._even, stamps=even.stamps)
+        stamps = even.stamps
         effort = np.where(self.arm.measured, values[:, count:], np.nan)
         # Samples that were among others when they were judged now stand at the begin, where a
         # jump behind them looks like a glitch.
@@ -535,6 +541,7 @@ class RobotLive(LiveModel):
     def doubts(self) -> list[Finding]:
         """What is carried, and why there may be no estimate."""
         findings = [*self._checked]
+        findings += self._even.findings(TOPIC, TOPIC)
         if self._glitches:
             last = f'the last at {1e-9 * self._last_glitch:.3f} s'
             findings.append(glitch_finding(TOPIC, self._glitches, last, TOPIC))

@@ -1,0 +1,95 @@
+"""Stamps that jitter about the even steps of a device: the signals themselves say so.
+
+A driver often stamps a message when it arrives, not when the device sampled. Then positions run
+evenly over the count of the samples but unevenly over their stamps, and second derivatives are
+noise. Stamps are taken from a line through those about them where the signals run far smoother
+over it; where stamps are true, or samples are lost, they do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import savgol_filter
+
+from veh_identification.findings import Finding
+from veh_identification.signals.glitches import bends
+from veh_identification.signals.segments import gap_segments
+from veh_identification.types import Array
+
+#: Seconds of stamps that make a line.
+SECONDS = 1.0
+#: Even stamps must leave less than this share of the roughness of the signals.
+SMOOTHER = 0.7
+#: Jitter below this share of a step is let be.
+LEAST = 0.02
+FEWEST = 50
+#: Share of the moments that counts: reversals and glitches are rough over any stamps.
+USUAL = 0.9
+#: Pauses, in mean steps, that no line goes across.
+PAUSE = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Evened:
+    """Stamps on even steps, as far as the signals ask for it."""
+
+    stamps: Array
+    jitter: float = 0.0  # s rms of the stamps that were changed; 0: none was
+    smoother: float = 1.0  # share of the roughness that is left
+
+    def findings(self, label: str, where: str) -> list[Finding]:
+        """What was done."""
+        if not self.jitter:
+            return []
+        text = (
+            f'{label}: stamps jitter by {1e3 * self.jitter:.2g} ms (rms) about even steps and are '
+            f'taken as even: over those positions are {1.0 / max(self.smoother, 1e-3):.2g} times '
+            'as smooth'
+        )
+        return [Finding('note', 'stamps_jitter', text, where)]
+
+
+def evened(stamps: Array, values: Array) -> Evened:
+    """Increasing stamps (N,) of signals (N, C) that go on as they did, positions."""
+    if len(stamps) < FEWEST:
+        return Evened(stamps)
+    made = stamps.copy()
+    steps = np.diff(stamps)
+    changed, left, before = [], 0.0, 0.0
+    for piece in gap_segments(stamps, PAUSE * max(float(np.mean(steps)), float(np.median(steps)))):
+        even = _line(stamps[piece])
+        away = stamps[piece] - even
+        if not np.std(away) > LEAST * float(np.mean(np.diff(even))):
+            continue
+        rough, smooth = (_roughness(times, values[piece]) for times in (stamps[piece], even))
+        if smooth < SMOOTHER * rough:
+            made[piece] = even
+            changed.append(away)
+            left, before = left + smooth, before + rough
+    if not changed or not (np.diff(made) > 0.0).all():
+        return Evened(stamps)
+    return Evened(made, float(np.sqrt(np.mean(np.concatenate(changed) ** 2))), left / before)
+
+
+def _line(stamps: Array) -> Array:
+    """Each stamp from the straight line through those about it."""
+    count = len(stamps)
+    if count < FEWEST:
+        return stamps
+    step = (stamps[-1] - stamps[0]) / (count - 1)
+    window = min(2 * round(0.5 * SECONDS / step) + 1, (count - 1) // 2 * 2 - 1)
+    line = stamps[0] + step * np.arange(count)
+    return np.asarray(line + savgol_filter(stamps - line, max(window, 5), 1))
+
+
+def _roughness(stamps: Array, values: Array) -> float:
+    """Of all channels that move, without the roughest moments, each over what is usual."""
+    steps = np.quantile(np.abs(np.diff(values, axis=0)), USUAL, axis=0)
+    moving = steps > 0.0
+    if not moving.any():
+        return 0.0
+    bend = np.abs(bends(stamps, values[:, moving])) / steps[moving]
+    bend = np.minimum(bend, np.quantile(bend, USUAL, axis=0))
+    return float(np.sqrt(np.mean(bend**2)))
