@@ -141,6 +141,7 @@ class InertialFilter:
         residual, H = np.empty(3), np.empty((3, ERRORS))
         measurement_kernels.body_velocity_model(self.memory, np.zeros(3), np.zeros(3), residual, H)
         self.correct(residual[:1], H[:1], np.eye(1), math.inf)
+        kernels.set_matrix(self.x, self.R)
         self.memory[:] = before
 
     @property
