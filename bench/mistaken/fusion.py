@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mistaken.common import Item, Mistake, Told, found
+from mistaken.common import LEFT_OUT, Item, Mistake, Told, found
 from veh_identification.errors import VehIdError
 from veh_identification.nodes.sensor_fusion.node import SensorFusion
 from veh_identification.orientations import matrix_of_rpy, rpy_of_quaternion
@@ -219,6 +219,24 @@ def mapped(field_name: str, matrix: Any) -> Edit:
     return edit
 
 
+def glitch_after(seconds: float, field_name: str, size: float) -> Edit:
+    """One sample of z of a vector that a bit on the bus made."""
+
+    def make() -> Edit:
+        first: list[float] = []
+        made: list[float] = []
+
+        def one(message: Any) -> None:
+            first.append(_seconds(message)) if not first else None
+            if not made and _seconds(message) - first[0] >= seconds:
+                made.append(size)
+                getattr(message, field_name).z += size
+
+        return one
+
+    return Remembering(make)
+
+
 def _rounded(message: Any) -> None:
     """A stamp of whole tenths of a second."""
     stamp = message.header.stamp
@@ -368,6 +386,12 @@ MISTAKES = {
     ),
     'gyro 0.9 times too small': Mistake(edited(imu_data=mapped(GYRO, 0.9)), ('scale',)),
     'gyro with a bias of 3 deg/s': Mistake(edited(imu_data=biased(0.05)), ('bias',)),
+    'one glitch of the gyroscope of 10 rad/s': Mistake(
+        edited(imu_data=glitch_after(20.0, GYRO, 10.0)), LEFT_OUT, corrected=LEFT_OUT
+    ),
+    'one glitch of the accelerometer of 80 m/s^2': Mistake(
+        edited(imu_data=glitch_after(20.0, ACCEL, 80.0)), LEFT_OUT, corrected=LEFT_OUT
+    ),
     'fixes 50 ms early': Mistake(edited(gps_fix=late(-0.05)), ('fix_early',)),
     'stamps of fixes rounded down to 0.1 s': Mistake(edited(gps_fix=_rounded), ('fix_early',)),
     'inertial unit rolled by 5 degrees': Mistake(

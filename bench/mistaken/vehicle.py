@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from mistaken.common import Item, Mistake, Told, found, observed
+from mistaken.common import LEFT_OUT, Item, Mistake, Told, found, observed
 from mistaken.fusion import (
     ACCEL,
     BOTH,
@@ -27,6 +27,7 @@ from mistaken.fusion import (
     Remembering,
     after,
     drifting,
+    glitch_after,
     held,
     late,
     mapped,
@@ -242,6 +243,12 @@ MISTAKES = {
     ),
     'gyro y and z exchanged': Mistake(
         edited(imu=mapped(GYRO, [[1, 0, 0], [0, 0, 1], [0, 1, 0]])), ('axis', 'imu_turned')
+    ),
+    'one glitch of the gyroscope of 10 rad/s': Mistake(
+        edited(imu=glitch_after(20.0, GYRO, 10.0)), LEFT_OUT, corrected=LEFT_OUT
+    ),
+    'one glitch of the accelerometer of 80 m/s^2': Mistake(
+        edited(imu=glitch_after(20.0, ACCEL, 80.0)), LEFT_OUT, corrected=LEFT_OUT
     ),
     'inertial unit 20 ms late': Mistake(edited(imu=late(0.02)), ('late', 'imu_delay_found')),
     'inertial unit repeats its values for 0.1 s': Mistake(

@@ -49,6 +49,16 @@ def test_fixes_that_jump_are_told_with_time_and_size():
     assert found.code == 'jump' and ' 6.' in found.text and '30.' in found.text
 
 
+def test_one_wild_velocity_is_no_jump_of_the_fixes():
+    shown = channels(PLACES)
+    wild = shown.tables['gnss_velocity'][1]
+    quiet = shown.of('gnss_velocity', 0).copy()
+    wild[600, 0] += 300.0  # 15 m of way, a bit on the bus
+    spoilt = Channels(shown.tables)
+    assert check_jumps(spoilt, 'gps/fix', 'gps/vel') == []
+    np.testing.assert_allclose(spoilt.of('gnss_velocity', 0), quiet, atol=0.2)
+
+
 def test_a_slow_drift_of_the_fixes_is_no_jump():
     assert check_jumps(channels(PLACES + 0.1 * TIME), 'gps/fix', 'gps/vel') == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,18 +31,24 @@ from veh_identification.systems.parallel.configuration import (
     load_configuration,
     parse_configuration,
 )
+from veh_identification.systems.parallel.model.model import HexapodModel
 
 CONFIGURATION = load_configuration()
-MODEL = CONFIGURATION.model()
 STEWART = stewart.Robot()
 SHORT = {'harmonics': 2, 'samples': 30, 'starts': 1, 'max_iterations': 3, 'time_limit': 0}
+
+
+@cache
+def model() -> HexapodModel:
+    """Made when it is wanted: every worker imports every file, and this compiles kernels."""
+    return CONFIGURATION.model()
 
 
 @pytest.mark.parametrize('criterion', ['d_optimal', 'condition'])
 def test_short_design_improves_and_keeps_actuator_limits(criterion: str) -> None:
     covariance = HexapodSensors().force_covariance()
     found = design_trajectory(
-        MODEL,
+        model(),
         0.4,
         criterion=criterion,
         harmonics=3,
@@ -54,14 +61,14 @@ def test_short_design_improves_and_keeps_actuator_limits(criterion: str) -> None
     history = found.histories[0]
     assert history[-1] < history[0] - 1.0
     assert found.limits_hold
-    use, limits = limits_use(MODEL, found.trajectory), MODEL.robot.limits
+    use, limits = limits_use(model(), found.trajectory), model().robot.limits
     assert limits.length_min <= use['length_min'] and use['length_max'] <= limits.length_max
     assert use['velocity'] <= limits.velocity and use['acceleration'] <= limits.acceleration
     assert use['condition'] <= limits.condition
 
 
 def test_constraints_see_each_limit() -> None:
-    robot = MODEL.robot
+    robot = model().robot
     margin = actuator_constraint(robot)
     zero = np.zeros((1, 6))
     assert (margin(robot.home[None], zero, zero) > 0.0).all()
@@ -77,7 +84,7 @@ def test_constraints_see_each_limit() -> None:
 
 def test_stored_excitation_is_better_than_random_ones() -> None:
     problem = design_problem(
-        MODEL, 0.4, force_covariance=HexapodSensors().force_covariance(), samples=100
+        model(), 0.4, force_covariance=HexapodSensors().force_covariance(), samples=100
     )
     stored = problem.evaluate(default_excitation(CONFIGURATION))[1]
     others = [

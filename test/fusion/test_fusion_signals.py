@@ -54,7 +54,7 @@ def test_a_joint_in_two_groups_is_taken_from_the_valid_one() -> None:
             key, JointGroup(names, True, False, Track(len(names), 0.05, 4, 0.2), frozenset())
         )
     for k in range(100):
-        table.groups['k2'].add(k / 100, (1.0, 2.0))
+        table.groups['k2'].track.add(k / 100, (1.0, 2.0))
     reading = table.at(0.93)
     assert reading.valid == [True, True]
     assert np.allclose(reading.positions, [1.0, 2.0])

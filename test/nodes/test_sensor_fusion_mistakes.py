@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from fusion_harness import Recorded, prepare
+from fusion_harness import Recorded, Result, prepare
 
 from veh_identification.runtime.bags import BagReader
 from veh_identification.simulation.scenarios import simulate
@@ -25,7 +27,15 @@ def drive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def findings(drive: Path, change: Callable[[str, Any], None] | None, **parameters: Any) -> set:
-    """Level, code and place of all findings that the diagnostics tell in the end."""
+    """Level and code of all findings that the diagnostics tell in the end."""
+    result = run_over(drive, change, parameters)
+    return {(one.level, one.code) for one in result.node.report.findings}
+
+
+def run_over(
+    drive: Path, change: Callable[[str, Any], None] | None, parameters: dict[str, Any]
+) -> Result:
+    """The node over the drive with its messages changed."""
     with BagReader([drive]) as reader:
         start = min(info.start_ns for info in reader.info())
         result = prepare({'rate': 20.0, **parameters}, files=[CONFIG], start=start)
@@ -37,7 +47,7 @@ def findings(drive: Path, change: Callable[[str, Any], None] | None, **parameter
                 change(raw.topic, message)
             source.append(Recorded(raw.time_ns, raw.topic, raw.typename, message))
     result.engine.run(source)
-    return {(one.level, one.code) for one in result.node.report.findings}
+    return result
 
 
 def scale(vector: Any, factor: float) -> None:
@@ -126,3 +136,36 @@ def test_axes_that_are_not_measured_are_not_stuck(drive: Path) -> None:
     assert not {code for level, code in findings(drive, one_axis, **{'imu.axes': axes})} & {
         'stuck'
     }
+
+
+def glitches() -> Callable[[str, Any], None]:
+    """One sample of the gyroscope and one of the accelerometer that a bit on the bus made."""
+    heard = itertools.count()
+
+    def change(topic: str, message: Any) -> None:
+        if topic == '/imu/data':
+            number = next(heard)
+            message.angular_velocity.z += 10.0 * (number == 800)
+            message.linear_acceleration.x += 50.0 * (number == 1200)
+
+    return change
+
+
+def places(drive: Path, change: Callable[[str, Any], None] | None) -> tuple[Any, str]:
+    """Position and quaternion of all states, and what is told of the inertial unit."""
+    result = run_over(drive, change, {})
+    rows = [
+        [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
+        for p, q in ((s.pose.position, s.pose.orientation) for s in result.states)
+    ]
+    told = result.node.report.sensors['imu'].finding
+    return np.array(rows), '' if told is None else told.code
+
+
+def test_single_samples_that_no_vehicle_makes_move_nothing(drive: Path) -> None:
+    clean, before = places(drive, None)
+    spoilt, told = places(drive, glitches())
+    assert (before, told) == ('', 'glitches_left_out')
+    assert clean.shape == spoilt.shape
+    # A glitch that is used turns the vehicle by 0.1 rad, or makes it 0.25 m/s faster.
+    assert np.abs(clean - spoilt).max() < 0.01

@@ -1,6 +1,7 @@
 """The simulated humanoid: exact derivatives, feet that stand, forces that ground can give."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,12 +21,17 @@ from veh_identification.systems.humanoid.robot import load_robot
 
 ROBOT = load_robot(robot_path())
 REFERENCES = {'walk': walking(4.5), 'bend': bending(6.0), 'arms': walking(4.5, Gait(arms=0.5))}
-MOTIONS = {name: HumanoidMotion(ROBOT.model(), one) for name, one in REFERENCES.items()}
 
 
-@pytest.mark.parametrize('name', MOTIONS)
+@cache
+def motion_of(name: str) -> HumanoidMotion:
+    """Made when it is wanted: every worker imports every file, and this compiles kernels."""
+    return HumanoidMotion(ROBOT.model(), REFERENCES[name])
+
+
+@pytest.mark.parametrize('name', REFERENCES)
 def test_feet_carry_exactly_the_total_and_only_push(name: str) -> None:
-    motion = MOTIONS[name]
+    motion = motion_of(name)
     t = np.linspace(0.0, motion.references.t[-1], 1501)
     state = motion.at(t)
     total = world_wrench(state.total, state.rotation, state.position)
@@ -62,9 +68,9 @@ def test_walk_has_steps_with_single_and_double_support() -> None:
         assert lifted.max() > 0.015 and loaded.max() < 1e-9
 
 
-@pytest.mark.parametrize('name', MOTIONS)
+@pytest.mark.parametrize('name', REFERENCES)
 def test_derivatives_are_those_of_the_positions(name: str) -> None:
-    motion, h = MOTIONS[name], 1e-4
+    motion, h = motion_of(name), 1e-4
     t = np.linspace(0.3, motion.references.t[-1] - 0.3, 40)
     here, before, after = (motion.at(t + shift) for shift in (0.0, -h, h))
     np.testing.assert_allclose(
@@ -84,7 +90,7 @@ def test_derivatives_are_those_of_the_positions(name: str) -> None:
 
 
 def test_stance_feet_do_not_slip() -> None:
-    motion = MOTIONS['walk']
+    motion = motion_of('walk')
     model = ROBOT.model()
     t = np.linspace(0.0, motion.references.t[-1], 400)
     state = motion.at(t)
@@ -108,7 +114,7 @@ def test_stance_feet_do_not_slip() -> None:
 @pytest.mark.parametrize('frame', ['ankle_sensor', 'sole'])
 def test_ankle_sensors_carry_what_is_left_of_the_robot(frame: str) -> None:
     """Sensor wrenches balance the tree without the feet, to rounding."""
-    motion = MOTIONS['walk']
+    motion = motion_of('walk')
     state = motion.at(np.linspace(0.5, 4.0, 200))
     sensors = HumanoidSensors(sensor_frame=frame)
     feet = FootInertia(motion.model, ROBOT, sensors)

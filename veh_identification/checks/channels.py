@@ -9,6 +9,7 @@ import numpy as np
 
 from veh_identification.checks.grid import averaged, slope
 from veh_identification.runtime.background import give_way
+from veh_identification.signals.glitches import IMPACT_SHARE, rough_glitches
 from veh_identification.types import Array, BoolArray
 
 #: Step of the common grid and the mean taken around each of its times (seconds).
@@ -59,10 +60,12 @@ class Channels:
         give_way()
         found = self._means.get((name, column, window))
         if found is None:
-            times, values = self.tables[name]
+            times, values = _without_glitches(
+                self.tables[name][0], self.tables[name][1][:, column]
+            )
             # A slow sensor needs a longer window to hold a sample at all.
             usual = self._period(name)
-            found = averaged(times, values[:, column], self.grid, max(window, 2.0 * usual))
+            found = averaged(times, values, self.grid, max(window, 2.0 * usual))
             found.setflags(write=False)
             self._means[name, column, window] = found
         return found
@@ -161,3 +164,12 @@ def correlation(a: Array, b: Array) -> float:
     if good.sum() < 50 or a[good].std() <= 0.0 or b[good].std() <= 0.0:
         return 0.0
     return float(np.corrcoef(a[good], b[good])[0, 1])
+
+
+def _without_glitches(times: Array, values: Array) -> tuple[Array, Array]:
+    """One sample of 100 m/s would be a jump of the way, or another scale, in every relation."""
+    known = np.flatnonzero(np.isfinite(values))
+    glitch = rough_glitches(times[known], values[known, None], IMPACT_SHARE)
+    if not glitch.any():
+        return times, values
+    return np.delete(times, known[glitch]), np.delete(values, known[glitch])

@@ -22,6 +22,7 @@ from veh_identification.errors import EstimationError
 from veh_identification.fusion.assembly import StateAssembly
 from veh_identification.fusion.base_motion import Support
 from veh_identification.fusion.geodesy import LocalFrame
+from veh_identification.fusion.glitches import GlitchGate
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
@@ -32,6 +33,7 @@ from veh_identification.fusion.registry import SensorRegistry
 from veh_identification.fusion.satellites import SatelliteAiding, checked_datum
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
 from veh_identification.fusion.state import FusedState
+from veh_identification.fusion.statistics import GLITCH
 from veh_identification.fusion.track import Track
 from veh_identification.fusion.wheel_aiding import WheelAiding
 from veh_identification.fusion.wheels import WheelGroup
@@ -42,6 +44,8 @@ from veh_identification.types import Array
 
 #: Core time counts from a multiple of this, so that float seconds keep their digits.
 TIME_BASE = 1000 * NANOSECONDS
+#: Of the extent of forces and accelerations: smaller jumps may be impacts, not glitches.
+IMPACTS = 1.0
 
 
 class FusionCore:
@@ -71,6 +75,8 @@ class FusionCore:
         self.satellites = SatelliteAiding(self.navigator)
         self.wheels = WheelAiding(self.navigator, options.wheels, options.max_speed)
         self._wheel_groups: list[WheelGroup] = []
+        self._gates: list[GlitchGate] = []
+        self._imu_gate = self._gate(6, IMPACTS)
         self._imu_track = self._track(6, options.imu.timeout)
         self._pose_track = PoseTrack(self.latency, options.filter.order, options.mocap.timeout)
         self._pose_gate = PoseGate(options.mocap.max_speed, 10.0 * options.mocap.std)
@@ -109,6 +115,11 @@ class FusionCore:
     def _track(self, channels: int, timeout: float) -> Track:
         return Track(channels, self.latency, self.options.filter.order, timeout)
 
+    def _gate(self, channels: int, share: float = 0.0) -> GlitchGate:
+        gate = GlitchGate(channels, share)
+        self._gates.append(gate)
+        return gate
+
     def add_joint_group(
         self, key: str, names: list[str], has_position: bool, has_velocity: bool
     ) -> None:
@@ -119,11 +130,17 @@ class FusionCore:
         self.joints.add_group(key, group)
         record = self.records['joints']
         wheels, aiding = self.wheels.group(names, has_position), self.wheels
+        # Wheels are judged by their innovations, and may count anew at each turn.
+        gate = self._gate(channels) if wheels is None else None
         if wheels is not None:
             self._wheel_groups.append(wheels)
 
         def handle(time: float, values: tuple[float, ...]) -> None:
-            values = group.add(time, values)
+            values = group.unwrapped(values)
+            if gate is not None and gate.leaves_out(time, np.array(values)):
+                record.skip(GLITCH)
+                return
+            group.track.add(time, values)
             record.used += 1
             record.last_used = time
             if wheels is not None:
@@ -135,8 +152,12 @@ class FusionCore:
 
     def _instrument(self, name: str) -> Callable[[float, tuple[float, ...]], None]:
         instruments, record = self.instruments, self.records[name]
+        gate = self._gate(instruments.tracks[name].channels, IMPACTS)
 
         def handle(time: float, values: tuple[float, ...]) -> None:
+            if gate.leaves_out(time, np.array(values)):
+                record.skip(GLITCH)
+                return
             instruments.add(name, time, values)
             record.used += 1
             record.last_used = time
@@ -183,6 +204,8 @@ class FusionCore:
         self._pose_gate.reset()
         self.joints.reset()
         self.instruments.reset()
+        for gate in self._gates:
+            gate.reset()
         self._assembly.reset()
         for record in self.records.values():
             record.forget_time()
@@ -295,6 +318,9 @@ class FusionCore:
     # Sensors ------------------------------------------------------------------------------------
 
     def _imu(self, time: float, values: tuple[float, ...]) -> None:
+        if self._imu_gate.leaves_out(time, np.array(values[:6])):
+            self._imu_record.skip(GLITCH)
+            return
         if self.navigator.imu_directly(time, values, self._imu_track):
             return
         self._imu_record.used += 1

@@ -78,8 +78,8 @@ class JointGroup:
         self._unwrapped = [i for i, name in enumerate(names) if name in unwrap and has_position]
         self._last: dict[int, float] = {}
 
-    def add(self, time: float, values: tuple[float, ...]) -> tuple[float, ...]:
-        """Take the channels of one message; returns them without jumps by full turns."""
+    def unwrapped(self, values: tuple[float, ...]) -> tuple[float, ...]:
+        """The channels of the next message without jumps by full turns."""
         if self._unwrapped:
             changed = list(values)
             for i in self._unwrapped:
@@ -88,7 +88,6 @@ class JointGroup:
                     changed[i] += TURN * round((last - changed[i]) / TURN)
                 self._last[i] = changed[i]
             values = tuple(changed)
-        self.track.add(time, values)
         return values
 
     def at(self, time: float) -> Array | None:

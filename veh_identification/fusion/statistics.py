@@ -15,6 +15,8 @@ from veh_identification.fusion.health import SensorHealth
 from veh_identification.types import Array
 
 WINDOW = 200
+#: Why a sample that stands alone was not used.
+GLITCH = 'stands alone, a glitch'
 
 
 @lru_cache(maxsize=1024)

@@ -23,7 +23,7 @@ class Track:
         self.smoother = CausalDerivativeFilter(
             channels, cutoff_hz=1.0, order=order, max_gap=half_width, half_width=half_width
         )
-        self._channels = channels
+        self.channels = channels
         self.half_width = half_width
         # A window that is less than half filled on one side would extrapolate.
         self._margin = 0.5 * half_width
@@ -94,7 +94,7 @@ class Track:
             t0, x0 = recent[index]
             if t0 <= time:
                 break
-        result = np.full((3, self._channels), np.nan)
+        result = np.full((3, self.channels), np.nan)
         if t0 == time:
             result[0] = x0
             return result

@@ -34,7 +34,7 @@ from veh_identification.fusion.inertial import (
     InertialFilter,
 )
 from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
-from veh_identification.fusion.statistics import SensorRecord
+from veh_identification.fusion.statistics import GLITCH, SensorRecord
 from veh_identification.nodes.observer_status import Report, SensorLine
 from veh_identification.nodes.sensor_fusion.checks import check_channels
 from veh_identification.nodes.sensor_fusion.input import NOT_FINITE
@@ -199,6 +199,12 @@ class FusionReport(Report):
         elif record.unmeasured:
             text = f'no number (NaN) for {", ".join(record.unmeasured)}; the rest is used'
             line.find('note', 'no_number', text)
+        elif glitches := record.reasons.get(GLITCH):
+            text = (
+                f'{glitches} samples stand alone, far from their neighbours, and were left out: '
+                'a bit on the bus, a loose cable?'
+            )
+            line.find('note', 'glitches_left_out', text)
 
     def _aside(self, record: SensorRecord) -> Finding | None:
         """What its health says, worst first."""
