@@ -189,6 +189,23 @@ def test_big_endian_goes_through_rosbags() -> None:
         assert templates.decode(payload).position.tolist() == [7.0, 7.0]
 
 
+def test_fields_named_by_words_of_python() -> None:
+    """Found by the campaign of bench/fuzz.py: `or` made a template that is no Python."""
+    backend = create()
+    kind = 'named_by_words/msg/Relay'
+    text = 'float64 or\nstring from\ngeometry_msgs/Point in\nfloat64[] lambda\nint32 x\n'
+    backend.register_definitions({kind: text})
+    templates = TypeTemplates(backend.store, kind)
+    point = messages.new('geometry_msgs/msg/Point', x=1.0, y=2.0, z=3.0)
+    relay = backend.store.types[kind]
+    for k in range(4):
+        sent = relay(0.5 * k, 'base', point, np.array([1.0, k]), k)
+        payload = templates.encode(sent)
+        assert payload == bytes(backend.store.serialize_cdr(sent, kind))
+        assert same(templates.decode(payload), backend.store.deserialize_cdr(payload, kind))
+    assert templates._decode_hits and templates._encode_hits
+
+
 @pytest.mark.parametrize('length', [0, 3, 4, 20, 60])
 def test_truncated_messages_are_refused(length: int) -> None:
     _, payload = taught()

@@ -76,14 +76,17 @@ class MessagePlan:
             self._locals += 1
             own = f'm{self._locals}'
             self._reads.append(f'{own} = {path}')
+        # The names of the class: where a definition says `from`, the class says `from_`.
+        attributes = dataclasses.fields(cls)
         sets = []
-        for name, node in message.fields:
-            if not name.isidentifier():
-                raise WalkError(f'{name} is no name in Python')
-            sets.append(f'{own}.{name} = {self._field(node, f"{own}.{name}")}')
+        for (name, node), attribute in zip(message.fields, attributes, strict=False):
+            if attribute.name not in (name, f'{name}_'):
+                raise WalkError(f'{name} is {attribute.name} in its class')
+            place = f'{own}.{attribute.name}'
+            sets.append(f'{place} = {self._field(node, place)}')
         self._builds.append(f'{own} = {self.constant(object.__new__)}({self.constant(cls)})')
         self._builds += sets
-        for rest in dataclasses.fields(cls)[len(sets) :]:  # constants and the type's name
+        for rest in attributes[len(sets) :]:  # constants and the type's name
             self._builds.append(f'{own}.{rest.name} = {self.constant(rest.default)}')
         return own
 
