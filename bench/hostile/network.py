@@ -85,8 +85,13 @@ class Live:
         failed = [node._guard.findings()[0].text for node in self.nodes if node._guard.failures]
         assert not failed, failed[0]
 
+    def longest_lag(self) -> float:
+        """Seconds: when the input ends, what waits for it is sent within two of them."""
+        facts = [node._delivery.facts() for node in self.nodes if hasattr(node, '_delivery')]
+        return max((float(one['lag [s]']) for one in facts), default=0.0)
+
     def reports(self) -> None:
-        """The node still says how it is, every second."""
+        """The node still says how it is, every second of its data."""
         told = [
             one
             for node in self.engine._nodes
@@ -94,7 +99,7 @@ class Live:
             if one.topic == '/diagnostics'
         ]
         before = [one.published for one in told]
-        self.engine.spin(2.5 * REPORT)
+        self.engine.spin(2.5 * REPORT + 2.0 * self.longest_lag())
         silent = [n for n, one in zip(before, told, strict=True) if one.published <= n]
         assert told and not silent, 'a node does not report any more'
 
