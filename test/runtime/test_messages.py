@@ -58,6 +58,14 @@ def test_negative_time():
     assert messages.stamp_ns(time) == -1
 
 
+@pytest.mark.parametrize('sec', [2**31 - 1, -(2**31)])
+def test_stamps_beyond_all_times_can_be_written(sec: int) -> None:
+    """Found by the campaign of bench/fuzz.py: nanoseconds of four seconds carried too far."""
+    stamp = sec * 1_000_000_000 + (2**32 - 1 if sec > 0 else -1)
+    written = messages.serialize(messages.header(stamp))
+    assert messages.deserialize(written, 'std_msgs/msg/Header').stamp.sec == sec
+
+
 def test_sequences():
     message = messages.new(
         'veh_identification/msg/FusedState',

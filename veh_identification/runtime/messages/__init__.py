@@ -18,6 +18,8 @@ from typing import Any, Protocol
 from veh_identification.errors import MessageError, UsageError
 
 NANOSECONDS = 1_000_000_000
+#: Times that a message can hold: 32 bits of seconds.
+FIRST_NS, LAST_NS = -(2**31) * NANOSECONDS, 2**31 * NANOSECONDS - 1
 BACKENDS = {
     'rosbags': 'veh_identification.runtime.messages.without_ros',
     'ros': 'veh_identification.runtime.messages.ros',
@@ -177,8 +179,12 @@ def describe_type(type_name: str, types: Backend | None = None) -> dict[str, str
 
 
 def time_from_ns(nanoseconds: int) -> Any:
-    """Message builtin_interfaces/msg/Time of integer nanoseconds."""
-    sec, nanosec = divmod(int(nanoseconds), NANOSECONDS)
+    """Message builtin_interfaces/msg/Time of integer nanoseconds.
+
+    What is beyond the times that it can hold becomes the nearest that it can: nanoseconds of a
+    damaged stamp may be more than a second.
+    """
+    sec, nanosec = divmod(min(max(int(nanoseconds), FIRST_NS), LAST_NS), NANOSECONDS)
     return new('builtin_interfaces/msg/Time', sec=sec, nanosec=nanosec)
 
 
