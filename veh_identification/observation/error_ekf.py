@@ -153,10 +153,21 @@ class ErrorEKF:
         """
         if not np.isinf(self._stack.scatter).any():  # it is asked at every step
             return math.nan
-        judged = [one.trust for one in self._channels.values() if one.trust is not None]
+        judged = self._judged()
         if len(judged) < 2 or not all(trust.contradicts for trust in judged):
             return math.nan
         return max(trust.health.aside_since for trust in judged)
+
+    @property
+    def contradicted_by_most(self) -> bool:
+        """Whether two or more sensors, and more than half of them, contradict the model."""
+        if not np.isinf(self._stack.scatter).any():
+            return False
+        judged = self._judged()
+        return sum(trust.contradicts for trust in judged) > max(1, len(judged) // 2)
+
+    def _judged(self) -> list[Trust]:
+        return [one.trust for one in self._channels.values() if one.trust is not None]
 
     def output(self) -> tuple[Array, Array, list[Sensor]]:
         """Output matrix H (rows, states) of all sensors that can speak now.

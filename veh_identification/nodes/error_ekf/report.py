@@ -124,7 +124,7 @@ class ErrorEkfReport(Report):
         self.lines: list[SensorLine] = []
         self.notes: list[Finding] = []  # said at the present start
         self._before: dict[str, _Before] = {}
-        self._rejected: dict[str, int] = {}
+        self._judged: dict[str, tuple[int, int]] = {}  # measurements, and how many were rejected
         self._last_ns: int | None = None
         self._silent = self._received = 0
         self._waiting: Counter[str] = Counter()  # samples by stream that no step was offered
@@ -186,9 +186,11 @@ class ErrorEkfReport(Report):
         # a sample may turn out to be late some reports after it came
         share = min((bad - before.bad) / fresh, 1.0) if fresh else 0.0
         for name in sensors or (stream,):
-            rejected = self.totals.counts(name)[1] if sensors else 0
-            refused = rejected - self._rejected.get(name, 0)
-            self._rejected[name] = rejected
+            used, rejected = self.totals.counts(name) if sensors else (0, 0)
+            # Of those that the filter has looked at since: others still wait for their step.
+            judged_before, rejected_before = self._judged.get(name, (0, 0))
+            judged, refused = used + rejected - judged_before, rejected - rejected_before
+            self._judged[name] = used + rejected, rejected
             line = self._line(name, topic, record, stream, bool(sensors))
             line.active, line.rate = active, fresh / elapsed
             if record.received == 0 and record.invalid == 0:
@@ -199,8 +201,8 @@ class ErrorEkfReport(Report):
                 why = '; '.join(f'{k}: {v}' for k, v in sorted(record.reasons.items()))
                 text = f'{100 * share:.0f} % of the last samples not used ({why or "late"})'
                 line.find('warn', 'samples_not_used', text)
-            elif fresh and refused > BAD_SHARE * fresh:
-                text = f'{100 * refused / fresh:.0f} % of the last samples rejected'
+            elif refused > BAD_SHARE * judged:
+                text = f'{100 * refused / judged:.0f} % of the last samples rejected'
                 line.find('warn', 'measurements_rejected', text)
             self.lines.append(line)
         self._before[stream] = _Before(received, 0, bad)

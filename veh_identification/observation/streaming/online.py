@@ -25,6 +25,9 @@ from veh_identification.observation.streaming.steps import Stepper
 
 #: Long queues of samples are worked off in pieces [ns of stamps].
 CHUNK_NS = 50_000_000
+#: For so long behind a silence of all sensors their majority is believed, not the model, which
+#: had nobody's support [ns of stamps].
+PROBATION_NS = 3 * NANOSECONDS
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class OnlineObserver:
         self._made = made
         self._waiting: list[Item] = []
         self._last_ns = self._next_ns = 0
+        self._probation_ns = 0  # until then the model is a guess over a silence
 
     # -- samples --------------------------------------------------------------------------------
 
@@ -238,7 +242,7 @@ class OnlineObserver:
             self._forget(self.session)
         self.session = self.stepper = None
         self._waiting = []
-        self._next_ns = 0
+        self._next_ns = self._probation_ns = 0
 
     def _forget(self, session: Session) -> None:
         """What was offered to a session and never counted by its filter is forgotten with it:
@@ -267,6 +271,7 @@ class OnlineObserver:
         if self.session is not None and 0.0 < seconds <= self.options.bridge:
             text = f'no sensor for {seconds:.3g} s: the model goes on alone'
             self.events.append(Finding('warn', 'all_sensors_silent', text))
+            self._probation_ns = self._last_ns + step_ns + PROBATION_NS
         else:
             text = f'the stamps jumped by {seconds:+.6g} s: the observer starts anew'
             self.restart(text, 'clock_jumped')
@@ -278,8 +283,14 @@ class OnlineObserver:
         assert stepper is not None and session is not None
         try:
             stepper.run(
-                watermark_ns, lambda k, found: self._made(session, stepper.end_ns(k), found)
+                watermark_ns, lambda k, found: self._step(session, stepper.end_ns(k), found)
             )
         except EstimationError as error:
             text = f'the model cannot go on ({error}): the observer starts anew'
             self.restart(text, 'model_failed')
+
+    def _step(self, session: Session, end_ns: int, found: Sequence[Innovation]) -> None:
+        """A step is made; a model that a silence has led astray ends with it."""
+        self._made(session, end_ns, found)
+        if end_ns < self._probation_ns and session.filter.contradicted_by_most:
+            raise EstimationError('most sensors contradict it behind a silence of all')
