@@ -77,6 +77,8 @@ DELAY_SURE, DELAY_FOUND, DELAY_STEPS = 5.0, 0.05, 4
 MOMENTS, FEWEST_MOMENTS = 200, 15
 #: Steps between looks at the buffer before there is a watch over the payload.
 UNWATCHED = 3
+#: Looks whose speeds are remembered, and the speed of a joint that rests [rad/s, m/s].
+MOST_LOOKS, AT_REST = 100, 0.01
 #: A sample so far behind the newest is no late one.
 FAR_BACK_NS = 1_000_000_000
 
@@ -159,6 +161,7 @@ class RobotLive(LiveModel):
         self._judged, self._glitches, self._last_glitch = 0, 0, 0
         self._even = Evened(np.zeros(0))  # the last jitter of stamps that was taken out
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
+        self._speeds: deque[Array] = deque(maxlen=MOST_LOOKS)  # of the last looks, NaN at rest
         self._rate, self._cutoff = 0.0, self.options.cutoff_hz
         self.delay = self._given_delay or 0.0
         self._delay_std, self._delay_factor = 0.0, 1.0
@@ -259,7 +262,7 @@ class RobotLive(LiveModel):
         W = np.concatenate([rows.linear, rows.friction(self.arm, self.shapes)], axis=2)
         Y = rows.effort(self.delay)
         speeds = np.concatenate([one.qd for one in rows.segments])
-        self._speed = np.maximum(0.98 * self._speed, np.sqrt(np.mean(speeds**2, axis=0)))
+        self._learn_speed(np.sqrt(np.mean(speeds**2, axis=0)))
         slides = (rows.slow(SLOW_SHARE * self._speed) < SLOW_LIMIT) & self.arm.measured
         stamps, W, Y, slides = rows.stamps_ns[fresh], W[fresh], Y[fresh], slides[fresh]
         load = rows.load[fresh] if rows.load is not None else np.zeros((len(Y), Y.shape[1], 10))
@@ -274,6 +277,17 @@ class RobotLive(LiveModel):
         if self.solution is not None:
             self._sides.append(Sides(stamps, Y, W @ self.solution.value, self.solution.sigma))
         return changed
+
+    def _learn_speed(self, rms: Array) -> None:
+        """The usual speed of joints while they move: that of most looks, for positions may jump
+        about for seconds, and the largest speed would then be remembered for minutes.
+        """
+        self._speeds.append(np.where(rms > AT_REST, rms, np.nan))
+        kept = np.stack(self._speeds)
+        moves = ~np.isnan(kept).all(axis=0)
+        speed = self._speed.copy()  # the one before is part of states that were kept
+        speed[moves] = np.nanmedian(kept[:, moves], axis=0)
+        self._speed = speed
 
     def _extend(self, W: Array, Y: Array, slides: BoolArray) -> None:
         """Rows join the long-term knowledge."""
@@ -655,6 +669,8 @@ class RobotLive(LiveModel):
         self._last_row, self._last_look, self._last_estimate, self._steps = course.looks
         self._times, self._values = deque(course.stamps.tolist()), deque(course.channels)
         self._speed, self._rows_seen = course.speed, course.rows_seen
+        self._speeds.clear()
+        self._speeds.append(np.where(self._speed > AT_REST, self._speed, np.nan))
         self._next_check, self._scores = course.next_check, deque(course.scores, MOMENTS)
         counts, self.sensor = self.sensor, SensorCounts()  # those of before were counted before
         judged, self._judged = self._judged, 0
