@@ -28,6 +28,7 @@ MOST_SCALES, RANGE_SHARE = 3.0, 0.02
 TURNING = ('crank', 'wheel_fl', 'wheel_fr', 'wheel_rl', 'wheel_rr')
 #: A scale at least, by words in the name: three are a degree of roll or pitch.
 LEAST = {'gravity': 0.057, 'heading': 0.0058}
+GRAVITY = 9.81
 #: Times the distance of a node that is started when the fault ends.
 MOST_FRESH = 1.5
 #: Deviations, and share of the value, that a parameter may move without a word.
@@ -58,6 +59,7 @@ class Estimates:
     parameters: dict[str, tuple[float, float]] = field(default_factory=dict)
     verdict: str = ''
     samples: int = 0
+    tilts: list[float] = field(default_factory=list)  # deviations of roll or pitch (rad)
     fresh: dict[str, float] = field(default_factory=dict)  # distances of a node started late
 
     def motion(self, name: str) -> Motion:
@@ -83,6 +85,7 @@ def _odometry(found: Estimates, topic: str, message: Any, time: float) -> None:
         ('yaw rate', twist.angular.z, speed[35]),
     ):
         found.motion(f'{topic} {name}').add(time, value, math.sqrt(max(variance, 0.0)))
+    found.tilts.append(math.sqrt(max(pose[21], pose[28], 0.0)))
 
 
 def _fused(found: Estimates, topic: str, message: Any, time: float) -> None:
@@ -138,6 +141,13 @@ def _sigma(motion: Motion) -> float:
     return float(np.nanmedian(motion.sigmas)) if motion.sigmas else 0.0
 
 
+def _stated(name: str, found: Estimates) -> float:
+    """The deviation that a run states: of gravity, which has none of its own, by the tilt."""
+    if 'gravity' in name and found.tilts:
+        return GRAVITY * float(np.nanmedian(found.tilts))
+    return _sigma(found.motions[name])
+
+
 def _scale(name: str, motion: Motion) -> float:
     spread = float(np.ptp(motion.values)) if motion.values else 0.0
     sigma = _sigma(motion)
@@ -177,7 +187,7 @@ def away(found: Estimates, nominal: Estimates) -> list[str]:
             continue
         apart = _apart(late, motion)
         # What is known worse after the fault, and says so, is no silent error.
-        scales = apart / max(_scale(name, motion), _sigma(late))
+        scales = apart / max(_scale(name, motion), _stated(name, found))
         if scales > MOST_SCALES and apart > fresh:
             told.append(f'{name} is {apart:.3g} ({scales:.1f} scales) from nominal')
     if found.verdict == 'yes':

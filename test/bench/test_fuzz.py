@@ -120,6 +120,18 @@ def test_estimates_that_are_not_back_are_findings() -> None:
     assert away(run_of(0.0, mass=1600.0, verdict='care'), nominal) == []  # it says so itself
 
 
+def test_a_tilt_that_is_told_to_be_uncertain_is_no_silent_error() -> None:
+    name, nominal = '/fused/state gravity y', run_of(0.0)
+    nominal.motions = {name: nominal.motions['/state x']}
+    off = run_of(0.5)
+    off.motions = {name: Motion(off.motions['/state x'].times, off.motions['/state x'].values)}
+    assert 'gravity y is 0.5' in away(off, nominal)[0]
+    off.tilts = [0.001] * 10
+    assert 'gravity y is 0.5' in away(off, nominal)[0]
+    off.tilts = [0.03] * 10
+    assert away(off, nominal) == []
+
+
 def test_sums_of_several_runs() -> None:
     part = {
         **{'cases': 60_000, 'outcomes': {'taken': 20_000, 'refused': 40_000}, 'peak_mb': 150},

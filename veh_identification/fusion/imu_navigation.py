@@ -43,6 +43,9 @@ VELOCITY_SOURCES = ('gnss', 'gnss_velocity', 'odometry', 'speed', 'wheels', 'moc
 PATIENCE = 2.5
 #: A mean vertical acceleration (of gravity) that does not last so many seconds in any vehicle.
 LIFT, LIFT_SPAN = 0.5, 4.0
+#: No IMU that is worth its name is off by more (rad/s, m/s^2), nor by so many times what is
+#: expected of it: an estimate that says so was led astray, and its attitude with it.
+LARGEST_BIAS, MOST_EXPECTED = (0.2, 2.0), 10.0
 #: No estimate is further from the origin than this (m).
 FURTHEST = 1e7
 LEVEL_PERIOD = 0.05
@@ -91,6 +94,8 @@ class ImuNavigation:
         self._levers: dict[str, Array] = {}
         #: Biases while the IMU was last heard.
         self._biases = np.zeros(6)
+        expected = MOST_EXPECTED * np.array([imu.gyro_bias, imu.accel_bias])
+        self._largest_biases = np.repeat(np.maximum(LARGEST_BIAS, expected), 3)
         self._velocity_records = [records[n] for n in VELOCITY_SOURCES if n in records]
         self.recoveries = 0
         self.restarts = 0
@@ -133,6 +138,7 @@ class ImuNavigation:
         self.restarts += 1
         self.restart_reason = reason
         self.filter.clear()
+        self._biases[:] = 0.0
         self.reset()
         self.distrusted_until = time + DISTRUST  # it begins in full motion
 
@@ -261,6 +267,9 @@ class ImuNavigation:
         self._biases[:] = state.x[10:16]
         if self._lifts_off():
             self.restart(time, 'the attitude does not fit the accelerations')
+            return
+        if (np.abs(self._biases) > self._largest_biases).any():
+            self.restart(time, 'the biases are more than an IMU can have')
             return
         if imu.use_orientation and measured is not None:
             self._correct_quietly(measurements.orientation(state, measured), imu.orientation_std)
