@@ -28,7 +28,7 @@ MOST_SCALES, RANGE_SHARE = 3.0, 0.02
 TURNING = ('crank', 'wheel_fl', 'wheel_fr', 'wheel_rl', 'wheel_rr')
 #: A scale at least, by words in the name: three are a degree of roll or pitch.
 LEAST = {'gravity': 0.057, 'heading': 0.0058}
-GRAVITY = 9.81
+FUSED, GRAVITY = '/fused/state', 9.81
 #: Times the distance of a node that is started when the fault ends.
 MOST_FRESH = 1.5
 #: Deviations, and share of the value, that a parameter may move without a word.
@@ -59,7 +59,8 @@ class Estimates:
     parameters: dict[str, tuple[float, float]] = field(default_factory=dict)
     verdict: str = ''
     samples: int = 0
-    tilts: list[float] = field(default_factory=list)  # deviations of roll or pitch (rad)
+    #: Deviations that odometry states, for the fused state, which has none of its own.
+    stated: dict[str, list[float]] = field(default_factory=dict)
     fresh: dict[str, float] = field(default_factory=dict)  # distances of a node started late
 
     def motion(self, name: str) -> Motion:
@@ -85,7 +86,11 @@ def _odometry(found: Estimates, topic: str, message: Any, time: float) -> None:
         ('yaw rate', twist.angular.z, speed[35]),
     ):
         found.motion(f'{topic} {name}').add(time, value, math.sqrt(max(variance, 0.0)))
-    found.tilts.append(math.sqrt(max(pose[21], pose[28], 0.0)))
+    for word, variance in (
+        ('gravity', GRAVITY**2 * max(pose[21], pose[28])),
+        *((f'v{axis}', speed[7 * k]) for k, axis in enumerate('xyz')),
+    ):
+        found.stated.setdefault(word, []).append(math.sqrt(max(variance, 0.0)))
 
 
 def _fused(found: Estimates, topic: str, message: Any, time: float) -> None:
@@ -142,15 +147,16 @@ def _sigma(motion: Motion) -> float:
 
 
 def _stated(name: str, found: Estimates) -> float:
-    """The deviation that a run states: of gravity, which has none of its own, by the tilt."""
-    if 'gravity' in name and found.tilts:
-        return GRAVITY * float(np.nanmedian(found.tilts))
-    return _sigma(found.motions[name])
+    """The deviation that a run states of a motion."""
+    topic, _, rest = name.partition(' ')
+    told = found.stated.get(rest.partition(' ')[0]) if topic == FUSED else None
+    return float(np.nanmedian(told)) if told else _sigma(found.motions[name])
 
 
-def _scale(name: str, motion: Motion) -> float:
+def _scale(name: str, found: Estimates) -> float:
+    motion = found.motions[name]
     spread = float(np.ptp(motion.values)) if motion.values else 0.0
-    sigma = _sigma(motion)
+    sigma = _stated(name, found)
     least = max((size for word, size in LEAST.items() if word in name), default=1e-9)
     return max(RANGE_SHARE * spread, sigma, least)
 
@@ -187,7 +193,7 @@ def away(found: Estimates, nominal: Estimates) -> list[str]:
             continue
         apart = _apart(late, motion)
         # What is known worse after the fault, and says so, is no silent error.
-        scales = apart / max(_scale(name, motion), _stated(name, found))
+        scales = apart / max(_scale(name, nominal), _stated(name, found))
         if scales > MOST_SCALES and apart > fresh:
             told.append(f'{name} is {apart:.3g} ({scales:.1f} scales) from nominal')
     if found.verdict == 'yes':
@@ -210,7 +216,7 @@ def away_by(found: Estimates, nominal: Estimates, later: float) -> tuple[float, 
             moved[name] = math.inf
             continue
         back = Motion([time - later for time in late.times], late.values, late.sigmas)
-        moved[name] = _apart(back, motion) / _scale(name, motion)
+        moved[name] = _apart(back, motion) / _scale(name, nominal)
     worst = max(moved, key=lambda name: moved[name]) if moved else ''
     return (moved[worst], worst) if moved else (math.nan, 'nothing was estimated')
 

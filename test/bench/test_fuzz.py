@@ -126,9 +126,9 @@ def test_a_tilt_that_is_told_to_be_uncertain_is_no_silent_error() -> None:
     off = run_of(0.5)
     off.motions = {name: Motion(off.motions['/state x'].times, off.motions['/state x'].values)}
     assert 'gravity y is 0.5' in away(off, nominal)[0]
-    off.tilts = [0.001] * 10
+    off.stated = {'gravity': [0.01] * 10}
     assert 'gravity y is 0.5' in away(off, nominal)[0]
-    off.tilts = [0.03] * 10
+    off.stated = {'gravity': [0.3] * 10}
     assert away(off, nominal) == []
 
 

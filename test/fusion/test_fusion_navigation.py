@@ -212,6 +212,43 @@ def test_imu_silence_coasts_on_odometry_and_recovers() -> None:
     assert np.linalg.norm((way - truth)[:2]) < 1.0
 
 
+def test_a_silence_of_the_imu_does_not_teach_its_biases() -> None:
+    """Found by the campaign of bench/fuzz.py: half a second of silence made them certain."""
+    core = FusionCore(options(speed=SpeedOptions(topic='speed')))
+    car, told = Car(heading=0.0), []
+    for k in range(400):
+        t = k / 100
+        if not 2.0 < t < 2.6:
+            core.push('imu', ns(t), tuple(car.imu(t, np.array(POINT), MOUNT).tolist()))
+        core.push('speed', ns(t + 0.003), (car.v, 0.0, 0.0))
+        core.poll()
+        if core.navigator.filter.ready:
+            told.append((t, np.sqrt(np.diag(core.navigator.filter.P)[9:15])))
+    before = next(sigma for t, sigma in reversed(told) if t < 2.0)
+    after = next(sigma for t, sigma in told if t > 2.7)
+    assert np.all(after > 0.9 * before)
+
+
+def test_biases_that_no_imu_has_start_the_filter_anew() -> None:
+    """Found by the campaign: a bias of 4 m/s^2, known to 0.1, and the pitch that went with it."""
+    core = FusionCore(options(speed=SpeedOptions(topic='speed')))
+    car = Car(heading=0.0)
+    for k in range(1500):
+        t = k / 100
+        core.push('imu', ns(t), tuple(car.imu(t, np.array(POINT), MOUNT).tolist()))
+        core.push('speed', ns(t + 0.003), (car.v, 0.0, 0.0))
+        core.poll()
+        if k == 500:
+            state = core.navigator.filter
+            state.x[13:16] = [-4.0, 0.0, 0.9]
+            state.P[12:15, 12:15] = 0.1**2 * np.eye(3)
+    assert core.navigator.restarts == 1
+    assert 'biases' in core.navigator.restart_reason
+    assert np.max(np.abs(core.navigator.filter.accel_bias)) < 0.5
+    truth = car.R(15.0).T @ [0.0, 0.0, 1.0]
+    assert np.allclose(core.navigator.filter.R[2], truth, atol=0.05)
+
+
 def test_outlying_fixes_are_gated_and_a_lasting_shift_is_accepted() -> None:
     car = Car(heading=1.0)
     rng = np.random.default_rng(5)

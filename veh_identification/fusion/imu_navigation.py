@@ -92,10 +92,11 @@ class ImuNavigation:
         self._mount_is_straight = True
         self._imu_point = np.zeros(3)
         self._levers: dict[str, Array] = {}
-        #: Biases while the IMU was last heard.
-        self._biases = np.zeros(6)
-        expected = MOST_EXPECTED * np.array([imu.gyro_bias, imu.accel_bias])
-        self._largest_biases = np.repeat(np.maximum(LARGEST_BIAS, expected), 3)
+        #: Biases while the IMU was last heard, and their variances.
+        self._biases, self._bias_variances = np.zeros(6), np.zeros(6)
+        self._expected = np.repeat([imu.gyro_bias, imu.accel_bias], 3)
+        largest = np.maximum(np.repeat(LARGEST_BIAS, 3), MOST_EXPECTED * self._expected)
+        self._largest_biases = largest
         self._velocity_records = [records[n] for n in VELOCITY_SOURCES if n in records]
         self.recoveries = 0
         self.restarts = 0
@@ -138,7 +139,7 @@ class ImuNavigation:
         self.restarts += 1
         self.restart_reason = reason
         self.filter.clear()
-        self._biases[:] = 0.0
+        self._biases[:], self._bias_variances[:] = 0.0, self._expected**2
         self.reset()
         self.distrusted_until = time + DISTRUST  # it begins in full motion
 
@@ -244,7 +245,7 @@ class ImuNavigation:
         """
         if self.turn_rate is not None:
             return
-        self.filter.renew_attitude(SILENCE_SIGMA, self._biases)
+        self.filter.renew_attitude(SILENCE_SIGMA, self._biases, self._bias_variances)
         self.settled_at = time + SETTLING
         if time - self._imu_record.last_used > LONGEST_SILENCE:
             self.reset()
@@ -265,6 +266,7 @@ class ImuNavigation:
         self._mean_force = mean
         self.journal.note('imu', time, (*state.sample[:3].tolist(), *mean.tolist()))
         self._biases[:] = state.x[10:16]
+        self._bias_variances[:] = np.diagonal(state.P)[9:15]
         if self._lifts_off():
             self.restart(time, 'the attitude does not fit the accelerations')
             return

@@ -180,15 +180,17 @@ class InertialFilter:
         self.position[:] = 0.0
         self.velocity[:] = 0.0
 
-    def renew_attitude(self, sigma: float, biases: Array) -> None:
-        """Take the attitude as uncertain by `sigma` and the biases as given, not well known."""
+    def renew_attitude(self, sigma: float, biases: Array, variances: Array) -> None:
+        """Take the attitude as uncertain by `sigma`, the biases as given with their variances;
+        none is known better than within a share of what was expected at the start.
+        """
         self.x[10:16] = biases
         self.P[6:15, :] = 0.0
         self.P[:, 6:15] = 0.0
         noise = self.noise
         self.P[ROTATION, ROTATION] = sigma**2 * np.eye(3)
-        self.P[GYRO_BIAS, GYRO_BIAS] = (0.1 * noise.gyro_bias) ** 2 * np.eye(3)
-        self.P[ACCEL_BIAS, ACCEL_BIAS] = (0.3 * noise.accel_bias) ** 2 * np.eye(3)
+        least = np.repeat(np.square([0.1 * noise.gyro_bias, 0.3 * noise.accel_bias]), 3)
+        self.P[9:15, 9:15] = np.diag(np.maximum(variances, least))
 
     def forget_biases(self) -> None:
         """The next start begins with unknown biases and calibration."""
