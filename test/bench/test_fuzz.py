@@ -74,6 +74,12 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
         ('car-sine-steer', 'car_identification', 174457106),
         ('humanoid-walk', 'contact_identification', 4171748721),
         ('humanoid-walk', 'contact_identification', 1500595554),
+        ('buggy-circle', 'error_ekf', 365269580),
+        ('buggy-circle', 'error_ekf', 2312914256),
+        ('drive', 'sensor_fusion', 3884180851),
+        ('drive', 'sensor_fusion', 580245115),
+        ('arm-free', 'robot_identification', 4037414192),
+        ('arm-free', 'robot_identification', 153029954),
     ],
 )
 def test_streams_that_once_were_findings(

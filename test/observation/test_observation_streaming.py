@@ -10,6 +10,7 @@ import pytest
 
 from veh_identification.errors import EstimationError, ParameterError
 from veh_identification.findings import Finding
+from veh_identification.observation import ErrorEKF
 from veh_identification.observation.streaming import Item, OnlineObserver, OnlineOptions
 from veh_identification.systems.four_bar import model as four_bar
 from veh_identification.systems.mechanism.online import MechanismSystem
@@ -172,6 +173,26 @@ def test_the_model_bridges_a_pause_of_all():
     assert np.all(np.diff(ends) == STEP)
     short = Watched(**LIVE, bridge=1.0).feed(crank(200) + after)
     assert short.observer.starts == 2
+
+
+@pytest.mark.parametrize(('gap', 'starts'), [(4 * 10**9, 2), (0, 1)])
+def test_behind_a_silence_of_all_most_sensors_are_believed(
+    gap: int, starts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by the campaign of bench/fuzz.py: the car's gyroscope stayed set aside for good."""
+    contradicted: list[float] = []
+
+    def by_most(self: ErrorEKF) -> bool:
+        contradicted.append(self.time)
+        return True
+
+    monkeypatch.setattr(ErrorEKF, 'contradicted_by_most', property(by_most))
+    after = [Item(i.time_ns + gap, i.key, i.payload) for i in crank(600, 200)]
+    watched = Watched(**LIVE, bridge=5.0).feed(crank(200) + after)
+    assert watched.observer.starts == starts
+    assert bool(contradicted) == (gap > 0)  # nobody asks while sensors support the model
+    codes = [event.code for event in watched.observer.events]
+    assert codes == (['all_sensors_silent', 'model_failed'] if gap else [])
 
 
 def test_a_model_that_cannot_go_on_starts_anew():

@@ -162,7 +162,9 @@ class FusionReport(Report):
     ) -> None:
         bad = self._before.get(record.name, (0, 0, 0))[2]
         excused = _excused(record)
-        bad_share = (_bad(line) - excused - bad) / new_received if new_received else 0.0
+        # Some that came before the last report may have been judged since.
+        fresh = _bad(line) - excused - bad
+        bad_share = min(fresh / new_received, 1.0) if new_received else 0.0
         reasons = '; '.join([f'{text}: {n}' for text, n in sorted(record.reasons.items())])
         note = self.core.mounts.notes.get(record.name, '')
         merged = self.core.merge
