@@ -66,7 +66,7 @@ test-slow: $(STAMP)
 test-times: $(STAMP)
 	rm -f test/.times
 	$(PYTEST) -m 'not slow' --times test/.times
-	@echo 'beyond 1.5 s and not in test/slow.txt:'; awk '$$1 > 1.5' test/.times | sort -rn
+	@echo 'beyond 0.5 s and not in test/slow.txt:'; awk '$$1 > 0.5' test/.times | sort -rn
 
 coverage: $(STAMP)
 	$(BIN)/pip install -qq --disable-pip-version-check -e '.[coverage]'
