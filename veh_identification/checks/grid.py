@@ -21,9 +21,11 @@ def averaged(time: Array, value: Array, grid: Array, window: float) -> Array:
     begin, end = grid - 0.5 * window, grid + 0.5 * window
     mean = (np.interp(end, t, integral) - np.interp(begin, t, integral)) / window
     inside = (begin >= t[0]) & (end <= t[-1])
-    # A gap longer than the window holds no sample at all: its mean is an invention.
-    count = np.searchsorted(t, end) - np.searchsorted(t, begin)
-    return np.where(inside & (count > 0), mean, np.nan)
+    # What lies in a gap longer than the window is an invention: a wheel that turned through it
+    # would seem to leap at its edges.
+    for k in np.flatnonzero(steps > window):
+        inside &= (end <= t[k]) | (begin >= t[k + 1])
+    return np.where(inside, mean, np.nan)
 
 
 def slope(grid: Array, value: Array) -> Array:

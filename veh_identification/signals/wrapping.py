@@ -1,4 +1,4 @@
-"""Angles of encoders that begin anew after a turn, made continuous sample by sample."""
+"""Angles of encoders that begin anew, after a turn or when they like, made continuous."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from veh_identification.types import Array
 TURN = 2.0 * math.pi
 #: What rounding may add to a turn (rad).
 ROUNDING = 1e-3
+#: A counter that leaps back by this (rad) and so many times its last step has begun anew: no wheel
+#: turns about like that (but in a gap of the messages). Forward, a gap looks alike: not touched.
+LEAP, TIMES = 0.5 * math.pi, 5.0
+#: Of a leap: what comes forward again by as much was a glitch.
+BACK = 0.2
 
 
 class Continuous:
     """Adds the turns that absolute encoders leave out.
 
     An encoder that begins anew never leaves one turn, and its jumps are unlike the step before.
-    One that counts on leaves the turn, or goes on by like steps, however far they are. Angles that
-    are missing (NaN) stay so.
+    One that counts on leaves the turn, or goes on by like steps, however far they are; where it
+    leaps back, its counter overflowed or its driver was started again, and it goes on as it did.
+    Angles that are missing (NaN) stay so.
     """
 
     def __init__(self) -> None:
@@ -29,6 +35,9 @@ class Continuous:
         self._last, self._low, self._high = ([math.nan] * count for _ in range(3))
         # The first step is not known: none is unlike it.
         self._step, self._added = [math.nan] * count, [0.0] * count
+        self._leapt = [0.0] * count  # with the last angle
+        #: How often each leapt back.
+        self.leaps = [0] * count
 
     def reset(self) -> None:
         """Forget all."""
@@ -54,11 +63,24 @@ class Continuous:
             if abs(shorter - before) < abs(step - before):
                 self._added[k] += shorter - step
                 step = shorter
+        before = self._step[k]
+        leapt, self._leapt[k] = self._leapt[k], 0.0
+        if leapt and abs(step - leapt) < BACK * abs(leapt):
+            # It has come back at once: a glitch, no new beginning.
+            self._added[k] -= leapt
+            self.leaps[k] -= 1
+            step -= leapt
+        elif step * before < 0.0 and abs(step) > max(LEAP, TIMES * abs(before)):
+            self._leapt[k] = before - step
+            self._added[k] += before - step
+            self.leaps[k] += 1
+            step = before
         self._step[k] = step
         return angle + self._added[k]
 
 
-def continuous(angles: Array) -> Array:
-    """Angles (samples, encoders) in the order in which they came."""
+def continuous(angles: Array) -> tuple[Array, list[int]]:
+    """Angles (samples, encoders) in the order in which they came, and how often each leapt."""
     encoders = Continuous()
-    return np.array([encoders.add(row) for row in angles.tolist()]).reshape(angles.shape)
+    made = np.array([encoders.add(row) for row in angles.tolist()]).reshape(angles.shape)
+    return made, encoders.leaps

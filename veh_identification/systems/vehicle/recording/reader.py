@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -144,15 +145,31 @@ def steering_finding(words: str) -> Finding:
     return Finding('note', 'steering_source', f'steering comes from {words}', 'joint_states')
 
 
-def _joints(source: _Collector, car: CarDescription, rack_per_angle: float) -> str:
-    """Wheels, torque and rack; returns what the rack's travel comes from."""
+def counters_finding(leaps: Sequence[int]) -> list[Finding]:
+    """Wheels whose counters began anew."""
+    named = [
+        f'wheel_{corner} ({count} times)'
+        for corner, count in zip(CORNERS, leaps, strict=False)
+        if count
+    ]
+    if not named:
+        return []
+    text = f'counters began anew and are taken as going on: {", ".join(named)}'
+    return [Finding('note', 'counters_anew', text, 'joint_states')]
+
+
+def _joints(
+    source: _Collector, car: CarDescription, rack_per_angle: float
+) -> tuple[str, list[Finding]]:
+    """Wheels, torque and rack; returns what the rack's travel comes from, and of counters."""
     bag, topic = source.bag, 'joint_states'
     used = np.zeros(len(bag.columns[topic]) if topic in bag.columns else 0, dtype=bool)
     travel, words = rack_travel(
         car, rack_per_angle, bag.values(topic, [f'position[{j}]' for j in STEERING])
     )
+    angles, leaps = continuous(bag.values(topic, wheels('position')))
     for name, values in (
-        ('wheel_angle', continuous(bag.values(topic, wheels('position')))),
+        ('wheel_angle', angles),
         ('wheel_rate', bag.values(topic, wheels('velocity'))),
         ('torque', bag.values(topic, wheels('effort'))),
         ('rack', travel[:, None]),
@@ -160,7 +177,7 @@ def _joints(source: _Collector, car: CarDescription, rack_per_angle: float) -> s
         source.add(name, topic, values)
         used |= np.isfinite(values).any(axis=1)
     bag.count_invalid(topic, int(used.sum()) + bag.of_other_joints(topic, used))
-    return words
+    return words, counters_finding(leaps)
 
 
 def _pressure(source: _Collector) -> list[Finding]:
@@ -230,7 +247,7 @@ def read(
     velocity = tables.values('gps/vel', vector('twist.linear', 'xy'))
     velocity[np.isnan(velocity).any(axis=1)] = np.nan
     tables.count_invalid('gps/vel', source.add('gps_velocity', 'gps/vel', velocity))
-    steering = _joints(source, car, rack_per_angle)
+    steering, counters = _joints(source, car, rack_per_angle)
     pressure = _pressure(source)
     angle, rate = wheel_series(car, source.series('wheel_angle'), source.series('wheel_rate'))
     rack = source.series('rack')
@@ -257,6 +274,7 @@ def read(
                 for text in tables.problems
             ),
             *([steering_finding(steering)] if steering not in ('', 'the rack') else []),
+            *counters,
             *pressure,
             *about_truth,
         ),
