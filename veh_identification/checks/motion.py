@@ -365,6 +365,8 @@ def _same_speed(
 def _path_relations(channels: Channels, present: list[str], tolerance: float) -> list[Relation]:
     """Speeds against that of the fixes, over seconds."""
     path = channels.path_speed()
+    if not np.isfinite(path).any():
+        return []
     speeds = {name: channels.of(name, 0) for name in present}
     if 'gnss_velocity' in channels:
         speeds['gnss_velocity'] = channels.ground_speed()
