@@ -9,6 +9,7 @@ without kills, in standard deviations of the latter.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -38,6 +40,8 @@ START, SETTLE = 900.0, 5.0
 PERIOD = 0.5
 #: Deviations that estimates may differ by.
 WANTED = 0.1
+#: Lines of a process that ended too early which are told.
+TOLD = 5
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,12 @@ def options_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def missing() -> str:
+    """Why nothing can be measured here; '' where it can be."""
+    absent = [name for name in ('zenoh', 'xxhash') if importlib.util.find_spec(name) is None]
+    return f'needs the extra `zenoh` ({", ".join(absent)} is not importable)' if absent else ''
+
+
 def measure(
     quick: bool,
     kills: int | None = None,
@@ -85,6 +95,10 @@ def measure(
     unknown = set(graphs or ()) - {case.graph for case in CASES}
     if unknown:
         raise UsageError(f'kills: there is no graph {sorted(unknown)[0]!r} to kill')
+    if reason := missing():
+        if kills is None and graphs is None:  # among all parts
+            return [{'case': f'skipped: {reason}'}]
+        raise UsageError(f'kills: {reason}')
     count = kills or (2 if quick else 10)
     rng = np.random.default_rng(seed or 0)
     rows: list[dict[str, Any]] = []
@@ -92,8 +106,16 @@ def measure(
         if graphs is not None and case.graph not in graphs:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            rows += _rows(case, Path(folder), seconds or case.seconds, count, runs or 1, rng)
+            try:
+                rows += _rows(case, Path(folder), seconds or case.seconds, count, runs or 1, rng)
+            except RuntimeError as error:  # the others are measured all the same
+                rows.append({'case': f'{case.graph}: {error}', 'met': False})
     return rows
+
+
+def _say(text: str) -> None:
+    """Progress: a run takes as long as its recording, and compiles before."""
+    print(f'  {text}', file=sys.stderr, flush=True)
 
 
 def _rows(
@@ -105,15 +127,19 @@ def _rows(
     with BagReader(bag) as reader:
         items = list(reader.raw())
         profiles = {info.topic: info.qos for info in reader.topics.values()}
+    _say(f'{case.graph}: {seconds:g} s without kills')
     whole = _Run(case, folder / 'whole', profiles)([items])
     resumed, worst = 0, 0.0
     for run in range(runs):
         each = kills // runs + (run < kills % runs)
         cuts = np.sort(rng.integers(len(items) // 20, len(items), size=each))
         parts = [items[a:b] for a, b in zip([0, *cuts], [*cuts, len(items)], strict=True)]
+        _say(f'{case.graph}: {seconds:g} s with {each} kills')
         found = _Run(case, folder / str(run), profiles)(parts)
         resumed += found.resumed
-        worst = max(worst, _distance(whole, found))
+        far = _distance(whole, found)
+        worst = max(worst, far)
+        _say(f'{case.graph}: went on {found.resumed} times, off by {far:.3g} sigma')
     return [
         {
             'case': f'{case.graph}: went on after {kills} kills',
@@ -166,8 +192,10 @@ class _Run:
         from veh_identification.runtime.zenoh import ZenohEngine, play
 
         with ExitStack() as stack:
-            stack.enter_context(_process([*_veh_id(), 'router', '--endpoint', self.endpoint]))
-            _await_port(int(self.endpoint.rpartition(':')[2]))
+            router = [*_veh_id(), 'router', '--endpoint', self.endpoint]
+            _await_port(
+                int(self.endpoint.rpartition(':')[2]), stack.enter_context(_process(router))
+            )
             for one in self.graph.nodes[:-1]:
                 stack.enter_context(self._node(one.name))
             engine = stack.enter_context(ZenohEngine(endpoint=self.endpoint))
@@ -239,14 +267,14 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _await_port(port: int) -> None:
+def _await_port(port: int, router: subprocess.Popen[str]) -> None:
     end = time.monotonic() + START
-    while time.monotonic() < end:
+    while time.monotonic() < end and router.poll() is None:
         with socket.socket() as probe:
             if not probe.connect_ex(('127.0.0.1', port)):
                 return
         time.sleep(0.2)
-    raise RuntimeError(f'the router does not answer within {START:g} s')
+    raise RuntimeError(f'the router ended or does not answer within {START:g} s')
 
 
 @contextmanager
@@ -258,21 +286,27 @@ def _process(
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
     )
-    said = threading.Event()
+    said, done = threading.Event(), threading.Event()  # that it is ready; that, or it has ended
+    lines = deque[str](maxlen=TOLD)
 
     def read() -> None:
         assert process.stdout is not None
         for line in process.stdout:
+            lines.append(line.strip())
             if heard is not None:
                 heard(line)
             if ready and ready in line:
                 said.set()
+                done.set()
+        done.set()
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        if ready and not said.wait(START):
-            raise RuntimeError(f'{words[-1]}: not ready within {START:g} s')
+        if ready and not done.wait(START):
+            raise RuntimeError(f'not ready within {START:g} s')
+        if ready and not said.is_set():
+            raise RuntimeError(f'ended before it was ready: {" | ".join(lines)}')
         yield process
     finally:
         if process.poll() is None:
