@@ -47,6 +47,7 @@ def options_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='veh-id bench long', description=__doc__)
     parser.add_argument('--hours', type=float, help='of stamps (default: 24)')
     parser.add_argument('--recordings', type=int, help='in that time (default: 24)')
+    parser.add_argument('--seconds', type=float, help='of a recording at most (default: 12)')
     parser.add_argument('--node', action='append', help='only those whose name holds this')
     return parser
 
@@ -163,6 +164,7 @@ def measure(
     quick: bool = False,
     hours: float | None = None,
     recordings: int | None = None,
+    seconds: float | None = None,
     node: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """All rows of the table."""
@@ -173,7 +175,7 @@ def measure(
         for plan in PLANS:
             if node and not any(one in str(plan) for one in node):
                 continue
-            plan = plan._replace(seconds=min(plan.seconds, SECONDS))
+            plan = plan._replace(seconds=min(plan.seconds, seconds or SECONDS))
             source = load_source(Path(folder), plan)
             with np.errstate(all='ignore'):
                 watch, spent = run_day(plan, source, hours, count)
