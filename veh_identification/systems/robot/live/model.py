@@ -627,6 +627,7 @@ class RobotLive(LiveModel):
             'squares': information.squares,
             'delay': np.array([self.delay, self._delay_std, self._delay_factor]),
             'speed': self._speed,
+            'speeds': np.nan_to_num(np.reshape(list(self._speeds), (-1, len(self.arm.joints)))),
             'rows_seen': self._rows_seen,
             'next_check': self._next_check,
             'score_moments': np.array([one for one, _, _ in self._scores], np.int64),
@@ -669,8 +670,9 @@ class RobotLive(LiveModel):
         self._last_row, self._last_look, self._last_estimate, self._steps = course.looks
         self._times, self._values = deque(course.stamps.tolist()), deque(course.channels)
         self._speed, self._rows_seen = course.speed, course.rows_seen
-        self._speeds.clear()
-        self._speeds.append(np.where(self._speed > AT_REST, self._speed, np.nan))
+        self._speeds = deque(
+            np.where(course.speeds > AT_REST, course.speeds, np.nan), maxlen=MOST_LOOKS
+        )
         self._next_check, self._scores = course.next_check, deque(course.scores, MOMENTS)
         counts, self.sensor = self.sensor, SensorCounts()  # those of before were counted before
         judged, self._judged = self._judged, 0
@@ -692,6 +694,7 @@ class _Course:
     stamps: IntArray
     channels: Array
     speed: Array
+    speeds: Array  # of the last looks, 0 at rest
     rows_seen: int
     next_check: float
     scores: list[tuple[int, Array, int]]
@@ -713,6 +716,7 @@ class _Course:
             stamps,
             channels,
             stored.array('speed', (len(arm.joints),), low=0.0),
+            stored.array('speeds', (None, len(arm.joints)), low=0.0),
             stored.count('rows_seen'),
             stored.number('next_check', low=0.0),
             list(zip(moments, scores, counts, strict=True)),
