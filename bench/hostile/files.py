@@ -269,6 +269,7 @@ def try_states(rng: random.Random, folder: Path, go_on: Callable[[], bool]) -> T
         'squares': np.ones(len(model.joints)),
         'delay': np.array([0.001, 0.0001, 1.0]),
         'speed': np.ones(len(model.joints)),
+        'speeds': np.ones((3, len(model.joints))),
         'rows_seen': 5000,
         'next_check': 10.0,
         'score_moments': np.arange(2),
