@@ -54,7 +54,8 @@ audit: $(STAMP)
 	$(BIN)/python tools/audit.py
 
 # One BLAS thread: the matrices of the tests are small, and two threads on two cores fight.
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
+# Bytecode is kept, whatever the shell says: many tests start processes.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 unit: $(STAMP)
 	$(PYTEST) -m 'not slow'

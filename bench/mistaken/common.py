@@ -40,6 +40,8 @@ WORDS = {
 SAYS_NOTHING = {'truth_coverage', 'parameters_weak', 'not_validated', 'unexcited', 'no_estimate'}
 #: Share of true values that may lie outside three sigma by chance or small model errors, plus one.
 OUTSIDE = 0.02
+#: Deviations that none of them may reach.
+FARTHEST = 6.0
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,9 @@ class Mistake:
     words: tuple[str, ...] = ()
     #: Codes that name it even as a note: what is measured and corrected.
     corrected: tuple[str, ...] = ()
+    #: Codes that name it even as a note: what no recording can tell from an ordinary machine. The
+    #: note has to say so, and what would tell.
+    noted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ class Told:
     def within(self) -> bool:
         """Whether there are estimates, and the truth lies where they say."""
         z = np.array(list(self.deviations.values()))
-        return bool(len(z)) and np.sum(~(np.abs(z) <= 3.0)) <= 1 + OUTSIDE * len(z)
+        few = np.sum(~(np.abs(z) <= 3.0)) <= 1 + OUTSIDE * len(z)
+        return bool(len(z) and few and np.all(np.abs(z) <= FARTHEST))
 
     @property
     def reasons(self) -> set[str]:
@@ -98,6 +104,8 @@ def judged(mistake: Mistake, told: Told, clean: Told) -> tuple[str, str]:
         # The best cause stands first and alone.
         other = [code for code in best if code not in mistake.codes]
         return NAMED, f'also {", ".join(dict.fromkeys(other))}' if other else ''
+    if (codes - {code for _, code, _ in clean.findings}) & set(mistake.noted):
+        return NAMED, 'as a note'
     if codes & set(mistake.corrected):
         return (NAMED, '') if told.within else (OTHER, 'corrected, yet not within three sigma')
     if told.refusal:

@@ -67,8 +67,11 @@ def chosen_severities(tree: ast.AST) -> list[int]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not node.args:
             continue
-        of_logger = 'log' in ast.unparse(node.args[0]).lower()
-        if isinstance(node.func, ast.Name) and node.func.id == 'getattr' and of_logger:
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id == 'getattr'
+            and 'log' in ast.unparse(node.args[0]).lower()
+        ):
             found.append(node.lineno)
         if (
             isinstance(node.func, ast.Attribute)

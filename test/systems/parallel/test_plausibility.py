@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 from veh_identification.simulation.parallel.scenarios import (
     HexapodSensors,
+    PeriodicRun,
     default_excitation,
     exact_run,
 )
@@ -22,13 +24,18 @@ from veh_identification.systems.parallel.recording.mean_period import (
 CONFIGURATION = load_configuration()
 MODEL = CONFIGURATION.model()
 EXCITATION = default_excitation(CONFIGURATION)
-RUN = exact_run(MODEL, EXCITATION, 500.0)
-COUNT = len(RUN.times)
+
+
+@cache
+def run() -> PeriodicRun:
+    """Not made at import: every worker imports this file, and its kernels take seconds."""
+    return exact_run(MODEL, EXCITATION, 500.0)
 
 
 def record(lengths=lambda q: q, forces=lambda f: f) -> PeriodicRecord:
-    q, f = RUN.repeated(4 * COUNT, HexapodSensors(), np.random.default_rng(5))
-    return average_record(lengths(q), forces(f), COUNT, EXCITATION.fundamental_hz)
+    count = len(run().times)
+    q, f = run().repeated(4 * count, HexapodSensors(), np.random.default_rng(5))
+    return average_record(lengths(q), forces(f), count, EXCITATION.fundamental_hz)
 
 
 def codes(made: PeriodicRecord, model=MODEL) -> list[tuple[str, str]]:
@@ -59,7 +66,7 @@ def test_late_efforts_are_left_to_the_estimate() -> None:
 
 
 def test_lengths_without_noise_are_commanded() -> None:
-    lengths = np.tile(RUN.lengths, (4, 1))
+    lengths = np.tile(run().lengths, (4, 1))
     assert codes(record(lengths=lambda q: lengths)) == [('warn', 'lengths_commanded')]
 
 
