@@ -32,7 +32,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from mistaken import SYSTEMS
-from mistaken.common import NAMED, OTHER, REFUSED, SILENT, WITHIN, WORDS, judged
+from mistaken.common import NAMED, NOTED, OTHER, REFUSED, SILENT, WITHIN, WORDS, judged
 
 from veh_identification.atomic import write_text
 
@@ -192,8 +192,8 @@ def figures(rows: Sequence[Row]) -> list[Row]:
             )
             if not total:
                 continue
-            for result, wanted in ((NAMED, '>= 90'), (REFUSED, ''), (WITHIN, ''), (OTHER, ''),
-                                   (SILENT, '0')):  # fmt: skip
+            for result, wanted in ((NAMED, '>= 90'), (NOTED, ''), (REFUSED, ''), (WITHIN, ''),
+                                   (OTHER, ''), (SILENT, '0')):  # fmt: skip
                 share = 100.0 * counts[result] / total
                 row: Row = {
                     'case': f'{system} {way}: {WORDS[result]}, of {total}',
@@ -270,7 +270,7 @@ def _codes(rows: Sequence[Row]) -> str:
 
 def _summary(rows: Sequence[Row]) -> list[str]:
     """Counts by system and way."""
-    results = (NAMED, REFUSED, WITHIN, OTHER, SILENT)
+    results = (NAMED, NOTED, REFUSED, WITHIN, OTHER, SILENT)
     head = ['system', 'way', 'mistakes', 'runs', *(WORDS[one] for one in results), 'clean, false']
     lines = [f'| {" | ".join(head)} |', '|' + '---|' * len(head)]
     for system in dict.fromkeys(row['system'] for row in rows):

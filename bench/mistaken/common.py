@@ -28,9 +28,11 @@ from veh_identification.runtime.replay.engine import ReplayEngine
 from veh_identification.systems.driver import configured, run
 
 #: What became of a mistake, the best first.
-NAMED, REFUSED, WITHIN, OTHER, SILENT = 'named', 'refused', 'within', 'other', 'silent'
+NAMED, NOTED, REFUSED, WITHIN = 'named', 'noted', 'refused', 'within'
+OTHER, SILENT = 'other', 'silent'
 WORDS = {
     NAMED: 'right cause named',
+    NOTED: 'named as a note',
     REFUSED: 'refused',
     WITHIN: 'within three sigma',
     OTHER: 'told with another cause',
@@ -54,8 +56,8 @@ class Mistake:
     words: tuple[str, ...] = ()
     #: Codes that name it even as a note: what is measured and corrected.
     corrected: tuple[str, ...] = ()
-    #: Codes that name it even as a note: what no recording can tell from an ordinary machine. The
-    #: note has to say so, and what would tell.
+    #: Codes of notes that name what no recording can tell from an ordinary machine, and what would
+    #: tell it. They stand in clean recordings as well.
     noted: tuple[str, ...] = ()
 
 
@@ -104,8 +106,6 @@ def judged(mistake: Mistake, told: Told, clean: Told) -> tuple[str, str]:
         # The best cause stands first and alone.
         other = [code for code in best if code not in mistake.codes]
         return NAMED, f'also {", ".join(dict.fromkeys(other))}' if other else ''
-    if (codes - {code for _, code, _ in clean.findings}) & set(mistake.noted):
-        return NAMED, 'as a note'
     if codes & set(mistake.corrected):
         return (NAMED, '') if told.within else (OTHER, 'corrected, yet not within three sigma')
     if told.refusal:
@@ -117,6 +117,8 @@ def judged(mistake: Mistake, told: Told, clean: Told) -> tuple[str, str]:
         return WITHIN, ', '.join(sorted(new))
     if new:
         return OTHER, ', '.join(sorted(new))
+    if codes & set(mistake.noted):
+        return NOTED, ''
     worst = max(told.deviations.items(), key=lambda one: abs(one[1]), default=('-', np.nan))
     return SILENT, f'{worst[0]} {worst[1]:.0f} sigma' if told.deviations else 'no estimate'
 
@@ -220,13 +222,18 @@ def live_told(
     config: Any = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Told:
-    """A graph's nodes over messages: the verdict of its identification node at the end."""
+    """A graph's nodes over messages: the verdict of its identification node at the end.
+
+    What speaks against the node before it counts as well: whoever runs them sees both.
+    """
     engine = ReplayEngine(source[0].time_ns, log_level='fatal')
     nodes = create_graph(engine, find_graph(graph_name), config=config, parameters=parameters)
     engine.run(source)
     finish_graph(nodes)
     node = next(one for one in nodes if hasattr(one, 'verdict'))
-    findings, model = found(node.verdict().findings), node.model
+    before = [one.report.findings for one in nodes if one is not node and hasattr(one, 'report')]
+    against = [one for findings in before for one in findings if one.level in ('bad', 'warn')]
+    findings, model = found([*against, *node.verdict().findings]), node.model
     if model.equations is None or model.solution is None:
         return Told(findings)
     std = np.sqrt(np.maximum(np.diag(model.solution.covariance), 0.0))

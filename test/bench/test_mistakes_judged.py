@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
-from mistaken.common import NAMED, OTHER, SILENT, WITHIN, Mistake, Told, judged
+from mistaken.common import NAMED, NOTED, OTHER, SILENT, WITHIN, Mistake, Told, judged
 
 WRONG, RIGHT = {'mass': 50.0}, {'mass': 0.5}
 GAIN = Mistake(lambda case: case, ('scale',), noted=('weight',))
@@ -19,7 +19,8 @@ GLITCH = Mistake(lambda case: case, ('left_out',), corrected=('left_out',))
     ('mistake', 'findings', 'deviations', 'result'),
     [
         (GAIN, [('bad', 'scale', '')], WRONG, NAMED),
-        (GAIN, [('note', 'weight', '')], WRONG, NAMED),
+        (GAIN, [('note', 'weight', '')], WRONG, NOTED),
+        (GAIN, [('note', 'weight', '')], RIGHT, WITHIN),
         (GAIN, [('note', 'scale', '')], WRONG, SILENT),
         (GAIN, [('warn', 'lag', '')], WRONG, OTHER),
         (GAIN, [('warn', 'parameters_weak', '')], WRONG, SILENT),
@@ -34,6 +35,6 @@ def test_results(mistake, findings, deviations, result) -> None:
 
 
 def test_what_the_clean_recording_says_as_well_names_nothing() -> None:
-    for finding in (('warn', 'scale', ''), ('note', 'weight', '')):
-        told = Told((finding,), '', WRONG)
-        assert judged(GAIN, told, Told((finding,), '', RIGHT))[0] == SILENT
+    finding = ('warn', 'scale', '')
+    told = Told((finding,), '', WRONG)
+    assert judged(GAIN, told, Told((finding,), '', RIGHT))[0] == SILENT

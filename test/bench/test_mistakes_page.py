@@ -24,4 +24,4 @@ def test_each_system_names_its_commits_and_marks_earlier_rows() -> None:
     car, humanoid = page.partition('## car')[2].split('## humanoid')
     assert 'by commit: new 1.' in car and 'by commit: old 1.' in humanoid
     assert 'turned | right cause named 1 of 1 (earlier)' in car
-    assert '| humanoid | offline | 1 | 1 | 0 | 0 | 0 | 0 | 1 |' in page
+    assert '| humanoid | offline | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 1 |' in page

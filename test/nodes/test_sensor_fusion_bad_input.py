@@ -252,6 +252,19 @@ def test_poses_with_broken_quaternions() -> None:
     assert result.states[-1].pose_valid
 
 
+@pytest.mark.parametrize(('factor', 'code'), [(1e3, 'unit'), (1.0, None)])
+def test_poses_in_millimetres_are_named_and_not_called_silent(factor: float, code) -> None:
+    source = []
+    for k in range(400):
+        place = tuple(factor * x for x in (0.3 * math.sin(0.03 * k), 0.004 * k, 0.9))
+        source.append(pose(START + k * 10 * MS, place, (0.0, 0.0, 0.0, 1.0)))
+    result = run(
+        {'imu.topic': '', 'joints.topic': '', 'mocap.topic': 'base/pose', 'rate': 50.0}, source
+    )
+    told = {one.code for one in result.node.report.findings if one.where == 'mocap'}
+    assert told == ({code} if code else set())
+
+
 def test_joint_messages_that_do_not_fit() -> None:
     source: list[Recorded] = []
     for k, item in enumerate(steady_imu(300)):

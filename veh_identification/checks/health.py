@@ -168,21 +168,29 @@ def told_once(findings: Sequence[Finding]) -> list[Finding]:
 FEWEST_INTERVALS, HOLE, LONGEST_HOLE, LOST_SHARE, BURSTS = 100, 1.6, 1.0, 0.05, 0.6
 
 
+#: Share of its range by which a channel may swing beyond a limit, and of the samples that lie on
+#: that limit then.
+OVERSHOOT, SATURATED_BELOW = 0.1, 0.05
+
+
 def check_saturated(value: Array, where: str) -> list[Finding]:
     """A channel that runs into a limit: many samples at exactly its largest or smallest value."""
     good = value[np.isfinite(value)]
     if len(good) < 200 or np.ptp(good) == 0.0:
         return []
-    for edge, word in ((good.max(), 'largest'), (good.min(), 'smallest')):
-        at = good == edge
-        if at.mean() <= SATURATED_SHARE:
-            continue
+    levels, counts = np.unique(good, return_counts=True)
+    usual = float(np.median(counts))
+    # A filter behind the limit swings a little beyond it.
+    beyond = OVERSHOOT * (levels[-1] - levels[0])
+    for edge, word in ((levels[-1], 'largest'), (levels[0], 'smallest')):
+        near = np.abs(levels - edge) <= beyond
+        limit, count = levels[near][np.argmax(counts[near])], int(counts[near].max())
         # Ticks of a coarse channel fall on many values alike; a limit cuts off a tail.
-        _, counts = np.unique(good, return_counts=True)
-        if len(counts) > 20 and at.sum() > 20.0 * float(np.median(counts)):
+        least = SATURATED_SHARE if limit == edge else SATURATED_BELOW
+        if count > least * len(good) and len(counts) > 20 and count > 20.0 * usual:
             text = (
-                f'{where}: {100.0 * at.mean():.2g} % of the samples are exactly the {word} value '
-                f'{edge:.5g}: the sensor or its converter is saturated'
+                f'{where}: {100.0 * count / len(good):.2g} % of the samples are exactly the '
+                f'{word} value {limit:.5g}: the sensor or its converter is saturated'
             )
             return [Finding('bad', 'saturated', text, where)]
     return []

@@ -336,6 +336,11 @@ class FusionCore:
             'speed', time, values, o.axes, self._speed_point, sigma, o.gate
         )
 
+    @property
+    def pose_speed(self) -> float:
+        """The usual speed of motion capture where no body moves like that, else zero."""
+        return self._pose_gate.too_fast
+
     def _mocap(self, time: float, values: tuple[float, ...]) -> None:
         x, y, z, qx, qy, qz, qw = values
         pose = Transform((x, y, z), orientations.normalise((qx, qy, qz, qw))) @ self._mocap_mount

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +80,8 @@ class PoseTrack:
         self._last = None
 
 
+#: Poses by which the usual speed is known, and that are remembered for it.
+FEWEST_SPEEDS, MOST_SPEEDS = 20, 200
 #: Poses that were refused but agree with each other for so long are another place (seconds).
 ANOTHER_PLACE = 0.5
 
@@ -95,9 +98,24 @@ class PoseGate:
         self._last: tuple[float, Vector] | None = None
         self._doubted: tuple[float, Vector] | None = None
         self._doubted_since = math.inf
+        self._before: tuple[float, Vector] | None = None  # whether it was taken or not
+        self._speeds: deque[float] = deque(maxlen=MOST_SPEEDS)
+
+    @property
+    def too_fast(self) -> float:
+        """The usual speed from pose to pose where no body moves like that, else zero.
+
+        Single jumps are lost markers; if the usual pose jumps, the unit is another one.
+        """
+        usual = float(np.median(self._speeds)) if len(self._speeds) >= FEWEST_SPEEDS else 0.0
+        return usual if usual > self._fastest else 0.0
 
     def passes(self, time: float, position: Vector) -> bool:
         """Whether a pose can be; poses elsewhere that last are taken in the end."""
+        if self._before is not None and time > self._before[0]:
+            step = math.dist(self._before[1], position)
+            self._speeds.append(step / (time - self._before[0]))
+        self._before = time, position
         if self._last is None or self._near(self._last, time, position):
             self._last, self._doubted = (time, position), None
             return True

@@ -205,7 +205,7 @@ def advance(
     """One whole step with loads that do not depend on the motion; see `NaturalModel._newton`."""
     begin_step(memory, q, qd, qdd, dt)
     previous = np.inf
-    renew = True
+    renew = maximum > 0  # no literal: Numba would compile the iteration for that as well
     for iteration in range(maximum):
         change = newton_iteration(
             memory,

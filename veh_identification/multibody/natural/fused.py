@@ -10,7 +10,11 @@ from numba import njit
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.dynamics import advance
 from veh_identification.multibody.natural.kinematics import set_independent
-from veh_identification.multibody.natural.model import POSITION_TOLERANCE, NaturalModel
+from veh_identification.multibody.natural.model import (
+    MOST_ITERATIONS,
+    POSITION_TOLERANCE,
+    NaturalModel,
+)
 from veh_identification.multibody.natural.packing import integers_of
 from veh_identification.multibody.natural.r_matrix import fresh_r_matrices
 from veh_identification.types import Array, IntArray
@@ -113,19 +117,25 @@ def _shift(
     delta_zd: Array,
     delta_zdd: Array,
     tolerance: float,
+    maximum: int,
     reuse: bool,
 ) -> int:
     """`set_independent` for changes of some independent coordinates; -1: the state as it was."""
     independent = integers_of(memory[0], pk.INDEPENDENT)
     old = q.copy(), qd.copy(), qdd.copy()
-    z, zd, zdd = np.empty((3, independent.size))
+    # each by itself, and `maximum` from outside: one compiled `set_independent` serves all
+    z, zd, zdd = (
+        np.empty(independent.size),
+        np.empty(independent.size),
+        np.empty(independent.size),
+    )
     for i in range(independent.size):
         z[i], zd[i], zdd[i] = q[independent[i]], qd[independent[i]], qdd[independent[i]]
     for k in range(columns.size):
         z[columns[k]] += delta_z[k]
         zd[columns[k]] += delta_zd[k]
         zdd[columns[k]] += delta_zdd[k]
-    status = set_independent(memory, drive, q, qd, qdd, z, zd, zdd, tolerance, 60, reuse)
+    status = set_independent(memory, drive, q, qd, qdd, z, zd, zdd, tolerance, maximum, reuse)
     if status < 0:
         q[:], qd[:], qdd[:] = old[0], old[1], old[2]
     return status
@@ -149,6 +159,7 @@ def shift_independent(
         delta_zd,
         delta_zdd,
         POSITION_TOLERANCE,
+        MOST_ITERATIONS,
         model._factor != '',
     )
     if status < 0:

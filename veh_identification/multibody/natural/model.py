@@ -27,6 +27,7 @@ from veh_identification.types import Array
 # enough that the matrix keeps eight digits of its own.
 PENALTY_RATIO = 1e5
 POSITION_TOLERANCE = 1e-11
+MOST_ITERATIONS = 60
 ForceHook = Callable[['NaturalModel', Loads], None]
 
 
@@ -178,7 +179,7 @@ class NaturalModel(Inspection):
             zd,
             zdd,
             POSITION_TOLERANCE,
-            60,
+            MOST_ITERATIONS,
             reuse,
         )
         if status >= 0:

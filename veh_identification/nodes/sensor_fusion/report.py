@@ -171,7 +171,11 @@ class FusionReport(Report):
         offset = _first(merged.offset_of, streams)
         step = _first(merged.watch.step_of, streams)
         behind = _first(merged.watch.lag_of, streams)
-        if record.received == 0:
+        if record.name == 'mocap' and (speed := self.core.pose_speed):
+            text = f'its positions move at {speed:.3g} m/s in the median, faster than '
+            text += 'mocap.max_speed: are they in metres?'
+            line.find('bad', 'unit', text)
+        elif record.received == 0:
             line.find('warn', 'nothing_received', f'nothing received on {record.topic}')
         elif record.used == 0 and _bad(line) - excused >= record.received:
             text = f'no sample is usable ({reasons or "late"})'
@@ -188,11 +192,11 @@ class FusionReport(Report):
             line.find('warn', 'all_late', self._behind(streams, behind))
         elif (aside := self._aside(record)) is not None:
             line.find(aside.level, aside.code, aside.text)
-        elif not line.active and not (excused and not self.core.navigator.heading_known):
-            line.find('warn', 'silent', f'silent for more than {record.timeout:g} s')
         elif bad_share > BAD_SHARE:
             share = f'{100.0 * bad_share:.0f} % of the last samples not used'
             line.find('warn', 'samples_not_used', f'{share} ({reasons or "late or duplicate"})')
+        elif not line.active and not (excused and not self.core.navigator.heading_known):
+            line.find('warn', 'silent', f'silent for more than {record.timeout:g} s')
         elif note:
             line.find('warn', 'pose_unknown', note)
         elif self.core.is_too_slow(record.name):

@@ -50,6 +50,7 @@ def channel_findings(recording: Recording, doubtful: bool, weight: float) -> lis
         for one in [
             *_wrenches(recording, weight),
             *_joints(recording, doubtful),
+            *(_base(recording) if doubtful else ()),
             *_repeated(recording),
         ]
     ]
@@ -107,6 +108,22 @@ def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:
                 for one in check_stuck(series.stamps, value, where, moving=moving):
                     yield one if doubtful else replace(one, level='warn')
             yield from check_jumps(series.stamps, value, where, SMALLEST_JUMP)
+
+
+def _base(recording: Recording) -> Iterator[Finding]:
+    """A base that has moved may come to rest, though hardly while nothing fits and joints move."""
+    base = recording.base
+    moving = np.zeros(len(base.stamps), dtype=bool)
+    for series in recording.joints:
+        last = np.searchsorted(series.stamps, base.stamps, side='right') - 1
+        moving |= _changing(series.values)[np.clip(last, 0, None)] & (last >= 0)
+    found = [
+        check_stuck(base.stamps, base.values[:, k], f'{base.label}, {name}', moving=moving)
+        for k, name in enumerate(base.names)
+        if np.ptp(base.values[:, k]) > 0.0
+    ]
+    if found and all(found):
+        yield from told_once([one for each in found for one in each])
 
 
 def _changing(values: Array) -> BoolArray:

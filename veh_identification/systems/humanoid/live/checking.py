@@ -40,6 +40,9 @@ LABEL = 'fused/state'
 #: Hypotheses that are tried at a time: each takes some thousandths of a second.
 SLICE = 20
 Place = Callable[[str, str], Pose | None]
+#: Decimals of metres, radians, newtons that are kept: fusing and turning back leave a constant
+#: channel with the rounding of the last one, and a stuck or saturated sensor would not show.
+DECIMALS = 9
 
 
 class StatesCheck:
@@ -50,8 +53,10 @@ class StatesCheck:
     """
 
     def __init__(self, recording: Recording, model: ContactModel) -> None:
+        self.model = model
         self.findings: list[Finding] = []
         self.doubt: Doubt | None = None  # about joints or links, for the deviations
+        self.conclusive = True  # whether there was enough to compare
         self._parts = self._search(recording, model)
 
     def step(self) -> bool:
@@ -62,9 +67,12 @@ class StatesCheck:
         except StopIteration:
             return False
         except VehIdError as error:
-            text = f'the sensors cannot be checked against each other: {error}'
-            self.findings = [Finding('note', 'not_checked', text, LABEL)]
+            self._give_up(str(error))
             return False
+
+    def _give_up(self, reason: str) -> None:
+        text = f'the sensors cannot be checked against each other: {reason}'
+        self.findings, self.conclusive = [Finding('note', 'not_checked', text, LABEL)], False
 
     def _search(self, recording: Recording, model: ContactModel) -> Generator[None, None, None]:
         """Stops after each slice."""
@@ -87,6 +95,9 @@ class StatesCheck:
             found = with_leg_errors(found, told)
             yield
             found += _delays((yield from significant_in_parts(problem, raw)))
+        if not np.isfinite(search.comparison.as_it_is.all) and not _forbidden(found):
+            self._give_up('too few states carry a load')
+            return
         # The same in every stretch, so that it is told once.
         self.findings = [replace(one, text=one.text.removeprefix(f'{LABEL}: ')) for one in found]
 
@@ -125,7 +136,7 @@ def as_recording(
     count = len(states.joints)
 
     def series(values: Array, names: tuple[str, ...], units: tuple[str, ...]) -> TimeSeries:
-        return TimeSeries(t, values, names, units, epoch, LABEL)
+        return TimeSeries(t, np.round(values, DECIMALS), names, units, epoch, LABEL)
 
     wrenches = []
     plates = states.plate_names if len(states.plate_names) <= MOST_PLATES else []

@@ -102,6 +102,8 @@ class ContactLive(LiveModel):
         self._free: set[str] = set()  # joints that have moved once
         self._woken: list[str] = []  # those that started the estimation over
         self._empty = PlateTare()
+        self._checked: list[Finding] = []  # what was last seen of the sensors, by any model
+        self._checking: StatesCheck | None = None  # under way
         self._forget()
 
     def _forget(self) -> None:
@@ -115,8 +117,6 @@ class ContactLive(LiveModel):
         self.convergence.forget()
         self.problem = ''  # why the last estimation failed
         self._start: list[tuple[IntArray, Array]] = []
-        self._checked: list[Finding] = []
-        self._checking: StatesCheck | None = None  # under way
         self._latest: deque[tuple[IntArray, Array]] = deque()
         self._seen = self._next_check = 0
         self._row_squares = np.zeros((2, 0))
@@ -208,6 +208,7 @@ class ContactLive(LiveModel):
     def _samples(self, stamps: IntArray, values: Array) -> tuple[Array, ...] | None:
         """What rows are made of; None before there is a model."""
         self.posture = values[-1, self._joint_columns()]
+        self._go_on_checking()
         if self.model is None:
             self._collect(stamps, values)
             return None
@@ -283,7 +284,6 @@ class ContactLive(LiveModel):
 
     def _check(self) -> None:
         """The offline checks on the latest seconds: at the start, then ever more rarely."""
-        self._go_on_checking()
         wanted = self._next_check or self.options.start_seconds * self.buffer.rate
         if self._seen < wanted:
             return
@@ -312,9 +312,16 @@ class ContactLive(LiveModel):
 
     def _go_on_checking(self) -> None:
         if self._checking is not None and not self._checking.step():
-            assert self.model is not None
-            self.model.doubt = self._checking.doubt
-            self._checked, self._checking = self._checking.findings, None
+            if self._checking.model is self.model:
+                self.model.doubt = self._checking.doubt
+            # A look at too little takes nothing back.
+            if self._checking.conclusive or not self._checked:
+                self._checked = self._checking.findings
+            self._checking = None
+
+    def _end_checking(self) -> None:
+        while self._checking is not None:
+            self._go_on_checking()
 
     def finish(self) -> bool:
         """Use what waits, be it short, and check once more with all that came."""
@@ -325,12 +332,12 @@ class ContactLive(LiveModel):
         if self.live is not None and self.live.samples != self._solved:
             self._solve()
             before = None
+        doubt = None if self.model is None else self.model.doubt
+        self._end_checking()
         if self.model is not None and self._latest and self._next_check != self._seen:
             self._next_check = self._seen
             self._begin_checking()
-        doubt = None if self.model is None else self.model.doubt
-        while self._checking is not None:
-            self._go_on_checking()
+            self._end_checking()
         if self.model is not None and self.solution is not None and self.model.doubt is not doubt:
             self._solve()  # deviations that allow for what was found last
             before = None
@@ -606,6 +613,7 @@ class ContactLive(LiveModel):
         """Forget all rows and look for resting joints again."""
         self.buffer.interrupt()
         self._forget()
+        self._checked, self._checking = [], None
         self._woken = []
         return 'all rows are forgotten'
 

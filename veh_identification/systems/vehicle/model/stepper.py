@@ -107,7 +107,8 @@ def _advance(
         turn[i] = q[c] + 2.0 * np.arctan(0.5 * dt * (qd[c] + 0.5 * dt * qdd[c]))
     begin_step(memory, q, qd, qdd, dt)
     predict_spokes(memory, spokes, turn, q, qd, qdd, dt)
-    previous, renew = np.inf, True
+    previous = np.inf
+    renew = maximum > 0  # no literal: Numba would compile the iteration for that as well
     for iteration in range(maximum):
         all_forces(
             memory,
