@@ -97,10 +97,11 @@ def found(findings: Iterable[Finding]) -> tuple[tuple[str, str, str], ...]:
 def judged(mistake: Mistake, told: Told, clean: Told) -> tuple[str, str]:
     """What became of a mistake, and the codes or words that were told instead of the right ones.
 
-    What is told of the clean recording as well tells nothing of the mistake.
+    What is told of the clean recording as well tells nothing of the mistake, unless it forbids
+    the result only now.
     """
     codes = {code for _, code, _ in told.findings}
-    new = told.reasons - clean.reasons
+    new = (told.reasons - clean.reasons) | (told.bad - clean.bad - SAYS_NOTHING)
     best = [code for level, code, _ in told.findings if level == 'bad']
     if any(code in mistake.codes for code in new):
         # The best cause stands first and alone.

@@ -38,3 +38,5 @@ def test_what_the_clean_recording_says_as_well_names_nothing() -> None:
     finding = ('warn', 'scale', '')
     told = Told((finding,), '', WRONG)
     assert judged(GAIN, told, Told((finding,), '', RIGHT))[0] == SILENT
+    forbidden = Told((('bad', 'scale', ''),), '', WRONG)
+    assert judged(GAIN, forbidden, Told((finding,), '', RIGHT))[0] == NAMED
