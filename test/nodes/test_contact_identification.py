@@ -301,14 +301,15 @@ def test_silence_and_disabling(states) -> None:
     assert node.model.solution is not None
 
 
-def test_wrong_parameters_are_refused(states) -> None:
+def test_wrong_parameters_are_refused() -> None:
+    # They are read before any message.
     with pytest.raises(ParameterError, match=r'parameter urdf: .*nowhere'):
-        identify(states[:1], urdf='nowhere.urdf')
+        identify([], start=1, urdf='nowhere.urdf')
     with pytest.raises(ParameterError, match='link_frames'):
-        identify(states[:1], link_sensors=['l_foot'])
+        identify([], start=1, link_sensors=['l_foot'])
     with pytest.raises(ParameterError, match='plate_centre: expected x, y, z'):
-        identify(states[:1], plate_centre=[0.25, 0.05])
+        identify([], start=1, plate_centre=[0.25, 0.05])
     with pytest.raises(ParameterError, match='unknown parameter cutof'):
-        identify(states[:1], cutof=3.0)
+        identify([], start=1, cutof=3.0)
     with pytest.raises(ParameterError, match='no link "somewhere"'):
-        identify(states[:1], link_sensors=['l_foot'], link_frames=['somewhere'])
+        identify([], start=1, link_sensors=['l_foot'], link_frames=['somewhere'])

@@ -72,8 +72,9 @@ def warm_up(dof: int, bias_correction: bool) -> float:
     recording = made_up_recording()
     later = replace(recording, label='made up, later')
     for one in (dof,) if dof else (38, 20):  # arrays of the two differ in their layout
-        # Without `check` no cause is searched for what is wrong with it, which is everything.
-        method = CarMethod(dof=one, bias_correction=bias_correction, check=False)
+        # No cause is searched for what is wrong with it, which is everything: hundreds would be
+        # tried, by `check` and beside every setting that `calibrate` finds.
+        method = CarMethod(dof=one, bias_correction=bias_correction, check=False, calibrate=False)
         live = CarLive(CarDescription(), method, 1e-5)
         with contextlib.suppress(VehIdError, np.linalg.LinAlgError):
             # What a made-up chunk says does not matter, only that it has been computed.
