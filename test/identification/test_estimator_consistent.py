@@ -7,9 +7,14 @@ import pytest
 from known_problems import Array
 
 from veh_identification.errors import EstimationError
-from veh_identification.identification.consistent import Body, consistent_fit, violations
+from veh_identification.identification.consistent import (
+    Body,
+    _inside,
+    consistent_fit,
+    violations,
+)
 from veh_identification.identification.factor import Factor, triangular_factor
-from veh_identification.multibody.inertia import from_pseudo_inertia
+from veh_identification.multibody.inertia import from_pseudo_inertia, pseudo_inertia
 
 
 def random_body(rng: np.random.Generator) -> Array:
@@ -112,6 +117,31 @@ def test_bounds_hold_for_the_other_columns() -> None:
     assert fit.value[10] >= -1e-7
     assert fit.value[11] <= 0.6 + 1e-7
     assert not violations(fit.value, bodies(1))
+
+
+def test_a_lower_bound_in_the_units_of_a_body_is_met_exactly() -> None:
+    """Bounds and bodies are scaled alike: a mass of at least 3 kg where 2 kg fit best."""
+    rng = np.random.default_rng(5)
+    truth = from_pseudo_inertia(np.diag([0.02, 0.03, 0.025, 2.0]))
+    W = rng.standard_normal((100, 10))
+    factor = Factor.from_triangle(triangular_factor(np.column_stack([W, W @ truth])), 100)
+    body = Body('b0', np.arange(10), mass=20.0, length=0.3)
+    lower = np.where(np.arange(10) == np.argmax(truth), 3.0, -np.inf)
+    fit = consistent_fit(factor, [body], lower=lower)
+    assert fit.value[np.argmax(truth)] == pytest.approx(3.0, abs=1e-5)
+
+
+def test_bodies_a_little_outside_are_lifted_and_others_left_alone() -> None:
+    inside = from_pseudo_inertia(np.diag([0.02, 0.03, 0.025, 2.0]))
+    outside = from_pseudo_inertia(np.diag([0.02, -1e-6, 0.025, 2.0]))
+    value = np.concatenate([inside, outside])
+    assert list(violations(value, bodies(2))) == ['b1']
+    lifted = _inside(value, bodies(2), 1e-5)
+    assert not violations(lifted, bodies(2))
+    assert np.array_equal(lifted[:10], inside)
+    second = bodies(2)[1]
+    matrix = pseudo_inertia(lifted[second.columns] / second.scale())
+    assert np.linalg.eigvalsh(matrix)[0] == pytest.approx(1e-5, rel=1e-6)
 
 
 POINT = 2.0 * np.outer([0.1, 0.2, 0.3, 1.0], [0.1, 0.2, 0.3, 1.0])
