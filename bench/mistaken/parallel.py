@@ -262,6 +262,11 @@ MISTAKES: dict[str, Mistake] = {
         ('fundamental_off',),
         ('period',),
     ),
+    'stamps of twice the rate': Mistake(
+        lambda case: replace(case, stamps=case.stamps[0] + (case.stamps - case.stamps[0]) // 2),
+        ('fundamental_off',),
+        ('period',),
+    ),
 }
 
 

@@ -54,7 +54,10 @@ def test_saturation_and_holes():
     assert check_saturated(np.round(SIGNAL, 1), 'coarse') == []
     # A filter behind the limit swings a little beyond it.
     behind = np.where(np.roll(np.abs(cut), 3) < 0.8, 1.03 * cut, cut)
-    assert behind.max() > 0.81 and check_saturated(behind, 'imu/data')[0].code == 'saturated'
+    assert behind.max() > 0.81
+    assert check_saturated(behind, 'imu/data', filtered=True)[0].code == 'saturated'
+    assert check_saturated(behind, 'imu/data') == []
+    assert check_saturated(SIGNAL, 'imu/data', filtered=True) == []
     holes = np.where(rng.random(TIME.size) < 0.1, np.nan, SIGNAL)
     assert check_missing(holes, 'x')[0].code == 'missing_values'
     assert check_missing(SIGNAL, 'x') == []

@@ -173,15 +173,17 @@ FEWEST_INTERVALS, HOLE, LONGEST_HOLE, LOST_SHARE, BURSTS = 100, 1.6, 1.0, 0.05, 
 OVERSHOOT, SATURATED_BELOW = 0.1, 0.05
 
 
-def check_saturated(value: Array, where: str) -> list[Finding]:
-    """A channel that runs into a limit: many samples at exactly its largest or smallest value."""
+def check_saturated(value: Array, where: str, *, filtered: bool = False) -> list[Finding]:
+    """A channel that runs into a limit: many samples at exactly its largest or smallest value.
+
+    A filter behind the limit (`filtered`) swings a little beyond it.
+    """
     good = value[np.isfinite(value)]
     if len(good) < 200 or np.ptp(good) == 0.0:
         return []
     levels, counts = np.unique(good, return_counts=True)
     usual = float(np.median(counts))
-    # A filter behind the limit swings a little beyond it.
-    beyond = OVERSHOOT * (levels[-1] - levels[0])
+    beyond = OVERSHOOT * (levels[-1] - levels[0]) if filtered else 0.0
     for edge, word in ((levels[-1], 'largest'), (levels[0], 'smallest')):
         near = np.abs(levels - edge) <= beyond
         limit, count = levels[near][np.argmax(counts[near])], int(counts[near].max())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -173,6 +174,22 @@ def test_recordings_that_were_read_before_give_the_same(bags, tmp_path) -> None:
         options={'estimator': 'maximum-likelihood', 'penalty': 'aic'},
     )
     assert likely.result.estimator == 'maximum-likelihood' and likely['fc'].std > 0.0
+
+
+@pytest.mark.parametrize(
+    ('rate', 'told'), [(3.0, '3 times as fast'), (2.0, '2 times'), (0.5, '0.5 times'), (1.0, '')]
+)
+def test_stamps_of_another_rate_are_named(bags, rate: float, told: str) -> None:
+    """The motion still repeats, but not every 2.5 s as the excitation says."""
+    robot = find('identify', 'parallel')
+    config = robot.configure(None)
+    read = robot.read(bags['periodic'], config)
+    legs = read.legs
+    changed = replace(read, legs=replace(legs, stamps=legs.stamps[0] + rate * legs.stamps))
+    found = [one for one in robot.checks(changed, config) if one.level != 'note']
+    off = [one.text for one in found if one.code == 'fundamental_off']
+    assert [told in text for text in off] == ([True] if told else [])
+    assert told or not found
 
 
 def test_values_that_cannot_exist_are_never_called_good() -> None:

@@ -122,12 +122,12 @@ def plausibility(
 
 
 def before_search(
-    search: Search, recording: Recording, locked: Mapping[str, float]
+    search: Search, recording: Recording, locked: Mapping[str, float], *, filtered: bool = False
 ) -> list[Finding]:
     """What stands before any other cause: channels and joints that are stuck or saturated."""
     comparison = search.comparison
     doubtful = comparison.as_it_is.all > FITS
-    found = channel_findings(recording, doubtful, comparison.weight)
+    found = channel_findings(recording, doubtful, comparison.weight, filtered=filtered)
     if any(one.level == 'bad' for one in found):
         return found
     return [*found, *held_findings(comparison, locked, search.label)]

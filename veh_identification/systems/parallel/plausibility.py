@@ -49,6 +49,8 @@ FLOOR = 0.2
 MASS = float(np.log(3.0))
 #: Samples by which efforts are tried later and earlier.
 LAGS = (1, 2, 3, 5, 8, 12, 20, 30, 50)
+#: Share of a motion's lines that lie between those of a shorter period by noise alone.
+BETWEEN = 1e-4
 #: Logarithm of a gain of one effort that is worth a word.
 SMALLEST_GAIN = 0.03
 
@@ -122,7 +124,7 @@ def plausibility(
     """The mistake that explains why forces, motion and mass do not fit, if there is one."""
     machine = Machine(model, replace(record, phased=None))
     judge = Judge(machine, harmonics, cutoff_hz)
-    findings = _commanded(record)
+    findings = [*_commanded(record), *_more_often(record)]
     try:
         share, noise, _ = judge.fit(machine)
         as_it_is = judge.misfit(machine)
@@ -143,6 +145,30 @@ def plausibility(
     )
     # A misfit that nothing explains is told by the estimate, with its own figures.
     return [*findings, *(one for one in told if one.code != 'misfit_unexplained')]
+
+
+def _more_often(record: PeriodicRecord) -> list[Finding]:
+    """A motion that repeats within what should be its period: it has every second line alone."""
+    lines = np.square(np.abs(np.fft.rfft(record.lengths.mean, axis=0))).sum(axis=1)[1:]
+    if not np.isfinite(lines).all():
+        return []
+    number = np.arange(1, len(lines) + 1)
+    for times in (4, 3, 2):  # what repeats four times repeats twice
+        if lines[number % times > 0].sum() < BETWEEN * lines.sum():
+            stated = record.fundamental_hz
+            return [another_period(record.source, times * stated, stated)]
+    return []
+
+
+def another_period(source: str, found_hz: float, stated: float) -> Finding:
+    """A motion repeats, but not as often as it should."""
+    text = (
+        f'{source}: the motion repeats every {1.0 / found_hz:.4g} s, but it should every '
+        f'{1.0 / stated:.4g} s: stamps that advance {stated / found_hz:.3g} times as fast (all '
+        'inertias and frictions come out wrong by that), or another motion than was configured '
+        f'(then give fundamental_hz: {found_hz:.6g})'
+    )
+    return Finding('warn', 'fundamental_off', text, source, found_hz / stated)
 
 
 def _commanded(record: PeriodicRecord) -> list[Finding]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from veh_identification.errors import InputError
+from veh_identification.errors import InputError, SignalError
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.results.identification import identification_outcome
@@ -46,7 +46,11 @@ from veh_identification.systems.parallel.options import (
     settings_of,
     with_options,
 )
-from veh_identification.systems.parallel.plausibility import channel_findings, plausibility
+from veh_identification.systems.parallel.plausibility import (
+    another_period,
+    channel_findings,
+    plausibility,
+)
 from veh_identification.systems.parallel.processing import measured_pose
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
 from veh_identification.systems.parallel.recording.reader import (
@@ -56,6 +60,9 @@ from veh_identification.systems.parallel.recording.reader import (
     read_legs,
 )
 from veh_identification.types import Progress
+
+#: Share by which the period of a motion may be off that of the configuration: nearer it is found.
+ANOTHER_PERIOD = 0.05
 
 
 class ImplausibleLegsError(InputError):
@@ -96,10 +103,11 @@ class ParallelRobot(System[Configuration, LegRecording]):
         if not records:
             found = [*channel_findings(calm.legs, settings.topic), *cut]
             text = f'{recording.source}: the motion does not repeat; rows are filtered instead'
+            found += _another_period([calm], settings)
             return [*found, Finding('note', 'motion_not_periodic', text, recording.source)]
         record = records[0]
         found = channel_findings(calm.legs, settings.topic, record.fundamental_hz)
-        found += [*cut, *record.findings]
+        found += [*cut, *record.findings, *_another_period([calm], settings)]
         if not any(one.level == 'bad' for one in found):
             found += plausibility(config.model(), record, settings.harmonics, settings.cutoff_hz)
         if not any(one.level == 'bad' for one in found):
@@ -182,6 +190,22 @@ def _periods(recordings: Sequence[LegRecording], settings: Settings) -> list[Per
         return []
 
 
+def _another_period(recordings: Sequence[LegRecording], settings: Settings) -> list[Finding]:
+    """Motions that do repeat, though not with the period that they should have."""
+    stated, findings = settings.fundamental_hz, []
+    if stated is None:
+        return []
+    for one in recordings:
+        try:
+            found = _averaged(one, replace(settings, fundamental_hz=None)).fundamental_hz
+        except SignalError:
+            continue
+        whole = round(found / stated)
+        if abs(found / stated - max(whole, 1)) > ANOTHER_PERIOD:  # else it is told by the lines
+            findings.append(another_period(one.source, found, stated))
+    return findings
+
+
 def _plausible(
     model: HexapodModel,
     recordings: Sequence[LegRecording],
@@ -199,7 +223,7 @@ def _plausible(
             if one.level == 'bad':
                 raise ImplausibleLegsError(one.text)
         findings += found
-    return findings
+    return findings + _another_period(recordings, settings)
 
 
 def _calm(recording: LegRecording, settings: Settings) -> tuple[LegRecording, list[Finding]]:

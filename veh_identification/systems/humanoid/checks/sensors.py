@@ -38,17 +38,20 @@ WEIGHED_DEVIATIONS, WEIGHED_SHARE = 3.0, 0.01
 SHOWN_SHARE = 0.01
 
 
-def channel_findings(recording: Recording, doubtful: bool, weight: float) -> list[Finding]:
+def channel_findings(
+    recording: Recording, doubtful: bool, weight: float, *, filtered: bool = False
+) -> list[Finding]:
     """Channels that hold one value, or run into a limit, while the robot moves.
 
-    `doubtful`: whether wrench and motion do not fit; `weight` [N] of the robot.
+    `doubtful`: whether wrench and motion do not fit; `weight` [N] of the robot; `filtered`:
+    whether the values have passed the sensor fusion.
     """
     return [
         replace(
             one, text=f'{recording.label}: {one.text}', where=f'{recording.label}, {one.where}'
         )
         for one in [
-            *_wrenches(recording, weight),
+            *_wrenches(recording, weight, filtered),
             *_joints(recording, doubtful),
             *(_base(recording) if doubtful else ()),
             *_repeated(recording),
@@ -76,7 +79,7 @@ def _repeated_columns(series: TimeSeries, places: Sequence[str]) -> list[Finding
     return told_once([one for each in found for one in each])
 
 
-def _wrenches(recording: Recording, weight: float) -> Iterator[Finding]:
+def _wrenches(recording: Recording, weight: float, filtered: bool) -> Iterator[Finding]:
     for one in recording.wrenches:
         force = np.linalg.norm(one.series.values[:, :3], axis=1)
         if np.percentile(force, 98.0) < CARRIES * weight:
@@ -94,7 +97,8 @@ def _wrenches(recording: Recording, weight: float) -> Iterator[Finding]:
             stuck = check_stuck(one.series.stamps, value, where, moving=alive)
             # A limit is left again; what holds its value to the end is stuck, wherever that is.
             for_good = stuck and value[-1] == value[-2]
-            yield from stuck if for_good else check_saturated(value[loaded], where) or stuck
+            limited = check_saturated(value[loaded], where, filtered=filtered)
+            yield from stuck if for_good else limited or stuck
 
 
 def _joints(recording: Recording, doubtful: bool) -> Iterator[Finding]:

@@ -84,7 +84,7 @@ class StatesCheck:
         yield
         search = Search(Comparison(problem, raw), raw.label)
         yield
-        found = before_search(search, recording, model.locked)
+        found = before_search(search, recording, model.locked, filtered=True)
         while search.waiting and not _forbidden(found):
             yield
             search.step(SLICE)
