@@ -202,3 +202,19 @@ def test_stamps_of_arrival_move_no_estimate(
     told = {one.code: one.level for one in model.doubts()}
     assert told.pop('stamps_jitter') == 'note'
     assert not {'bad', 'warn'} & set(told.values()), told
+
+
+@pytest.mark.parametrize(('late', 'level'), [(0.02, 'bad'), (0.004, 'warn')])
+def test_a_delay_beyond_what_is_looked_for_forbids_the_estimate(
+    stream: tuple[Array, Array, Array], late: float, level: str
+) -> None:
+    stamps, position, effort = (one[:12000] for one in stream)
+    behind = round(late * 1000.0)
+    model = RobotLive(load_robot(URDF), Configuration(), LiveOptions(learn=30.0))
+    for k in range(behind, len(stamps)):
+        model.push(10**18 + round(1e9 * stamps[k]), position[k], effort[k - behind])
+        if k % 1000 == 0:
+            model.estimate()
+    found = [one for one in model.doubts() if one.code == 'effort_delay']
+    assert level in {one.level for one in found}
+    assert ('bad' in {one.level for one in found}) == (level == 'bad')

@@ -522,7 +522,7 @@ class RobotLive(LiveModel):
             least = max(DELAY_SURE * told.std, 1e3 * SMALL_DELAY)
             if abs(told.value) < (least if self.delay == begun else DELAY_FOUND):
                 return
-            longest = LONGEST_DELAY / self._cutoff
+            longest = self._longest_delay
             step = float(np.clip(self.delay + 1e-3 * told.value, -longest, longest)) - self.delay
             self.delay += step
             self._delay_factor *= told.factor
@@ -560,9 +560,7 @@ class RobotLive(LiveModel):
             last = f'the last at {1e-9 * self._last_glitch:.3f} s'
             findings.append(glitch_finding(TOPIC, self._glitches, last, TOPIC))
         if self.delay and self._given_delay is None and self.reference is None:
-            sure, better = abs(self.delay) > SMALL_DELAY, self._delay_factor**2
-            late = EffortDelay(self.delay, self._delay_std, True, sure, better, 1.0)
-            findings += late.findings(TOPIC)
+            findings += self._delayed()
         found = self.monitor.weighed
         if self.monitor.loaded and found is not None:
             text = f'a payload of {found.mass:.3g} +- {found.std:.2g} kg is carried at {self.link}'
@@ -573,6 +571,24 @@ class RobotLive(LiveModel):
         else:
             findings += scale_findings((), self.arm.configuration)
         return findings
+
+    def _delayed(self) -> list[Finding]:
+        """The delay that was found; at the limit of what is looked for nothing can be used."""
+        if abs(self.delay) > 0.999 * self._longest_delay:
+            text = (
+                f'{TOPIC}.effort comes {1e3 * abs(self.delay):.3g} ms or more '
+                f'{"later" if self.delay > 0.0 else "earlier"} than {TOPIC}.position, the most '
+                'that is looked for while the arm runs: identify a recording, and set '
+                '`effort_delay` to what is found'
+            )
+            return [Finding('bad', 'effort_delay', text, f'{TOPIC}.effort')]
+        sure, better = abs(self.delay) > SMALL_DELAY, self._delay_factor**2
+        late = EffortDelay(self.delay, self._delay_std, True, sure, better, 1.0)
+        return late.findings(TOPIC)
+
+    @property
+    def _longest_delay(self) -> float:
+        return LONGEST_DELAY / self._cutoff
 
     def advice(self) -> str:
         """More motion, while values are weak."""
