@@ -117,7 +117,8 @@ def run_day(plan: Plan, source: list[Item], hours: float, recordings: int) -> tu
     period = round(hours * 3600 * SECOND / recordings)
     watch = Watch(source[0].time_ns, period, recordings)
     engine = ReplayEngine(source[0].time_ns, sink=watch, log_level='fatal')
-    nodes = create_graph(engine, find_graph(plan.graph), config=plan.config)
+    given = dict(plan.parameters)
+    nodes = create_graph(engine, find_graph(plan.graph), config=plan.config, parameters=given)
     begin = time.process_time()
     # One message of the next day: the reports up to it tell of the whole of this one.
     every = repeated(source, recordings + 1, period)

@@ -35,6 +35,7 @@ class Plan(NamedTuple):
     outputs: tuple[str, ...] = ()
     config: str | None = None
     model: str | None = None  # of the simulation, where it takes one
+    parameters: tuple[tuple[str, Any], ...] = ()  # besides those of the file
 
     def __str__(self) -> str:
         return f'{self.graph} ({self.scenario})'
@@ -42,7 +43,10 @@ class Plan(NamedTuple):
 
 PLANS = (
     Plan('sensor_fusion', 'car-sine-steer', 25.0, ('/fused/state',)),
-    Plan('sensor_fusion', 'drive', 25.0, ('/fused/state',), 'sensor_fusion_drive.yaml'),
+    Plan(
+        *('sensor_fusion', 'drive', 25.0, ('/fused/state',), 'sensor_fusion_drive.yaml'),
+        parameters=(('publish_odometry', True),),  # tells the deviations, which the state does not
+    ),
     Plan('car_identification', 'car-sine-steer', 25.0),
     Plan('contact_identification', 'humanoid-walk', 22.0, ('/fused/state',)),
     Plan('parallel_identification', 'hexapod-periodic', 25.0),
@@ -101,12 +105,13 @@ def run(plan: Plan, source: list[Item], calls: tuple[Call, ...] = ()) -> tuple[S
     """All messages through the nodes of a graph."""
     sink = Sink()
     engine = ReplayEngine(source[0].time_ns, sink=sink, log_level='fatal')
-    nodes = create_graph(engine, find_graph(plan.graph), config=plan.config)
+    given = dict(plan.parameters)
+    nodes = create_graph(engine, find_graph(plan.graph), config=plan.config, parameters=given)
     for call in calls:
         for name in engine.services():
             if name.rpartition('/')[2] == call.name:
-                given = {'data': call.data} if call.name == 'enable' else {}
-                engine.call_service_at(call.time_ns, name, **given)
+                asked = {'data': call.data} if call.name == 'enable' else {}
+                engine.call_service_at(call.time_ns, name, **asked)
     engine.run(source)
     finish_graph(nodes)
     return sink, nodes

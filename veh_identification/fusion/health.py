@@ -60,6 +60,7 @@ class SensorHealth:
     rejected: int = 0  # samples not used
     quarantines: int = 0
     recoveries: int = 0
+    surprises: int = 0  # samples in a row that were used though they stand out
     _time: float = -math.inf
     _run: int = 0
     _last: tuple[float, ...] = ()

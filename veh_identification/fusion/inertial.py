@@ -94,6 +94,7 @@ class InertialFilter:
         self.gyro_bias = self.x[10:13]
         self.accel_bias = self.x[13:16]
         self.calibration = self.x[16:]
+        self._bias_variances = np.repeat(np.square([noise.gyro_bias, noise.accel_bias]), 3)
         self._measured = _densities(noise)
         self.gyro_density = noise.gyro
         self._held = self._measured.copy()
@@ -191,6 +192,18 @@ class InertialFilter:
         self.P[ROTATION, ROTATION] = sigma**2 * np.eye(3)
         least = np.repeat(np.square([0.1 * noise.gyro_bias, 0.3 * noise.accel_bias]), 3)
         self.P[9:15, 9:15] = np.diag(np.maximum(variances, least))
+
+    def doubt_biases(self, before: Array, times: int) -> None:
+        """Take the last correction of the biases, which were `before`, as one that may be wholly
+        wrong, as were the `times` - 1 before it; none is known worse than at the start by that.
+
+        A row of n doubtful steps in one direction adds the square of the whole way: the weights
+        1, 3, 5 ... add up to n^2.
+        """
+        doubt = (2 * times - 1) * np.square(self.x[10:16] - before)
+        room = np.maximum(self._bias_variances - np.diagonal(self.P)[9:15], 0.0)
+        # Each by itself: steps that go together would tie the biases to each other.
+        self.P[range(9, 15), range(9, 15)] += np.minimum(doubt, room)
 
     def forget_biases(self) -> None:
         """The next start begins with unknown biases and calibration."""

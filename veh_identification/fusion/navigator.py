@@ -14,7 +14,7 @@ import numpy as np
 
 from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
-from veh_identification.fusion.health import HealthOptions, SensorHealth
+from veh_identification.fusion.health import HealthOptions, SensorHealth, usual_square
 from veh_identification.fusion.imu_navigation import AXES, ImuNavigation
 from veh_identification.fusion.inertial import (
     POSITION,
@@ -216,7 +216,13 @@ class Navigator(ImuNavigation):
         if weight > 0.0:
             noise = covariance if weight == 1.0 else covariance / weight
             estimated = WITH_ALL if name in SATELLITES else WITH_WHEELS
+            biases = self.filter.x[10:16].copy()
             done = self.filter.correct(residual, H, noise, math.inf, estimated)
+            if done.nis > len(residual) * usual_square(gate, len(residual)):
+                health.surprises += 1
+                self.filter.doubt_biases(biases, health.surprises)
+            else:
+                health.surprises = 0
             weight = weight if done.accepted else 0.0
         self.note(record, time, whitened, weight > 0.0, part)
         if len(self._surrenders) >= SURRENDERS:

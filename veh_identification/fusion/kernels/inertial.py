@@ -110,6 +110,29 @@ def _rodrigues(ax: float, ay: float, az: float, M: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
+def carry_covariance(P: Array, R: Array, change: Array, turn: Array) -> None:
+    """Carry the covariance over to a corrected state, of which velocities have changed by `change`
+    and the attitude, R before, by the rotation vector `turn` (body axes).
+
+    What nothing measures must stay so: to turn the whole motion about the vertical moves the
+    velocity by the cross product with itself, so that the direction of this error in the state
+    moves with every correction. Left as it is, the next measurement sees a part of it, and the
+    filter becomes certain of headings, and of the biases behind them, that it cannot know. In
+    errors that are turned with the motion (v - turn x v; those of the right-invariant filter) the
+    covariance stays the same.
+    """
+    M = np.eye(ERRORS)
+    block = np.empty((3, 3))
+    _rodrigues(-turn[0], -turn[1], -turn[2], block)
+    M[6:9, 6:9] = block
+    for j in range(3):  # -[change]x R
+        M[3, 6 + j] = change[2] * R[1, j] - change[1] * R[2, j]
+        M[4, 6 + j] = change[0] * R[2, j] - change[2] * R[0, j]
+        M[5, 6 + j] = change[1] * R[0, j] - change[0] * R[1, j]
+    sandwich(M, P)
+
+
+@njit(cache=True, nogil=True)
 def propagate(
     x: Array,
     R: Array,
@@ -144,10 +167,10 @@ def propagate(
             x[i] += dt * (x[3 + i] + 0.5 * gain)
             x[3 + i] += gain
             F[i, 3 + i] = dt
-            # -R [speed]x and -R dt
-            F[3 + i, 6] = -(R[i, 1] * speed[2] - R[i, 2] * speed[1])
-            F[3 + i, 7] = -(R[i, 2] * speed[0] - R[i, 0] * speed[2])
-            F[3 + i, 8] = -(R[i, 0] * speed[1] - R[i, 1] * speed[0])
+            # -R [turned]x and -R dt
+            F[3 + i, 6] = -(R[i, 1] * turned[2] - R[i, 2] * turned[1])
+            F[3 + i, 7] = -(R[i, 2] * turned[0] - R[i, 0] * turned[2])
+            F[3 + i, 8] = -(R[i, 0] * turned[1] - R[i, 1] * turned[0])
             for j in range(3):
                 F[3 + i, 12 + j] = -dt * R[i, j]
     sandwich(F, P)

@@ -12,6 +12,7 @@ from veh_identification.fusion.kernels.inertial import (
     WHEEL_DELAY,
     WHEEL_SCALE,
     WHEEL_SLIP,
+    carry_covariance,
     inertial_parts,
     parts,
     turn_body,
@@ -66,6 +67,7 @@ def correct(
     for i in range(CALIBRATED):
         limit = LARGEST[i]
         x[16 + i] = min(max(x[16 + i], -limit), limit)
+    carry_covariance(P, R, error[3:6], error[6:9])
     turn_body(x, R, error[6], error[7], error[8])
     return nis
 
