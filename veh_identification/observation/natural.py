@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import ModelError
+from veh_identification.errors import EstimationError, ModelError
 from veh_identification.multibody.natural.fused import shift_independent, step_with_r
 from veh_identification.multibody.natural.model import NaturalModel
 from veh_identification.multibody.natural.model_state import State
@@ -18,6 +18,9 @@ from veh_identification.observation.protocols import BodyView
 from veh_identification.types import Array
 
 ApplyInputs = Callable[[NaturalModel, Any], None]
+#: A correction by more than this [rad or m] is made in steps, of which there are no more than
+#: so many: a large one would leave the branch of the mechanism (a crank half a turn off its arm).
+LARGEST_SHIFT, MOST_SHIFTS = 0.2, 100
 
 
 @dataclass
@@ -97,11 +100,31 @@ class ObservedModel:
         model = self.model
         force = None if delta_zdd is None else self._effective_mass() @ delta_zdd
         seconds = self._still if delta_zdd is None else delta_zdd
-        if not shift_independent(model, self.columns, delta_z, delta_zd, seconds):
-            self._correct_slowly(delta_z, delta_zd, seconds)
+        far = float(np.max(np.abs(delta_z), initial=0.0))
+        if far > LARGEST_SHIFT:
+            count = min(1 + int(far / LARGEST_SHIFT), MOST_SHIFTS)
+            self._shift_far(count, delta_z, delta_zd, seconds)
+        else:
+            self._shift(delta_z, delta_zd, seconds)
         if force is not None:
             model.force_error[self.coordinates] += force
         self._changed()
+
+    def _shift_far(self, count: int, delta_z: Array, delta_zd: Array, delta_zdd: Array) -> None:
+        """A shift in so many steps; all of it or none."""
+        before = self.model.state()
+        step = delta_z / count
+        try:
+            for _ in range(count - 1):
+                self._shift(step, self._still, self._still)
+            self._shift(step, delta_zd, delta_zdd)
+        except EstimationError:
+            self.restore(before)
+            raise
+
+    def _shift(self, delta_z: Array, delta_zd: Array, delta_zdd: Array) -> None:
+        if not shift_independent(self.model, self.columns, delta_z, delta_zd, delta_zdd):
+            self._correct_slowly(delta_z, delta_zd, delta_zdd)
 
     def _correct_slowly(self, delta_z: Array, delta_zd: Array, delta_zdd: Array) -> None:
         """The correction in steps that can say what fails."""

@@ -247,3 +247,15 @@ def test_what_cannot_be_assembled_is_refused(tmp_path):
     with pytest.raises(UsageError, match='takes no configuration; these do: mechanism'):
         simulate_bag('four-bar', tmp_path / 'bag', config='mechanism_four_bar')
     assert not (tmp_path / 'bag').exists()
+
+
+@pytest.mark.parametrize('turn', [-2.9, 2.9, 9.0])
+def test_a_large_correction_takes_the_whole_linkage_along(turn):
+    """Half a turn at once, and the arm would stay where it was, opposite to its crank."""
+    mechanism = build(load(CONFIG / 'mechanism_four_bar.yaml'))
+    observed = ObservedModel(mechanism.model)
+    observed.correct(np.array([turn]), np.zeros(1))
+    values = dict(zip(mechanism.names, mechanism.model.q, strict=True))
+    arm = np.arctan2(values['y1'], values['x1'])
+    assert np.cos(arm - values['crank']) == pytest.approx(1.0, abs=1e-9)
+    assert values['crank'] == pytest.approx(0.5 * np.pi + turn)
