@@ -80,6 +80,14 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
         ('drive', 'sensor_fusion', 580245115),
         ('arm-free', 'robot_identification', 4037414192),
         ('arm-free', 'robot_identification', 153029954),
+        ('car-sine-steer', 'sensor_fusion', 1836321225),
+        ('car-sine-steer', 'sensor_fusion', 475204238),
+        ('car-sine-steer', 'sensor_fusion', 3098936469),
+        ('car-sine-steer', 'sensor_fusion', 1123634281),
+        ('drive', 'sensor_fusion', 1935109113),
+        ('drive', 'sensor_fusion', 3306818047),
+        ('four-bar', 'error_ekf', 3201216371),
+        ('mechanism', 'error_ekf', 4104770025),
     ],
 )
 def test_streams_that_once_were_findings(

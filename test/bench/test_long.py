@@ -39,3 +39,10 @@ def test_a_short_day(tmp_path: Path) -> None:
     name = next(iter(watch.counts[-1]))
     watch.counts[-1][name] += 1
     assert not long.rows_of(plan, watch, 0, 0.05, spent)[1]['met']
+
+
+def test_counters_grow_evenly_but_for_what_waits_at_the_end_of_a_recording() -> None:
+    assert long._grows_evenly([2390, 4780, 7170])
+    assert long._grows_evenly([2380, 4770, 7160])
+    assert not long._grows_evenly([2390, 4770, 7150])  # each later one loses ten
+    assert not long._grows_evenly([2380, 4770, 7159])
