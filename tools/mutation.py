@@ -2,6 +2,7 @@
 
     python tools/mutation.py veh_identification/identification --tests test/identification
     python tools/mutation.py veh_identification/multibody --tests test/multibody --interpreted
+    python tools/mutation.py ... --json before.json, and when tests were added: --again before.json
 
 Works on a copy of the repository. First all tests run once with coverage (pip install pytest-cov),
 so that a fault is shown to the tests that run through its line; only where those do not notice,
@@ -259,6 +260,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument('--interpreted', action='store_true', help='faults inside kernels')
     parser.add_argument('--longest', type=float, default=300.0, help='seconds of a test')
     parser.add_argument('--json', type=Path, help='write what was found')
+    parser.add_argument('--again', type=Path, help='only the survivors of such a file')
     return parser.parse_args()
 
 
@@ -293,9 +295,12 @@ def main() -> int:
             for module in files_of(chosen.modules)
             for fault in faults(module, (ROOT / module).read_text('utf-8'), chosen.interpreted)
         ]
-        count = min(chosen.most, len(possible))
-        survivors = []
-        for fault in random.Random(chosen.seed).sample(possible, count):
+        tried = random.Random(chosen.seed).sample(possible, min(chosen.most, len(possible)))
+        if chosen.again:
+            before = json.loads(chosen.again.read_text())['survivors']
+            tried = [fault for fault in possible if str(fault) in before]
+        count, survivors = len(tried), []
+        for fault in tried:
             if not noticed(tree, fault, known, chosen.seconds):
                 survivors.append(str(fault))
                 print(f'survives: {fault}', flush=True)
