@@ -169,7 +169,7 @@ MISTAKES = {
     'satellite velocity 0.3 s late': Mistake(
         edited(vel=late(0.3)), ('late',), corrected=('gps_velocity_delay_found',)
     ),
-    'fixes 0.3 s late': Mistake(edited(fix=late(0.3)), ('late',)),
+    'fixes 0.3 s late': Mistake(edited(fix=late(0.3)), ('late', 'calibration_off')),
     'fixes stuck': Mistake(
         edited(fix=held(15.0, 'latitude', 'longitude', 'altitude')),
         ('stuck', 'set_aside'),
