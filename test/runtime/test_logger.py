@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -103,9 +104,14 @@ def test_plain_calls_are_not() -> None:
 
 def test_no_line_of_the_package_chooses_a_severity() -> None:
     """rclpy raises ValueError where one place logs at two severities."""
+    texts = {path: path.read_text(encoding='utf-8') for path in sorted(PACKAGE.rglob('*.py'))}
+    # Parsing takes a while; a file without these words cannot hold any such line.
+    word = re.compile(rf'\.({"|".join(SEVERITIES)}|log)\b|getattr\(')
+    speaking = {path: text for path, text in texts.items() if word.search(text)}
+    assert len(speaking) > 50
     found = {
         f'{path.relative_to(PACKAGE.parent)}:{line}'
-        for path in sorted(PACKAGE.rglob('*.py'))
-        for line in chosen_severities(ast.parse(path.read_text(encoding='utf-8')))
+        for path, text in speaking.items()
+        for line in chosen_severities(ast.parse(text))
     }
     assert found == set()
