@@ -167,7 +167,9 @@ def weight_finding(problem: Problem, scale: float, label: str) -> list[Finding]:
         f'{label}: the wrench sensors show {scale:.3g} times the weight of the URDF '
         f'({own:.4g} kg): {why}'
     )
-    return [Finding('note' if usual else 'warn', 'weight_not_of_urdf', text, where, scale)]
+    # The last bits depend on the frame in which a wrench came.
+    shown = round(scale, 6)
+    return [Finding('note' if usual else 'warn', 'weight_not_of_urdf', text, where, shown)]
 
 
 def against_scale(
