@@ -103,11 +103,11 @@ class ParallelRobot(System[Configuration, LegRecording]):
         if not records:
             found = [*channel_findings(calm.legs, settings.topic), *cut]
             text = f'{recording.source}: the motion does not repeat; rows are filtered instead'
-            found += _another_period([calm], settings)
+            found += _another_period(calm, settings)
             return [*found, Finding('note', 'motion_not_periodic', text, recording.source)]
         record = records[0]
         found = channel_findings(calm.legs, settings.topic, record.fundamental_hz)
-        found += [*cut, *record.findings, *_another_period([calm], settings)]
+        found += [*cut, *record.findings, *_another_period(calm, settings, record)]
         if not any(one.level == 'bad' for one in found):
             found += plausibility(config.model(), record, settings.harmonics, settings.cutoff_hz)
         if not any(one.level == 'bad' for one in found):
@@ -190,20 +190,26 @@ def _periods(recordings: Sequence[LegRecording], settings: Settings) -> list[Per
         return []
 
 
-def _another_period(recordings: Sequence[LegRecording], settings: Settings) -> list[Finding]:
-    """Motions that do repeat, though not with the period that they should have."""
-    stated, findings = settings.fundamental_hz, []
-    if stated is None:
+def _another_period(
+    recording: LegRecording, settings: Settings, record: PeriodicRecord | None = None
+) -> list[Finding]:
+    """A motion that does repeat, though less often than it should; `record`: its mean period.
+
+    One that repeats more often is told by the lines of its mean, and then no period is left out.
+    """
+    stated = settings.fundamental_hz
+    whole = record is not None and not any(
+        one.code == 'period_left_out' for one in record.findings
+    )
+    if stated is None or whole:
         return []
-    for one in recordings:
-        try:
-            found = _averaged(one, replace(settings, fundamental_hz=None)).fundamental_hz
-        except SignalError:
-            continue
-        whole = round(found / stated)
-        if abs(found / stated - max(whole, 1)) > ANOTHER_PERIOD:  # else it is told by the lines
-            findings.append(another_period(one.source, found, stated))
-    return findings
+    try:
+        found = _averaged(recording, replace(settings, fundamental_hz=None)).fundamental_hz
+    except SignalError:
+        return []
+    if abs(found / stated - max(round(found / stated), 1)) < ANOTHER_PERIOD:
+        return []
+    return [another_period(recording.source, found, stated)]
 
 
 def _plausible(
@@ -223,7 +229,8 @@ def _plausible(
             if one.level == 'bad':
                 raise ImplausibleLegsError(one.text)
         findings += found
-    return findings + _another_period(recordings, settings)
+        findings += _another_period(recording, settings, records[k] if records else None)
+    return findings
 
 
 def _calm(recording: LegRecording, settings: Settings) -> tuple[LegRecording, list[Finding]]:
