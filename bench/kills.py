@@ -1,8 +1,8 @@
 """Live nodes that are killed (-9) at random moments: do they go on, and to the same estimates?
 
 Each node runs in a process of its own over zenoh and hears a simulated recording at its own pace.
-At random moments it is killed and started again; the recording waits meanwhile, so that no more is
-lost than what came after the last checkpoint. The last estimate is compared with that of a run
+At random moments, the last some seconds before the end, it is killed and started again; the
+recording waits meanwhile, so that no more is lost than what came after the last checkpoint. The last estimate is compared with that of a run
 without kills, in standard deviations of the latter.
 """
 
@@ -38,6 +38,8 @@ PART = 'kills'
 START, SETTLE = 900.0, 5.0
 #: Seconds between two checkpoints.
 PERIOD = 0.5
+#: Seconds of the recording behind the last kill, in which a node catches up.
+CATCH_UP = 5.0
 #: Deviations that estimates may differ by.
 WANTED = 0.1
 #: Lines of a process that ended too early which are told.
@@ -132,7 +134,8 @@ def _rows(
     resumed, worst = 0, 0.0
     for run in range(runs):
         each = kills // runs + (run < kills % runs)
-        cuts = np.sort(rng.integers(len(items) // 20, len(items), size=each))
+        last = round(len(items) * max(1.0 - CATCH_UP / seconds, 0.5))
+        cuts = np.sort(rng.integers(len(items) // 20, last, size=each))
         parts = [items[a:b] for a, b in zip([0, *cuts], [*cuts, len(items)], strict=True)]
         _say(f'{case.graph}: {seconds:g} s with {each} kills')
         found = _Run(case, folder / str(run), profiles)(parts)

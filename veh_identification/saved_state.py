@@ -156,7 +156,7 @@ class SavedState(Mapping[str, Any]):
             yield
         except VehIdError as error:
             raise StateError(f'{self.source}: {error}') from None
-        except (ArithmeticError, ValueError, IndexError, TypeError) as error:
+        except (ArithmeticError, ValueError, LookupError, TypeError) as error:
             raise StateError(f'{self.source}: its values cannot be used ({error})') from None
 
     def expect_version(self, version: int, key: str = 'version') -> None:
@@ -232,13 +232,14 @@ class SavedState(Mapping[str, Any]):
         *,
         low: float = -math.inf,
         high: float = math.inf,
+        finite: bool = True,
     ) -> Array:
-        """Finite numbers of a shape (None: any length) within limits."""
+        """Numbers of a shape (None: any length) within limits; finite unless that is said."""
         value = np.asarray(self[key])
         if value.dtype.kind not in 'iuf' or not _fits(value.shape, shape):
             raise self.refused(key, f'is {_found(value)}, expected {_expected(shape)} of numbers')
         numbers = value.astype(np.float64)
-        if not np.isfinite(numbers).all():
+        if finite and not np.isfinite(numbers).all():
             raise self.refused(key, 'holds values that are not finite')
         if numbers.size and (numbers.min() < low or numbers.max() > high):
             wrong = float(numbers.min() if numbers.min() < low else numbers.max())

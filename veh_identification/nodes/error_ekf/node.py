@@ -174,17 +174,24 @@ class ErrorEkf:
         return self.options.file
 
     def _state(self) -> dict[str, Any]:
-        session = self.observer.session
-        if not isinstance(session, VehicleSession):
-            raise EstimationError('nothing is observed yet')
-        return known_state(session, self.face.system)
+        """For a restart: the whole observer, and what helps if too much time has passed."""
+        whole, session = self.observer.state(), self.observer.session
+        if isinstance(session, VehicleSession):
+            whole |= known_state(session, self.face.system)
+        return whole
 
     def _go_on(self, stored: SavedState) -> str:
-        return restore_known(stored, self.face.system, moved=True)
+        self.observer.go_on_from(stored)
+        if self.options.system in MECHANISMS:
+            return 'the state of the mechanism'
+        found = restore_known(stored, self.face.system, moved=True)
+        return f'the state of the observer, {found}'
 
     def _save(self) -> str:
-        path = self._path()
-        write_state(path, self._state())
+        path, session = self._path(), self.observer.session
+        if not isinstance(session, VehicleSession):
+            raise EstimationError('nothing is observed yet')
+        write_state(path, known_state(session, self.face.system))
         return path
 
     def _load(self) -> str:

@@ -21,7 +21,15 @@ from veh_identification.observation.streaming.arrivals import (
     Item,
     stream_of,
 )
+from veh_identification.observation.streaming.kept import (
+    end_of,
+    kept_start,
+    kept_state,
+    start_of,
+    take_over,
+)
 from veh_identification.observation.streaming.steps import Stepper
+from veh_identification.saved_state import SavedState, StateError
 
 #: Long queues of samples are worked off in pieces [ns of stamps].
 CHUNK_NS = 50_000_000
@@ -77,6 +85,12 @@ class Session(Protocol):
     def pseudo(self, k: int, time: float) -> list[Measurement]:
         """Measurements that the model itself brings."""
 
+    def held(self) -> dict[str, Any]:
+        """What drives the model now: numbers, texts, lists of them."""
+
+    def hold(self, held: Mapping[str, Any]) -> None:
+        """Drive the model by what an earlier session held."""
+
 
 class ObservedSystem(Protocol):
     """What can be observed: a car, a linkage."""
@@ -111,6 +125,9 @@ class OnlineObserver:
         self._offered_before: Counter[tuple[str, str]] = Counter()  # at the present start
         self._made = made
         self._waiting: list[Item] = []
+        self._began: list[Item] = []  # what the session was started with
+        self._began_kept: dict[str, Any] | None = None  # the same as arrays, once it is asked for
+        self._kept: SavedState | None = None  # of a process that has ended
         self._last_ns = self._next_ns = 0
         self._probation_ns = 0  # until then the model is a guess over a silence
 
@@ -152,7 +169,7 @@ class OnlineObserver:
                 self._next_ns = item.time_ns + CHUNK_NS
         for item in belated:
             if self.session is not None:
-                self._use(item)
+                self._use(item, belated=True)
             else:
                 self._waiting.append(item)
                 self._waiting.sort(key=lambda i: i[:2])
@@ -172,7 +189,7 @@ class OnlineObserver:
         if self.stepper is not None:
             self._run(self._last_ns + self.stepper.step_ns + self._hold_ns)
 
-    def _use(self, item: Item) -> None:
+    def _use(self, item: Item, belated: bool = False) -> None:
         assert self.session is not None and self.stepper is not None
         stream = stream_of(item.key)
         if stream in self.system.inputs:
@@ -182,7 +199,7 @@ class OnlineObserver:
         measurements = self.session.measurements(item)
         if not self.stepper.add(measurements, item.time_ns):
             record = self.arrivals.record(stream)
-            record.belated -= 1
+            record.belated -= belated
             record.late += 1
             return
         self.handed[stream] += 1
@@ -211,8 +228,11 @@ class OnlineObserver:
             self._start()
 
     def _start(self) -> None:
-        self.session = session = self.system.start(self._waiting)
-        memory = 0
+        count = self._go_on()
+        if self.session is None:
+            self.session, self._began = self.system.start(self._waiting), self._waiting
+        self._began_kept = None
+        session, memory = self.session, 0
         if self.arrivals.window_ns > self.arrivals.lag_ns:
             # belated samples may have to wait for their turn to be computed again
             memory = 3 * self.arrivals.window_ns // session.step_ns
@@ -224,12 +244,52 @@ class OnlineObserver:
             session.pseudo,
             memory,
             self._hold_ns,
+            count,
         )
         self.starts += 1
         self._offered_before = self.offered.copy()
         waiting, self._waiting = self._waiting, []
         for item in waiting:
             self._use(item)
+
+    # -- after the end of a process -------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """What `go_on_from` takes in another process; EstimationError: nothing is observed."""
+        if self.session is None or self.stepper is None:
+            raise EstimationError('nothing is observed yet')
+        if self._began_kept is None:
+            self._began_kept = kept_start(self._began)
+        return kept_state(self.session, self.stepper.count, self._began_kept)
+
+    def go_on_from(self, state: SavedState) -> None:
+        """The next start goes on from what `state` gave, if the samples follow it soon."""
+        self._kept = state
+
+    def _go_on(self) -> int:
+        """Take the state of an earlier process over, if there is one; returns its steps."""
+        kept, self._kept = self._kept, None
+        if kept is None:
+            return 0
+        try:
+            first_ns = self._waiting[0].time_ns
+            gap = (first_ns - end_of(kept)) * 1e-9
+            if not -1.0 <= gap <= self.options.bridge:
+                text = f'the stored state ends {gap:.3g} s before the samples: it starts anew'
+                self.events.append(Finding('note', 'observer_not_resumed', text))
+                return 0
+            start = start_of(kept)
+            session = self.system.start(start)
+            count = take_over(kept, session)
+        except (StateError, EstimationError) as error:
+            text = f'the stored state cannot be gone on from ({error}): it starts anew'
+            self.events.append(Finding('warn', 'observer_not_resumed', text))
+            return 0
+        self.session, self._began = session, start
+        self._probation_ns = first_ns + PROBATION_NS
+        text = f'the observer goes on where it was {max(gap, 0.0):.3g} s before the first sample'
+        self.events.append(Finding('note', 'observer_resumed', text))
+        return count
 
     def restart(self, reason: str, code: str = 'observer_restarted') -> None:
         """Start anew with the samples that come now."""

@@ -41,7 +41,7 @@ class Stepper:
     """Runs a filter from `origin_ns`; `inputs(k, end_ns)` gives what drives step k.
 
     `memory` is the number of past steps that belated measurements can reach; `hold_ns` how much
-    older than its stamp a sample may prove to be.
+    older than its stamp a sample may prove to be; `count` how many steps the filter has made.
     """
 
     def __init__(
@@ -53,11 +53,12 @@ class Stepper:
         pseudo: Callable[[int, float], list[Measurement]],
         memory: int = 0,
         hold_ns: int = 0,
+        count: int = 0,
     ) -> None:
         self.filter, self.origin_ns, self.step_ns = filter_, origin_ns, step_ns
         self._hold_ns = hold_ns
         self.dt = step_ns * 1e-9
-        self.count = 0  # steps made
+        self.count = count  # steps made
         self.repeated = 0
         self._half = step_ns // 2
         self._inputs, self._pseudo = inputs, pseudo

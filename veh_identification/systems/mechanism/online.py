@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -91,6 +92,18 @@ class MechanismSession:
             item = self._pending.popleft()
             self._forces[item.key] = item.payload[0]
         return dict(self._forces) or None
+
+    def held(self) -> dict[str, Any]:
+        """Forces of the drives."""
+        return dict(self._forces)
+
+    def hold(self, held: Mapping[str, Any]) -> None:
+        """Go on with forces that were held before."""
+        forces = {name: float(force) for name, force in held.items()}
+        drives = self.mechanism.description.drives
+        if not (forces.keys() <= drives.keys() and all(map(math.isfinite, forces.values()))):
+            raise EstimationError('what drove the mechanism is not of this one')
+        self._forces = forces
 
     def pseudo(self, k: int, time: float) -> list[Measurement]:
         """None; a model that every sensor contradicts ends here."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from collections.abc import Mapping
+from typing import Any
 
+from veh_identification.errors import EstimationError
 from veh_identification.observation.streaming.arrivals import NANOSECONDS, Item, stream_of
 from veh_identification.systems.vehicle.model.vehicle import Inputs
 
@@ -54,6 +58,29 @@ class Driving:
         self._torques = NONE
         self._pressure, self._rack = 0.0, rack
         self._known_until_ns = 0  # before that none of them can be silent for too long
+
+    def held(self) -> dict[str, Any]:
+        """The last samples, and when they came."""
+        follower = self._follower
+        return {
+            'torques': [*self._torques],
+            'pressure': self._pressure,
+            'rack': [self._rack, follower.travel, follower.rate, follower.second],
+            'last': dict(self._last_ns),
+        }
+
+    def hold(self, held: Mapping[str, Any]) -> None:
+        """Go on with samples that were held before."""
+        a, b, c, d = (float(one) for one in held['torques'])
+        pressure = float(held['pressure'])
+        rack, travel, rate, second = (float(one) for one in held['rack'])
+        last = {name: int(held['last'][name]) for name in INPUTS if name in held['last']}
+        if not all(map(math.isfinite, (a, b, c, d, pressure, rack, travel, rate, second))):
+            raise EstimationError('what drove the car is no number')
+        self._torques, self._pressure, self._rack = (a, b, c, d), pressure, rack
+        follower = self._follower
+        follower.travel, follower.rate, follower.second = travel, rate, second
+        self._last_ns, self._known_until_ns = last, 0
 
     def push(self, item: Item) -> None:
         """Take a sample; they come in order, belated ones excepted."""

@@ -175,6 +175,14 @@ class VehicleSession:
             self._say(Finding('note', f'{name}_back', f'{since} {name} is known', name))
         self.filter.retune(self._settings(set(INPUTS) - now))
 
+    def held(self) -> dict[str, Any]:
+        """What drives the car now."""
+        return self.driving.held()
+
+    def hold(self, held: Mapping[str, Any]) -> None:
+        """Drive the car by what an earlier session held."""
+        self.driving.hold(held)
+
     def pseudo(self, k: int, time: float) -> list[Measurement]:
         """What tyres and road say, at a rate of their own."""
         if (k + 1) % self._every:

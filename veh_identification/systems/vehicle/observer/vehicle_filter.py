@@ -675,7 +675,7 @@ class VehicleErrorEKF(ErrorEKF):
         """Copy of the whole observer state."""
         ride = None if self._ride is None else self._ride.state()
         clock = self._timekeeper.state(), self._looked
-        found = self._tilted, self._twisted, self._moving
+        found = self._tilted, self._twisted, self._moving, self._yaw_variance
         more = replace(self.bearings), ride, clock, found
         return replace(super().snapshot(), more=more)
 
@@ -683,7 +683,8 @@ class VehicleErrorEKF(ErrorEKF):
         """Go back to a snapshot."""
         super().restore(snapshot)
         if snapshot.more is not None:
-            bearings, ride, clock, (self._tilted, self._twisted, moving) = snapshot.more
+            bearings, ride, clock, found = snapshot.more
+            self._tilted, self._twisted, moving, self._yaw_variance = found
             self._let_learn(moving)
             self.bearings, self._looked = replace(bearings), clock[1]
             self._timekeeper.restore(clock[0])
