@@ -266,3 +266,16 @@ def test_threads_do_not_change_the_result(samples: int, monkeypatch: pytest.Monk
     assert np.array_equal(regressor.compute(motion), alone)
     parts = regressor_module.share_out(samples)
     assert parts[0].start == 0 and parts[-1].stop == samples
+
+
+def test_a_spring_between_the_first_two_joints_of_a_fixed_base() -> None:
+    """Its first row is the very first one."""
+    model = random_tree(3, bodies=4, floating=False)
+    first, second = model.coordinate_names[:2]
+    regressor = Regressor(model, bodies=[], extras=[col.coupling_spring(first, second)])
+    motion = random_motion(model, 6, 7)
+    W = regressor.compute(motion)
+    difference = motion.q[:, 0] - motion.q[:, 1]
+    assert regressor.row_names[:2] == (first, second)
+    assert np.allclose(W[:, 0, 0], difference) and np.allclose(W[:, 1, 0], -difference)
+    assert np.abs(difference).min() > 0.0
