@@ -2,8 +2,9 @@
 
 Each node runs in a process of its own over zenoh and hears a simulated recording at its own pace.
 At random moments, the last some seconds before the end, it is killed and started again; the
-recording waits meanwhile, so that no more is lost than what came after the last checkpoint. The last estimate is compared with that of a run
-without kills, in standard deviations of the latter.
+recording waits meanwhile, so that no more is lost than what came after the last checkpoint, and
+latched messages come again. The last estimate is compared with that of a run without kills, in
+standard deviations of the latter.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 
 from veh_identification.errors import UsageError
 from veh_identification.runtime.bags import BagReader
+from veh_identification.runtime.bags.records import RawMessage
 from veh_identification.runtime.graph import Graph, find_graph, graph_parameters
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import LATCHED, QoS
@@ -136,7 +138,10 @@ def _rows(
         each = kills // runs + (run < kills % runs)
         last = round(len(items) * max(1.0 - CATCH_UP / seconds, 0.5))
         cuts = np.sort(rng.integers(len(items) // 20, last, size=each))
-        parts = [items[a:b] for a, b in zip([0, *cuts], [*cuts, len(items)], strict=True)]
+        parts = [
+            [*_latched(items[:a], profiles, items[a].time_ns), *items[a:b]]
+            for a, b in zip([0, *cuts], [*cuts, len(items)], strict=True)
+        ]
         _say(f'{case.graph}: {seconds:g} s with {each} kills')
         found = _Run(case, folder / str(run), profiles)(parts)
         resumed += found.resumed
@@ -158,6 +163,15 @@ def _rows(
             'wanted': f'at most {WANTED:g}',
             'met': worst <= WANTED,
         },
+    ]
+
+
+def _latched(before: list[Any], profiles: dict[str, QoS], time_ns: int) -> list[Any]:
+    """Messages that a node which comes later hears again, as from publishers that live on."""
+    return [
+        RawMessage(time_ns, one.channel, one.data, one.index)
+        for one in before
+        if profiles[one.topic].transient_local
     ]
 
 
