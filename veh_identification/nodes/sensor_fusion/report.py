@@ -320,16 +320,27 @@ class FusionReport(Report):
         state = self.core.navigator.filter
         late, wheels = (float(state.x[index + 1]) for index in (VELOCITY_DELAY, WHEEL_DELAY))
         sigma, doubt = _sigma(state, VELOCITY_DELAY), _sigma(state, WHEEL_DELAY)
-        if not (sigma > 0.0 and late > max(0.02, 4.0 * sigma) and doubt > 0.0):
-            return []
-        if not wheels > max(ALSO_LATE * late, 1.5 * doubt):
-            return []
+        sure = sigma > 0.0 and late > max(0.02, 4.0 * sigma) and doubt > 0.0
+        if not (sure and wheels > max(ALSO_LATE * late, 1.5 * doubt)):
+            return self._perhaps_early()
         text = (
             f'satellite velocities and wheels both seem to be {late:.3f} s late against the '
             'fixes: rather the stamps of the fixes are early (rounded, or of another clock), '
             f'which puts the place {late:.3f} m ahead for each m/s; correct gnss.delay'
         )
         return [Finding('warn', 'fix_early', text, 'gnss.delay', late / sigma)]
+
+    def _perhaps_early(self) -> list[Finding]:
+        """Of fixes that may be early where nothing decides it."""
+        early = self.core.navigator.filter.fixes_early
+        if not early > 0.0:
+            return []
+        text = (
+            f'satellite velocities seem to be {early:.3f} s late against the fixes, or the stamps '
+            'of the fixes are early by as much: nothing decides it, and the place is stated as '
+            f'uncertain by {early:.3f} m for each m/s; correct gnss.delay or gnss_velocity.delay'
+        )
+        return [Finding('note', 'fix_early', text, 'gnss.delay')]
 
     def _find(self, level: Level, code: str, text: str) -> None:
         self.say(Finding(level, code, text))
