@@ -177,19 +177,27 @@ def _latched(before: list[Any], profiles: dict[str, QoS], time_ns: int) -> list[
 
 @dataclass
 class Found:
-    """The last estimate of a run."""
+    """Estimates of a run, by their stamps [ns]."""
 
-    value: dict[str, float]
-    std: dict[str, float]
+    value: dict[int, dict[str, float]]
+    std: dict[int, dict[str, float]]
     resumed: int
 
 
 def _distance(whole: Found, found: Found) -> float:
-    """Largest difference in deviations, of what both know; infinite where one knows more."""
-    known = {name for name, std in whole.std.items() if 0.0 < std < np.inf}
-    if not known or not known <= set(found.value):
+    """Largest difference in deviations, of what both know; infinite where one knows more.
+
+    Of the last estimates that both have made: on a full machine a node may be behind at the end.
+    """
+    common = whole.value.keys() & found.value.keys()
+    if not common:
         return float('inf')
-    return max(abs(found.value[n] - whole.value[n]) / whole.std[n] for n in known)
+    stamp = max(common)
+    value, std, other = whole.value[stamp], whole.std[stamp], found.value[stamp]
+    known = {name for name, one in std.items() if 0.0 < one < np.inf}
+    if not known or not known <= set(other):
+        return float('inf')
+    return max(abs(other[n] - value[n]) / std[n] for n in known)
 
 
 class _Run:
@@ -200,7 +208,7 @@ class _Run:
         self.graph: Graph = find_graph(case.graph)
         self.name = self.graph.nodes[-1].name
         self.endpoint = f'tcp/127.0.0.1:{_free_port()}'
-        self.last: Any = None
+        self.heard: dict[int, Any] = {}
         self.resumed = 0
         folder.mkdir()
 
@@ -240,7 +248,11 @@ class _Run:
         node.create_subscription(message_class(kind), topic, self._take, qos)
 
     def _take(self, message: Any) -> None:
-        self.last = message
+        stamp = message.header.stamp
+        if self.name in ODOMETRY:
+            self.heard[stamp.sec * 10**9 + stamp.nanosec] = message
+        else:  # the last one: it is made of all that came before
+            self.heard = {0: message}
 
     def _node(self, name: str, heard: Callable[[str], None] | None = None) -> Any:
         file, machine = graph_parameters(self.graph, self.case.config)
@@ -258,20 +270,28 @@ class _Run:
         return _process(words, description.ready_line, heard)
 
     def _found(self) -> Found:
-        if self.last is None:
-            return Found({}, {}, self.resumed)
-        if self.name in ODOMETRY:
-            p, covariance = self.last.pose.pose.position, self.last.pose.covariance
-            std = np.sqrt(np.asarray(covariance, float).reshape(6, 6).diagonal()[:3])
-            names = ('x', 'y', 'z')
-            value = dict(zip(names, (p.x, p.y, p.z), strict=True))
-            return Found(value, dict(zip(names, map(float, std), strict=True)), self.resumed)
-        entries = [one for one in self.last.parameters if one.excited]
+        read = _place if self.name in ODOMETRY else _parameters
+        each = {stamp: read(message) for stamp, message in self.heard.items()}
         return Found(
-            {one.name: one.value for one in entries},
-            {one.name: one.std for one in entries},
+            {stamp: value for stamp, (value, _) in each.items()},
+            {stamp: std for stamp, (_, std) in each.items()},
             self.resumed,
         )
+
+
+def _place(message: Any) -> tuple[dict[str, float], dict[str, float]]:
+    """Of an odometry, with deviations."""
+    p, covariance = message.pose.pose.position, message.pose.covariance
+    std = np.sqrt(np.asarray(covariance, float).reshape(6, 6).diagonal()[:3])
+    names = ('x', 'y', 'z')
+    values = dict(zip(names, (p.x, p.y, p.z), strict=True))
+    return values, dict(zip(names, map(float, std), strict=True))
+
+
+def _parameters(message: Any) -> tuple[dict[str, float], dict[str, float]]:
+    """Of an estimate, what was excited, with deviations."""
+    entries = [one for one in message.parameters if one.excited]
+    return {one.name: one.value for one in entries}, {one.name: one.std for one in entries}
 
 
 def _veh_id() -> list[str]:

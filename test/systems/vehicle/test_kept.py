@@ -175,3 +175,37 @@ def test_a_sensor_that_was_set_aside_still_is(ended):
     trust = resumed.session.filter.channels[name].trust
     assert trust.episodes[0].since == 0.5
     assert trust.episodes[0].reason == 'off by much'
+
+
+def test_a_silence_that_costs_the_heading_starts_the_car_anew(tmp_path):
+    """The model alone for 4 s in a circle: its heading is uncertain by 1.3 rad.
+
+    A linear filter that took the sensors back was 3.5 m off for seconds, and stated 0.2 m.
+    """
+    car = load_car()
+    recording = read(write_circle(tmp_path / 'circle', 12.5), car, Vehicle(car).rack_per_angle())
+    first, found = recording.start_ns, []
+
+    def made(session, end_ns, innovations):
+        deviations = np.sqrt(np.diag(session.filter.P)[:2])
+        found.append((end_ns, *session.vehicle.frame()[0, :2], *deviations))
+
+    system = VehicleSystem(car, say=lambda finding: None)
+    system.frames, system.frame_ids = recording.frames, dict(recording.frame_ids)
+    observer = OnlineObserver(system, OPTIONS, made)
+    for item in arrived(recording, car):
+        if not 5.0 < (item.time_ns - first) * 1e-9 < 9.0:
+            observer.push(item.key, item.time_ns, item.payload)
+            observer.poll()
+    observer.finish()
+    codes = [event.code for event in observer.events]
+    assert codes == ['all_sensors_silent', 'model_failed']
+    assert observer.starts == 2
+    assert observer.session.sources['gyro bias'] == 'an earlier run'
+    stamps, x, y, dx, dy = np.array(found).T
+    seconds = (stamps - first) * 1e-9
+    late = seconds > 9.5
+    for place, deviation, name in ((x, dx, 'x'), (y, dy, 'y')):
+        exact = np.interp(seconds, recording.truth['time'], recording.truth[name])
+        assert np.abs(place - exact)[late].max() < 0.15
+        assert (np.abs(place - exact) / deviation)[late].max() < 4.0

@@ -100,6 +100,9 @@ class ObservedSystem(Protocol):
     def start(self, items: list[Item]) -> Session:
         """Start at the first of these samples."""
 
+    def remember(self, session: Session) -> None:
+        """Let the next start know what stays true of a session that ends."""
+
 
 Made = Callable[[Session, int, Sequence[Innovation]], None]
 
@@ -352,5 +355,10 @@ class OnlineObserver:
     def _step(self, session: Session, end_ns: int, found: Sequence[Innovation]) -> None:
         """A step is made; a model that a silence has led astray ends with it."""
         self._made(session, end_ns, found)
-        if end_ns < self._probation_ns and session.filter.contradicted_by_most:
+        if end_ns >= self._probation_ns:
+            return
+        if session.filter.lost:
+            self.system.remember(session)
+            raise EstimationError('the silence of all sensors was too long for it')
+        if session.filter.contradicted_by_most:
             raise EstimationError('most sensors contradict it behind a silence of all')

@@ -14,6 +14,7 @@ from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
 from veh_identification.observation import AdaptiveSettings, ErrorEKF, Measurement, ObservedModel
 from veh_identification.observation.analysis import seen_by, state_names
+from veh_identification.observation.streaming import Session
 from veh_identification.observation.streaming.arrivals import Item
 from veh_identification.systems.mechanism.configuration import Description
 from veh_identification.systems.mechanism.model import (
@@ -150,6 +151,9 @@ class MechanismSystem:
         self._tell(items, session)
         self._last = session
         return session
+
+    def remember(self, session: Session) -> None:
+        """Nothing: its sensors tell all of the next start."""
 
     def _patience(self) -> float:
         """Twice that of the session before, if that one was lost soon."""

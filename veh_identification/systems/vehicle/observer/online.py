@@ -17,6 +17,7 @@ from veh_identification.observation import (
     Measurement,
     is_pseudo,
 )
+from veh_identification.observation.streaming import Session
 from veh_identification.observation.streaming.arrivals import Item, StreamRecord, stream_of
 from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
@@ -230,6 +231,14 @@ class VehicleSystem:
         self.merged: Counter[str] = Counter()  # samples of wheels that are parts of a later speed
         self.places = Places(car.datum, car.sensors.gps.deviation, lambda: self.refused)
         self.known: Known | None = None
+
+    def remember(self, session: Session) -> None:
+        """Let the next start know the sensor parameters of a session that ends."""
+        filter_ = session.filter
+        first = filter_.size - len(filter_.parameter_names)
+        values = filter_.parameters.tolist(), filter_.P.diagonal()[first:].tolist()
+        told = zip(filter_.parameter_names, zip(*values, strict=True), strict=True)
+        self.known = Known(None, dict(told))
 
     def start(self, items: list[Item]) -> VehicleSession:
         """Start at the first of these samples."""

@@ -134,6 +134,11 @@ class VehicleErrorEKF(ErrorEKF):
             float(self.P[0, 0]) < UNKNOWN_PLACE**2, self._yaw_variance < UNKNOWN_YAW**2
         )
 
+    @property
+    def lost(self) -> bool:
+        """Whether the heading was known and has become uncertain beyond `UNKNOWN_YAW`."""
+        return self.bearings.aligned and float(self.P[YAW, YAW]) > UNKNOWN_YAW**2
+
     def place_by_fix(self, deviation: float) -> None:
         """Say that the place is that of a fix, and errs with it.
 
