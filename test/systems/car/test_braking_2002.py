@@ -83,6 +83,20 @@ def test_ramps_find_mass_springs_and_dampers(
     assert inside.sum() >= 0.8 * len(inside)
 
 
+def test_the_largest_friction_is_not_taken_for_damping() -> None:
+    """Other ramps: by the travel sensors alone fs17 is four deviations low, h17 two high."""
+    runs = [
+        car_recording(configuration(), ramp_steer(seed), 24.0, seed) for seed in (51000, 51001)
+    ]
+    method = Method2002(check=False)
+    found = identify_car_2002([one for one, _ in runs], configuration(), method).result
+    table, truth = names_of_2006(), runs[0][1]
+    expected = np.array([table[name][1] * truth[table[name][0]] for name in found.names])
+    away = np.abs(found.value - expected) / found.std
+    assert away[found.index('fs17')] < 2.0 and away[found.index('h17')] < 2.0
+    assert np.count_nonzero(away < 2.0) >= 31
+
+
 def test_braking_is_reconstructed(identified: Identified, result: IdentificationResult) -> None:
     assert result.validation is not None
     rows = dict(zip(EQUATIONS_2002, result.validation.rms_relative, strict=True))

@@ -106,6 +106,7 @@ class Gathered:
     #: The constant column of every recording's Gram matrices, and its samples.
     constants: tuple[tuple[Array, int], ...] = ()
     sticking: Sticking | None = None  # of the first recording
+    processing: Processing = field(default_factory=Processing)  # of the first recording
 
 
 def gather_recordings(
@@ -219,6 +220,7 @@ def _gather_one(
         configuration,
         ((information.grams[:, :, model.constant_column].copy(), information.samples),),
         sticks,
+        processing,
     )
 
 
@@ -400,6 +402,7 @@ def _joined(a: Gathered, b: Gathered) -> Gathered:
         b.configuration,
         a.constants + b.constants,
         a.sticking,
+        a.processing,
     )
 
 

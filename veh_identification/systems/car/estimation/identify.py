@@ -49,6 +49,7 @@ __all__ = [
     'fit_gathered',
     'gather_recordings',
     'identify_recordings',
+    'quick_identification',
     'select',
     'validate_prepared',
 ]
@@ -165,6 +166,13 @@ def identify_recordings(
 
 def check_recording(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
     """Is a recording what it says it is? By a quick identification from it alone."""
+    return quick_identification(recording, configuration)[1]
+
+
+def quick_identification(
+    recording: CarRecording, configuration: CarDescription
+) -> tuple[Gathered | None, list[Finding]]:
+    """A recording as it was gathered, None where that cannot be, and what the checks say of it."""
     method = CarMethod(bias_correction=False)
     try:
         gathered = gather_recordings([recording], configuration, method)
@@ -172,8 +180,8 @@ def check_recording(recording: CarRecording, configuration: CarDescription) -> l
         fit, _ = fit_gathered(gathered, method, selection, configuration)
     except EstimationError as error:
         text = f'the sensors cannot be checked against each other: {error}'
-        return [Finding('warn', 'not_checked', text, recording.label)]
-    return all_findings(gathered, fit, selection)
+        return None, [Finding('warn', 'not_checked', text, recording.label)]
+    return gathered, all_findings(gathered, fit, selection)
 
 
 def all_findings(gathered: Gathered, fit: Fit, selection: Selection) -> list[Finding]:
