@@ -15,11 +15,11 @@ from veh_identification.simulation.car.scenarios import (
     faulty_vehicle,
     sine_steer,
 )
-from veh_identification.simulation.car.vehicle import Vehicle, random_vehicle
+from veh_identification.simulation.car.vehicle import Suspension, Vehicle, random_vehicle
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.processing.signals import prepare
-from veh_identification.systems.car.suspension import study
+from veh_identification.systems.car.suspension import curves, study
 from veh_identification.systems.car.suspension.curves import Curves, Hinge, suspension_curves
 
 LINEAR = {'bump': 1.0, 'rebound': 1.0, 'knee_bump': 50.0, 'knee_rebound': 50.0}
@@ -67,6 +67,52 @@ def test_valves_that_open_are_found() -> None:
         worst, most = np.abs(curve.force - truth)[moving].max(), np.abs(truth).max()
         assert worst < 0.05 * most
         assert np.abs(curve.linear - truth).max() > 0.08 * most  # a line would not do
+
+
+#: Both dampers and springs bend: valves that open, and stops of rubber on both sides.
+STOPS = {
+    'knee_bump': 0.09,
+    'knee_rebound': 0.07,
+    'open_bump': 0.55,
+    'open_rebound': 0.60,
+    'bump': 0.017,
+    'rebound': 0.013,
+    'stop_stiffness': 5e8,
+}
+
+
+def _true_force(kind: str, corner: Suspension, along: np.ndarray) -> np.ndarray:
+    if kind == 'spring':
+        beyond = np.maximum(along - corner.bump, 0.0) + np.minimum(along + corner.rebound, 0.0)
+        return corner.stiffness * along + corner.stop_stiffness * beyond**3
+    slow = np.clip(along, -corner.knee_rebound, corner.knee_bump)
+    share = np.where(along > 0.0, corner.open_bump, corner.open_rebound)
+    damper = corner.damping * (slow + share * (along - slow))
+    return damper + corner.friction * np.sign(along)
+
+
+def test_stops_and_valves_together() -> None:
+    """Every curve within 5 % of its largest force, where lines are off by 7 to 37 %."""
+    vehicle = _with(random_vehicle(62), **STOPS)
+    found = _curves(vehicle, 62)
+    for place, curve in enumerate(found.curves):
+        truth = _true_force(curve.kind, vehicle.corners[place // 2], curve.along)
+        moving = np.abs(curve.along) > 0.02 if curve.kind == 'damper' else np.full(41, True)
+        error, line = np.abs(curve.force - truth)[moving], np.abs(curve.linear - truth)[moving]
+        most = np.abs(truth).max()
+        print(curve.kind, curve.corner, error.max() / most, line.max() / most)
+        assert error.max() < 0.05 * most < line.max()
+        assert np.mean(error < 2.0 * curve.std[moving]) > 0.75
+
+
+def test_hinges_are_tried_alone_and_one_on_each_side() -> None:
+    hinges = [
+        Hinge(0, 'damper', 0.1, True),
+        Hinge(0, 'damper', -0.1, False),
+        Hinge(0, 'spring', -0.02, False),
+        Hinge(1, 'damper', -0.1, False),
+    ]
+    assert curves._steps(hinges) == [(0,), (1,), (2,), (3,), (0, 1)]
 
 
 def test_linear_car_keeps_its_lines() -> None:

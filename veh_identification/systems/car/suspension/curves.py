@@ -28,7 +28,7 @@ from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.types import Array, BoolArray
 
 #: Knots of the dampers over their largest speeds, of the springs over their largest travels.
-DAMPER_KNOTS, SPRING_KNOTS = (0.0, 0.15, 0.35, 0.6), (0.45, 0.75)
+DAMPER_KNOTS, SPRING_KNOTS = (0.0, 0.15, 0.35, 0.6), (0.3, 0.5, 0.7, 0.85)
 #: Share of the samples that counts as the largest: knots beyond have nothing to stand on.
 TOP = 99.7
 #: Weighted residual squares that a hinge must save: what chance and a friction that is not quite
@@ -36,7 +36,7 @@ TOP = 99.7
 EVIDENCE = 40.0
 #: And so much of the force must it change at the ends of what was driven.
 LEAST_CHANGE = 0.02
-MOST_HINGES = 5
+MOST_ROUNDS = 8
 POINTS = 41
 #: What the doubt of speeds and of the other columns leaves, over the force.
 CURVE_SHARE = 0.02
@@ -210,33 +210,48 @@ def _chosen(
     """Linear parameters and the hinges that the equations ask for."""
     first = len(model.plain.names)
     chosen, saved = base.copy(), dict[str, float]()
-    for _ in range(MOST_HINGES):
+    for _ in range(MOST_ROUNDS):
         fitted = estimate(problem, Selection(bands, chosen))
         now = _cost(problem, fitted.weights, chosen)
-        best: dict[int, tuple[float, int]] = {}
-        for k, hinge in enumerate(model.hinges):
-            trial = chosen.copy()
-            if trial[first + k]:
+        best: dict[int, tuple[float, tuple[int, ...]]] = {}
+        for step in _steps(model.hinges):
+            places, corner = [first + k for k in step], model.hinges[step[0]].corner
+            if chosen[places].any():
                 continue
-            trial[first + k] = True
+            trial = chosen.copy()
+            trial[places] = True
             try:
                 value = solve(problem, fitted.weights, trial)[0]
-                gain = float(
-                    now[hinge.corner] - _cost(problem, fitted.weights, trial)[hinge.corner]
-                )
+                gain = float(now[corner] - _cost(problem, fitted.weights, trial)[corner])
             except EstimationError:
                 continue
-            if (
-                _matters(hinge, value, first + k, model, pieces)
-                and gain > best.get(hinge.corner, (EVIDENCE, 0))[0]
+            beyond = gain - EVIDENCE * len(step)
+            if beyond > best.get(corner, (0.0, ()))[0] and all(
+                _matters(model.hinges[k], value, first + k, model, pieces) for k in step
             ):
-                best[hinge.corner] = gain, k
+                best[corner] = beyond, step
         if not best:
             break
-        for gain, k in best.values():
-            chosen[first + k] = True
-            saved[model.hinges[k].name] = gain
+        for beyond, step in best.values():
+            for k in step:
+                chosen[first + k] = True
+                saved[model.hinges[k].name] = beyond / len(step) + EVIDENCE
     return chosen, saved
+
+
+def _steps(hinges: Sequence[Hinge]) -> list[tuple[int, ...]]:
+    """What may be added at once: a hinge, or one on each side.
+
+    Valves that open in both directions look like friction and less damping: a hinge of one side
+    alone saves little.
+    """
+    pairs = [
+        (i, k)
+        for i, one in enumerate(hinges)
+        for k, other in enumerate(hinges)
+        if one.up and not other.up and (one.corner, one.kind) == (other.corner, other.kind)
+    ]
+    return [*((k,) for k in range(len(hinges))), *pairs]
 
 
 def _matters(
