@@ -19,7 +19,10 @@ from veh_identification.systems.base import Task
 from veh_identification.systems.car.bicycle import model, signals
 from veh_identification.systems.car.bicycle.fit import Innovations, Prior, maximise, one_more
 from veh_identification.systems.car.bicycle.identify import (
+    SHOWN,
     HandlingMethod,
+    _left_out,
+    _with_mass,
     described_centre,
     identify_handling,
     poor_fit,
@@ -75,6 +78,31 @@ def test_considered_unknown_stays_and_its_doubt_enters() -> None:
 
 def _series(values: np.ndarray, names: tuple[str, ...]) -> TimeSeries:
     return TimeSeries(np.arange(len(values)) / 100.0, values, names, ('x',) * len(names))
+
+
+def _driven_straight() -> tuple[CarRecording, CarDescription]:
+    """Straight ahead at 20 m/s on wheels that roll on 0.33 m."""
+    config = load_configuration(share_directory() / 'config' / 'road_drive.yaml')
+    time = np.arange(1000) / 100.0
+    imu = np.zeros((1000, 6))
+    imu[:, 5] = 9.81
+    joints = {
+        name: _series(column[:, None], (name,))
+        for name, column in (
+            ('steering_wheel', np.zeros(1000)),
+            ('wheel_fl', 20.0 / 0.33 * time),
+            ('wheel_fr', 20.0 / 0.33 * time),
+        )
+    }
+    recording = CarRecording(
+        'bag',
+        _series(imu, ('wx', 'wy', 'wz', 'fx', 'fy', 'fz')),
+        None,
+        joints,
+        {},
+        velocity=_series(np.tile([20.0, 0.0], (1000, 1)), ('east', 'north')),
+    )
+    return recording, config
 
 
 def test_says_what_is_missing() -> None:
@@ -149,6 +177,45 @@ def test_braking_and_air_move_stiffness_between_the_axles() -> None:
     assert braked[0] > 1.05 * still[0] and braked[1] < 0.95 * still[1]
     fast = model.stiffnesses(par, car, np.array([0.0, 0.0, 30.0, 0.0, 0.0, 0.0, 0.0]))
     assert 0.98 < fast[0] / still[0] < 0.997 and 1.003 < fast[1] / still[1] < 1.02
+
+
+def test_a_body_that_leans_takes_stiffness_more_so_in_front() -> None:
+    """The outer wheels gain less by their load than the inner ones lose."""
+    given = unknowns(Known(2.7, 1.4, 0.1, 0.01, 0.002, 0.01))
+    par = physical(given, prior_of(given).mean)
+    car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015])
+    straight = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0, 0.0])
+
+    def force(slip_front: float, slip_rear: float, roll: float) -> float:
+        x, dx = np.zeros(model.STATES), np.zeros(model.STATES)
+        x[model.AF], x[model.AR], x[model.PHI] = slip_front, slip_rear, roll
+        return model.rates(par, car, x, straight, dx)
+
+    roll = 0.3 * 9.81 * par[model.GAMMA] / par[model.OMEGA] ** 2  # of a bend of 0.3 g
+    front, rear = (
+        force(*slips, roll) / force(*slips, 0.0) for slips in ((0.01, 0.0), (0.0, 0.01))
+    )
+    assert 0.97 < front < rear < 0.995
+
+
+def test_wheel_centres_stand_lower_than_the_wheels_roll() -> None:
+    samples = handling_samples(*_driven_straight())
+    assert samples.radius == pytest.approx(0.33, rel=1e-3)
+    config = load_configuration(share_directory() / 'config' / 'road_drive.yaml')
+    heavy = _with_mass(samples, config, 1600.0).car[model.HEIGHT]
+    pressed = 1600.0 * config.gravity / 4.0 / 230e3
+    assert heavy == pytest.approx(samples.radius - 2.0 / 3.0 * pressed)
+    unknown = _with_mass(replace(samples, radius=float('nan')), config, 1600.0)
+    assert unknown.car[model.HEIGHT] == config.geometry.wheel_radius
+
+
+def test_roll_is_doubted_where_the_road_makes_much_of_it() -> None:
+    value = np.ones(len(SHOWN))
+    calm, rough = (np.sqrt(np.diag(_left_out(value, share))) for share in (0.10, 0.30))
+    factor = dict(zip(SHOWN, rough / np.maximum(calm, 1e-12), strict=True))
+    assert factor['roll_frequency'] == pytest.approx(4.0)
+    assert factor['roll_damping'] == pytest.approx(4.0)
+    assert factor['Izz/m'] == factor['Cf/m'] == 1.0
 
 
 def test_a_load_moves_the_described_centre_back_and_makes_it_doubtful() -> None:

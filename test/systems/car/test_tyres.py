@@ -14,6 +14,7 @@ from veh_identification.simulation.road_car.handling import tyre_drive
 from veh_identification.simulation.road_car.recording import recording_of
 from veh_identification.systems.car.configuration import CarDescription, load_configuration
 from veh_identification.systems.car.processing.signals import prepare
+from veh_identification.systems.car.tyres import contact
 from veh_identification.systems.car.tyres.contact import known_wheels
 from veh_identification.systems.car.tyres.identify import (
     Axle,
@@ -115,6 +116,24 @@ def test_property_file_marks_what_was_not_reached(stands: bool) -> None:
     assert ('+- 0.02' in by_key['PDY1']) == stands
     assert 'not identified' in by_key['PDX1'] and '= 1 ' in by_key['PDX1']
     assert '+- 0.3' in by_key['PKY1'] and '= -' in by_key['PKY1']
+
+
+def test_wheels_stand_where_their_rolling_says_and_not_the_description() -> None:
+    """The description gives the rolling radius, 11 mm more than the wheel centres are high."""
+    drive, config = _driven()
+    recording = recording_of(drive)
+    prepared = prepare(recording, config)
+    wheels, load = known_wheels(config), np.full((len(prepared.pieces[0]), 4), 4000.0)
+    piece = prepared.pieces[0]
+    spins = contact._spin(recording, piece, config)
+    found = contact._standing_radius(piece, spins, config, wheels, load)
+    car = drive.car
+    stiffness = 2.0 * (car.tyre_front.stiffness + car.tyre_rear.stiffness)
+    true = float(np.mean(car.radius)) - car.total_mass * 9.80665 / stiffness
+    assert config.geometry.wheel_radius - true > 0.008
+    assert found == pytest.approx(true, abs=0.003)
+    without = contact._standing_radius(piece, None, config, wheels, load)
+    assert without == config.geometry.wheel_radius
 
 
 def test_missing_sensors_are_named() -> None:

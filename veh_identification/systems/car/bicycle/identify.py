@@ -42,6 +42,7 @@ from veh_identification.systems.car.checks.plausibility import check_plausibilit
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.origins import Origin
 from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose
+from veh_identification.systems.car.tyres.contact import known_wheels, standing_radius
 from veh_identification.types import Array
 
 EQUATIONS = ('yaw_rate', 'roll_rate', 'side_force')
@@ -64,18 +65,22 @@ SHOWN = (
 )
 #: What a single track leaves out, as relative deviations found on simulated cars (docs/car.md).
 LEFT_OUT = {
-    'Izz/m': 0.015,
-    'Cf/m': 0.015,
-    'Cr/m': 0.015,
-    'sigma_f': 0.12,
-    'sigma_r': 0.12,
+    'Izz/m': 0.008,
+    'Cf/m': 0.008,
+    'Cr/m': 0.008,
+    'sigma_f': 0.08,
+    'sigma_r': 0.08,
     'steering_gain': 0.006,
     'roll_frequency': 0.05,
     'roll_damping': 0.2,
     'roll_gain': 0.045,
 }
+#: Those of roll hold where the road makes no more than this share of the roll rate; they grow with
+#: its power, since how a road tilts a car is only guessed: where it does so more than the steering
+#: does, its guessed colour passes for that of the car.
+ROLL, ROLL_BY_ROAD = ('roll_frequency', 'roll_damping', 'roll_gain'), 0.15
 #: Settled by the description and usual values: their uncertainty enters, they are not estimated.
-CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead', 'air')
+CONSIDERED = ('cg_x', 'trail', 'cross', 'steering_lead', 'air', 'roll_axis')
 #: Shares of yaw and roll rate that may stay unexplained. Test manoeuvres on a rough road leave
 #: 0.02 to 0.07 and 0.12 to 0.19, everyday drives 0.6 to 0.7 of the roll rate.
 UNEXPLAINED_YAW, UNEXPLAINED_ROLL = 0.25, 0.4
@@ -139,18 +144,19 @@ def identify_handling(
         _enough(parts)
     forward = fit_forward(parts, config)
     mass = _mass(forward, method)
-    parts = [_with_spin(one, config, 1500.0 if mass is None else mass[0]) for one in parts]
+    parts = [_with_mass(one, config, 1500.0 if mass is None else mass[0]) for one in parts]
     given = unknowns(_known(parts, config, method, None if mass is None else mass[0]))
     considered = np.array([one.name in CONSIDERED for one in given])
     fitted = maximise(_predictor(parts, given), prior_of(given), considered)
     if method.check and not _bad(findings):  # a cause that is known explains the rest
         findings += _sensor_errors(parts, given, fitted, config)
-    result = _result(parts, given, fitted, forward, mass)
     par = physical(given, fitted.value)
-    shown = traces(parts[-1], par)
-    _judge_fit(result, [traces(one, par) for one in parts])
+    driven = [traces(one, par) for one in parts]
+    result = _result(parts, given, fitted, forward, mass, _unexplained(driven)[1])
+    shown = driven[-1]
+    _judge_fit(result, driven)
     if validation is not None:
-        other = _with_spin(handling_samples(validation, config), config, 1500.0)
+        other = _with_mass(handling_samples(validation, config), config, 1500.0)
         findings += _about(validation, config, method)
         shown = traces(other, par)
         result.validation = _validation(shown)
@@ -250,9 +256,13 @@ def _mass(forward: Forward | None, method: HandlingMethod) -> tuple[float, float
     return value, float(weight.sum() ** -0.5)
 
 
-def _with_spin(one: HandlingSamples, config: CarDescription, mass: float) -> HandlingSamples:
+def _with_mass(one: HandlingSamples, config: CarDescription, mass: float) -> HandlingSamples:
+    """What follows from a mass: how the wheels' spin acts, and how high the wheel centres are."""
     car = one.car.copy()
     geometry = config.geometry
+    if np.isfinite(one.radius):
+        pressed = 0.25 * mass * config.gravity / known_wheels(config).stiffness
+        car[model.HEIGHT] = standing_radius(one.radius, pressed)
     car[model.SPIN] = 4.0 * config.wheel.spin_inertia / (mass * geometry.wheel_radius)
     track = float(np.mean(geometry.half_track))
     car[model.TURNED] = car[model.SPIN] * track**2 / geometry.wheel_radius
@@ -330,14 +340,18 @@ def _result(
     fitted: Fitted,
     forward: Forward | None,
     mass: tuple[float, float] | None,
+    roll_by_road: float,
 ) -> IdentificationResult:
-    """The shown parameters; over mass, or times the mass where that is known."""
+    """The shown parameters; over mass, or times the mass where that is known.
+
+    `roll_by_road`: share of the roll rate that the steering does not explain.
+    """
     names = [one.name for one in given]
     places = [names.index(name) for name in SHOWN]
     value = physical(given, fitted.value)[places]
     scale = np.array([value[k] if given[p].positive else 1.0 for k, p in enumerate(places)])
     covariance = fitted.covariance[np.ix_(places, places)] * np.outer(scale, scale)
-    covariance += _left_out(value)
+    covariance += _left_out(value, roll_by_road)
     shown, units = list(SHOWN), [given[p].unit for p in places]
     if mass is not None:
         turn = np.diag([mass[0] if name in OVER_MASS else 1.0 for name in SHOWN])
@@ -398,9 +412,12 @@ def _result(
     )
 
 
-def _left_out(value: Array) -> Array:
+def _left_out(value: Array, roll_by_road: float) -> Array:
     """Covariance of the shown parameters by what a single track leaves out."""
-    share = np.array([LEFT_OUT.get(name, 0.0) for name in SHOWN])
+    rough = max(1.0, (roll_by_road / ROLL_BY_ROAD) ** 2)
+    share = np.array(
+        [LEFT_OUT.get(name, 0.0) * (rough if name in ROLL else 1.0) for name in SHOWN]
+    )
     spread = np.diag(share)
     # a roll inertia that is taken wrongly scales the gain as the square of the frequency
     frequency, gain = SHOWN.index('roll_frequency'), SHOWN.index('roll_gain')
@@ -421,14 +438,19 @@ def traces(one: HandlingSamples, par: Array) -> Traces:
     return Traces(stamps, one.measured[rows, :3], simulated[rows])
 
 
+def _unexplained(shown: Sequence[Traces]) -> Array:
+    """Share of each signal that steering and speed alone do not explain."""
+    error = np.concatenate([one.measured - one.simulated for one in shown])
+    measured = np.concatenate([one.measured for one in shown])
+    share = np.mean(np.square(error), axis=0) / np.mean(np.square(measured), axis=0)
+    return np.asarray(np.sqrt(share))
+
+
 def _judge_fit(result: IdentificationResult, shown: Sequence[Traces]) -> None:
     """Residuals of the simulation into the result."""
     error = np.concatenate([one.measured - one.simulated for one in shown])
-    measured = np.concatenate([one.measured for one in shown])
     result.residual_rms = np.sqrt(np.mean(np.square(error), axis=0))
-    result.residual_rms_relative = result.residual_rms / np.sqrt(
-        np.mean(np.square(measured), axis=0)
-    )
+    result.residual_rms_relative = _unexplained(shown)
     result.sigma = result.residual_rms.copy()
 
 

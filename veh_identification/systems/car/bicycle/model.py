@@ -12,10 +12,13 @@ on both axles, and how it tilts below the wheels.
            + product of inertia times phi'' + y_c times the force ahead
     phi'' = -w^2 phi - 2 z w phi' + Gamma Y
     slip' = u / sigma (alpha - slip),  F = C slip / sqrt(1 + 2 kappa (C slip / (g load share))^2)
+    C lessened as the body leans, since a tyre gains less by load than the other one loses
     alpha_f = delta + nose phi - (v + L r) / u,   alpha_r = nose phi - v / u
     C of each axle as braking and driving load it; i with the wheels, which spin up in a turn
     bank' = road roll rate - r nose_up
 
+The sideways velocity is that of the contacts: of points of the body as low as the axis that it
+rolls about, which is on the ground or, by the links of the suspension, some centimetres above it.
 An accelerometer at (x_i, z_i) feels Y + (x_i - x_c) r' + (h - z_i - R) phi'' + g phi: the bank of
 the road drops out of it, and shows in the sideways velocity.
 """
@@ -29,10 +32,10 @@ from veh_identification.types import Array, IntArray
 
 #: Places of the parameters.
 (CF, CR, XC, IZ, KAPPA, SF, SR, OMEGA, ZETA, GAMMA, H, GAIN, TRAIL, LAG, DELAY, CROSS) = range(16)
-(YC, NOSE, MOUNT, AIR) = range(16, 20)
+(YC, NOSE, MOUNT, AIR, AXIS) = range(16, 21)
 #: Noise of the measurements, then deviations of what disturbs the car.
-(N_YAW, N_ROLL, N_SIDE, N_SPEED, Q_FRONT, Q_REAR, Q_ROLL, Q_ROAD, Q_WIND) = range(20, 29)
-COUNT = 29
+(N_YAW, N_ROLL, N_SIDE, N_SPEED, Q_FRONT, Q_REAR, Q_ROLL, Q_ROAD, Q_WIND) = range(21, 30)
+COUNT = 30
 #: Places of what is known: wheelbase, height of base_link over the ground, gravity, x and z of
 #: the accelerometer, x and z of the sensor of sideways speed, spin inertia over mass and radius,
 #: and what spinning wheels add to the yaw inertia over mass.
@@ -51,6 +54,9 @@ INPUTS = 7
 #: true, and forward and sideways acceleration meanwhile.
 (M_YAW, M_ROLL, M_SIDE, M_OPTICAL, M_EAST, M_NORTH, M_AGE, M_AX, M_AY) = range(9)
 OUTPUTS = 4  # yaw, roll, side, speed
+#: Shares of the bend: of the tyres' own curves, and of load that goes to the outer wheels of the
+#: front and of the rear axle; stiffer springs in front carry more of it.
+TYRES, LEAN_FRONT, LEAN_REAR = 0.56, 0.53, 0.35
 LOAD_POWER = 0.65  # of the load, with which the cornering stiffness of usual tyres rises
 AIR_SPEED = 20.0  # at which `AIR` of the weight is moved to the rear axle [m/s]
 #: Memory of the road's roll rate, of the wind, of forces on the axles and of bumps [s].
@@ -103,6 +109,17 @@ def stiffnesses(par: Array, car: Array, u: Array) -> tuple[float, float]:
 
 
 @njit(cache=True)
+def leaned(par: Array, car: Array, x: Array) -> tuple[float, float, float]:
+    """What springs and dampers carry of a bend, over the weight, and its slopes by roll and rate.
+
+    The load moves to the outer wheels as the body leans, not as the force rises.
+    """
+    w, weight = par[OMEGA], par[GAMMA] * car[GRAVITY]
+    by_angle, by_rate = w**2 / weight, 2.0 * par[ZETA] * w / weight
+    return by_angle * x[PHI] + by_rate * x[P], by_angle, by_rate
+
+
+@njit(cache=True)
 def rates(par: Array, car: Array, x: Array, u: Array, dx: Array) -> float:
     """Rates of the states; returns the force of tyres and wind over mass."""
     speed, length, g = u[I_SPEED], car[LENGTH], car[GRAVITY]
@@ -113,8 +130,12 @@ def rates(par: Array, car: Array, x: Array, u: Array, dx: Array) -> float:
     dx[AR] = speed / par[SR] * (rolled - np.arctan(x[V] / speed) - x[AR])
     share = par[XC] / length
     c_f, c_r = stiffnesses(par, car, u)
-    front, _ = axle(c_f, x[AF], g * share, par[KAPPA])
-    rear, _ = axle(c_r, x[AR], g * (1.0 - share), par[KAPPA])
+    lean, _, _ = leaned(par, car, x)
+    c_f /= 1.0 + LEAN_FRONT * par[KAPPA] * lean**2
+    c_r /= 1.0 + LEAN_REAR * par[KAPPA] * lean**2
+    bend = TYRES * par[KAPPA]
+    front, _ = axle(c_f, x[AF], g * share, bend)
+    rear, _ = axle(c_r, x[AR], g * (1.0 - share), bend)
     pulled = front * np.cos(steer) + u[I_FRONT] * np.sin(steer) + x[D_F]
     total = pulled + rear + x[WIND] + x[D_R]
     moment = (length - par[XC]) * pulled - par[XC] * (rear + x[D_R])
@@ -152,20 +173,33 @@ def slopes(par: Array, car: Array, x: Array, u: Array, A: Array) -> None:
     A[AR, AR], A[AR, V] = -lag_r, -lag_r / (speed * (1.0 + side_r**2))
     share = par[XC] / length
     c_f, c_r = stiffnesses(par, car, u)
-    front, k_f = axle(c_f, x[AF], g * share, par[KAPPA])
-    _, k_r = axle(c_r, x[AR], g * (1.0 - share), par[KAPPA])
+    lean, by_angle, by_rate = leaned(par, car, x)
+    less_f = 1.0 + LEAN_FRONT * par[KAPPA] * lean**2
+    less_r = 1.0 + LEAN_REAR * par[KAPPA] * lean**2
+    bend = TYRES * par[KAPPA]
+    front, k_f = axle(c_f / less_f, x[AF], g * share, bend)
+    _, k_r = axle(c_r / less_r, x[AR], g * (1.0 - share), bend)
     ahead = np.cos(steer)
     A[last, AF], A[last, AR] = k_f * ahead, k_r
+    # a share of the stiffness changes the force by as much of slope times slip
+    lost_f = -2.0 * LEAN_FRONT * par[KAPPA] * lean / less_f * k_f * x[AF]
+    lost_r = -2.0 * LEAN_REAR * par[KAPPA] * lean / less_r * k_r * x[AR]
+    lost = lost_f * ahead + lost_r
+    A[last, PHI], A[last, P] = lost * by_angle, lost * by_rate
     A[last, WIND] = A[last, D_F] = A[last, D_R] = 1.0
     A[last, STEER] = front * np.sin(steer) - u[I_FRONT] * ahead
-    A[R, PHI] = A[R, WIND] = A[R, BUMP] = 0.0
+    A[R, WIND] = A[R, BUMP] = 0.0
+    turning = ((length - par[XC]) * ahead - par[TRAIL]) * lost_f
+    turning = (turning - (par[XC] + par[TRAIL]) * lost_r) / inertia
+    A[R, PHI] = turning * by_angle
     A[R, AF] = ((length - par[XC]) * ahead - par[TRAIL]) * k_f / inertia
     A[R, AR] = -(par[XC] + par[TRAIL]) * k_r / inertia
     A[R, D_F], A[R, D_R] = (length - par[XC]) / inertia, -par[XC] / inertia
     A[R, STEER] = (length - par[XC]) * A[last, STEER] / inertia
-    A[R, P] = -car[SPIN] * speed / inertia
+    A[R, P] = turning * by_rate - car[SPIN] * speed / inertia
     w = par[OMEGA]
-    A[P, PHI], A[P, P] = -(w**2), -2.0 * par[ZETA] * w
+    A[P, PHI] = par[GAMMA] * A[last, PHI] - w**2
+    A[P, P] = par[GAMMA] * A[last, P] - 2.0 * par[ZETA] * w
     A[P, BUMP] = w**2 - 2.0 * par[ZETA] * w / BUMP_TIME
     for j in (AF, AR, WIND, D_F, D_R, STEER):
         A[P, j] = par[GAMMA] * A[last, j]
@@ -322,7 +356,7 @@ def filtered(
             total = rates(par, car, x, u, dx)
             slopes(par, car, x, u, A)
             arm_x = car[X_IMU] - par[XC]
-            arm_z = par[H] - car[Z_IMU] - car[HEIGHT]
+            arm_z = par[H] - car[Z_IMU] - (car[HEIGHT] - par[AXIS])
             for j in range(STATES):
                 row[j] = A[STATES, j] + arm_x * A[R, j] + arm_z * A[P, j]
             row[PHI] += car[GRAVITY]
@@ -332,7 +366,7 @@ def filtered(
             felt += x[B_SIDE]
             out[k, 0, 2] = z[M_SIDE] - felt
             out[k, 1, 2] = correct(x, cov, row, out[k, 0, 2], par[N_SIDE] ** 2)
-        high = car[Z_SPEED] + car[HEIGHT]
+        high = car[Z_SPEED] + car[HEIGHT] - par[AXIS]
         own = x[V] + car[X_SPEED] * x[R] - high * (x[P] + x[ROAD])
         if z[M_OPTICAL] == z[M_OPTICAL] or z[M_EAST] == z[M_EAST]:
             row[:] = 0.0
@@ -379,7 +413,7 @@ def simulated(par: Array, car: Array, inputs: Array, start: Array, dt: float, ou
         total = rates(par, car, x, u, dx)
         out[k, 0] = x[R] + x[B_YAW] - par[MOUNT] * x[P]
         out[k, 1] = x[P] + x[B_ROLL] + (par[NOSE] + par[MOUNT]) * x[R]
-        arm_z = par[H] - car[Z_IMU] - car[HEIGHT]
+        arm_z = par[H] - car[Z_IMU] - (car[HEIGHT] - par[AXIS])
         out[k, 2] = (
             total
             + (car[X_IMU] - par[XC]) * dx[R]

@@ -85,6 +85,7 @@ def unknowns(known: Known) -> tuple[Unknown, ...]:
         free('nose', 'rad', 0.0, 0.006, 'body over the road, nose up'),
         free('mounting', 'rad', 0.0, 0.006, 'inertial unit in the body, nose up'),
         free('air', '', known.air, 0.004, 'weight that the air moves to the rear at 20 m/s'),
+        free('roll_axis', 'm', 0.0, 0.03, 'height over the ground of the axis of roll'),
         *(positive(one) for one in list(_POSITIVE)[9:]),
     )
 
