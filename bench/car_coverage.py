@@ -71,6 +71,8 @@ def options_parser() -> argparse.ArgumentParser:
     return parser
 
 
+#: Values from which a share inside two deviations is judged.
+FEWEST = 60
 #: Largest errors that are asked for without wheel forces [%].
 WANTED = {'m': 2.0, 'Izz': 5.0, 'Cf': 5.0, 'Cr': 5.0}
 
@@ -119,7 +121,8 @@ def sticking(cars: int, seconds: float, seed: int, workers: int) -> list[dict[st
                 'peer': coverage(plain, names),
                 'peer_name': 'without bias correction and motion beyond the bands',
                 'wanted': '90 to 98 %',
-                'met': 90.0 <= share <= 98.0,
+                # a few values do not tell 95 from 100 %
+                'met': 90.0 <= share <= 98.0 if z.size >= FEWEST else None,
             }
         )
     ratio = float(np.sqrt(np.mean(ours**2) / np.mean(beside**2)))
