@@ -385,6 +385,7 @@ def _turn_place(name: str, angle: float) -> Callable[[Case], Case]:
 
 
 Z_DOWN = np.diag([1.0, -1.0, -1.0])
+YAWED = Rotation.from_euler('z', 5.0, degrees=True)
 QUARTER = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
 MISTAKES: dict[str, Mistake] = {
     'joints in degrees': Mistake(
@@ -470,6 +471,17 @@ MISTAKES: dict[str, Mistake] = {
     'zero of the knee wanders by 0.1 rad': Mistake(
         _one_joint('r_knee_joint', lambda q: q + np.linspace(0.0, 0.1, len(q))),
         ('joint_drift',),
+    ),
+    'all joints show 1.05 times their angles': Mistake(
+        joints(lambda q, n: 1.05 * q), ('joint_scale',)
+    ),
+    'base markers 5 degrees askew in yaw': Mistake(
+        base(
+            lambda v: np.hstack(
+                [v[:, :3], (Rotation.from_quat(v[:, 3:]) * YAWED).as_quat()],
+            )
+        ),
+        ('base_turned',),
     ),
     'thighs of the URDF 5 % too long': Mistake(_thighs(1.05), ('link_length',)),
     'thighs of the URDF 15 % too long': Mistake(_thighs(1.15), ('link_length',)),

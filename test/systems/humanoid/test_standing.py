@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from humanoid_cases import CAD, record, true_robot
+from scipy.spatial.transform import Rotation
 from test_checks import joints, states_of
 
 from veh_identification.identification import ArrayBlocks
@@ -22,7 +24,7 @@ from veh_identification.systems.humanoid.recording.reader import read_recording
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.humanoid.setup import check, set_up
 
-CODES = ('joint_zero', 'joint_scale', 'joint_drift', 'link_length')
+CODES = ('joint_zero', 'joint_scale', 'joint_drift', 'link_length', 'base_turned')
 CONFIGURATION = load_configuration(None, estimate_delays=False)
 
 
@@ -37,7 +39,21 @@ def one_joint(name, change):
     return joints(lambda each, q: change(q) if each == name else q)
 
 
+def turned(recording):
+    """Markers of the base 5 degrees askew about the vertical axis of its link."""
+    values = recording.base.values.copy()
+    askew = Rotation.from_euler('z', 5.0, degrees=True)
+    values[:, 3:] = (Rotation.from_quat(values[:, 3:]) * askew).as_quat()
+    return replace(recording, base=replace(recording.base, values=values))
+
+
 WRONG = {
+    'turned base': (turned, 'base_turned', r'turned by (4\.[6-9]|5) degrees'),
+    'all gains': (
+        joints(lambda name, q: 1.05 * q),
+        'joint_scale',
+        r'all joints of the legs seem to show 1\.05 times',
+    ),
     'gain': (
         one_joint('r_knee_joint', lambda q: 1.1 * q),
         'joint_scale',

@@ -2,7 +2,8 @@
 
 A sole that stands stays where it is, as level and as high as all that stand. Where joints and base
 say otherwise, one cause is looked for that makes them stand still: the zero of a joint, its gain,
-a zero that wanders, or a link of another length than in the URDF. The wrench shows such errors
+a zero that wanders, a link of another length than in the URDF, one gain of all joints, or a base
+that is turned about its vertical axis against its link. The wrench shows such errors
 only as parameters that follow them, several of their deviations off, in a fit that looks good.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from veh_identification.checks.explanation import (
     CLEARLY_LESS,
@@ -45,8 +47,8 @@ SHORTEST_LINK = 0.1
 #: Steps of the differences, and how often the best causes are fitted again: errors may be large.
 STEP, FITTED_AGAIN, BEST = 1e-4, 4, 8
 #: What is worth a word, and what can be an error of one joint or link: radians (metres), shares.
-SMALLEST = {'zero': 0.01, 'gain': 0.02, 'drift': 0.02, 'length': 0.02}
-LARGEST = {'zero': 1.2, 'gain': 4.0, 'drift': 1.2, 'length': 0.5}
+SMALLEST = {'zero': 0.01, 'gain': 0.02, 'drift': 0.02, 'length': 0.02, 'gains': 0.02, 'turn': 0.02}
+LARGEST = {'zero': 1.2, 'gain': 4.0, 'drift': 1.2, 'length': 0.5, 'gains': 0.5, 'turn': 0.6}
 #: What must be left once the cause is put right (rms of radians and of the legs' length), and for
 #: how many seconds feet must stand in all. Feet of people roll and slide in their shoes, and on a
 #: treadmill none stands: there nothing is told.
@@ -66,11 +68,21 @@ class LegError:
 
     def joints(self, q: Array, when: Array, size: float) -> Array:
         """Positions (n, dof) as they would be; `when` (n,) goes from 0 to 1."""
-        if self.kind == 'length':
+        if self.kind in ('length', 'turn'):
             return q
         moved = q.copy()
-        moved[:, self.places[0]] += size * self.share(q, when)
+        if self.kind == 'gains':
+            moved[:, list(self.places)] *= 1.0 + size
+        else:
+            moved[:, self.places[0]] += size * self.share(q, when)
         return moved
+
+    def pose(self, pose: Array, size: float) -> Array:
+        """Poses of the base (n, 7) as they would be."""
+        if self.kind != 'turn':
+            return pose
+        turned = Rotation.from_quat(pose[:, 3:]) * Rotation.from_rotvec([0.0, 0.0, size])
+        return np.hstack([pose[:, :3], turned.as_quat()])
 
     def share(self, q: Array, when: Array) -> Array:
         """By how much the joint moves (n,) for a size of one."""
@@ -97,6 +109,16 @@ class LegError:
                 'recording in joint_states'
             )
             return 'joint_drift', text, where
+        if self.kind == 'turn':
+            text = (
+                f'the base pose seems to be turned by {np.degrees(-size):.2g} degrees about the '
+                'vertical axis of its link (markers that are mounted askew)'
+            )
+            return 'base_turned', text, 'topic base/pose, orientation'
+        if self.kind == 'gains':
+            shown = 1.0 / (1.0 + size)
+            text = f'all joints of the legs seem to show {shown:.3g} times their angles'
+            return 'joint_scale', f'{text} in joint_states', 'topic joint_states, position'
         if self.kind == 'gain':
             text = f'{name} seems to show {1.0 / (1.0 + size):.3g} times its angle in joint_states'
             return 'joint_scale', text, where
@@ -139,13 +161,14 @@ class Standing:
     def _base(self) -> Array:
         return rotation_matrix(self.raw.pose[:, 3:])
 
-    def _poses(self, q: Array, model: TreeModel) -> Array:
+    def _poses(self, q: Array, model: TreeModel, base: Array | None = None) -> Array:
         """Of the sole that stands (n, 6): place over the legs' length, level, heading."""
         soles, each = self.soles, np.arange(len(q))
+        base = self._base if base is None else base
         places, turns = soles.with_model(model).in_base(np.ascontiguousarray(q))
-        arm = np.einsum('nij,nj->ni', self._base, places[self._feet, each])
+        arm = np.einsum('nij,nj->ni', base, places[self._feet, each])
         place = self.raw.pose[:, :3] + arm
-        turn = self._base @ turns[self._feet, each]
+        turn = base @ turns[self._feet, each]
         level = np.einsum('nij,nj->ni', turn, soles.flat[self._feet])
         ahead = np.einsum('nij,nj->ni', turn, _ahead(soles.flat)[self._feet])
         heading = np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
@@ -170,10 +193,17 @@ class Standing:
 
     def errors(self, error: LegError | None = None, size: float = 0.0) -> Array:
         """How far from standing still the soles are, with one thing put right."""
-        q, model = self.raw.joints, self.soles.model
-        if error is not None:
-            q, model = error.joints(q, self.when, size), error.model(model, size)
-        return self._told(self._poses(q, model))
+        if error is None:
+            return self._told(self._poses(self.raw.joints, self.soles.model))
+        return self._told(self._poses_without(error, size))
+
+    def _poses_without(self, error: LegError, size: float) -> Array:
+        """`_poses` with one thing put right."""
+        base = None
+        if error.kind == 'turn':
+            base = rotation_matrix(error.pose(self.raw.pose, size)[:, 3:])
+        q = error.joints(self.raw.joints, self.when, size)
+        return self._poses(q, error.model(self.soles.model, size), base)
 
     def _told(self, poses: Array) -> Array:
         return self._about_means(poses)[:, self._counted].ravel()
@@ -183,13 +213,11 @@ class Standing:
         q, model = self.raw.joints, self.soles.model
         by_joint: dict[int, Array] = {}  # zero, gain and drift all turn the same joint
         for error in self.causes():
-            place = error.places[0]
-            if error.kind == 'length':
-                longer, shorter = (
-                    self._poses(q, error.model(model, size)) for size in (STEP, -STEP)
-                )
-                yield error, self._told((longer - shorter) / (2.0 * STEP))
+            if error.kind in ('length', 'gains', 'turn'):
+                more, less = (self._poses_without(error, size) for size in (STEP, -STEP))
+                yield error, self._told((more - less) / (2.0 * STEP))
                 continue
+            place = error.places[0]
             if place not in by_joint:
                 step = STEP * (np.arange(q.shape[1]) == place)
                 by_joint[place] = self._poses(q + step, model) - self._poses(q - step, model)
@@ -201,10 +229,11 @@ class Standing:
         model = self.soles.model
         names = model.coordinate_names
         chain = self.soles.chain()
+        joints = sorted({int(model.coordinate[body]) for body in chain} - {-1})
         found = [
             LegError(kind, (k,), (names[k],), 'rad' if model.coordinate_is_angle(k) else 'm')
             for kind in ('zero', 'gain', 'drift')
-            for k in sorted({int(model.coordinate[body]) for body in chain} - {-1})
+            for k in joints
         ]
         size = np.linalg.norm(model.translation, axis=1)
         links = {
@@ -216,7 +245,7 @@ class Standing:
         for group in [*pairs, *((k,) for k in links)]:
             places = tuple(links[k] for k in group)
             found.append(LegError('length', places, tuple(names[k] for k in group)))
-        return found
+        return [*found, LegError('gains', tuple(joints), ()), LegError('turn', (), ())]
 
     def likely(self) -> list[tuple[LegError, float]]:
         """The best causes to first order with their sizes, the simplest first."""
@@ -295,7 +324,9 @@ def with_leg_errors(findings: list[Finding], legs: list[Finding]) -> list[Findin
 
 def _warned(finding: Finding) -> Finding:
     """Nothing is refused for it: deviations allow for it, also for a maybe."""
-    text = f'{finding.text}; deviations allow for it, --joint-errors estimates such errors'
+    text = f'{finding.text}; deviations allow for it'
+    if finding.code.removeprefix('maybe_').startswith('joint_'):
+        text += ', --joint-errors estimates such errors'
     return replace(finding, level='warn' if finding.level == 'bad' else finding.level, text=text)
 
 
@@ -303,7 +334,11 @@ def _doubt(comparison: Comparison, error: LegError, size: float) -> Doubt:
     """The equations with and without the error, along the CAD values at the weight shown."""
     raw, model = comparison.raw, comparison.problem.model
     when = (raw.stamps - raw.stamps[0]) / np.ptp(raw.stamps)
-    right = replace(raw, joints=error.joints(raw.joints, when, size))
+    right = replace(
+        raw,
+        joints=error.joints(raw.joints, when, size),
+        pose=error.pose(raw.pose, size),
+    )
     as_is, put_right = comparison.samples(raw), comparison.samples(right)
     before = inverse_dynamics(model, as_is.motion)[:, :6]
     after = inverse_dynamics(error.model(model, size), put_right.motion)[:, :6]
