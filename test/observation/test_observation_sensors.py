@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
 from veh_identification.errors import ModelError, ParameterError
+from veh_identification.observation.protocols import Counts
 from veh_identification.observation.sensors import (
     Accelerometer,
     CoordinateRateSensor,
@@ -147,3 +150,22 @@ def test_axes_that_nobody_measures_stay_unknown_when_turned():
     )
     # A hundredth of what nobody measures is left out; the axis itself is not known.
     np.testing.assert_allclose(turned_axes(both[0], askew), [np.nan, 2.0, 3.0])
+
+
+def test_a_position_has_the_unknowns_that_were_asked_for():
+    """None of them by itself: each costs certainty."""
+    asked = {
+        (): {},
+        ('drift_x', 'drift_y'): {'drift': (0.5, 30.0)},
+        ('delay',): {'delay_deviation': 0.01},
+        ('arm_x', 'arm_y'): {'arm_deviation': 0.02},
+    }
+    for names, options in asked.items():
+        sensor = GpsPosition('g', 'base', ANTENNA, 0.1, **options)
+        assert tuple(one.name for one in sensor.parameters) == names
+
+
+def test_counters_begin_at_nothing():
+    counts = asdict(Counts())
+    assert counts.pop('last_used') == float('-inf')
+    assert len(counts) == 9 and not any(counts.values())
