@@ -12,11 +12,12 @@ from typing import Any
 
 from xdist.scheduler.loadfile import LoadFileScheduling
 
-#: First the folders that compile most, then those that use it.
+#: First the folders that compile most, then those that use it. Long tests must not come last,
+#: while the other worker has nothing left to do.
 FIRST = (
     *('test/systems/vehicle', 'test/fusion', 'test/systems/car', 'test/systems/humanoid'),
     *('test/systems/parallel', 'test/simulation', 'test/systems/robot', 'test/natural'),
-    *('test/observation', 'test/nodes', 'test/systems'),
+    *('test/observation', 'test/nodes', 'test/docs', 'test/systems'),
 )
 
 
