@@ -183,6 +183,11 @@ class FourierTrajectory(Model):
         return load(cls, path)
 
 
+def _shown(trajectory: FourierTrajectory, points: int) -> float:
+    """Share of its largest value that a trigonometric polynomial shows on a grid, at least."""
+    return float(np.cos(np.pi * min(trajectory.harmonics / points, 0.499)))
+
+
 @dataclass(frozen=True)
 class MotionLimits:
     """Limits per coordinate (C,) or one for all; velocity and acceleration may be infinite."""
@@ -213,17 +218,16 @@ class MotionLimits:
         return low, high, velocity, acceleration
 
     def worst_use(self, trajectory: FourierTrajectory, points: int) -> float:
-        """Largest share of any limit that the trajectory uses on a grid of `points`."""
+        """Largest share of any limit that the trajectory may use, by a grid of `points`."""
         low, high, velocity, acceleration = self.arrays(trajectory.channels)
         q, qd, qdd = trajectory.evaluate(trajectory.sample_times(points))
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        return float(
-            max(
-                (np.abs(q - middle) / half).max(),
-                (np.abs(qd) / velocity).max(),
-                (np.abs(qdd) / acceleration).max(),
-            )
+        on_grid = max(
+            (np.abs(q - middle) / half).max(),
+            (np.abs(qd) / velocity).max(),
+            (np.abs(qdd) / acceleration).max(),
         )
+        return float(on_grid / _shown(trajectory, points))
 
     def largest_scale(self, trajectory: FourierTrajectory, home: Array, points: int) -> float:
         """Largest factor (at most 1) by which `trajectory.scaled(factor, home)` keeps limits."""
@@ -232,15 +236,13 @@ class MotionLimits:
         if (home < low).any() or (home > high).any():
             return 0.0
         tiny = 1e-300
-        return float(
-            min(
-                1.0,
-                ((high - home) / np.maximum(q.max(axis=0) - home, tiny)).min(),
-                ((home - low) / np.maximum(home - q.min(axis=0), tiny)).min(),
-                (velocity / np.maximum(np.abs(qd).max(axis=0), tiny)).min(),
-                (acceleration / np.maximum(np.abs(qdd).max(axis=0), tiny)).min(),
-            )
+        on_grid = min(
+            ((high - home) / np.maximum(q.max(axis=0) - home, tiny)).min(),
+            ((home - low) / np.maximum(home - q.min(axis=0), tiny)).min(),
+            (velocity / np.maximum(np.abs(qd).max(axis=0), tiny)).min(),
+            (acceleration / np.maximum(np.abs(qdd).max(axis=0), tiny)).min(),
         )
+        return float(min(1.0, on_grid * _shown(trajectory, points)))
 
     def matrix(
         self, make: Callable[[Array], FourierTrajectory], size: int, points: int

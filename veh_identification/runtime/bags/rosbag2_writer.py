@@ -35,6 +35,13 @@ class SqliteStorage(Sqlite3Writer):
         self.conn.executescript(self.SQLITE_SCHEMA)
         self.cursor = self.conn.cursor()
 
+    def abort(self) -> None:
+        """Close the file without what is not committed; rosbags 0.11.0 cannot."""
+        try:
+            self.conn.rollback()
+        finally:
+            self.conn.close()
+
 
 #: Version 9 of metadata.yaml cannot be read by Humble.
 METADATA_VERSION = 8
@@ -46,7 +53,7 @@ def _profile_text(qos: QoS) -> str:
 
 
 class Rosbag2Writer(Writer):
-    """Writes version 8; open and abort are those of rosbags."""
+    """Writes version 8; open is that of rosbags."""
 
     STORAGE_PLUGINS = {  # noqa: RUF012 (declared as an instance variable there)
         StoragePlugin.MCAP: McapStorage,
@@ -56,6 +63,12 @@ class Rosbag2Writer(Writer):
     def __init__(self, path: Path, storage_plugin: StoragePlugin) -> None:
         super().__init__(path, version=METADATA_VERSION, storage_plugin=storage_plugin)  # type: ignore[arg-type]
         self._profiles: dict[int, str] = {}
+
+    def abort(self) -> None:
+        """Let go of the files as they are; rosbags 0.11.0 keeps them open."""
+        storage, self.storage = self.storage, None
+        if isinstance(storage, McapStorage | SqliteStorage):
+            storage.abort()
 
     def add_topic(
         self, topic: str, typename: str, *, definition: str, type_hash: str, qos: QoS

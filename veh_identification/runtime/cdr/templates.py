@@ -13,6 +13,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from rosbags.serde import SerdeError
+
 from veh_identification.runtime.cdr.plan import MessagePlan
 from veh_identification.runtime.cdr.walk import LITTLE_ENDIAN, WalkError
 
@@ -67,7 +69,10 @@ class TypeTemplates:
         return self._encode_slowly(message)
 
     def _decode_slowly(self, data: bytes | memoryview) -> Any:
-        message = self.store.deserialize_cdr(data, self.type_name)
+        try:
+            message = self.store.deserialize_cdr(data, self.type_name)
+        except (AssertionError, IndexError) as error:  # rosbags 0.11.0: too long, or empty
+            raise SerdeError('its length is not that of such a message') from error
         length = len(data)
         if length in self._decoders:
             self._decode_misses += 1
