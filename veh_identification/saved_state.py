@@ -156,7 +156,7 @@ class SavedState(Mapping[str, Any]):
             yield
         except VehIdError as error:
             raise StateError(f'{self.source}: {error}') from None
-        except (ArithmeticError, ValueError, LookupError, TypeError) as error:
+        except (ArithmeticError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise StateError(f'{self.source}: its values cannot be used ({error})') from None
 
     def expect_version(self, version: int, key: str = 'version') -> None:

@@ -134,6 +134,8 @@ def test_samples_that_come_too_late_start_it_anew(ended):
         ('observer_times', np.array([1, 2])),
         ('observer_samples', np.zeros(3)),
         ('observer_origin', np.array([5, 2_000_000])),
+        ('observer_origin', np.array([5, 2, 3])),
+        ('observer_plain', '[' * 100_000),
         ('observer_plain', '[{}, {}]'),
         ('observer_plain', '[1, 2'),
         ('observer_parameters', np.zeros(77)),
@@ -148,6 +150,20 @@ def test_a_damaged_state_is_told_in_a_sentence(ended, entry, value):
     assert observer.session is not None and observer.session.origin_ns > killed_ns - 10_000_000
     told = [event for event in observer.events if event.code == 'observer_not_resumed']
     assert len(told) == 1 and 'Traceback' not in told[0].text and len(told[0].text) < 400
+
+
+def test_what_was_reset_does_not_come_back(ended):
+    """A state that waits for its start when somebody resets the observer."""
+    items, system, file, killed_ns = ended
+    observer = OnlineObserver(others(system), OPTIONS, lambda *made: None)
+    observer.go_on_from(read_state(file))
+    observer.reset('by somebody')
+    for item in items:
+        if item.time_ns > killed_ns:
+            observer.push(item.key, item.time_ns, item.payload)
+            observer.poll()
+    assert 'observer_resumed' not in [event.code for event in observer.events]
+    assert observer.session.origin_ns > killed_ns - 10_000_000
 
 
 def test_a_variance_below_zero_is_refused(ended):

@@ -12,6 +12,7 @@ and sensor parameters, so that a parked car starts knowing them).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -31,6 +32,7 @@ from veh_identification.observation import Innovation
 from veh_identification.observation.streaming import OnlineObserver, OnlineOptions, Session
 from veh_identification.observation.streaming.arrivals import stream_of
 from veh_identification.observation.streaming.collector import set_aside_for_good
+from veh_identification.observation.streaming.kept import is_kept
 from veh_identification.runtime.interface import Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
@@ -158,6 +160,8 @@ class ErrorEkf:
 
     def _reset(self) -> str:
         self.checkpoint.forget()
+        if self.options.system not in MECHANISMS:
+            self.face.system.known = None  # of a state that waited for its start
         self.observer.reset('reset by service: the observer starts anew')
         return 'the observer starts anew; the datum is kept'
 
@@ -175,13 +179,17 @@ class ErrorEkf:
 
     def _state(self) -> dict[str, Any]:
         """For a restart: the whole observer, and what helps if too much time has passed."""
-        whole, session = self.observer.state(), self.observer.session
-        if isinstance(session, VehicleSession):
-            whole |= known_state(session, self.face.system)
-        return whole
+        session = self.observer.session
+        if not isinstance(session, VehicleSession):
+            return self.observer.state()
+        found = known_state(session, self.face.system)
+        with suppress(EstimationError):  # a start of very many samples is not kept
+            found |= self.observer.state()
+        return found
 
     def _go_on(self, stored: SavedState) -> str:
-        self.observer.go_on_from(stored)
+        if is_kept(stored):
+            self.observer.go_on_from(stored)
         if self.options.system in MECHANISMS:
             return 'the state of the mechanism'
         found = restore_known(stored, self.face.system, moved=True)

@@ -15,16 +15,16 @@ STANDING = 0.1
 
 def known_state(session: VehicleSession, system: VehicleSystem) -> dict[str, Any]:
     """Heading and sensor parameters with their variances, and the datum."""
-    filter_ = session.filter
-    first = filter_.size - len(filter_.parameter_names)
+    known = Known.of(session.filter, float(session.vehicle.model.q[12]))
+    pairs = np.array([*known.parameters.values()]).reshape(-1, 2)
     datum = system.places.datum
     place = [] if datum is None else [datum.latitude, datum.longitude, datum.altitude]
     return {
-        'yaw': float(session.vehicle.model.q[12]),
+        'yaw': known.yaw,
         'speed': float(np.linalg.norm(session.vehicle.world_frame()[1][:3])),
-        'names': np.array(filter_.parameter_names, dtype=str),
-        'values': filter_.parameters.copy(),
-        'variances': np.diag(filter_.P)[first:].copy(),
+        'names': np.array([*known.parameters], dtype=str),
+        'values': pairs[:, 0],
+        'variances': pairs[:, 1],
         'datum': np.array(place),
         'car': session.car.name,
     }

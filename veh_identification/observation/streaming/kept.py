@@ -8,6 +8,7 @@ checked against its place, so that a damaged one is refused and not followed.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -48,6 +49,11 @@ class Kept(Protocol):
 
     def hold(self, held: Mapping[str, Any]) -> None:
         """Drive the model by what an earlier session held."""
+
+
+def is_kept(state: SavedState) -> bool:
+    """Whether a stored state holds that of an observer."""
+    return f'{PREFIX}version' in state
 
 
 def kept_state(session: Kept, steps: int, start: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,16 +103,23 @@ def start_of(state: SavedState) -> list[Item]:
     ]
 
 
+def _grid(state: SavedState) -> tuple[int, int]:
+    """Origin and step of its steps [ns]."""
+    found = state.stamps(f'{PREFIX}origin')
+    if found.size != 2 or not found[1] > 0:
+        raise state.refused(f'{PREFIX}origin', 'is no origin and step')
+    return int(found[0]), int(found[1])
+
+
 def end_of(state: SavedState) -> int:
     """When its last step ended [ns]."""
-    origin_ns, step_ns = (int(one) for one in state.stamps(f'{PREFIX}origin'))
+    origin_ns, step_ns = _grid(state)
     return origin_ns + state.count(f'{PREFIX}steps') * step_ns
 
 
 def take_over(state: SavedState, session: Kept) -> int:
     """Give a session that was started with `start_of` the stored state; returns its steps."""
-    origin_ns, step_ns = (int(one) for one in state.stamps(f'{PREFIX}origin'))
-    if (origin_ns, step_ns) != (session.origin_ns, session.step_ns):
+    if _grid(state) != (session.origin_ns, session.step_ns):
         raise state.refused(f'{PREFIX}origin', 'is not that of its start')
     with state.tried():
         plain, held = json.loads(state.text(f'{PREFIX}plain'))
@@ -114,6 +127,8 @@ def take_over(state: SavedState, session: Kept) -> int:
         found: Snapshot = _filled(session.filter.snapshot(), plain, '', state)
         if (found.P.diagonal() < 0.0).any():
             raise EstimationError('a variance is negative')
+        if not math.isfinite(found.time):
+            raise EstimationError('its time is no number')
         session.filter.restore(found)
         session.hold(held)
     return state.count(f'{PREFIX}steps')

@@ -282,7 +282,8 @@ class OnlineObserver:
                 self.events.append(Finding('note', 'observer_not_resumed', text))
                 return 0
             start = start_of(kept)
-            session = self.system.start(start)
+            with kept.tried():
+                session = self.system.start(start)
             count = take_over(kept, session)
         except (StateError, EstimationError) as error:
             text = f'the stored state cannot be gone on from ({error}): it starts anew'
@@ -324,6 +325,7 @@ class OnlineObserver:
         for key, count in self.arrivals.waiting().items():
             self.arrivals.record(stream_of(key)).unused += count
         self.arrivals.reset()
+        self._kept = None
         self.restart(reason)
 
     def _jump(self, step_ns: int) -> None:

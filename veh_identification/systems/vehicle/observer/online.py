@@ -198,6 +198,15 @@ class Known:
     yaw: float | None
     parameters: dict[str, tuple[float, float]]
 
+    @classmethod
+    def of(cls, filter_: ErrorEKF, yaw: float | None) -> Known:
+        """What a filter knows of its sensors."""
+        first = filter_.size - len(filter_.parameter_names)
+        pairs = zip(
+            filter_.parameters.tolist(), filter_.P.diagonal()[first:].tolist(), strict=True
+        )
+        return cls(yaw, dict(zip(filter_.parameter_names, pairs, strict=True)))
+
     def apply(self, filter_: ErrorEKF) -> None:
         """Put the sensor parameters into a new filter."""
         first = filter_.size - len(filter_.parameter_names)
@@ -234,11 +243,7 @@ class VehicleSystem:
 
     def remember(self, session: Session) -> None:
         """Let the next start know the sensor parameters of a session that ends."""
-        filter_ = session.filter
-        first = filter_.size - len(filter_.parameter_names)
-        values = filter_.parameters.tolist(), filter_.P.diagonal()[first:].tolist()
-        told = zip(filter_.parameter_names, zip(*values, strict=True), strict=True)
-        self.known = Known(None, dict(told))
+        self.known = Known.of(session.filter, None)
 
     def start(self, items: list[Item]) -> VehicleSession:
         """Start at the first of these samples."""
