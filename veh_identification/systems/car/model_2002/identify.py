@@ -61,7 +61,7 @@ from veh_identification.systems.car.processing.driveline import (
     driveline_modes,
     merged,
 )
-from veh_identification.systems.car.processing.signals import Prepared, Processing, prepare
+from veh_identification.systems.car.processing.signals import PLAIN, Prepared, Processing, prepare
 from veh_identification.systems.car.processing.spectral import SpectralInformation, gather, sum_of
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples, hub_rotation
@@ -259,12 +259,12 @@ def _friction(
     """How the friction of a recording is to be formed, and what the checks say of it."""
     if method.check:
         gathered, found = quick_identification(recording, configuration)
-        return Processing() if gathered is None else gathered.processing, found
+        return PLAIN if gathered is None else gathered.processing, found
     quick = CarMethod(bias_correction=False, check=False, calibrate=False)
     try:
         return gather_recordings([recording], configuration, quick).processing, []
     except EstimationError:
-        return Processing(), []
+        return PLAIN, []
 
 
 def _gather(
@@ -272,7 +272,7 @@ def _gather(
     recording: CarRecording,
     configuration: CarDescription,
     method: Method2002,
-    friction: Processing = Processing(),  # noqa: B008 (frozen)
+    friction: Processing = PLAIN,
 ) -> Gathered2002:
     """One recording; that which judges is taken by its motion sensors alone."""
     prepared, pieces = prepare_2002(recording, configuration, method, friction)
@@ -292,7 +292,7 @@ def prepare_2002(
     recording: CarRecording,
     configuration: CarDescription,
     method: Method2002,
-    friction: Processing = Processing(),  # noqa: B008 (frozen)
+    friction: Processing = PLAIN,
 ) -> tuple[Prepared, tuple[CarSamples, ...]]:
     """A recording, and its stretches with attitude and turned wheel wrenches."""
     noise = bias.sensor_noise(recording, configuration)

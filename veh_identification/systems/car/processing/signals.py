@@ -70,6 +70,10 @@ class Processing:
     surfaces: NearRest = RIGID  # of the suspensions' dry friction
 
 
+#: Nothing chosen.
+PLAIN = Processing()
+
+
 @dataclass(frozen=True)
 class Prepared:
     """Stretches of samples and what was done."""
@@ -190,7 +194,7 @@ def _equal_stamps(columns: Sequence[tuple[str, TimeSeries, Sensor]]) -> list[lis
 def prepare(
     recording: CarRecording,
     configuration: CarDescription,
-    options: Processing = Processing(),  # noqa: B008 (frozen)
+    options: Processing = PLAIN,
     same: Prepared | None = None,
 ) -> Prepared:
     """Synchronise and filter one recording; `same` lends the wrenches of an equal one."""
