@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from veh_identification.checks.channels import Channels
-from veh_identification.checks.courses import check_jumps, turn_relations
+from veh_identification.checks.courses import TURN_TOLERANCE, check_jumps, turn_relations
 
 rng = np.random.default_rng(3)
 TIME = np.arange(0.0, 60.0, 0.05)
@@ -74,3 +74,18 @@ def test_speed_by_fixes_is_told_where_the_path_is_no_tight_bend() -> None:
     straight = (when > 4.0) & (when < 16.0)
     np.testing.assert_allclose(speed[straight], 20.0, rtol=0.02)
     assert np.isnan(speed[(when > 24.0) & (when < 36.0)]).all()
+
+
+def test_few_turns_tell_a_scale_only_roughly():
+    """Eleven seconds with a slight bend: slip angles are several per cent of it."""
+    whole = channels(PLACES)
+    few = {name: (times[:220], rows[:220].copy()) for name, (times, rows) in whole.tables.items()}
+    few['imu'][1][:, 2] *= 0.2
+    turned = np.exp(-0.8j * HEADING[:220])  # the course turns less as well
+    velocity = (few['gnss_velocity'][1] @ [1.0, 1.0j]) * turned
+    few['gnss_velocity'] = (TIME[:220], np.column_stack([velocity.real, velocity.imag]))
+    short = Channels(few)
+    (rough,) = turn_relations(short, short.of('imu', 2))
+    (sure,) = turn_relations(whole, whole.of('imu', 2))
+    assert sure.tolerance == TURN_TOLERANCE
+    assert rough.tolerance > 2.0 * TURN_TOLERANCE

@@ -13,8 +13,11 @@ from veh_identification.reporting.content import (
     ParameterRow,
 )
 from veh_identification.reporting.first_screen import FIRST_SCREEN, FirstScreen
+from veh_identification.reporting.html import render
 from veh_identification.reporting.judging import identification as judging
 from veh_identification.reporting.judging import observation as judging_observation
+from veh_identification.reporting.pages.identification import identification_page
+from veh_identification.reporting.series import familywise, jointly_limited
 
 
 def first_screen(content: IdentificationContent | ObservationContent) -> FirstScreen:
@@ -296,12 +299,36 @@ def test_residuals_are_counted_in_their_noise_where_it_is_known() -> None:
 
 
 def test_one_of_many_equations_beyond_the_limit_of_one_test_is_chance() -> None:
-    assert judging.familywise(1) == pytest.approx(1.0)
-    assert judging.familywise(6) == pytest.approx(1.22, abs=0.01)
+    assert familywise(1) == pytest.approx(1.0)
+    assert familywise(6) == pytest.approx(1.22, abs=0.01)
     rng = np.random.default_rng(3)
     lines, count, tests = 200, 400, 6
     # Largest distance of a uniform sample's distribution from the diagonal, as for periodograms.
     worst = np.abs(np.sort(rng.random((count, tests, lines))) - np.arange(1, lines + 1) / lines)
-    limit = 1.36 / np.sqrt(lines) * judging.familywise(tests)
+    limit = 1.36 / np.sqrt(lines) * familywise(tests)
     alarms = (worst.max(axis=2) > limit).any(axis=1).mean()
     assert 0.01 < alarms < 0.08
+
+
+def test_table_and_sentence_agree_on_what_is_white(
+    identification: IdentificationContent,
+) -> None:
+    """One of two equations lies between the limit of one test and that of both."""
+    first, second = identification.colours
+    limited = jointly_limited([replace(first, statistic=1.05 * first.limit), second])
+    assert limited[0].white and limited[0].limit == pytest.approx(familywise(2) * first.limit)
+    content = replace(identification, colours=limited)
+    assert 'residuals_white' in [one.code for one in judging.judge(content).findings]
+    page = render(identification_page(content, judging.judge(content)))
+    assert 'coloured</span>' not in page and page.count('>white</span>') == 2
+
+
+def test_a_slow_error_of_two_sigma_is_a_reservation_and_one_of_five_a_no(
+    observation: ObservationContent,
+) -> None:
+    """In a short run a place that is 2.3 sigma off stays so: chance, one in fifty."""
+    for off, level in ((2.3, 'care'), (5.0, 'no')):
+        row = ErrorRow('y', 'm', 0.1, 1.0, 0.1, 1.0, 0.3, off)
+        found = judging_observation.judge(replace(observation, errors=(row,)))
+        assert 'too_sure' in [one.code for one in found.findings]
+        assert found.level == level

@@ -87,3 +87,51 @@ def test_what_was_never_known_is_said_and_not_drawn(tmp_path: Path) -> None:
     (told,) = [one for one in verdict.findings if one.code == 'never_known']
     assert told.level == 'warn' and told.text.startswith('x, y, z, yaw, forward_acceleration and')
     assert 'roll' in render(observation_page(content, verdict))
+
+
+def test_deviations_are_those_of_the_odometry_and_true(drive: Path) -> None:
+    content, verdict = fused_report(drive / 'fused', [drive / 'drive'])
+    path = 'pose.covariance[0]'
+    topic = '/odometry/fused'
+    seen = read_columns(drive / 'fused', {topic: [path]})[topic]
+    state = next(one for one in content.states if one.name == 'x')
+    assert state.std is not None
+    told = state.std[np.isfinite(state.std)]
+    assert told == pytest.approx(np.sqrt(seen[path])[-len(told) :])
+    shares = {row.name: row.inside for row in content.errors}
+    # Four seconds after settling are one draw of an error that changes slowly.
+    assert len(shares) == 9 and sum(share > 0.85 for share in shares.values()) >= 8
+    assert all(row.in_sigma < 3.0 for row in content.errors)
+    assert {one.code for one in verdict.findings} & {'truth_inside_bands', 'too_sure'}
+    text = (drive / 'report.html').read_text('utf-8')
+    assert 'Blue band' in text and 'within 2 sigma' in text
+    assert 'model alone' not in text  # the fusion has none: no empty column
+
+
+def test_roll_and_pitch_are_turns_about_the_axes_of_the_heading(tmp_path: Path) -> None:
+    """Sure about the fixed x axis, unsure about y; the car heads along y: roll is unsure."""
+    half = np.sqrt(0.5)
+    covariance = np.diag([0.01, 0.04, 0.09, 1e-6, 4e-4, 1e-4]).ravel()
+    with BagWriter(tmp_path / 'fused') as writer:
+        for k in range(20):
+            header = messages.header(1_000_000_000 + k * 10_000_000, 'odom')
+            pose = {'orientation': (0.0, 0.0, half, half)}
+            state = messages.new(
+                'veh_identification/msg/FusedState',
+                header=header,
+                pose_valid=True,
+                orientation_valid=True,
+                twist_valid=True,
+                pose=pose,
+            )
+            writer.write_message('/fused/state', state)
+            moved = messages.new(
+                'nav_msgs/msg/Odometry',
+                header=header,
+                pose={'pose': pose, 'covariance': covariance.tolist()},
+            )
+            writer.write_message('/odometry/fused', moved)
+    content, _ = fused_report(tmp_path / 'fused', [])
+    stds = {one.name: one.std for one in content.states}
+    for name, value in {'x': 0.1, 'y': 0.2, 'z': 0.3, 'roll': 0.02, 'pitch': 1e-3}.items():
+        assert stds[name] == pytest.approx(value), name

@@ -19,6 +19,9 @@ OVER, FAST = 5.0, 3.0
 #: Turn (rad, standard deviation) that tells a scale, and its tolerance (in logarithms): on clean
 #: simulated drives it is right to 1.3 %.
 LEAST_TURN, TURN_TOLERANCE = 0.1, 0.05
+#: What slip angles and noise make of one such turn (rad), and how many deviations of a slope are
+#: no chance.
+TURN_NOISE, TURN_SIGMAS = 0.006, 3.0
 #: Seconds before and after a jump that are compared, at this distance from it.
 BESIDE, APART = 3.0, 0.8
 #: A jump is larger than this (m), and than so many times what is usual between such times.
@@ -48,7 +51,12 @@ def turn_relations(channels: Channels, turn: Array) -> list[Relation]:
     a = np.where(whole, turned[reach:] - turned[:-reach], np.nan)
     b = np.where(whole, gone[reach:] - gone[:-reach], np.nan)
     text = f'what the yaw rate turned over {OVER:.0f} s against the course over ground'
-    return [Relation(text, a, b, {'gyro': 1.0}, LEAST_TURN, TURN_TOLERANCE)]
+    known = np.isfinite(a) & np.isfinite(b)
+    turns = float(known.sum()) / reach  # that do not overlap
+    moved = float(b[known].std()) * np.sqrt(max(turns, 1.0)) if known.any() else 0.0
+    chance = TURN_SIGMAS * TURN_NOISE / moved if moved > 0.0 else np.inf
+    tolerance = max(TURN_TOLERANCE, chance)
+    return [Relation(text, a, b, {'gyro': 1.0}, LEAST_TURN, tolerance)]
 
 
 def check_jumps(channels: Channels, fixes: str, velocities: str) -> list[Finding]:

@@ -37,6 +37,9 @@ class Pair:
     usual: float = 0.0  # lag of the first behind the second where both are right (seconds)
     tolerance: float = 0.1  # and how far from it physics may bring it
     least: float = 0.0  # standard deviation that the channels need
+    #: Angle (rad) by which physics may turn one against the other: a car that pitches as it
+    #: accelerates. The slower the motion, the longer the time that looks like it.
+    phase: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +49,13 @@ class Lag:
     pair: Pair
     seconds: float
     sigma: float
+    quickness: float = np.inf  # of the channels: their usual angular frequency (rad/s)
 
     @property
     def tolerance(self) -> float:
         """What physics and noise may make of it."""
-        return max(self.pair.tolerance, SIGMAS * self.sigma)
+        turned = self.pair.phase / self.quickness
+        return max(self.pair.tolerance, SIGMAS * self.sigma, turned)
 
     def sign(self, sensors: Group) -> int:
         """How a delay of some sensors shows in it."""
@@ -79,7 +84,7 @@ def lag_of(pair: Pair, step: float = STEP) -> Lag | None:
     quickness = float(np.sqrt(-bent)) / step
     independent = max(float(good.sum()) * step * quickness, 1.0)
     sigma = float(np.sqrt(max(1.0 - at**2, 0.0) / independent)) / quickness
-    return Lag(pair, lag, sigma)
+    return Lag(pair, lag, sigma, quickness)
 
 
 def _alike(a: Array, b: Array, shift: int) -> float:

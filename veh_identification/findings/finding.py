@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from veh_identification.findings.numbers import listed
 
 #: good: speaks for it; note: worth knowing; warn: use with care; bad: must be put right first.
 Level = Literal['good', 'note', 'warn', 'bad']
@@ -37,5 +39,30 @@ class Finding:
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """By level; within a level the order stays, and what is said twice is said once."""
-    return tuple(sorted(dict.fromkeys(findings), key=lambda one: ORDER[one.level]))
+    """By level; within a level the order stays, and what is said twice is said once.
+
+    What several recordings have in common is one sentence that names them all.
+    """
+    groups: dict[tuple[Level, str, str], list[Finding]] = {}
+    for one in dict.fromkeys(findings):
+        groups.setdefault((one.level, one.code, _unplaced(one)), []).append(one)
+    return tuple(
+        sorted((_said_once(same) for same in groups.values()), key=lambda one: ORDER[one.level])
+    )
+
+
+def _unplaced(finding: Finding) -> str:
+    """The sentence without the place that it begins with."""
+    return finding.text.removeprefix(f'{finding.where}: ')
+
+
+def _said_once(same: Sequence[Finding]) -> Finding:
+    first = same[0]
+    if len(same) == 1:
+        return first
+    places = list(dict.fromkeys(one.where for one in same if one.where))
+    placed = _unplaced(first) != first.text
+    text = f'{listed(places, most=3)}: {_unplaced(first)}' if placed else first.text
+    # The strongest evidence of them; nan only where none has any.
+    evidence = max((one.evidence for one in same), key=lambda value: (value == value, value))
+    return replace(first, text=text, where=', '.join(places), evidence=evidence)

@@ -121,7 +121,7 @@ class Colour:
     density: Array  # unit^2 / Hz
     share: Array  # of the band: 0 to 1
     cumulative: Array
-    limit: float  # 5 % band around the straight line of white noise
+    limit: float  # 5 % band around the straight line of white noise (see series.jointly_limited)
     statistic: float
     band_hz: float
 
@@ -335,6 +335,7 @@ class ErrorRow:
     rms_observer: float
     rms_model: float
     inside: float = float('nan')  # share of samples within 2 sigma
+    in_sigma: float = float('nan')  # rms of the error in its stated deviations
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ class Cell:
     level: Level | None = None
     note: str = ''
     link: str = ''
+    below: str = ''  # a second line, small
 
     @property
     def key(self) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import welch
@@ -121,6 +124,21 @@ def colour_of(
         float(np.max(np.abs(cumulative - share))),
         band,
     )
+
+
+def jointly_limited(colours: Iterable[Colour | None]) -> tuple[Colour, ...]:
+    """Limits of 5 % over all of them: one of many beyond the limit of a single test is chance."""
+    found = [one for one in colours if one is not None]
+    return tuple(replace(one, limit=familywise(len(found)) * one.limit) for one in found)
+
+
+def familywise(tests: int) -> float:
+    """Factor on the 5 % limit of one test of a cumulative periodogram for 5 % over all of them.
+
+    Kolmogorov's limit is proportional to sqrt(-log(alpha / 2)); alpha is shared (Bonferroni),
+    which holds for equations with common noise too.
+    """
+    return float(np.sqrt(np.log(0.025 / tests) / np.log(0.025)))
 
 
 def outages(

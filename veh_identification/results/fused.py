@@ -29,6 +29,8 @@ from veh_identification.runtime.bags import BagReader, read_columns
 from veh_identification.types import Array
 
 STATE, TRUTH = 'veh_identification/msg/FusedState', '/truth/odom'
+#: Pose and twist with their covariance, where the node publishes it (`publish_odometry`).
+ODOMETRY, ODOMETRY_TOPIC = 'nav_msgs/msg/Odometry', 'odometry/fused'
 #: Seconds that the estimator gets before its errors count.
 SETTLING = 10.0
 STATUS = 'veh_identification/msg/ObserverStatus'
@@ -82,7 +84,7 @@ def fused_report(
     for flag, names in VALID.items():
         known = np.asarray(columns[flag], dtype=bool)
         values |= {name: np.where(known, values[name], np.nan) for name in names}
-    every = _states(time, values, _truth(recordings, stamps))
+    every = _states(time, values, _truth(recordings, stamps), _deviations(fused, stamps, values))
     states = tuple(one for one in every if np.isfinite(one.value).any())
     told = {one.name for one in states}
     content = ObservationContent(
@@ -132,7 +134,11 @@ def _settled(state: StateSeries) -> StateSeries:
     if not later.any():
         return state
     return replace(
-        state, time=state.time[later], value=state.value[later], truth=state.truth[later]
+        state,
+        time=state.time[later],
+        value=state.value[later],
+        truth=state.truth[later],
+        std=None if state.std is None else state.std[later],
     )
 
 
@@ -156,6 +162,38 @@ def _values(columns: Any, pose: str = '', twist: str = '') -> dict[str, Array]:
     }
 
 
+def _deviations(fused: Path, stamps_ns: Any, values: Mapping[str, Array]) -> dict[str, Array]:
+    """Standard deviations of the published odometry; nan where a state has none."""
+    with BagReader(fused) as reader:
+        found = [
+            name
+            for name, one in reader.topics.items()
+            if one.typename == ODOMETRY and name.endswith(ODOMETRY_TOPIC)
+        ]
+    if not found:
+        return {}
+    paths = [f'pose.covariance[{7 * k}]' for k in range(6)]
+    crossed = 'pose.covariance[22]'  # of the turns about x and y
+    moving = [f'twist.covariance[{7 * k}]' for k in (0, 1, 5)]
+    columns = read_columns(fused, {found[0]: [*paths, crossed, *moving]})[found[0]]
+    _, ours, theirs = np.intersect1d(stamps_ns, columns.stamps_ns, return_indices=True)
+    yaw = values['yaw'][ours]
+    about_x, about_y, cross = (columns[path][theirs] for path in (paths[3], paths[4], crossed))
+    # Odometry turns about fixed axes; roll and pitch are turns about those of the heading.
+    sine, cosine = np.sin(yaw), np.cos(yaw)
+    along = cosine**2 * about_x + 2.0 * sine * cosine * cross + sine**2 * about_y
+    across = sine**2 * about_x - 2.0 * sine * cosine * cross + cosine**2 * about_y
+    variances = dict(zip(('x', 'y', 'z'), (columns[path][theirs] for path in paths), strict=False))
+    variances |= {'roll': along, 'pitch': across, 'yaw': columns[paths[5]][theirs]}
+    names = ('forward_speed', 'lateral_speed', 'yaw_rate')
+    variances |= {name: columns[path][theirs] for name, path in zip(names, moving, strict=True)}
+    made = {}
+    for name, variance in variances.items():
+        made[name] = np.full(len(stamps_ns), np.nan)
+        made[name][ours] = np.sqrt(np.where(variance > 0.0, variance, np.nan))
+    return made
+
+
 def _truth(recordings: Sequence[Path], stamps_ns: Any) -> dict[str, Array]:
     """What a simulated recording knows of the states, at the stamps of the estimate."""
     for bag in recordings:
@@ -175,7 +213,10 @@ def _truth(recordings: Sequence[Path], stamps_ns: Any) -> dict[str, Array]:
 
 
 def _states(
-    time: Array, values: Mapping[str, Array], truth: Mapping[str, Array]
+    time: Array,
+    values: Mapping[str, Array],
+    truth: Mapping[str, Array],
+    deviations: Mapping[str, Array],
 ) -> tuple[StateSeries, ...]:
     states = []
     for name, (unit, meaning) in MEANINGS.items():
@@ -184,7 +225,11 @@ def _states(
             gap = (values[name] - exact) / (2.0 * np.pi)
             known = np.isfinite(gap)
             exact = exact + 2.0 * np.pi * np.round(np.median(gap[known]) if known.any() else 0.0)
-        states.append(StateSeries(name, unit, time, values[name], truth=exact, meaning=meaning))
+        states.append(
+            StateSeries(
+                name, unit, time, values[name], deviations.get(name), exact, meaning=meaning
+            )
+        )
     return tuple(states)
 
 

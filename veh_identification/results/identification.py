@@ -28,7 +28,7 @@ from veh_identification.reporting.content import (
 )
 from veh_identification.reporting.health import sensor_health
 from veh_identification.reporting.judging.identification import judge
-from veh_identification.reporting.series import colour_of
+from veh_identification.reporting.series import colour_of, jointly_limited
 from veh_identification.results.outcome import Outcome, Value
 from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.results.tables import to_table, validation_table
@@ -284,7 +284,7 @@ def _colours(judged: TraceSet | None, cutoff: Any) -> tuple[Colour, ...]:
     for trace in judged.traces:
         limit = cutoff.get(trace.equation) if isinstance(cutoff, Mapping) else cutoff
         found.append(colour_of(trace.equation, trace.unit, trace.time, trace.error, limit))
-    return tuple(one for one in found if one is not None)
+    return jointly_limited(found)
 
 
 def _span(sets: Sequence[TraceSet]) -> float:

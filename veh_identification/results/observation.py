@@ -220,6 +220,7 @@ def error_rows(metrics: Mapping[str, Any], states: Sequence[StateSeries]) -> tup
                 row['rms_obs'],
                 row.get('rms_model', np.nan),
                 float('nan') if state is None else inside(state),
+                float('nan') if state is None else in_sigma(state),
             )
         )
     listed = {row.name for row in rows}
@@ -246,18 +247,35 @@ def errors_of(state: StateSeries) -> ErrorRow:
 
     largest, rms = size(state.value)
     largest_model, rms_model = size(state.model)
-    return ErrorRow(state.name, state.unit, largest, largest_model, rms, rms_model, inside(state))
+    return ErrorRow(
+        state.name,
+        state.unit,
+        largest,
+        largest_model,
+        rms,
+        rms_model,
+        inside(state),
+        in_sigma(state),
+    )
 
 
 def inside(state: StateSeries) -> float:
     """Share of samples whose truth lies within two standard deviations."""
+    ratios = _in_deviations(state)
+    return float(np.mean(np.abs(ratios) <= 2.0)) if len(ratios) else float('nan')
+
+
+def in_sigma(state: StateSeries) -> float:
+    """Rms of the error in stated deviations: one where the observer knows how well it does."""
+    ratios = _in_deviations(state)
+    return float(np.sqrt(np.mean(np.square(ratios)))) if len(ratios) else float('nan')
+
+
+def _in_deviations(state: StateSeries) -> Array:
     if state.std is None or state.truth is None:
-        return float('nan')
-    known = np.isfinite(state.truth) & (state.std > 0.0)
-    if not known.any():
-        return float('nan')
-    gap = np.abs(state.value - state.truth)[known]
-    return float(np.mean(gap <= 2.0 * state.std[known]))
+        return np.zeros(0)
+    known = np.isfinite(state.value - state.truth) & (state.std > 0.0)
+    return np.asarray((state.value - state.truth)[known] / state.std[known])
 
 
 def merged(away: Sequence[Outage]) -> tuple[Outage, ...]:

@@ -181,7 +181,6 @@ def test_studies_stand_in_the_outcome(bags: tuple[Path, Path]) -> None:
         "Engineer's sheet",
         '38-dof and 20-dof model',
         'Estimates over cut-offs',
-        'What the parameters are',
     ]
     assert all(len(one.rows) == 33 for one in outcome.content.extras[1:])
     assert 'model_comparison' in [one.code for one in outcome.findings]

@@ -192,9 +192,7 @@ def correlated_pairs(content: IdentificationContent) -> list[tuple[str, str, flo
 def _colour(content: IdentificationContent) -> list[Finding]:
     if not content.colours:
         return []
-    # Each limit is one of 5 %: with many equations, one that lies beyond it is chance.
-    together = familywise(len(content.colours))
-    coloured = [one.equation for one in content.colours if one.statistic > together * one.limit]
+    coloured = [one.equation for one in content.colours if not one.white]
     if not coloured:
         return [
             Finding(
@@ -224,15 +222,6 @@ def _colour(content: IdentificationContent) -> list[Finding]:
             text + 'The standard deviations allow for coloured noise.',
         )
     ]
-
-
-def familywise(tests: int) -> float:
-    """Factor on the 5 % limit of one test of a cumulative periodogram for 5 % over all of them.
-
-    Kolmogorov's limit is proportional to sqrt(-log(alpha / 2)); alpha is shared (Bonferroni),
-    which holds for equations with common noise too.
-    """
-    return float(np.sqrt(np.log(0.025 / tests) / np.log(0.025)))
 
 
 def _truth(content: IdentificationContent) -> list[Finding]:

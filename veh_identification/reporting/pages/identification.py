@@ -46,7 +46,7 @@ def identification_page(content: IdentificationContent, verdict: Verdict) -> Pag
         *extra_section(content.extras, content.curves),
         health_section(content.health),
         provenance_section(content.provenance),
-        settings_section(content.provenance),
+        *settings_section(content.provenance),
     ]
     model = f' ({content.model})' if content.model else ''
     subtitle = (
@@ -66,7 +66,6 @@ def _parameters(content: IdentificationContent) -> Section:
     truth = any(np.isfinite(row.truth) for row in content.parameters)
     known = any(np.isfinite(row.a_priori) for row in content.parameters)
     remarks = any(row.remark for row in content.parameters)
-    meanings = any(row.meaning for row in content.parameters)
     columns = (
         Column('parameter'),
         Column('unit'),
@@ -78,11 +77,8 @@ def _parameters(content: IdentificationContent) -> Section:
         *((Column('a priori', True),) if known else ()),
         *((Column('truth', True), Column('error / sigma', True)) if truth else ()),
         *((Column('remark'),) if remarks else ()),
-        *((Column('meaning'),) if meanings else ()),
     )
-    rows = tuple(
-        _parameter_cells(row, known, truth, remarks, meanings) for row in content.parameters
-    )
+    rows = tuple(_parameter_cells(row, known, truth, remarks) for row in content.parameters)
     explained = Text(
         'well: sigma below 10 % of the value. small value: above 10 %, but sigma is below 1 % of '
         'the largest value with the same unit, so that the percentage says little (a product of '
@@ -98,12 +94,12 @@ def _parameters(content: IdentificationContent) -> Section:
 
 
 def _parameter_cells(
-    row: ParameterRow, known: bool, truth: bool, remarks: bool, meanings: bool
+    row: ParameterRow, known: bool, truth: bool, remarks: bool
 ) -> tuple[Cell, ...]:
     text, level = FLAGS[row.flag]
     order = float(list(FLAGS).index(row.flag))
     cells = [
-        Cell(row.name, note=row.meaning),
+        Cell(row.name, below=row.meaning),
         Cell(unit(row.unit)),
         Cell(beside(row.value, row.std), row.value),
         cell(row.std, 2),
@@ -118,8 +114,6 @@ def _parameter_cells(
         cells += [Cell(beside(row.truth, row.std), row.truth), Cell(number(off, 2), abs(off))]
     if remarks:
         cells.append(Cell(row.remark))
-    if meanings:
-        cells.append(Cell(row.meaning))
     return tuple(cells)
 
 
@@ -201,7 +195,7 @@ def _residuals(content: IdentificationContent) -> list[Section]:
         (
             Column('equation'),
             Column('largest distance', True, 'of the cumulative power from the straight line'),
-            Column('limit (5 % test)', True),
+            Column('limit (5 % test of all together)', True),
             Column('tested up to [Hz]', True),
             Column('whiteness'),
         ),

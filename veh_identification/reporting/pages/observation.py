@@ -34,7 +34,7 @@ def observation_page(content: ObservationContent, verdict: Verdict) -> Page:
         *extra_section(content.extras),
         health_section(content.health),
         provenance_section(content.provenance),
-        settings_section(content.provenance),
+        *settings_section(content.provenance),
     ]
     subtitle = f'Observer run of a {content.system}, {number(content.duration, 3)} s'
     return Page(
@@ -48,11 +48,14 @@ def observation_page(content: ObservationContent, verdict: Verdict) -> Page:
 
 def _states(content: ObservationContent) -> Section:
     figures = [draw.path(content), *draw.states(content, folded=False)]
+    band = (
+        'Blue band: two standard deviations, around the estimate above and around zero below. '
+        if any(one.std is not None for one in content.states)
+        else ''
+    )
+    away = 'Shaded times: no accepted measurement of the sensor named. ' if content.outages else ''
     shown = Figures(
-        tuple(one for one in figures if one is not None),
-        'Blue band: two standard deviations, around the estimate above and around '
-        'zero below. Shaded times: no accepted measurement of the sensor named. '
-        f'{ZOOM} {DECIMATED}',
+        tuple(one for one in figures if one is not None), f'{band}{away}{ZOOM} {DECIMATED}'
     )
     return Section('states', 'States', (shown,))
 
@@ -68,6 +71,8 @@ def _errors(content: ObservationContent) -> list[Section]:
     if not content.errors:
         return []
     rows = []
+    compared = any(np.isfinite(row.rms_model) for row in content.errors)
+    stated = any(np.isfinite(row.inside) for row in content.errors)
     for row in content.errors:
         gain = row.rms_model / row.rms_observer if row.rms_observer else float('nan')
         level: Level | None = None
@@ -79,10 +84,12 @@ def _errors(content: ObservationContent) -> list[Section]:
                 Cell(unit(row.unit)),
                 cell(row.rms_observer, 3),
                 cell(row.max_observer, 3),
-                cell(row.rms_model, 3),
-                cell(row.max_model, 3),
-                cell(gain, 2),
-                Cell(percent(row.inside), row.inside, level),
+                *(
+                    (cell(row.rms_model, 3), cell(row.max_model, 3), cell(gain, 2))
+                    if compared
+                    else ()
+                ),
+                *((Cell(percent(row.inside), row.inside, level),) if stated else ()),
             )
         )
     table = Table(
@@ -91,10 +98,20 @@ def _errors(content: ObservationContent) -> list[Section]:
             Column('unit'),
             Column('rms, observer', True),
             Column('largest, observer', True),
-            Column('rms, model alone', True),
-            Column('largest, model alone', True),
-            Column('gain', True, 'ratio of the rms errors'),
-            Column('within 2 sigma', True, 'share of samples; 95 % expected'),
+            *(
+                (
+                    Column('rms, model alone', True),
+                    Column('largest, model alone', True),
+                    Column('gain', True, 'ratio of the rms errors'),
+                )
+                if compared
+                else ()
+            ),
+            *(
+                (Column('within 2 sigma', True, 'share of samples; 95 % expected'),)
+                if stated
+                else ()
+            ),
         ),
         tuple(rows),
     )

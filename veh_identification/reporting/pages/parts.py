@@ -146,16 +146,13 @@ def provenance_section(origin: Provenance) -> Section:
     )
 
 
-def settings_section(origin: Provenance) -> Section:
-    """The settings in full, folded."""
+def settings_section(origin: Provenance) -> list[Section]:
+    """The settings in full, folded; none where there are none."""
+    if not origin.settings:
+        return []
     text = listing(json_safe(_short(origin.settings)))
-    return Section(
-        'settings',
-        'Settings and intermediate results',
-        (Code(text),),
-        folded=True,
-        short='Settings',
-    )
+    title = 'Settings and intermediate results'
+    return [Section('settings', title, (Code(text),), folded=True, short='Settings')]
 
 
 def listing(value: Any) -> str:

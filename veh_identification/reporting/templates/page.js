@@ -35,11 +35,30 @@
     throw error;
   });
   window.plotlyReady = ready;
+  // On a phone names below bars would lie on each other, and a long legend would take the figure.
+  const fitted = (figure, plot) => {
+    plot.dataset.height = plot.dataset.height || parseFloat(plot.style.height);
+    const narrow = plot.clientWidth < 600 && !('print' in root.dataset);
+    let height = Number(plot.dataset.height);
+    if (narrow) {
+      for (const [name, axis] of Object.entries(figure.layout)) {
+        if (/^xaxis\d*$/.test(name) && axis.tickmode === 'linear') {
+          delete axis.tickmode;
+          delete axis.dtick;
+        }
+      }
+      const named = figure.data.filter((one) => one.name && one.showlegend !== false).length;
+      height += named > 8 ? 10 * named : 0;
+    }
+    plot.style.height = `${height}px`;
+    figure.layout.height = height;
+    return figure;
+  };
   const drawn = new Set();
   const draw = (plot) => {
     if (!window.Plotly) { return ready.then(() => draw(plot)); }
     const source = document.querySelector(`script[data-for="${plot.id}"]`);
-    const figure = themed(source.textContent);
+    const figure = fitted(themed(source.textContent), plot);
     drawn.add(plot);
     return Plotly.react(plot, figure.data, figure.layout, options);
   };

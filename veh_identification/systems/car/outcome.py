@@ -28,7 +28,7 @@ from veh_identification.systems.car.description.identified import identified_des
 from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.model import EQUATION_UNITS, EquationModel
 from veh_identification.systems.car.origins import configuration_origins
-from veh_identification.systems.car.parameters import DESCRIPTIONS, unit
+from veh_identification.systems.car.parameters import DESCRIPTIONS
 from veh_identification.systems.car.processing.driveline import Modes
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.systems.car.sheet.handling import handling
@@ -146,7 +146,6 @@ def car_outcome(
             tables=(
                 *([] if sheet is None else [sheet.table()]),
                 *(study.table for study in studies if study.table is not None),
-                _meanings(named),
             ),
             curves=tuple(one for study in studies for one in study.curves),
             cards=_cards(result, presentation.chassis),
@@ -160,15 +159,6 @@ def car_outcome(
             **{name: one for study in studies for name, one in study.files.items()},
         },
         inputs=task.inputs,
-    )
-
-
-def _meanings(result: IdentificationResult) -> ExtraTable:
-    return ExtraTable(
-        'What the parameters are',
-        '1 front left, 2 front right, 3 rear left, 4 rear right; inertia at the base_link origin.',
-        ('parameter', 'unit', 'meaning'),
-        tuple((name, unit(name), DESCRIPTIONS[name]) for name in result.names),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from veh_identification.findings.numbers import beside, number
+from veh_identification.findings.numbers import beside, number, percent
 from veh_identification.identification import IdentificationResult
 from veh_identification.identification.statistics import WELL_IDENTIFIED_PERCENT
 from veh_identification.multibody.inertia import PARAMETER_NAMES
@@ -163,7 +163,10 @@ def _residuals(title: str, rows: Mapping[str, Mapping[str, Any]]) -> ExtraTable 
     return table(
         title,
         'Residuals of the physically consistent model beside those of the model given.',
-        [{'equation': name, **row} for name, row in rows.items()],
+        [
+            {'equation': name, **row, 'rms_relative': percent(row['rms_relative'])}
+            for name, row in rows.items()
+        ],
         {
             'equation': 'equation',
             'rms': 'rms',

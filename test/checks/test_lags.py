@@ -1,0 +1,37 @@
+"""Lags between channels: what physics makes of slow motion is no delay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from veh_identification.checks.channels import STEP
+from veh_identification.checks.lags import Pair, check_lags, lag_of
+
+WHERE = {'imu': 'imu/data', 'speed': 'speed'}
+
+
+def pair(period: float, lag: float, phase: float = 0.3) -> Pair:
+    """An acceleration that is `lag` seconds behind the change of speed, of one slow sine."""
+    rng = np.random.default_rng(4)
+    time = np.arange(0.0, 40.0, STEP)
+    a, b = (2.0 * np.sin(2.0 * np.pi * (time - late) / period) for late in (lag, 0.0))
+    noise = 0.05 * rng.standard_normal((2, len(time)))
+    return Pair('one', 'imu', 'speed', a + noise[0], b + noise[1], 0.0, 0.1, 0.4, phase)
+
+
+@pytest.mark.parametrize('period', [4.0, 9.0])
+def test_pitch_turns_a_slow_motion_by_an_angle_and_not_by_a_time(period: float) -> None:
+    """A car that pitches as it accelerates: 0.2 rad of the motion, whatever its period."""
+    lag = 0.2 * period / (2.0 * np.pi)
+    found = lag_of(pair(period, lag))
+    assert found is not None and found.seconds == pytest.approx(lag, abs=0.03)
+    assert found.quickness == pytest.approx(2.0 * np.pi / period, rel=0.2)
+    assert check_lags([pair(period, lag)], WHERE) == []
+    # Without that allowance it is a delay: the check can tell.
+    assert [one.code for one in check_lags([pair(period, lag, 0.0)], WHERE)] == ['late']
+
+
+def test_a_delay_beyond_that_angle_is_told() -> None:
+    told = check_lags([pair(4.0, 0.4)], WHERE)
+    assert [one.code for one in told] == ['late'] and '0.4' in told[0].text
