@@ -95,3 +95,30 @@ def test_page_terminal_and_file_tell_the_same_numbers() -> None:
 def test_two_machines_have_no_map_of_their_distances() -> None:
     assert 'Machines times parameters' in render(pages.fleet_page(page_content(small())))
     assert 'Machines times parameters' not in render(pages.fleet_page(page_content(small(2))))
+
+
+def test_too_few_recordings_are_no_sign_that_nothing_changed() -> None:
+    fleet = small(weeks=3)
+    page = pages.fleet_page(page_content(fleet))
+    assert page.summary.verdict.level == 'care'
+    codes = [one.code for one in page.summary.verdict.findings]
+    assert 'changes_not_judged' in codes and 'unchanged' not in codes
+    assert 'Nothing changed.' not in render(page)
+    assert 'not judged: no machine has 4 usable recordings' in fleet.text
+
+
+def test_recordings_of_a_machine_that_disagree_stand_in_the_verdict() -> None:
+    """Two loads, two recordings: no step over time can be told, but they do not agree."""
+    entries = tuple(
+        Entry(f'car_0/{w}', 'car_0', None, reduction([1500.0 + 100.0 * w, 3.0], np.eye(2), w))
+        for w in range(2)
+    )
+    page = pages.fleet_page(page_content(Fleet('car', entries)))
+    told = {one.code: one for one in page.summary.verdict.findings}
+    assert page.summary.verdict.level == 'care'
+    assert told['recordings_disagree'].where == 'car_0'
+
+
+def test_machines_apart_are_claimed_only_where_they_were_judged() -> None:
+    for machines, words in ((3, 'Yes: nothing changed.'), (6, 'no machine stands apart')):
+        assert words in pages.fleet_page(page_content(small(machines))).summary.headline

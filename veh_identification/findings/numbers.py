@@ -22,7 +22,9 @@ def number(value: float, digits: int = 4) -> str:
 
 def plain(value: float) -> str:
     """A number as somebody wrote it down: five digits, no zeros added."""
-    return f'{value:.5g}' if np.isfinite(value) else '-'
+    if not np.isfinite(value):
+        return '-'
+    return '0' if abs(value) < 1e-15 else f'{value:.5g}'  # what rounding left of nothing
 
 
 def beside(value: float, std: float) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import beside, counted, listed
 from veh_identification.fleets.changes import (
+    FEWEST,
     LEVEL,
     Changes,
     Outlier,
@@ -147,6 +148,11 @@ class Fleet:
         )
 
     @property
+    def unjudged(self) -> str:
+        """Why nothing is said about changes over time."""
+        return f'changes over time are not judged: no machine has {FEWEST} usable recordings'
+
+    @property
     def text(self) -> str:
         """What a terminal shows."""
         levels = {'yes': 0, 'care': 0, 'no': 0}
@@ -169,6 +175,8 @@ class Fleet:
         lines.append(
             f'{counted(len(steps), "change")} over time in {self.changes.series} series '
             f'(any false alarm at most with probability {self.level:g})'
+            if self.changes.series
+            else self.unjudged
         )
         lines += [f'  {self.sentence(one)}' for one in steps[:SHOWN]]
         lines += _more(len(steps), 'changes')

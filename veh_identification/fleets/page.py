@@ -8,7 +8,8 @@ from datetime import datetime, timezone
 import numpy as np
 
 from veh_identification.findings import Finding
-from veh_identification.findings.numbers import beside, counted, sentence
+from veh_identification.findings.numbers import beside, counted, listed, sentence
+from veh_identification.fleets.changes import FEWEST_MACHINES
 from veh_identification.fleets.entries import Entry
 from veh_identification.fleets.fleet import Fleet
 from veh_identification.reporting.fleet import (
@@ -169,9 +170,28 @@ def _findings(fleet: Fleet) -> list[Finding]:
     if bad:
         text = f'{counted(len(bad), "recording")} of {len(fleet.entries)} take no part'
         found.append(Finding('warn', 'recordings_left_out', f'{text}: see below why'))
-    if not fleet.changes.steps:
+    apart = [
+        one.name
+        for one in fleet.machines
+        if any(finding.code == 'recordings_disagree' for finding in one.verdict.findings)
+    ]
+    if apart:
+        text = (
+            f'the recordings of {listed(apart)} disagree by more than their deviations allow: the '
+            'machine, its load or a sensor changed between them, or a deviation is too small'
+        )
+        found.append(Finding('warn', 'recordings_disagree', text, ', '.join(apart)))
+    if not fleet.changes.series:
+        found.append(Finding('warn', 'changes_not_judged', fleet.unjudged))
+    elif not fleet.changes.steps:
         text = f'no change over time in {counted(fleet.changes.series, "series", "series")}'
         found.append(Finding('good', 'unchanged', text))
+    if len(fleet.machines) < FEWEST_MACHINES:
+        text = (
+            f'whether a machine stands apart from the others is judged from {FEWEST_MACHINES} '
+            f'machines on; there are {len(fleet.machines)}'
+        )
+        found.append(Finding('note', 'apart_not_judged', text))
     return found
 
 

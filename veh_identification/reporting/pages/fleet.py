@@ -55,7 +55,9 @@ def fleet_page(content: FleetContent) -> Page:
     """Everything on the page."""
     verdict = verdict_of(
         content.findings,
-        yes='nothing changed, and no machine stands apart',
+        yes='nothing changed'
+        if any(one.code == 'apart_not_judged' for one in content.findings)
+        else 'nothing changed, and no machine stands apart',
         no='see what is wrong below',
     )
     return Page(
@@ -83,9 +85,11 @@ def _cards(content: FleetContent) -> tuple[Card, ...]:
     return (
         Card(
             'changes over time',
-            str(len(content.steps)),
-            f'in {content.judged} series; any false alarm with at most {content.level:g}',
-            'warn' if content.steps else 'good',
+            str(len(content.steps)) if content.judged else '-',
+            f'in {content.judged} series; any false alarm with at most {content.level:g}'
+            if content.judged
+            else 'not judged: too few recordings of each machine',
+            'warn' if content.steps else 'good' if content.judged else 'note',
         ),
         Card(
             'machines that changed',
@@ -152,7 +156,8 @@ def _changes(content: FleetContent) -> Section:
         change(one, by_key[(one.machine, one.parameter)]) for one in content.steps[:DRAWN]
     )
     blocks: list[Any] = [Text(_level_text(content))]
-    blocks += [Table(columns, rows)] if rows else [Text('Nothing changed.')]
+    silent = 'Nothing changed.' if content.judged else 'Too few recordings to tell.'
+    blocks += [Table(columns, rows)] if rows else [Text(silent)]
     blocks += [Figures(drawn)] if drawn else []
     if content.apart:
         alone = tuple((Cell(text),) for text in content.apart)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from veh_identification.findings.numbers import beside, number, unit
 from veh_identification.identification import IdentificationResult
 from veh_identification.reporting.content import Card
 from veh_identification.results.identification import (
@@ -106,8 +107,16 @@ def handling_outcome(
 def _cards(result: IdentificationResult) -> tuple[Card, ...]:
     name = 'Izz' if 'Izz' in result.names else 'Izz/m'
     place = result.index(name)
-    value, std, unit = result.value[place], result.std[place], result.units[place]
-    return (Card(f'yaw inertia {name}', f'{value:.4g} {unit}', f'± {std:.2g} {unit}', 'note'),)
+    value, std = float(result.value[place]), float(result.std[place])
+    shown = unit(result.units[place])
+    return (
+        Card(
+            f'yaw inertia {name}',
+            f'{beside(value, std)} {shown}',
+            f'± {number(std, 2)} {shown}',
+            'note',
+        ),
+    )
 
 
 def _sheet(identified: HandlingIdentified) -> Sheet:
