@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veh_identification.findings.numbers import unit as raised
 from veh_identification.runtime.messages import byte_value
 
 #: Characters of a name or an entry, and of a sentence, that are kept.
@@ -56,7 +57,7 @@ def estimate_of(message: Any) -> dict[str, Any]:
         'parameters': [
             {
                 'name': cut(one.name),
-                'unit': cut(one.unit),
+                'unit': raised(cut(one.unit)),
                 'value': float(one.value),
                 'std': float(one.std),
                 'relative': float(one.rel_std_percent),
@@ -135,7 +136,7 @@ def sides_of(message: Any) -> dict[str, Any]:
     """Of veh_identification/msg/Reconstruction."""
     return {
         'equations': [cut(name) for name in message.equations[:SENSORS]],
-        'units': [cut(unit) for unit in message.units[:SENSORS]],
+        'units': [raised(cut(unit)) for unit in message.units[:SENSORS]],
         'measured': [float(value) for value in message.measured[:SENSORS]],
         'predicted': [float(value) for value in message.predicted[:SENSORS]],
     }
