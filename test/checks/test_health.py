@@ -95,6 +95,18 @@ def test_spikes_whole_turns_and_coarse_ticks_are_no_jumps():
     assert check_jumps(TIME, np.round(np.sin(TIME), 1), 'coarse', 0.05) == []
 
 
+def test_what_moves_on_while_samples_are_missing_does_not_jump() -> None:
+    """A robot that jumps: nothing is told of its flight, and its knees go on bending."""
+    seen = (TIME < 10.9) | (TIME > 11.1)
+    quick = np.sin(6.0 * TIME)
+    assert abs(np.diff(quick[seen])).max() > 0.5
+    assert check_jumps(TIME[seen], quick[seen], 'knee', 0.1) == []
+    # Another zero after the pause is further than it gets in that time.
+    shifted = quick + np.where(TIME < 11.0, 0.0, 6.0)
+    (found,) = check_jumps(TIME[seen], shifted[seen], 'knee', 0.1)
+    assert found.code == 'changes'
+
+
 def test_lost_samples_are_told_and_jitter_and_gaps_are_none() -> None:
     rng = np.random.default_rng(4)
     time = np.arange(2000) * 0.005

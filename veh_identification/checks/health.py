@@ -127,15 +127,18 @@ def check_jumps(time: Array, value: Array, where: str, least: float) -> list[Fin
     """A quantity that cannot jump (an angle, a place) and is elsewhere from one sample on.
 
     A step that its neighbours do not show, many times larger than any other, after which the
-    values stay where they are; what comes back at once is an outlier. `least`: smaller ones are
-    no matter; whole turns are none.
+    values stay where they are; what comes back at once is an outlier. Where samples are missing
+    it moves on meanwhile, as fast as it does elsewhere. `least`: smaller ones are no matter; whole
+    turns are none.
     """
     good = np.isfinite(value)
     t, v = time[good], value[good]
     if len(t) < 4 * AROUND:
         return []
     step = np.diff(v)
-    sudden = np.abs(step[1:-1] - 0.5 * (step[:-2] + step[2:]))
+    moved = np.abs(step[1:-1] - 0.5 * (step[:-2] + step[2:]))
+    unseen = _moved_unseen(t, step)
+    sudden = moved - unseen[1:-1] - 0.5 * (unseen[:-2] + unseen[2:])
     usual = float(np.quantile(sudden, QUANTILE))
     for place in np.argsort(sudden)[: -1 - CANDIDATES : -1]:
         if not sudden[place] > max(least, JUMP_TIMES * usual):
@@ -153,6 +156,17 @@ def check_jumps(time: Array, value: Array, where: str, least: float) -> list[Fin
             )
             return [Finding('warn', 'changes', text, where)]
     return []
+
+
+def _moved_unseen(time: Array, step: Array) -> Array:
+    """How far each step may lead because samples are missing: twice the fastest motion seen."""
+    lasted = np.diff(time)
+    period = float(np.median(lasted))
+    hole = lasted > HOLE * period
+    if not hole.any() or hole.all() or not period > 0.0:
+        return np.zeros(len(step))
+    fastest = float(np.max(np.abs(step[~hole]))) / period
+    return np.where(hole, 2.0 * fastest * (lasted - period), 0.0)
 
 
 def told_once(findings: Sequence[Finding]) -> list[Finding]:

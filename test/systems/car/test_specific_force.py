@@ -7,7 +7,10 @@ import pytest
 from car_cases import configuration
 
 from veh_identification.systems.car.checks.channels import Channels
-from veh_identification.systems.car.checks.specific_force import check_specific_force
+from veh_identification.systems.car.checks.specific_force import (
+    check_one_g,
+    check_specific_force,
+)
 
 
 def turning(up: float, rate_factor: float) -> Channels:
@@ -36,3 +39,30 @@ def test_gravity_that_is_removed_is_told_whatever_unit_the_yaw_rate_has(rate_fac
 
 def test_circles_do_not_tilt_what_is_upright() -> None:
     assert check_specific_force(turning(9.81, 1.0), configuration()) == []
+
+
+def braking(tilt: float) -> Channels:
+    """Nine seconds that hold nothing but straight braking; the unit is tilted forward (rad)."""
+    time = np.arange(0.0, 9.0, 0.02)
+    nothing = np.zeros_like(time)
+    force = np.column_stack([np.full_like(time, -3.2), nothing, np.full_like(time, 9.81)])
+    turn = np.array(
+        [[np.cos(tilt), 0.0, -np.sin(tilt)], [0.0, 1.0, 0.0], [np.sin(tilt), 0.0, np.cos(tilt)]]
+    )
+    return Channels(
+        time,
+        np.zeros((len(time), 3)),
+        force @ turn.T,
+        np.column_stack([30.0 - 3.2 * time, nothing]),
+        nothing,
+        np.zeros((len(time), 4)),
+        np.zeros((len(time), 4, 6)),
+        np.zeros((len(time), 4)),
+    )
+
+
+def test_braking_all_the_time_turns_no_inertial_unit() -> None:
+    assert check_specific_force(braking(0.0), configuration()) == []
+    assert check_one_g(braking(0.0), configuration()) == []
+    (found,) = check_specific_force(braking(0.35), configuration())
+    assert found.code == 'imu_turned'

@@ -31,6 +31,8 @@ from veh_identification.types import Array
 USUAL_HEIGHT = 0.55
 #: Roll angle by lateral acceleration that slopes of roll are compared with [rad s^2/m]: 5 deg/g.
 USUAL_ROLL = 0.0089
+#: Mass [kg] and speed [m/s] of a car of which nothing is known, and speed that none exceeds.
+USUAL_MASS, USUAL_SPEED, FASTEST = 1500.0, 30.0, 60.0
 #: Stiffness of a tyre that the roll of an axle takes its share from [N/m].
 TYRE_STIFFNESS = 230e3
 #: Correlation of the roll by the gyroscope and by the travels of an axle that are one motion (road
@@ -45,6 +47,9 @@ COARSE = 0.7
 TYPICAL_STIFFNESS = 30e3
 #: Smallest changes that say something: yaw and roll rate, load.
 LEAST_RATE, LEAST_LOAD = 0.02, 60.0
+#: Mean speed [m/s] that tells a scale: zeros of optical sensors are some cm/s, and a car that
+#: stands still shows nothing else.
+LEAST_SPEED = 1.0
 #: Smallest change of a moment that says something [N m], and how the arm of the road's force may
 #: differ from the radius (logarithm): the contact moves sideways, tyres give. Correlation and
 #: factor within which a moment is that of the road.
@@ -166,15 +171,19 @@ def _wheel_speeds(shown: Channels, configuration: CarDescription) -> list[Relati
                 shown.speed[:, 0],
                 mean_known(rear),
                 {'speed': 1.0, 'wheel': -1.0, 'wheel_radius': -1.0},
+                LEAST_SPEED,
                 constant=True,
             )
         )
     if np.isfinite(rear).any(axis=0).all():
         found.append(
             Relation(
-                'difference of the rear wheel speeds against yaw rate times track',
+                'difference of the rear wheel speeds against yaw rate times track and load',
                 rear[:, 1] - rear[:, 0],
-                shown.rate[:, 2] * sum(geometry.half_track[2:]),
+                # Between rigid tyres and those that roll on the radius that their load leaves.
+                shown.rate[:, 2]
+                * sum(geometry.half_track[2:])
+                * np.sqrt(_faster_by_load(shown, configuration)),
                 {
                     'wheel': 1.0,
                     'wheel_radius': 1.0,
@@ -183,10 +192,24 @@ def _wheel_speeds(shown: Channels, configuration: CarDescription) -> list[Relati
                     'half_track': -1.0,
                 },
                 LEAST_RATE,
-                1.2,  # loaded wheels turn faster, driven ones slip
+                1.2,  # tyres give less or not at all, driven wheels slip
             )
         )
     return found
+
+
+def _faster_by_load(shown: Channels, configuration: CarDescription) -> Array:
+    """How much larger the difference of the rear wheel speeds is in a bend, at most.
+
+    The tyres of an axle differ in radius by m h v (yaw rate) / (track k), and a wheel turns faster
+    by v over the radius for each metre: this grows with the square of the speed.
+    """
+    geometry = configuration.geometry
+    speed = np.clip(np.abs(np.nan_to_num(shown.speed[:, 0], nan=USUAL_SPEED)), 0.0, FASTEST)
+    track = sum(geometry.half_track[2:])
+    mass = np.clip(configuration.a_priori.get('Mc', USUAL_MASS), LIGHTEST, HEAVIEST)
+    given = mass * USUAL_HEIGHT / (track * TYRE_STIFFNESS)  # m per m/s^2
+    return np.asarray(1.0 + given * speed**2 / (track * geometry.wheel_radius))
 
 
 def _loads(shown: Channels, configuration: CarDescription) -> list[Relation]:

@@ -73,17 +73,17 @@ def check_one_g(shown: Channels, configuration: CarDescription) -> list[Finding]
 def _straight_mean(shown: Channels) -> Array:
     """Mean specific force where the car goes straight: bends tilt it rightly.
 
-    Without such a time the acceleration of the path is taken off, where less is left then: a yaw
-    rate in degrees must not look like a force.
+    The acceleration of the path is taken off, where less is left then: a recording may hold
+    nothing but braking, but a yaw rate in degrees must not look like a force.
     """
     straight = np.abs(shown.rate[:, 2]) < STRAIGHT_RATE
     known = np.isfinite(shown.force).all(axis=1)
     if np.sum(straight & known) >= RATE:
-        return np.asarray(shown.force[straight & known].mean(axis=0))
+        known &= straight
     along = slope(shown.grid, shown.speed[:, 0])
     path = np.column_stack([along, shown.speed[:, 0] * shown.rate[:, 2], np.zeros(len(along))])
-    known &= np.isfinite(path).all(axis=1)
-    if not known.any():
-        return np.full(3, np.nan)
-    plain, rest = (one[known].mean(axis=0) for one in (shown.force, shown.force - path))
+    told = known & np.isfinite(path).all(axis=1)
+    if not told.any():
+        return shown.force[known].mean(axis=0) if known.any() else np.full(3, np.nan)
+    plain, rest = (one[told].mean(axis=0) for one in (shown.force, shown.force - path))
     return np.asarray(min(plain, rest, key=lambda mean: float(np.linalg.norm(mean[:2]))))

@@ -21,6 +21,10 @@ ITERATIONS = 4
 SMOOTHING_ROWS = 160.0
 #: Residuals below this share of the signal are rounding, not noise.
 FLOOR = 1e-7
+#: Share of an equation that a fit leaves, from which on another minimum is looked for.
+UNEXPLAINED = 0.5
+#: Residuals that are smaller by this (in logarithms) are another minimum, not another rounding.
+DEEPER = 0.05
 
 
 @dataclass(frozen=True)
@@ -155,18 +159,31 @@ def estimate(
     spectral_weights: bool = True,
     iterations: int = ITERATIONS,
 ) -> Fit:
-    """Iteratively weighted least squares; the first pass weighs equations by their size."""
+    """Iteratively weighted least squares; the first pass weighs equations by their size.
+
+    Where hardly anything moves sideways those equations are small and pull the mass to what their
+    noise tells, which leaves others unexplained. The likelihood then has a deeper minimum, which
+    equal weights lead to.
+    """
     _, measured = problem.squares(np.zeros(problem.parameters), selection.bands)
     lines = (selection.bands * problem.information.rows).sum(axis=1)
     used = lines > 0.0
-    start = np.where(used, np.maximum(lines, 1.0) / np.maximum(measured, 1e-300), 0.0)
-    weights = diagonal_weights(start[:, None] * selection.bands)
-    value = solve(problem, weights, selection.parameters)[0]
-    power = np.zeros_like(weights)
-    for _ in range(iterations):
-        power = residual_power(problem, value, selection, spectral_weights)
-        weights = line_weights(power, selection.bands, gauss_markov)
-        value, inverse = solve(problem, weights, selection.parameters)
+    by_size = np.where(used, np.maximum(lines, 1.0) / np.maximum(measured, 1e-300), 0.0)
+    alike = np.where(used, lines.sum() / max(measured[used].sum(), 1e-300), 0.0)
+    found = []
+    for start in (by_size, alike):
+        weights = diagonal_weights(start[:, None] * selection.bands)
+        value = solve(problem, weights, selection.parameters)[0]
+        for _ in range(iterations):
+            power = residual_power(problem, value, selection, spectral_weights)
+            weights = line_weights(power, selection.bands, gauss_markov)
+            value, inverse = solve(problem, weights, selection.parameters)
+        found.append((value, weights, inverse, _depth(problem, value, selection)))
+        residual, _ = problem.squares(value, selection.bands)
+        if np.all(residual <= UNEXPLAINED**2 * measured):
+            break
+    deeper = len(found) > 1 and found[1][3] < found[0][3] - DEEPER
+    value, weights, inverse, _ = found[1 if deeper else 0]
     power = residual_power(problem, value, selection, spectral_weights)
     covariance = _sandwich(problem, weights, power, selection, inverse)
     residual, measured = problem.squares(value, selection.bands)
@@ -191,6 +208,15 @@ def estimate(
         cost,
         weights,
     )
+
+
+def _depth(problem: CarProblem, value: Array, selection: Selection) -> float:
+    """Mean logarithm of the rms that is left of every equation, by its lines."""
+    residual, _ = problem.squares(value, selection.bands)
+    lines = (selection.bands * problem.information.rows).sum(axis=1)
+    used = lines > 0.0
+    level = np.log(np.maximum(residual[used] / lines[used], 1e-300))
+    return float(0.5 * np.average(level, weights=lines[used]))
 
 
 def residual_power(
