@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from fleet_numbers import reduction
 from veh_identification.findings.numbers import number
 from veh_identification.fleets.entries import Entry
 from veh_identification.fleets.fleet import Fleet
-from veh_identification.fleets.output import summary
+from veh_identification.fleets.output import save, summary
 from veh_identification.fleets.page import page_content
 from veh_identification.fleets.reduction import refused
 from veh_identification.reporting.figures.fleet import from_the_others
@@ -122,3 +124,21 @@ def test_recordings_of_a_machine_that_disagree_stand_in_the_verdict() -> None:
 def test_machines_apart_are_claimed_only_where_they_were_judged() -> None:
     for machines, words in ((3, 'Yes: nothing changed.'), (6, 'no machine stands apart')):
         assert words in pages.fleet_page(page_content(small(machines))).summary.headline
+
+
+def test_a_pyarrow_that_refuses_is_told_in_its_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New ones refuse NumPy 1: they are installed all the same. No old table stays behind."""
+
+    def refuse(name: str, *rest: Any, **more: Any) -> Any:
+        if name == 'pyarrow':
+            raise ImportError('pyarrow requires NumPy 2.0 or newer, found 1.26.4')
+        return real(name, *rest, **more)
+
+    real = builtins.__import__
+    (tmp_path / 'parameters.parquet').write_bytes(b'old')
+    monkeypatch.setattr(builtins, '__import__', refuse)
+    lines = save(small(), tmp_path)
+    assert any('no Parquet: pyarrow requires NumPy 2.0' in one for one in lines)
+    assert not (tmp_path / 'parameters.parquet').exists()

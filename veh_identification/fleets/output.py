@@ -44,12 +44,11 @@ def save(fleet: Fleet, out: Path) -> list[str]:
             remove(old.parent)
     write_csv(fleet.entries, out / f'{PARAMETERS}.csv')
     lines = [f'table: {out / PARAMETERS}.csv']
-    if write_parquet(fleet.entries, out / f'{PARAMETERS}.parquet'):
-        lines.append(f'table: {out / PARAMETERS}.parquet')
-    else:
-        lines.append(
-            "no Parquet: pyarrow is not installed (pip install 'veh_identification[batch]')"
-        )
+    table = out / f'{PARAMETERS}.parquet'
+    refused = write_parquet(fleet.entries, table)
+    if refused:
+        table.unlink(missing_ok=True)  # of an earlier run, now out of date
+    lines.append(f'no Parquet: {refused}' if refused else f'table: {table}')
     if fleet.fleet_prior:
         write_with_fleet(fleet.with_fleet, out / WITH_FLEET)
         lines.append(f'table: {out / WITH_FLEET} (each machine with the others as prior)')

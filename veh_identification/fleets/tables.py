@@ -91,13 +91,15 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def write_parquet(entries: Sequence[Entry], path: Path) -> bool:
-    """The table for pandas, Polars, DuckDB ...; False where pyarrow is not installed."""
+def write_parquet(entries: Sequence[Entry], path: Path) -> str:
+    """The table for pandas, Polars, DuckDB ...; why there is none, empty where it was written."""
     try:
         import pyarrow
         from pyarrow import parquet
-    except ImportError:
-        return False
+    except ModuleNotFoundError:
+        return "pyarrow is not installed (pip install 'veh_identification[batch]')"
+    except ImportError as error:  # it is there and refuses, as new ones do beside NumPy 1
+        return f"{error} (pip install 'pyarrow<20' for NumPy 1)"
     schema = pyarrow.schema([(name, pyarrow.type_for_alias(k)) for name, k in COLUMNS.items()])
     schema = schema.with_metadata({'veh_identification': __version__})
     with atomic_file(path) as partial, parquet.ParquetWriter(partial, schema) as writer:
@@ -108,7 +110,7 @@ def write_parquet(entries: Sequence[Entry], path: Path) -> bool:
                 writer.write_table(pyarrow.Table.from_pylist(chunk, schema))
                 chunk = []
         writer.write_table(pyarrow.Table.from_pylist(chunk, schema))
-    return True
+    return ''
 
 
 def to_dataframe(entries: Sequence[Entry]) -> pandas.DataFrame:
