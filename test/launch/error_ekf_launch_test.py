@@ -5,6 +5,8 @@ Run by `colcon test` (launch_testing); not collected by pytest.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import sys
 import tempfile
 import time
@@ -36,6 +38,7 @@ from veh_identification.runtime.bags import BagReader
 #: What the test received, for the comparison after the launch has ended with the bag.
 STATES: dict[int, list[float]] = {}
 FOLDER = Path(tempfile.mkdtemp(prefix='veh_id_launch_test_'))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 BAG, CONFIG, STORED = FOLDER / 'drive', FOLDER / 'config.yaml', FOLDER / 'state.npz'
 DURATION = 5.0
 

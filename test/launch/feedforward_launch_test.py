@@ -5,6 +5,8 @@ Run by `colcon test` (launch_testing); not collected by pytest.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import sys
 import tempfile
 import time
@@ -35,6 +37,7 @@ from identification_harness import SHARE, veh_id
 from veh_identification.systems.robot.feedforward import feedforward, load_feedforward
 
 FOLDER = Path(tempfile.mkdtemp(prefix='veh_id_feedforward_'))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 URDF = SHARE / 'config' / 'models' / 'arm_6_axis.urdf'
 #: A cold start compiles what the identification has not.
 WAIT = 120.0

@@ -6,6 +6,8 @@ both for one graph.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -71,6 +73,7 @@ class PlayedBag:
     ) -> None:
         self.graph, self.scenario, self.duration, self.key = graph, scenario, duration, key
         self.folder = Path(tempfile.mkdtemp(prefix=f'veh_id_{graph}_'))
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self.bag, self.config = self.folder / 'bag', self.folder / 'config.yaml'
         # Reliable subscriptions, so that nothing is lost between player and node.
         loaded = yaml.safe_load((SHARE / 'config' / config).read_text('utf-8'))

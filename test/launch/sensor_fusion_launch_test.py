@@ -5,6 +5,8 @@ Run by `colcon test` (launch_testing); not collected by pytest.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,6 +35,7 @@ from veh_identification.runtime.bags import BagReader
 #: What the test received, for the comparison after the launch has ended with the bag.
 STATES: dict[int, list[float]] = {}
 FOLDER = Path(tempfile.mkdtemp(prefix='veh_id_launch_test_'))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 BAG = FOLDER / 'drive'
 SHARE = Path(get_package_share_directory('veh_identification'))
 CONFIG = FOLDER / 'config.yaml'
