@@ -166,3 +166,10 @@ def test_noise_that_nobody_stated_is_learnt(road: tuple[Path, dict[str, Any]]) -
     assert 'noisier_than_stated' in found
     assert 'set_aside' not in found
     assert worst < 12.0
+
+
+def test_a_gyroscope_in_degrees_is_named_though_the_filter_begins_anew_in_every_bend(
+    road: tuple[Path, dict[str, Any]],
+) -> None:
+    found, _ = fused(road, turning(0.0, 57.29578))
+    assert 'unit' in found

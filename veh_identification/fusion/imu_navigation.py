@@ -223,6 +223,8 @@ class ImuNavigation:
         self, time: float, rate: Array, force: Array, measured: Quaternion | None
     ) -> None:
         options = self.options
+        # A sensor in wrong units makes the filter begin anew in every bend: the checks need those.
+        self.journal.note('imu', time, (*rate.tolist(), *force.tolist()))
         yaw = options.gnss.heading if options.gnss.heading_given else 0.0
         use_heading = options.imu.use_orientation
         first = self._starter.add(time, rate, force, measured, use_heading, yaw)

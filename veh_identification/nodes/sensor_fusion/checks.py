@@ -14,6 +14,7 @@ from veh_identification.fusion.inertial import FIX_DELAY, VELOCITY_DELAY, WHEEL_
 #: Fields whose raw values the journal keeps, by channel (its specific forces are means).
 RAW = {
     'imu': ('angular_velocity.x', 'angular_velocity.y', 'angular_velocity.z'),
+    'gnss': ('longitude', 'latitude'),
     'gnss_velocity': ('twist.linear.x', 'twist.linear.y'),
 }
 
