@@ -256,10 +256,10 @@ def residuals(model: CarModel, selection: Selection, top_hz: float, piece: CarSa
     usable = np.asarray(selection.bands.any(axis=1))
     bands = np.asarray(usable).reshape(-1, 1)
     lines = float(problem.information.rows[0])
-    moving = lines * _WITNESS[usable] ** 2
     chosen = np.flatnonzero(selection.parameters)
     lower = np.array([0.0 if model.names[k] in POSITIVE else -np.inf for k in chosen])
     _, measured = problem.squares(np.zeros(len(model.names)), bands)
+    # Weights by size lead to another minimum where equations that hardly move weigh most.
     alike = np.full(len(measured), measured[usable].mean())
     least = np.zeros(0)
     for start in (measured, alike):
@@ -272,9 +272,6 @@ def residuals(model: CarModel, selection: Selection, top_hz: float, piece: CarSa
         left_over = np.asarray(np.sqrt(np.maximum(squares[usable] / lines, 1e-12)))
         if not len(least) or np.log(left_over).mean() < np.log(least).mean():
             least = left_over
-        # Only an equation that is not explained at all hints at another minimum.
-        if np.all(squares[usable] < SUSPICIOUS**2 * np.maximum(measured[usable], moving)):
-            break
     return least
 
 
