@@ -21,8 +21,9 @@ ITERATIONS = 4
 SMOOTHING_ROWS = 160.0
 #: Residuals below this share of the signal are rounding, not noise.
 FLOOR = 1e-7
-#: Share of an equation that a fit leaves, from which on another minimum is looked for.
-UNEXPLAINED = 0.5
+#: Share of an equation that a fit leaves, from which on another minimum is looked for: nearly all.
+#: (A model that lacks joints leaves half of one, and that is its answer.)
+UNEXPLAINED = 0.9
 #: Residuals that are smaller by this (in logarithms) are another minimum, not another rounding.
 DEEPER = 0.05
 
