@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,11 @@ def test_pitch_turns_a_slow_motion_by_an_angle_and_not_by_a_time(period: float) 
 def test_a_delay_beyond_that_angle_is_told() -> None:
     told = check_lags([pair(4.0, 0.4)], WHERE)
     assert [one.code for one in told] == ['late'] and '0.4' in told[0].text
+
+
+def test_where_channels_hardly_overlap_the_border_is_no_peak() -> None:
+    """Just enough samples for small shifts: the largest shift that counts looks like the best."""
+    whole = pair(9.0, 0.3)
+    short = replace(whole, a=whole.a[:103], b=whole.b[:103])
+    assert lag_of(short) is None
+    assert lag_of(replace(whole, a=whole.a[:200], b=whole.b[:200])) is not None

@@ -73,10 +73,14 @@ def lag_of(pair: Pair, step: float = STEP) -> Lag | None:
         return None
     reach = round(LONGEST / step)
     alike = np.array([_alike(pair.a, pair.b, k) for k in range(-reach, reach + 1)])
-    best = int(np.argmax(alike))
+    if np.isnan(alike).all():
+        return None
+    best = int(np.nanargmax(alike))
     if alike[best] < ALIKE or best in (0, 2 * reach):
         return None
     before, at, after = alike[best - 1 : best + 2]
+    if np.isnan(before + after):  # the best of what overlaps far enough is no peak
+        return None
     bent = min(before - 2.0 * at + after, -1e-12)
     fine = 0.5 * (before - after) / bent
     lag = float((best - reach + np.clip(fine, -0.5, 0.5)) * step - pair.usual)
@@ -88,11 +92,11 @@ def lag_of(pair: Pair, step: float = STEP) -> Lag | None:
 
 
 def _alike(a: Array, b: Array, shift: int) -> float:
-    """Correlation of a with b `shift` samples before."""
+    """Correlation of a with b `shift` samples before; nan where too little overlaps."""
     x, y = (a[shift:], b[: len(b) - shift]) if shift >= 0 else (a[:shift], b[-shift:])
     good = np.isfinite(x) & np.isfinite(y)
     if good.sum() < 100:
-        return 0.0
+        return float('nan')
     x, y = x[good] - x[good].mean(), y[good] - y[good].mean()
     size = float(np.sqrt((x @ x) * (y @ y)))
     return float(x @ y) / size if size > 0.0 else 0.0
