@@ -323,12 +323,12 @@ def test_table_and_sentence_agree_on_what_is_white(
     assert 'coloured</span>' not in page and page.count('>white</span>') == 2
 
 
-def test_a_slow_error_of_two_sigma_is_a_reservation_and_one_of_five_a_no(
+def test_an_error_of_two_sigma_is_chance_where_it_is_slow_and_a_no_where_it_comes_again(
     observation: ObservationContent,
 ) -> None:
     """In a short run a place that is 2.3 sigma off stays so: chance, one in fifty."""
-    for off, level in ((2.3, 'care'), (5.0, 'no')):
-        row = ErrorRow('y', 'm', 0.1, 1.0, 0.1, 1.0, 0.3, off)
+    for off, independent, level in ((2.3, 1, 'care'), (5.0, 1, 'no'), (2.3, 12, 'no')):
+        row = ErrorRow('y', 'm', 0.1, 1.0, 0.1, 1.0, 0.3, off, independent)
         found = judging_observation.judge(replace(observation, errors=(row,)))
         assert 'too_sure' in [one.code for one in found.findings]
         assert found.level == level

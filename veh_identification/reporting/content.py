@@ -336,6 +336,7 @@ class ErrorRow:
     rms_model: float
     inside: float = float('nan')  # share of samples within 2 sigma
     in_sigma: float = float('nan')  # rms of the error in its stated deviations
+    independent: int = 1  # runs of one sign: errors that are independent of each other
 
 
 @dataclass(frozen=True)

@@ -221,6 +221,7 @@ def error_rows(metrics: Mapping[str, Any], states: Sequence[StateSeries]) -> tup
                 row.get('rms_model', np.nan),
                 float('nan') if state is None else inside(state),
                 float('nan') if state is None else in_sigma(state),
+                1 if state is None else independent(state),
             )
         )
     listed = {row.name for row in rows}
@@ -256,6 +257,7 @@ def errors_of(state: StateSeries) -> ErrorRow:
         rms_model,
         inside(state),
         in_sigma(state),
+        independent(state),
     )
 
 
@@ -269,6 +271,13 @@ def in_sigma(state: StateSeries) -> float:
     """Rms of the error in stated deviations: one where the observer knows how well it does."""
     ratios = _in_deviations(state)
     return float(np.sqrt(np.mean(np.square(ratios)))) if len(ratios) else float('nan')
+
+
+def independent(state: StateSeries) -> int:
+    """Runs of one sign of the error: no more errors than these are independent."""
+    signs = np.sign(_in_deviations(state))
+    signs = signs[signs != 0.0]
+    return 1 + int(np.count_nonzero(np.diff(signs)))
 
 
 def _in_deviations(state: StateSeries) -> Array:

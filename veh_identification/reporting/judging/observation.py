@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 
 from veh_identification.findings import Finding, Level, Verdict, verdict_of
 from veh_identification.findings.numbers import counted, listed, number, percent
-from veh_identification.reporting.content import Card, ObservationContent, Outage, SensorRow
+from veh_identification.reporting.content import (
+    Card,
+    ErrorRow,
+    ObservationContent,
+    Outage,
+    SensorRow,
+)
 from veh_identification.reporting.judging.sensors import sensor_findings
 
 #: Mean NIS per degree of freedom: one when the noise is what the filter takes it for.
 NIS_LOW, NIS_HIGH = 0.5, 1.5
 INSIDE_FAIR, INSIDE_POOR = 0.85, 0.6
-#: Rms of an error in stated deviations that is no chance, however slowly it changes.
-IN_SIGMA_POOR = 3.0
+#: Chance that errors as large as these come from an observer that knows how well it does.
+TOO_SURE = 1e-3
 REJECTED_SHARE = 0.05
 #: An outage of this many seconds and this share of the run is a reservation.
 LONG_OUTAGE, LONG_SHARE = 1.0, 0.05
@@ -141,8 +148,7 @@ def _bands(content: ObservationContent) -> list[Finding]:
                 'expected).',
             )
         ]
-    # An error that changes slowly may stay beyond two sigma for a whole short run by chance.
-    poor = [row for row in low if row.inside < INSIDE_POOR and not row.in_sigma < IN_SIGMA_POOR]
+    poor = [row for row in low if row.inside < INSIDE_POOR and not _may_be_chance(row)]
     level: Level = 'bad' if poor else 'warn'
     text = ', '.join(f'{row.name} {percent(row.inside)}' for row in low)
     return [
@@ -153,6 +159,16 @@ def _bands(content: ObservationContent) -> list[Finding]:
             f'this share of the time (95 % expected): {text}.',
         )
     ]
+
+
+def _may_be_chance(row: ErrorRow) -> bool:
+    """Whether so few independent errors may be this large in their deviations by chance.
+
+    An error that changes slowly stays beyond two sigma for the whole of a short run once in
+    twenty; one that changed its sign twenty times has no such excuse.
+    """
+    square = row.independent * row.in_sigma**2
+    return bool(stats.chi2.sf(square, row.independent) > TOO_SURE)
 
 
 def _consistency(content: ObservationContent) -> list[Finding]:
