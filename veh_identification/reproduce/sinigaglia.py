@@ -10,7 +10,7 @@ import numpy as np
 
 from veh_identification.api import observe, read_columns
 from veh_identification.findings import Finding
-from veh_identification.findings.numbers import number
+from veh_identification.findings.numbers import counted, number
 from veh_identification.reporting.content import ObservationContent, StateSeries
 from veh_identification.reproduce.paper import (
     Column,
@@ -258,7 +258,9 @@ def errors(table: int, work: Workspace) -> Made:
         Column('rms, --thesis', 'ours'),
     )
     text = 'where the start is not told, ' + (
-        f'{lost} coordinates are worse than printed' if lost else 'no coordinate is worse, either'
+        counted(lost, 'coordinate is', 'coordinates are') + ' worse than printed'
+        if lost
+        else 'no coordinate is worse, either'
     )
     said = [] if work.quick else [Finding('warn' if lost else 'good', 'start', f'{text}.')]
     pairs = [

@@ -63,7 +63,7 @@ SHOWN = (
     'steering_gain',
     'trail',
 )
-#: What a single track leaves out, as relative deviations found on simulated cars (docs/car.md).
+#: What a single track leaves out, relative, found on simulated cars (docs/car_accuracy.md).
 LEFT_OUT = {
     'Izz/m': 0.008,
     'Cf/m': 0.008,
