@@ -1,4 +1,4 @@
-"""The road cases as a table in markdown: what `docs/vehicle_observer.md` shows."""
+"""The road cases as a table in markdown: what `docs/vehicle_accuracy.md` shows."""
 
 from __future__ import annotations
 
