@@ -59,3 +59,11 @@ def test_wheels_that_stand_or_repeat_while_the_car_moves():
     assert codes(wheels=stuck) == [('bad', 'stuck', 'joint_states')]
     now_and_then = np.where(np.arange(TIME.size) % 4, 0.0, 4.0 * SPEED)
     assert codes(wheels=now_and_then) == [('warn', 'repeated', 'joint_states')]
+
+
+@pytest.mark.parametrize('axis', [2, 4])
+def test_a_sign_that_changes_on_the_way_is_named(axis):
+    """Over the whole it looked late, or of another scale."""
+    place = {2: 'imu/data angular_velocity', 4: 'imu/data linear_acceleration.y'}[axis]
+    assert codes(axis, np.where(TIME > 27.0, -1.0, 1.0)) == [('bad', 'changes', place)]
+    assert codes(axis, np.where(TIME > 48.0, -1.0, 1.0)) == [('bad', 'changes', place)]

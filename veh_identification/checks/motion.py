@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from veh_identification.checks.changes import USUAL, check_changes
 from veh_identification.checks.channels import SPEEDS, Channels, correlation
 from veh_identification.checks.courses import check_jumps, turn_relations
 from veh_identification.checks.grid import slope
@@ -118,6 +119,9 @@ def _told(story: Story) -> list[Finding]:
         for one in relations
     ]
     found += judge(coarse, sources).findings
+    # A factor of any size explains little where a usual mistake begins on the way.
+    if not any(one.level == 'bad' and one.code in USUAL for one in found):
+        found = check_changes(coarse, sources, channels.grid) or found
     if any(one.level == 'bad' for one in found):
         return found
     pairs = [*_pairs(channels, forces), *story.pairs]
@@ -314,13 +318,15 @@ def _relations(story: Story, rates: list[Array], forces: list[Array]) -> list[Re
     speed = channels.forward_speed()
     if speed is not None:
         name, forward = speed
+        sizes = frozenset({name} & {'gnss_velocity'})
         text = f'lateral acceleration against {name} times yaw rate'
         powers = {'accel': 1.0, 'accel_y': 1.0, name: -1.0, 'gyro': -1.0}
-        relations.append(Relation(text, forces[1], forward * rates[2], powers, 0.5, 0.5))
+        lateral = forward * rates[2]
+        relations.append(Relation(text, forces[1], lateral, powers, 0.5, 0.5, sizes=sizes))
         gain = slope(channels.grid, forward)
         text = f'forward acceleration against the change of {name}'
         powers = {'accel': 1.0, 'accel_x': 1.0, name: -1.0}
-        relations.append(Relation(text, forces[0], gain, powers, 0.5, 0.5))
+        relations.append(Relation(text, forces[0], gain, powers, 0.5, 0.5, sizes=sizes))
     course = channels.course_rate()
     if course is not None:
         ground = channels.ground_speed()

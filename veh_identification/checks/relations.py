@@ -110,6 +110,11 @@ class Told:
         """Whether the two signals are one quantity, whatever its scale."""
         return abs(self.correlation) > TELLING
 
+    @property
+    def off(self) -> float:
+        """How far the slope is from one, in tolerances."""
+        return _off(self, '', 1.0)
+
 
 @dataclass(frozen=True)
 class _Hypothesis:
@@ -134,7 +139,7 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
     if not clear or plain < 1.0:
         return Judgement((), told)
     best = _best(clear, sources)
-    wrong = [one for one in clear if _off(one, '', 1.0) > 1.0]
+    wrong = [one for one in clear if one.off > 1.0]
     shown = '; '.join(
         f'{one.relation.text} has the slope {one.slope:.3g} instead of 1' for one in wrong
     )

@@ -1,0 +1,92 @@
+"""Mistakes that begin or end during a recording: relations that hold on one side of a time only.
+
+Over the whole such channels are alike in no scale at all, and whatever explains the rest best (a
+delay, a turned unit) would be blamed. On either side of the right time they are alike again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veh_identification.checks.relations import Judgement, Relation, Source, judge
+from veh_identification.findings import Finding
+from veh_identification.types import Array
+
+#: Each side of a change needs so long to say anything (seconds).
+SIDE = 8.0
+#: Times that are tried at most: a recording of an hour is not judged a thousand times.
+TRIED = 40
+#: Usual mistakes alone: the scale of a stretch changes with the motion, too.
+USUAL = ('unit', 'sign')
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    finding: Finding
+    text: str  # 'from 20.0 s on'
+    alike: float  # correlations of the channels on both sides, of the relations that change
+
+
+def check_changes(
+    relations: Sequence[Relation], sources: Mapping[str, Source], grid: Array
+) -> list[Finding]:
+    """The one usual mistake that explains the relations on one side of a time, none on the other.
+
+    `grid`: times of the samples of the relations; those that have others say nothing here.
+    """
+    own = [one for one in relations if _tells(one, len(grid))]
+    step = float(np.median(np.diff(grid))) if len(grid) > 1 else np.inf
+    side = int(np.ceil(SIDE / step))
+    if not own or len(grid) < 2 * side:
+        return []
+    splits = np.unique(np.linspace(side, len(grid) - side, TRIED).astype(int))
+    found = [
+        one
+        for k in splits
+        for one in _changes(
+            judge([_part(relation, slice(None, k)) for relation in own], sources),
+            judge([_part(relation, slice(k, None)) for relation in own], sources),
+            float(grid[k]),
+        )
+    ]
+    if not found:
+        return []
+    best = max(found, key=lambda one: one.alike)
+    cause = best.finding
+    return [replace(cause, code='changes', text=f'{best.text} {cause.text}')]
+
+
+def _tells(relation: Relation, samples: int) -> bool:
+    """Whether it holds at the times of the grid, forwards as well as backwards.
+
+    What is made of the size of a speed changes its sign where the vehicle goes backwards.
+    """
+    signed = relation.constant or not relation.sizes
+    return signed and len(relation.measured) == len(relation.predicted) == samples
+
+
+def _part(relation: Relation, part: slice) -> Relation:
+    return replace(relation, measured=relation.measured[part], predicted=relation.predicted[part])
+
+
+def _changes(before: Judgement, after: Judgement, time: float) -> list[_Change]:
+    """A mistake on one side of a time, where the same relations hold on the other."""
+    found = []
+    for wrong, right, text in (
+        (after, before, f'from about {time:.0f} s on'),
+        (before, after, f'up to about {time:.0f} s'),
+    ):
+        causes = [one for one in wrong.findings if one.level == 'bad' and one.code in USUAL]
+        if len(causes) != 1 or right.findings:
+            continue
+        off = {one.relation.text: one for one in wrong.told if one.clear and one.off > 1.0}
+        held = {one.relation.text: one for one in right.told if one.clear}
+        # One that says nothing on the other side may have been wrong there as well.
+        if not off or not off.keys() <= held.keys():
+            continue
+        alike = sum(abs(off[name].correlation) + abs(held[name].correlation) for name in off)
+        found.append(_Change(causes[0], text, alike))
+    return found
