@@ -119,6 +119,8 @@ def figure_2(work: Workspace) -> Made:
     table = []
     for kind, unit in (('M', 'kg'), ('MS', 'kg m'), ('J', 'kg m^2')):
         chosen = [row for row in rows if _kind(row.name) == kind]
+        if len(chosen) < 2:  # the one mass stands in the table; a bar alone shows nothing
+            continue
         size = max(abs(row.truth) for row in chosen)
         off = max(abs(row.value - row.truth) for row in chosen)
         cells = (f'{kind}, {len(chosen)} parameters', unit, 'small (curves only)', size, off)
@@ -153,6 +155,8 @@ def _bars(rows: tuple[ParameterRow, ...], *shown: str) -> tuple[Drawing, ...]:
     drawings = []
     for kind, unit in (('M', 'kg'), ('MS', 'kg m'), ('J', 'kg m^2')):
         chosen = [row for row in rows if _kind(row.name) == kind]
+        if len(chosen) < 2:  # the one mass stands in the table; a bar alone shows nothing
+            continue
         names = tuple(row.name for row in chosen)
         curves = tuple(
             Curve(what, names, tuple(float(pick[what](row)) for row in chosen), 'bars')

@@ -32,6 +32,8 @@ from veh_identification.reproduce.paper import Column as Heading
 from veh_identification.reproduce.paper import Drawing, Paper, mark_place
 from veh_identification.reproduce.text import OURS_IS, heading, shown
 
+#: Points of several curves lie on each other: one shows through the other.
+POINTS = ('circle-open', 'x-thin-open', 'diamond')
 LEVELS: dict[str, Level | None] = {
     'better': 'good',
     'alike': 'good',
@@ -165,7 +167,7 @@ def _figure(one: Trace | Drawing) -> Figure:
             name=curve.name,
             mode='markers' if curve.kind == 'points' else 'lines',
             line=look,
-            marker={'color': look['color']},
+            marker={'color': look['color'], 'symbol': POINTS[k % len(POINTS)], 'size': 8},
         )
     style(figure, 320, barmode='group')
     kind = {'type': 'log', 'tickformat': '~g'} if one.logarithmic else {}
