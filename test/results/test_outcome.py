@@ -21,6 +21,7 @@ from veh_identification.findings.numbers import beside, number
 from veh_identification.identification import IdentificationResult, Validation
 from veh_identification.reporting.content import IdentificationContent, Provenance
 from veh_identification.results import Outcome
+from veh_identification.results.folder import check_target
 from veh_identification.results.identification import Further, identification_outcome
 from veh_identification.results.reconstruction import Reconstruction
 from veh_identification.runtime.bags import BagReader
@@ -181,6 +182,27 @@ def test_only_our_own_results_are_replaced(tmp_path: Path) -> None:
     inside = replace(outcome, inputs=(tmp_path / 'bags' / 'one',))
     with pytest.raises(OutputError, match='would replace the input'):
         inside.save(tmp_path / 'bags')
+
+
+def test_files_of_any_system_are_replaced_by_the_next_run(tmp_path: Path) -> None:
+    """A second command into the same folder begins before it knows what the first one wrote."""
+    out = tmp_path / 'out'
+    make(files={'gears.csv': b'a\n', 'tyres.csv': b'b\n'}).save(out, report=False)
+    check_target(out, ())
+    make().save(out, report=False)
+    assert not (out / 'gears.csv').exists()
+    (out / 'gears.csv').write_text('put there by somebody')
+    with pytest.raises(OutputError, match=r"holds 'gears\.csv'"):
+        check_target(out, ())
+
+
+@pytest.mark.parametrize('listed', [5, {'thesis.tex': 1}, [['thesis.tex']], None])
+def test_a_list_of_files_that_is_none_frees_nothing(tmp_path: Path, listed: Any) -> None:
+    make().save(tmp_path / 'out', report=False)
+    (tmp_path / 'out' / 'parameters.json').write_text(json.dumps({'files': listed}))
+    (tmp_path / 'out' / 'thesis.tex').write_text('years of work')
+    with pytest.raises(OutputError, match=r"holds 'thesis\.tex'"):
+        check_target(tmp_path / 'out', ())
 
 
 def test_report_that_fails_does_not_take_the_results_along(

@@ -15,8 +15,10 @@ from veh_identification.atomic import (
     refuse_inputs,
 )
 from veh_identification.errors import one_line
+from veh_identification.files import FileError, read_json
 from veh_identification.findings import Verdict
 from veh_identification.identification.result import IdentificationResult, json_safe
+from veh_identification.reporting.beside import FILES
 from veh_identification.results.bag import write_result_bag
 from veh_identification.results.comparison import covariance_entries
 from veh_identification.results.reconstruction import Reconstruction
@@ -26,21 +28,10 @@ from veh_identification.saved_state import write_state
 REPORT = 'report.html'
 #: The bag of parameters and of both sides of the equations.
 BAG = 'result'
+#: Entry of the document that names the files beside it: another system's may stand there.
+LISTED = 'files'
 #: What this program writes into folders of results; a folder of these alone may be replaced.
-OURS = frozenset(
-    {
-        'parameters.json',
-        'parameters.csv',
-        'covariance.npz',
-        'metrics.json',
-        'identified.urdf',
-        'identified.yaml',
-        'engineers_sheet.csv',
-        'observed',
-        BAG,
-        REPORT,
-    }
-)
+OURS = frozenset({*FILES, REPORT})
 
 
 class Writable(Protocol):
@@ -83,13 +74,28 @@ def check_target(out: Path, inputs: Iterable[str | Path], ours: Iterable[str] = 
     if out.exists() and not out.is_dir():
         raise OutputError(f'{out} is a file, expected a folder for the results.')
     if out.is_dir():
-        known = set(ours)
+        known = {*ours, *_listed(out)}
         foreign = sorted(entry.name for entry in out.iterdir() if entry.name not in known)
         if foreign:
             raise OutputError(
                 f'{out} holds {foreign[0]!r}, which is no result of veh-id: give another folder.'
             )
+        ours = known
     prepare_target(out, overwrite=True, replaceable=tuple(ours))
+
+
+def _listed(out: Path) -> list[str]:
+    """Files that an earlier result in this folder says are its own."""
+    names: list[str] = []
+    for document in ('parameters.json', 'metrics.json'):
+        try:
+            found = read_json(out / document) if (out / document).is_file() else {}
+        except FileError:
+            continue
+        listed = found.get(LISTED) if isinstance(found, dict) else None
+        if isinstance(listed, list):
+            names += [name for name in listed if isinstance(name, str)]
+    return names
 
 
 def to_json(content: Any) -> str:
@@ -100,10 +106,11 @@ def to_json(content: Any) -> str:
 def write(outcome: Writable, out: Path, report: bool = True, ours: Iterable[str] = OURS) -> str:
     """Write everything; returns the line to print about the report."""
     name, document = outcome.document
-    known = {*ours, name, *outcome.files}
+    known = {*ours, name, *outcome.files, *_listed(out)}
     check_target(out, outcome.inputs, known)
     with atomic_folder(out, overwrite=True, replaceable=tuple(known)) as partial:
-        (partial / name).write_text(to_json(document), encoding='utf-8')
+        listed = {**document, LISTED: sorted(outcome.files)}
+        (partial / name).write_text(to_json(listed), encoding='utf-8')
         if isinstance(outcome.result, IdentificationResult):
             (partial / 'parameters.csv').write_text(
                 to_csv(outcome.result, {n: v.description for n, v in outcome.values.items()}),

@@ -11,6 +11,7 @@ import numpy as np
 
 from veh_identification.findings.numbers import number, unit
 from veh_identification.identification.result import json_safe
+from veh_identification.reporting.beside import FILES
 from veh_identification.reporting.content import CurveFigure, ExtraTable, HealthRow, Provenance
 from veh_identification.reporting.figures import curves as draw
 from veh_identification.reporting.html import Cell, Code, Column, Figures, Section, Table, Text
@@ -22,21 +23,6 @@ LINE = 150
 def cell(value: float, digits: int = 4, **more: Any) -> Cell:
     """A number."""
     return Cell(number(value, digits), value, **more)
-
-
-#: What lies beside a report, by its name.
-FILES = {
-    'parameters.json': 'verdict, values with deviations, residuals, settings',
-    'parameters.csv': 'the values as a table',
-    'covariance.npz': 'covariance of all values (NumPy)',
-    'metrics.json': 'verdict, errors, consistency, sensors, settings',
-    'identified.urdf': 'the robot with the identified inertias',
-    'identified.yaml': 'the description with the identified values',
-    'engineers_sheet.csv': 'quantities that follow from the values',
-    'suspension_curves.csv': 'force of springs and dampers over travel and speed',
-    'result': 'recording (mcap) of parameters and of both sides of the equations',
-    'observed': 'recording (mcap) of the observed topics',
-}
 
 
 def files_section(folder: Path) -> list[Section]:
