@@ -187,6 +187,14 @@ class LiveModel(ABC):
         A StateError leaves the estimate as it was.
         """
 
+    def kept(self) -> dict[str, Any]:
+        """What a restart goes on from: the estimate, and what waits where a model keeps that."""
+        return self.state()
+
+    def go_on(self, stored: SavedState) -> str:
+        """After a restart: go on from what `kept` gave; returns what was found."""
+        return self.restore(stored)
+
     def save(self, path: str) -> str:
         """Store the estimate; returns what was written. VehIdError where there is none."""
         write_state(path, self.state())

@@ -115,7 +115,7 @@ class IdentificationNode:
             message_class('diagnostic_msgs/msg/DiagnosticArray'), '/diagnostics', SYSTEM_DEFAULT
         )
         self.checkpoint = Checkpoint(
-            node, running.checkpoint, identity_of(options), model.state, self._go_on
+            node, running.checkpoint, identity_of(options), model.kept, self._go_on
         )
         self.subscribe()
         node.create_timer(period, self._on_timer)
@@ -278,7 +278,7 @@ class IdentificationNode:
         return self.model.reset()
 
     def _go_on(self, stored: SavedState) -> str:
-        found = self.model.restore(stored)
+        found = self.model.go_on(stored)
         self.publish_estimate(self._now_ns())
         return found
 

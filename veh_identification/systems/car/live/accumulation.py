@@ -28,15 +28,18 @@ from veh_identification.systems.car.estimation.identify import (
     gather_recordings,
     select,
 )
+from veh_identification.systems.car.estimation.sticking import Sticking
 from veh_identification.systems.car.estimation.weighted import Fit
 from veh_identification.systems.car.live.change import WATCHED, LoadEstimate
 from veh_identification.systems.car.live.checking import check_gathered, check_unusable
 from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import scale
 from veh_identification.systems.car.processing.cutoffs import Cutoffs
+from veh_identification.systems.car.processing.friction import NearRest
 from veh_identification.systems.car.processing.spectral import SpectralInformation
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples
+from veh_identification.types import Array
 
 STATE_VERSION = 2  # 2: three mirrored matrices
 #: Seconds of driving before changes are looked for.
@@ -278,6 +281,19 @@ class CarLive:
             'hertz': np.array([[one[name] for name in EQUATIONS] for one in known.hertz]),
             'statistics': np.array(self._statistics),
             'joints': np.array(sorted(self._joints or ()), dtype=np.str_),
+            'settings_spread': g.settings_spread + np.zeros((len(self.names),) * 2),
+            **_surfaces(g.sticking),
+            **self._doubts(),
+        }
+
+    def _doubts(self) -> dict[str, Any]:
+        """What chunks in use were doubted for: it is in the sums, and must be told after them."""
+        told = list(self._spoilt.values())
+        if not told:
+            return {}
+        return {
+            'doubts': np.array([[one.code, one.text, one.where] for one, _ in told]).ravel(),
+            'doubted': np.array([samples for _, samples in told]),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -304,6 +320,10 @@ class CarLive:
         usable, has_speed = stored.flags('usable', (len(EQUATIONS),)), stored.flag('has_speed')
         statistics = stored.array('statistics', (None,), low=0.0).tolist()
         joints = stored.texts('joints') if 'joints' in stored else []
+        spoilt = _spoilt(stored)
+        spread: Array | float = 0.0
+        if 'settings_spread' in stored:
+            spread = stored.array('settings_spread', (len(self.names),) * 2)
         parts = [SpectralInformation(one, rows, samples, seconds) for one in grams]
         cutoffs = Cutoffs(
             {n: float(np.median([one[n] for one in hertz])) for n in EQUATIONS},
@@ -323,6 +343,8 @@ class CarLive:
                 [],
                 None,
                 {'recordings': ['stored']},
+                settings_spread=spread,
+                sticking=_sticking(stored),
             ),
             hertz,
         )
@@ -332,6 +354,34 @@ class CarLive:
         self.known, self.reference, self._fit = known, reference, fit
         self._statistics = statistics
         self._joints = frozenset(joints) if joints else None
+        self._spoilt = spoilt
+
+
+def _surfaces(sticking: Sticking | None) -> dict[str, Array]:
+    """What the first chunk told of the friction near rest: later ones are prepared with it."""
+    if sticking is None:
+        return {}
+    return {'surfaces': np.array([sticking.surfaces.presliding, sticking.surfaces.creep])}
+
+
+def _sticking(stored: SavedState) -> Sticking | None:
+    """As `_surfaces` gave it; its share of the deviations is in the settings' spread."""
+    if 'surfaces' not in stored:
+        return None
+    presliding, creep = stored.array('surfaces', (2,), low=0.0).tolist()
+    return Sticking(NearRest(presliding, creep))
+
+
+def _spoilt(stored: SavedState) -> dict[str, tuple[Finding, int]]:
+    """Doubts as `CarLive._doubts` gave them."""
+    if 'doubts' not in stored:
+        return {}
+    texts = stored.texts('doubts')
+    samples = stored.counts('doubted', (len(texts) // 3,))
+    if len(texts) != 3 * len(samples):
+        raise stored.refused('doubts', f'are {len(texts)} texts, expected three for each')
+    rows = zip(texts[::3], texts[1::3], texts[2::3], samples.tolist(), strict=True)
+    return {code: (Finding('warn', code, text, where), count) for code, text, where, count in rows}
 
 
 def _used_joints(recording: CarRecording) -> frozenset[str]:

@@ -13,7 +13,7 @@ from veh_identification.signals.hygiene import Signal, possible
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.reader import JOINT_KINDS, CarRecording
 from veh_identification.systems.live import SensorCounts
-from veh_identification.types import IntArray
+from veh_identification.types import Array, BoolArray, IntArray
 
 #: Seconds that a chunk shares with the one before: filters cut more than that off its ends.
 OVERLAP = 0.6
@@ -30,6 +30,15 @@ CHANNELS = {
     'speed': (('vx', 'vy'), ('m/s',) * 2),
     'wrench': (('fx', 'fy', 'fz', 'mx', 'my', 'mz'), ('N',) * 3 + ('N m',) * 3),
 }
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Samples of one sensor that wait in a chunk."""
+
+    stamps: IntArray
+    values: Array
+    fresh: BoolArray
 
 
 @dataclass
@@ -53,6 +62,18 @@ class _Buffer:
         self.stamps = [self.stamps[k] for k in kept]
         self.values = [self.values[k] for k in kept]
         self.fresh = [self.fresh[k] for k in kept]
+
+    def held(self) -> Waiting:
+        """All samples as arrays of their own."""
+        return Waiting(
+            np.array(self.stamps, np.int64), np.array(self.values, float), np.array(self.fresh)
+        )
+
+    def refill(self, held: Waiting) -> None:
+        """Go on from samples that an earlier run held; they were received, if not by this one."""
+        self.stamps, self.fresh = held.stamps.tolist(), held.fresh.tolist()
+        self.values = [tuple(row) for row in held.values.tolist()]
+        self.counts.received += int(np.count_nonzero(held.fresh))
 
     def count_cut(self, end_ns: int, taken: IntArray) -> None:
         """Look at the fresh samples of a chunk: numbers, and stamps that were taken, once."""
@@ -78,15 +99,26 @@ class CarChunks:
         self.frames = StaticFrames()
         self.clock_jumps = 0
         self._buffers: dict[str, _Buffer] = {}
-        self._begin = self._newest = 0
-        self._cut = False  # whether a chunk ended where the present one begins
+        self.begin_ns = self.newest_ns = 0
+        self.cut = False  # whether a chunk ended where the present one begins
 
     def interrupt(self) -> None:
         """Throw away the chunk that is being filled."""
         for one in self._buffers.values():
             one.clear()
-        self._begin = self._newest = 0
-        self._cut = False
+        self.begin_ns = self.newest_ns = 0
+        self.cut = False
+
+    def held(self) -> dict[str, Waiting]:
+        """The samples of every sensor that has any."""
+        return {name: one.held() for name, one in self._buffers.items() if one.stamps}
+
+    def go_on(self, begin_ns: int, newest_ns: int, cut: bool, held: Mapping[str, Waiting]) -> None:
+        """Fill the chunk with what an earlier run held."""
+        self.interrupt()
+        for name, one in held.items():
+            self._buffers.setdefault(name, _Buffer()).refill(one)
+        self.begin_ns, self.newest_ns, self.cut = begin_ns, newest_ns, cut
 
     def push(self, name: str, stamp_ns: int, values: Sequence[float]) -> CarRecording | None:
         """Take one sample; a chunk when it is complete."""
@@ -97,31 +129,31 @@ class CarChunks:
         if stamp_ns <= 0:
             buffer.counts.invalid += 1
             return None
-        if self._newest and not -1_000_000_000 < stamp_ns - self._newest < 60_000_000_000:
+        if self.newest_ns and not -1_000_000_000 < stamp_ns - self.newest_ns < 60_000_000_000:
             self.clock_jumps += 1
             self.interrupt()
         if len(buffer.stamps) >= MOST_SAMPLES:  # the clock does not move on
             self.interrupt()
-        if self._cut and stamp_ns < self._begin:
+        if self.cut and stamp_ns < self.begin_ns:
             buffer.counts.late += 1
             return None
-        if not self._begin:
-            self._begin = stamp_ns
+        if not self.begin_ns:
+            self.begin_ns = stamp_ns
         buffer.stamps.append(stamp_ns)
         buffer.values.append(values)
         buffer.fresh.append(True)
-        if stamp_ns > self._newest:
-            self._newest = stamp_ns
-        end = self._begin + self._span_ns
-        if self._newest < end + WAIT_NS:
+        if stamp_ns > self.newest_ns:
+            self.newest_ns = stamp_ns
+        end = self.begin_ns + self._span_ns
+        if self.newest_ns < end + WAIT_NS:
             return None
         return self._cut_at(end)
 
     def rest(self) -> CarRecording | None:
         """What waits, as a chunk of its own, if it is long enough to say something."""
-        if self._newest - self._begin < round(1e9 * LEAST_SECONDS):
+        if self.newest_ns - self.begin_ns < round(1e9 * LEAST_SECONDS):
             return None
-        return self._cut_at(self._newest + 1)
+        return self._cut_at(self.newest_ns + 1)
 
     def settle(self, used: bool) -> None:
         """The chunk that was handed out last was used, or not."""
@@ -143,12 +175,12 @@ class CarChunks:
         before = end - round(1e9 * OVERLAP)
         for one in self._buffers.values():
             one.forget(before)
-        self._begin, self._cut = before, True
+        self.begin_ns, self.cut = before, True
         return chunk
 
     def _recording(self, end_ns: int) -> CarRecording:
         reports: list[SampleReport] = []
-        epoch = self._begin
+        epoch = self.begin_ns
 
         def series(
             name: str, names: Sequence[str], units: Sequence[str], signal: Signal = 'impacts'

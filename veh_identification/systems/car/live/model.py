@@ -20,6 +20,7 @@ from veh_identification.systems.car.estimation.identify import CarMethod
 from veh_identification.systems.car.live.accumulation import CarLive
 from veh_identification.systems.car.live.advice import advice
 from veh_identification.systems.car.live.chunks import CarChunks
+from veh_identification.systems.car.live.kept import chunk_of, entries_of
 from veh_identification.systems.car.model import EQUATION_UNITS, EQUATIONS
 from veh_identification.systems.car.parameters import unit
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -228,3 +229,25 @@ class CarLiveModel(LiveModel):
         self.solution, self.last_skip = self.core.reference, ''
         self._judge()
         return f'{self.core.samples} rows of {len(self.core.names)} parameters'
+
+    def kept(self) -> dict[str, Any]:
+        """Also the chunk that is being filled, without which a restart loses its seconds."""
+        waiting = entries_of(self.chunks)
+        try:
+            return {**self.state(), **waiting}
+        except EstimationError:
+            if not waiting:
+                raise
+            return waiting
+
+    def go_on(self, stored: SavedState) -> str:
+        """From the estimate, where there was one, and in the chunk that was being filled."""
+        chunk = chunk_of(stored)
+        found = 'no estimate yet'
+        if chunk is None or 'version' in stored:
+            found = self.restore(stored)
+        if chunk is not None:
+            self.chunks.go_on(chunk.begin_ns, chunk.newest_ns, chunk.cut, chunk.sensors)
+            seconds = 1e-9 * (chunk.newest_ns - chunk.begin_ns)
+            found += f', {seconds:.1f} s of the next chunk'
+        return found
