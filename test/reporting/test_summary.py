@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from veh_identification.reporting.content import (
     ParameterRow,
 )
 from veh_identification.reporting.first_screen import FIRST_SCREEN, FirstScreen
-from veh_identification.reporting.html import render
+from veh_identification.reporting.html import flags, render
 from veh_identification.reporting.judging import identification as judging
 from veh_identification.reporting.judging import observation as judging_observation
 from veh_identification.reporting.pages.identification import identification_page
@@ -332,3 +333,27 @@ def test_an_error_of_two_sigma_is_chance_where_it_is_slow_and_a_no_where_it_come
         found = judging_observation.judge(replace(observation, errors=(row,)))
         assert 'too_sure' in [one.code for one in found.findings]
         assert found.level == level
+
+
+def test_one_truth_that_is_missed_is_neither_good_nor_a_reservation(
+    identification: IdentificationContent,
+) -> None:
+    row = replace(identification.parameters[0], value=1.0, std=0.1, truth=1.5)
+    right = replace(row, truth=1.1)
+    for rows, level in (
+        ((row,), 'note'),
+        ((right,), 'good'),
+        ((row, row, row), 'warn'),
+        ((row, *[right] * 11), 'good'),
+    ):
+        found = judging.judge(replace(identification, parameters=rows)).findings
+        assert [one.level for one in found if one.code == 'truth_coverage'] == [level]
+
+
+def test_flags_of_a_command_are_not_broken_and_nothing_else_is_marked() -> None:
+    text = flags('veh-id demo --out a-b <x> -p chunk:=6 -0.5 "--cut-off"')
+    assert text.count('<span class="flag">') == 3
+    assert '<span class="flag">--cut-off</span>' in text and '&lt;x&gt;' in text
+    assert re.sub('<[^>]+>', '', text).replace('&lt;x&gt;', '<x>').replace('&#34;', '"') == (
+        'veh-id demo --out a-b <x> -p chunk:=6 -0.5 "--cut-off"'
+    )

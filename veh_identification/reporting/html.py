@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from veh_identification._version import __version__
@@ -141,7 +142,15 @@ def _environment() -> Environment:
     )
     made.filters['figure_json'] = lambda figure: inert(figure.json)
     made.filters['inert'] = inert
+    made.filters['flags'] = flags
     return made
+
+
+def flags(text: str) -> Markup:
+    """A command whose flags are not broken at their hyphens where its lines are."""
+    return Markup(
+        re.sub(r'(?<![\w-])--?[a-z][\w-]*', r'<span class="flag">\g<0></span>', str(escape(text)))
+    )
 
 
 def inert(text: str) -> Markup:

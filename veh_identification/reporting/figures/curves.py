@@ -29,8 +29,10 @@ def curves(content: CurveFigure) -> Figure:
             line(one.along, one.value, 'curve', PREDICTED, showlegend=k == 0),
         ):
             figure.add_trace(trace, **place)
-        figure.update_xaxes(axis(content.along), **place)
-        figure.update_yaxes(axis(content.value), **place)
+        # Titles at the borders alone: between the panels there is no room for them on a phone.
+        last, first = k + COLUMNS >= len(content.panels), k % COLUMNS == 0
+        figure.update_xaxes(axis(content.along if last else ''), **place)
+        figure.update_yaxes(axis(content.value if first else ''), **place)
     height = 60 + ROW_HEIGHT * rows
     style(figure, height)
     return Figure(content.title, figure, content.caption, True, height)

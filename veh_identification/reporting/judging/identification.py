@@ -17,6 +17,8 @@ CONDITION_FAIR, CONDITION_POOR = 100.0, 1000.0
 CORRELATED = 0.95
 #: Below this share of the recorded time the reader is told how much was used.
 USED_SHARE = 0.9
+#: So many truths tell how true the deviations are, though one of them lies beyond.
+TRUTHS = 10
 
 
 def judge(content: IdentificationContent) -> Verdict:
@@ -229,7 +231,11 @@ def _truth(content: IdentificationContent) -> list[Finding]:
     if not known:
         return []
     inside = sum(abs(row.value - row.truth) <= 2.0 * row.std for row in known)
-    level: Level = 'good' if inside >= fewest_inside(len(known)) else 'warn'
+    level: Level = 'note'  # a few truths, of which one is missed: no proof of either
+    if inside < fewest_inside(len(known)):
+        level = 'warn'
+    elif inside == len(known) or len(known) >= TRUTHS:
+        level = 'good'
     return [
         Finding(
             level,

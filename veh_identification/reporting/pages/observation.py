@@ -38,7 +38,7 @@ def observation_page(content: ObservationContent, verdict: Verdict) -> Page:
     ]
     subtitle = f'Observer run of a {content.system}, {number(content.duration, 3)} s'
     return Page(
-        content.title,
+        content.title[:1].upper() + content.title[1:],
         subtitle,
         FirstScreen(verdict, cards(content)),
         tuple(sections),
