@@ -15,7 +15,7 @@ the recording says nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,6 +59,9 @@ from veh_identification.types import Array, BoolArray
 #: A setting is applied when it is this many deviations large, and matters.
 DEVIATIONS = 6.0
 ROUNDS = 3
+#: Noise in the regressor moves a setting by up to this many times what as much noise again does
+#: (2.5 times on a straight run, where hardly anything but noise moves the travels quickly).
+MADE_BY_NOISE = 3.0
 #: Squared distances beyond which probabilities are too small for numbers.
 MOST = 500.0
 #: Signals are that wide at most; thinned so that nothing folds back below BELIEVED_HZ.
@@ -125,6 +128,7 @@ class Calibration:
     covariance: Array  # that the settings add to the car's parameters
     factor: float = 1.0  # by which the worst equation fits better
     rivalled: bool = False  # nothing is applied, as another cause explains the recording better
+    response: Array = field(default_factory=lambda: np.zeros((0, 0)))  # of parameters to settings
 
     def as_dict(self) -> dict[str, dict[str, float | bool | str]]:
         """For parameters.json: how far each setting is from the description."""
@@ -180,7 +184,30 @@ def calibrate(
     std = np.where(chosen, np.sqrt(np.diag(covariance)), std)
     applied = chosen & _whole(every, _certain(every, found, std), found, covariance)
     added = first.response @ _left_open(every, first, applied, covariance) @ first.response.T
-    return Calibration(every, found, std, applied, added, factor)
+    return Calibration(every, found, std, applied, added, factor, response=first.response)
+
+
+def without_noise(found: Calibration, noisy: Sequence[Calibration]) -> Calibration:
+    """What noise in the regressor makes of a setting is taken off; nothing else is applied.
+
+    `noisy`: of the same stretch with as much noise again, as drawn and mirrored. Of what is taken
+    off nobody knows more than its size, and what is not applied may be as large as it seemed: that
+    stays in the deviations. (Hubs camber as a whole: single numbers say nothing.)
+    """
+    alone = found.applied & np.array([one not in CAMBER for one in found.settings])
+    made = np.where(alone, np.mean([one.value for one in noisy], axis=0) - found.value, 0.0)
+    value = found.value - made
+    least = np.array([one.least for one in found.settings])
+    told = np.abs(value) > np.maximum(least, MADE_BY_NOISE * np.abs(made))
+    applied = found.applied & (told | ~alone)
+    unsure = np.where(alone, np.where(applied, made, found.value), 0.0)
+    return replace(
+        found,
+        value=value,
+        std=np.hypot(found.std, unsure),
+        applied=applied,
+        covariance=found.covariance + found.response @ np.diag(unsure**2) @ found.response.T,
+    )
 
 
 def calibrated(

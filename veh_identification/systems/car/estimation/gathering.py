@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +21,9 @@ from veh_identification.systems.car.estimation.calibration import (
     Calibration,
     applied_to,
     as_calibrated,
+    calibrate,
     calibrated,
+    without_noise,
 )
 from veh_identification.systems.car.estimation.sticking import (
     Sticking,
@@ -164,6 +166,14 @@ def _gather_one(
             model, first, looked.poses['imu'][0], configuration, modes, method.calibrate_camber
         )
     if calibration is not None and calibration.applied.any():
+        calibration = _told_by_noise(
+            calibration,
+            model,
+            _noisy(short, configuration, processing, noise, seed, looked),
+            configuration,
+            method.calibrate_camber,
+        )
+    if calibration is not None and calibration.applied.any():
         told = calibration_findings(calibration, *looked.poses['imu'], recording.label)
         recording, configuration = applied_to(recording, configuration, calibration)
         short, looked = _looked(recording, configuration, processing)
@@ -271,6 +281,28 @@ def _calibration(
     return replace(found, applied=np.zeros_like(found.applied))
 
 
+def _told_by_noise(
+    found: Calibration,
+    model: CarModel,
+    louder: Iterable[Prepared],
+    configuration: CarDescription,
+    camber: bool,
+) -> Calibration:
+    """A calibration without what the noise of the sensors makes of it."""
+    noisy = [
+        calibrate(
+            model,
+            max(one.pieces, key=len),
+            one.poses['imu'][0],
+            configuration.disturbances,
+            camber,
+        )
+        for one in louder
+    ]
+    known = [one for one in noisy if one is not None]
+    return without_noise(found, known) if known else found
+
+
 def _left_out(recording: CarRecording, configuration: CarDescription) -> list[Finding]:
     if not knows_axles(recording, configuration):
         return []
@@ -339,17 +371,28 @@ def _mirrored(
     if short is not recording:
         plain = prepare(short, configuration, processing)
         information = gather(model, plain.pieces, top_hz)
+    noisy = _noisy(short, configuration, processing, noise, seed, plain)
+    return [information, *(gather(model, one.pieces, top_hz) for one in noisy)]
+
+
+def _noisy(
+    recording: CarRecording,
+    configuration: CarDescription,
+    processing: Processing,
+    noise: bias.Noise,
+    seed: int,
+    plain: Prepared,
+) -> Iterator[Prepared]:
+    """A recording with as much noise again, as drawn and mirrored; `plain`: without it."""
     louder = replace(
         processing,
         travel_noise=bias.travel_noise(
             {name: np.sqrt(2.0) * sigma for name, sigma in noise.items()}
         ),
     )
-    result = [information]
     for sign in (1.0, -1.0):
-        noisy = prepare(bias.perturbed(short, noise, sign, seed), configuration, louder, plain)
-        result.append(gather(model, noisy.pieces, top_hz))
-    return result
+        drawn = bias.perturbed(recording, noise, sign, seed)
+        yield prepare(drawn, configuration, louder, plain)
 
 
 def _fixed(method: CarMethod) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult, Removal, Validation
 from veh_identification.systems.car.checks.axles import check_axles
 from veh_identification.systems.car.checks.calibrated import CALIBRATED
+from veh_identification.systems.car.checks.excited import untold_parameters
 from veh_identification.systems.car.checks.explanations import explain, suspicious, tried
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.checks.sensors import check_before_fit, lost_equations
@@ -76,10 +77,24 @@ def select(gathered: Gathered) -> tuple[Selection, list[Removal]]:
             reason = 'nothing in the recording excites it: its column is zero throughout'
         chosen[k] = not reason
         if reason:
-            removed.append(Removal(name, float('nan'), float('nan'), 0.0, 1.0, 0.0, reason))
+            removed.append(_removal(name, reason))
     if not chosen.any():
         raise EstimationError('the sensors that are missing leave no equation to identify from')
     return Selection(bands, chosen), removed
+
+
+def _removal(name: str, reason: str) -> Removal:
+    return Removal(name, float('nan'), float('nan'), 0.0, 1.0, 0.0, reason)
+
+
+def _told(names: Sequence[str], fit: Fit, selection: Selection) -> tuple[Selection, list[Removal]]:
+    """What is shown of a fit; parameters that noise alone tells, with the reason."""
+    untold = untold_parameters(fit)
+    lost = selection.parameters & np.isin(names, list(untold))
+    removed = [
+        _removal(name, untold[name]) for name, gone in zip(names, lost, strict=True) if gone
+    ]
+    return replace(selection, parameters=selection.parameters & ~lost), removed
 
 
 def fit_gathered(
@@ -131,7 +146,9 @@ def identify_recordings(
     selection, removed = select(gathered)
     fit, correction = fit_gathered(gathered, method, selection, configuration)
     names = gathered.model.names
-    result = _result(gathered, fit, selection, removed, configuration.a_priori_array(names))
+    shown, lost = _told(names, fit, selection)
+    removed += lost
+    result = _result(gathered, fit, shown, removed, configuration.a_priori_array(names))
     result.noise['bias_correction'] = dict(zip(names, correction.tolist(), strict=True))
     result.impossible, found = impossible_values(names, result.value, fit.covariance)
     findings = all_findings(gathered, fit, selection) if method.check else gathered.findings

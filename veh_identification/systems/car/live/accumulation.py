@@ -20,6 +20,7 @@ from veh_identification.errors import EstimationError, InputError, VehIdError
 from veh_identification.findings import Finding
 from veh_identification.identification.live import Change, Solution
 from veh_identification.saved_state import SavedState
+from veh_identification.systems.car.checks.excited import untold_parameters
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
@@ -220,14 +221,16 @@ class CarLive:
         gathered = known.gathered
         selection, _ = select(gathered)
         fit, _ = fit_gathered(gathered, self.options, selection, self.configuration)
-        value = np.where(selection.parameters, fit.value, np.nan)
+        # `advice` says what would tell the others.
+        told = selection.parameters & ~np.isin(self.names, list(untold_parameters(fit)))
+        value = np.where(told, fit.value, np.nan)
         covariance = fit.covariance.copy()
-        unknown = ~selection.parameters
+        unknown = ~told
         covariance[unknown, :] = covariance[:, unknown] = np.nan
         sigma = np.sqrt(fit.residual_squares / max(gathered.information.samples, 1))
         sigma = np.where(gathered.usable, sigma, np.nan)
         sizes = np.array([scale(name) for name in self.names])
-        excited = selection.parameters & (np.sqrt(np.diag(fit.covariance)) < sizes)
+        excited = told & (np.sqrt(np.diag(fit.covariance)) < sizes)
         return Solution(value, covariance, sigma, excited, fit.condition_number), fit
 
     # Change -------------------------------------------------------------------------------------
