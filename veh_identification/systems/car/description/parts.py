@@ -62,7 +62,9 @@ class Geometry(Model):
         (0.75, 0.75, 0.74, 0.74),
         'distance of each wheel centre from the x axis, positive on both sides',
     )
-    wheel_radius: PositiveLength = entry(0.31, 'loaded, car standing')
+    wheel_radius: PositiveLength = entry(
+        0.31, 'rolling: way over angle; taken as the height of the standing wheel centre, too'
+    )
     suspension_zero: Annotated[FourNumbers, OfCorners(Quantity(LENGTH))] = entry(
         (0.0, 0.0, 0.0, 0.0),
         'z of the wheel centre when the travel sensor shows zero; it is added to the reading',
