@@ -437,6 +437,7 @@ MISTAKES: dict[str, Mistake] = {
         _late(0.06), ('wrench_late', 'stamps_delayed', 'clocks_differ'), (), ('stamps_delayed',)
     ),
     'knee encoder stuck': Mistake(joints(_stuck), ('stuck',)),
+    'positions that nobody fills': Mistake(joints(lambda q, _: 0.0 * q), ('stuck',)),
     'Fz of a plate stuck': Mistake(plates(_stuck_plate, PLATES[:1]), ('stuck',)),
     'Fz of the plates saturated': Mistake(plates(_saturated), ('saturated', 'stuck')),
     'Fy of 12 N not tared': Mistake(

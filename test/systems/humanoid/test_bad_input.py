@@ -161,6 +161,19 @@ def test_unknown_joint_names_are_reported(tmp_path) -> None:
     assert 'joint l_elbow_joint' in the(found.findings, 'joint_held').where
 
 
+def test_positions_that_nobody_fills_are_named(tmp_path) -> None:
+    """A driver that publishes zeros: the robot would be one body, and the checks once failed."""
+
+    def zeros(reading: Reading) -> Reading:
+        if reading.topic == '/joint_states':
+            reading.message.position = np.zeros(len(reading.message.name))
+        return reading
+
+    bag = record(tmp_path / 'bag', kind='bend', change=zeros)
+    # A later check may refuse the recording; what the first one found stands before it.
+    assert 'stuck' in [one.code for one in faults_of(bag, CAD)]
+
+
 def test_no_known_joint_at_all_is_refused(tmp_path) -> None:
     def rename(reading: Reading) -> Reading:
         if reading.topic != '/joint_states':

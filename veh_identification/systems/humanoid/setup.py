@@ -253,7 +253,19 @@ def _locked(
         held = ', '.join(f'{name} {round(value, 3) + 0.0:.3f}' for name, value in rest.items())
         text = f'joints that never move, locked: {held}'
         findings.append(Finding('note', 'joints_locked', text, ', '.join(rest)))
+    if rest and not [name for name in moving if name not in {**locked, **rest}]:
+        findings.append(none_moves(len(rest)))
     return {**locked, **rest}, findings
+
+
+def none_moves(count: int) -> Finding:
+    """A robot that stands like a statue tells one body; more likely nobody fills its positions."""
+    text = (
+        f'none of the {count} joints that are recorded moves: positions that nobody fills, or a '
+        'robot that is held rigid. A robot that is meant to be rigid has its joints under '
+        'locked_joints'
+    )
+    return Finding('bad', 'stuck', text, 'topic joint_states, position')
 
 
 def _unknown_joints(robot: Robot, recording: Recording) -> list[Finding]:

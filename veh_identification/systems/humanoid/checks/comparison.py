@@ -34,6 +34,8 @@ FORCE_UNIT = 0.05
 #: Noise of the equations, in units, against which the CAD values are weighed: data that are far
 #: off must not bend the parameters until they fit.
 NOISE = 0.5
+#: Metres that a robot of a single body, all its joints locked, is taken for.
+ONE_BODY = 0.3
 #: Deviations of the CAD values by which the parameters may be off, all together, to fit; each one
 #: more is a unit of misfit: bent far enough they would explain anything, negative masses too.
 BENT = 0.5
@@ -102,8 +104,8 @@ class Comparison:
         self.soles = Soles(model, foot_frames(model, problem.configuration.feet))
         still = np.zeros((1, model.dof))
         bodies = body_motion(model, fixed_base_motion(still, still, still)).position[0]
-        #: Metres: how large the robot is about its base link.
-        self.size = float(np.sqrt(np.square(bodies).sum(axis=1).mean()))
+        #: Metres: how large the robot is about its base link; one body alone tells nothing.
+        self.size = float(np.sqrt(np.square(bodies).sum(axis=1).mean())) or ONE_BODY
         self.rows, self._thinned = _rows_of(self.raw)
         self._motion: Motion | None = None
         self._regressor: Array | None = None

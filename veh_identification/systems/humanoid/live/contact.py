@@ -48,6 +48,7 @@ from veh_identification.systems.humanoid.processing.momentum import Balance
 from veh_identification.systems.humanoid.processing.supports import scale_of_load
 from veh_identification.systems.humanoid.recording.reader import Recording
 from veh_identification.systems.humanoid.robot import Robot
+from veh_identification.systems.humanoid.setup import none_moves
 from veh_identification.systems.live import LiveModel, Sides
 from veh_identification.types import Array, BoolArray, IntArray
 
@@ -56,6 +57,8 @@ from veh_identification.types import Array, BoolArray, IntArray
 CHECKED_SECONDS, CHECKED_AGAIN = 10.0, 2.0
 #: A locked joint that leaves its rest by this many times `lock_below` is moving.
 UNLOCK = 3.0
+#: Forces that change by this share of the largest are those of a robot that moves.
+SWAYS = 0.3
 #: Levers at which offsets of forces count as those of moments: at the plate's own origin, and at
 #: the place where the robot started, some way from it.
 PLATE_LEVER, START_LEVER = 0.1, 0.3
@@ -124,6 +127,7 @@ class ContactLive(LiveModel):
         self._expected_scale = 1.0  # of loads that CAD values predict
         self._solved = 0  # rows of the last estimate
         self._refused = 0  # states in a row at which the robot was not carried
+        self._statue = False  # forces change, and no joint moves
 
     def warm_up(self) -> None:
         """Compile and load what the first rows would have to wait for."""
@@ -239,7 +243,18 @@ class ContactLive(LiveModel):
         self._start.append((stamps, values))
         count = sum(len(part) for _, part in self._start)
         if count >= self.options.start_seconds * self.buffer.rate and not self._begin():
+            self._statue = self._sways()
             self._start = self._start[len(self._start) // 2 :]  # standing still teaches nothing
+
+    def _sways(self) -> bool:
+        """Whether forces change as those of a robot that moves, though no joint does."""
+        values = np.concatenate([part for _, part in self._start])
+        loads = values[:, self._joint_columns().stop :]
+        loads = loads[:, np.isfinite(loads).all(axis=0)]
+        if not loads.size:
+            return False
+        low, middle, high = np.percentile(loads, [5.0, 50.0, 95.0], axis=0)
+        return bool(np.max(high - low) > SWAYS * np.max(np.abs(middle)))
 
     def _begin(self) -> bool:
         """Make the model of the joints that moved so far, and rows of all states; False: none."""
@@ -247,6 +262,7 @@ class ContactLive(LiveModel):
         travel = np.ptp(q, axis=0)
         if not np.any(travel > self._limits):
             return False
+        self._statue = False
         rest = {
             name: float(np.median(q[:, k]))
             for k, name in enumerate(self.states.joints)
@@ -550,6 +566,7 @@ class ContactLive(LiveModel):
             found.append(Finding('note', 'joint_woke_up', text))
         if self.model is None and self._start:
             found.append(Finding('note', 'waiting_for_motion', 'waiting for motion'))
+            found += [none_moves(len(self.states.joints))] if self._statue else []
         if self.problem and self.samples:
             # Rows are still few in the first second: that alone speaks against nothing.
             level: Level = 'warn' if self.solution is None else 'bad'
