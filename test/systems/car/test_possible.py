@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
 from veh_identification.systems.car.checks.possible import impossible_values
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.types import Array
@@ -81,3 +82,9 @@ def test_the_deviation_counts_mass_and_place_of_the_centre() -> None:
     assert impossible_values(NAMES, value, covariance())[0] == ['XXc', 'YYc', 'ZZc']
     assert impossible_values(NAMES, value, covariance(MZc=150.0))[0] == []
     assert impossible_values(NAMES, value, covariance(Mc=900.0))[0] == []
+
+
+def test_the_car_of_exact_data_can_exist() -> None:
+    """A recording of it, clean and fitted to rounding, was answered with: no such value."""
+    truth = np.array([EXACT_TRUTH[name] for name in NAMES])
+    assert impossible_values(NAMES, truth, covariance()) == ([], [])
