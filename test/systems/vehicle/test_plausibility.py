@@ -234,3 +234,8 @@ def test_samples_that_are_missing_are_told():
     assert [one.code for one in check_heard(samples, CAR, RACK_PER_ANGLE, times=times)] == [
         'samples_lost'
     ]
+
+
+def test_two_samples_of_each_sensor_say_nothing_of_the_steering():
+    """Found by bench/fuzz.py: road wheels that were turned by +nan rad."""
+    assert found({name: (time[:2], values[:2]) for name, (time, values) in heard().items()}) == []

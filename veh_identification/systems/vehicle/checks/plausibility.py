@@ -233,6 +233,8 @@ def _steering_zero(
     with np.errstate(divide='ignore', invalid='ignore'):
         bend = channels.of('imu', 2) * car.geometry.wheelbase / speed
     straight = (speed > ROLLING) & (np.abs(bend) < STRAIGHT) & np.isfinite(angle)
+    if len(channels.grid) < 2:  # one moment of common time has no length
+        return []
     if straight.sum() * float(np.median(np.diff(channels.grid))) < STRAIGHT_SECONDS:
         return []
     zero = float(np.median((angle - bend)[straight]))
