@@ -183,6 +183,48 @@ def test_silent_imu_and_gps_leave_the_model_alone_and_it_says_so(circle):
     assert np.all(np.diff(stamps) == 2_000_000)
 
 
+def test_wheels_that_come_behind_the_start_are_used(circle):
+    """Found by bench/fuzz.py: a filter that was started without wheels had none for good, counted
+    their samples as used, and set the gyroscope aside.
+    """
+
+    def later(topic: str, time: float, message: Any) -> Any:
+        return None if time < 1.0 and topic == '/joint_states' else message
+
+    node, sink = run(messages(circle, later))
+    assert node.observer.starts == 2
+    said = {text for status in sink.of('/error_ekf/status') for text in status.messages}
+    assert 'wheels are heard that were silent at the start: the observer starts anew' in said
+    status = sink.of('/error_ekf/status')[-1]
+    wheel = sensor(status, 'wheel_fl')
+    assert wheel.accepted > 0.9 * 500 * (SECONDS - 1.0 - 0.6)
+    assert 250 <= wheel.invalid < 280  # until they have stayed for half a second
+    # the gyroscope is believed again
+    rejected = [sensor(one, 'gyroscope').rejected for one in sink.of('/error_ekf/status')]
+    assert rejected[-1] == rejected[-2]
+
+
+@pytest.mark.parametrize(
+    ('heard', 'starts'),
+    [
+        (lambda time: round(time * 500) % 200 == 160, 1),  # single messages end no estimate
+        (lambda time: 0.38 < time < 0.903 or 1.3 < time < 1.9, 2),  # nor does who comes and goes,
+        (lambda time: 0.38 < time < 0.903 or time > 1.3, 3),  # who stays is used
+    ],
+    ids=['single', 'passing', 'staying'],
+)
+def test_wheels_that_do_not_stay_are_told_as_not_used(circle, heard, starts):
+    def change(topic: str, time: float, message: Any) -> Any:
+        return None if topic == '/joint_states' and not heard(time) else message
+
+    node, sink = run(messages(circle, change))
+    assert node.observer.starts == starts
+    last = {one.key: one.value for one in sink.statuses('error_ekf: wheel_fl')[-1].values}
+    assert int(last['count: silent at the start, no sensor since']) > 0
+    assert (int(last['accepted']) > 0) == (starts == 3)
+    assert 'used, with a later sample' not in last
+
+
 def test_missing_inputs_run_with_force_estimation_and_say_so(circle):
     def strip(topic: str, time: float, message: Any) -> Any:
         if topic in ('/brake/pressure', '/gps/vel'):

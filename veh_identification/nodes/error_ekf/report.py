@@ -212,10 +212,13 @@ class ErrorEkfReport(Report):
     ) -> SensorLine:
         """Counts of a sensor of the filter, or of what drives the model."""
         waiting = self._waiting[stream]
-        absent = merged = 0
+        absent = merged = unknown = 0
         if measured:
-            merged = getattr(self.face.system, 'merged', {}).get(name, 0)
-            absent = self.observer.handed[stream] - self.observer.offered[stream, name] - merged
+            wheels = getattr(self.face.system, 'wheels', None)
+            if wheels is not None:
+                merged, unknown = wheels.merged[name], wheels.unknown[stream, name]
+            handed = self.observer.handed[stream] - self.observer.offered[stream, name]
+            absent = handed - merged - unknown
             if stream == 'gps' and hasattr(self.face.system, 'refused'):
                 absent -= self.face.system.refused.invalid  # counted there
             used, rejected = self.totals.counts(name)
@@ -236,10 +239,14 @@ class ErrorEkfReport(Report):
             rejected=rejected,
             late=record.late,
             duplicate=record.duplicate,
-            invalid=record.invalid + absent,
+            invalid=record.invalid + absent + unknown,
             waiting=waiting,
             clock_jumps=record.clock_jumps,
-            reasons={**record.reasons, **({'not in the message': absent} if absent else {})},
+            reasons={
+                **record.reasons,
+                **({'not in the message': absent} if absent else {}),
+                **({'silent at the start, no sensor since': unknown} if unknown else {}),
+            },
             further={
                 'belated, used': record.belated,
                 **({'used, with a later sample': merged} if merged else {}),

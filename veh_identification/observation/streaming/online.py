@@ -73,6 +73,10 @@ class Session(Protocol):
     def filter(self) -> ErrorEKF:
         """What estimates."""
 
+    @property
+    def outgrown(self) -> str:
+        """Why a start now would know more than this one did; empty: it would not."""
+
     def measurements(self, item: Item) -> list[Measurement]:
         """Measurements of a sample; times are seconds since the origin."""
 
@@ -170,12 +174,18 @@ class OnlineObserver:
                 # whatever follows is not older
                 self._run(item.time_ns - 1)
                 self._next_ns = item.time_ns + CHUNK_NS
+                self._look_at_start()
         for item in belated:
             if self.session is not None:
                 self._use(item, belated=True)
             else:
                 self._waiting.append(item)
                 self._waiting.sort(key=lambda i: i[:2])
+
+    def _look_at_start(self) -> None:
+        """A filter that was built without sensors that speak now is built anew."""
+        if self.session is not None and self.session.outgrown:
+            self.restart(f'{self.session.outgrown}: the observer starts anew', 'start_outgrown')
 
     def waiting(self) -> Counter[str]:
         """Samples by stream that no step has been offered yet."""

@@ -57,6 +57,8 @@ def _without_strays(time: Array, values: Array, degree: int) -> Array:
 class MechanismSession:
     """The started mechanism."""
 
+    outgrown = ''  # the description names all sensors
+
     def __init__(
         self,
         mechanism: Mechanism,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,19 +37,61 @@ from veh_identification.systems.vehicle.recording.wheel_speeds import WheelSpeed
 IMU = (('gyroscope', slice(0, 3)), ('accelerometer', slice(3, None)))
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
 LONGEST_MEAN_NS = 50_000_000  # a mean over longer than this is none of a sensor's
+#: Wheels have come to stay when so many samples in a row, no further apart and over so long [s],
+#: were heard: a start of 0.3 s then has them, too.
+STAYED, TOGETHER, LONG = 10, 0.1, 0.5
 Say = Callable[[Finding], None]
+
+
+@dataclass
+class WheelCounts:
+    """Samples of wheels, over all starts, that are no measurement of their own."""
+
+    #: By wheel: parts of a later speed.
+    merged: Counter[str] = field(default_factory=Counter)
+    #: By stream and wheel: heard by a filter that was built without wheels.
+    unknown: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+class Newcomer:
+    """Whether a sensor that was not there at the start has come to stay.
+
+    `vain`: starts in a row that it led to and was not there for. Each asks for twice the time, so
+    that a sensor that comes and goes does not end one estimate after the other.
+    """
+
+    def __init__(self, vain: int = 0) -> None:
+        self.vain = vain
+        self._count, self._begin, self._last = 0, 0.0, -math.inf
+
+    def heard(self, time: float) -> None:
+        """Take the time of a sample."""
+        if abs(time - self._last) > TOGETHER:
+            self._count, self._begin = 0, time
+        self._count, self._last = self._count + 1, time
+
+    @property
+    def stays(self) -> bool:
+        """Not for single messages: every one of them would end the estimate."""
+        return self._count >= STAYED and self._last - self._begin >= LONG * 2.0**self.vain
 
 
 class WheelReader:
     """From samples of the wheels to what this filter takes: angles, speeds, or differences.
 
-    `merged` counts the samples of each wheel that are parts of a later speed.
+    A filter that was started without wheels has no sensors for them (`newcomer`).
     """
 
     def __init__(
-        self, car: CarDescription, prefix: Recording, speeds: bool, merged: Counter[str]
+        self,
+        car: CarDescription,
+        prefix: Recording,
+        speeds: bool,
+        counts: WheelCounts,
+        newcomer: Newcomer,
     ) -> None:
-        self._merged = merged
+        self._counts, self.newcomer = counts, newcomer
+        self.known = has_wheels(prefix)
         self._stream = 'wheel_angle' if len(prefix.wheel_angle) or not speeds else 'wheel_rate'
         differences = not len(prefix.wheel_angle) and self._stream == 'wheel_angle'
         self._convert = WheelSpeeds(car) if differences else None
@@ -57,6 +100,14 @@ class WheelReader:
 
     def __call__(self, stream: str, time: float, values: tuple[float, ...]) -> list[Measurement]:
         """Measurements of a sample of the wheels."""
+        if not self.known:
+            self.newcomer.heard(time)
+            self._counts.unknown.update(
+                (stream, name)
+                for name, value in zip(WHEELS, values, strict=True)
+                if value == value
+            )
+            return []
         if stream != self._stream:
             return []
         if self._convert is not None:
@@ -68,7 +119,7 @@ class WheelReader:
                 if values[i] == values[i] and (
                     found is None or found.speeds[i] != found.speeds[i]
                 ):
-                    self._merged[name] += 1
+                    self._counts.merged[name] += 1
             if found is None:
                 return []
             return [
@@ -121,6 +172,13 @@ class VehicleSession:
         self._names = set(sensors)
         self._pseudo = [(n, np.zeros(s.size)) for n, s in sensors.items() if is_pseudo(s)]
         self._every = max(1, round(1.0 / (RATE * car.observer.step)))
+
+    @property
+    def outgrown(self) -> str:
+        """Wheels that came behind the start, for which the filter has no sensors."""
+        if self._wheels.known or not self._wheels.newcomer.stays:
+            return ''
+        return 'wheels are heard that were silent at the start'
 
     def _time(self, time_ns: int) -> float:
         return (time_ns - self.origin_ns) * 1e-9
@@ -237,9 +295,10 @@ class VehicleSystem:
         self.frames = StaticFrames()
         self.frame_ids: dict[str, str] = {}
         self.refused = StreamRecord()  # fixes whose place cannot be meant
-        self.merged: Counter[str] = Counter()  # samples of wheels that are parts of a later speed
+        self.wheels = WheelCounts()
         self.places = Places(car.datum, car.sensors.gps.deviation, lambda: self.refused)
         self.known: Known | None = None
+        self._newcomer = Newcomer()  # of the last start
 
     def remember(self, session: Session) -> None:
         """Let the next start know the sensor parameters of a session that ends."""
@@ -269,6 +328,7 @@ class VehicleSystem:
             sources['heading'] = sources['gyro bias'] = 'an earlier run'
         speeds = any(stream_of(item.key) == 'wheel_rate' for item in items)
         late_ns = averaged_ns(car, items)
+        self._newcomer = Newcomer(self._newcomer.vain + 1 if self._newcomer.stays else 0)
         return VehicleSession(
             car,
             filter_,
@@ -278,7 +338,7 @@ class VehicleSystem:
                 car.observer.step, start.rack, prefix.inputs, prefix.start_ns, self.input_timeout
             ),
             self.places,
-            WheelReader(car, prefix, speeds, self.merged),
+            WheelReader(car, prefix, speeds, self.wheels, self._newcomer),
             late_ns=late_ns,
             settings=lambda inputs: settings_of(car, inputs, start, self.adaptive),
             say=self.say,
@@ -316,12 +376,17 @@ def _origin_ns(items: list[Item], start_ns: int, step_ns: int) -> int:
     return start_ns - step_ns + (phase + half) % step_ns - half
 
 
+def has_wheels(prefix: Recording) -> bool:
+    """Whether the samples before the start tell how wheels turn."""
+    return bool(len(prefix.wheel_angle) or len(prefix.wheel_rate))
+
+
 def missing(prefix: Recording, car: CarDescription) -> list[Finding]:
     """What sensors and inputs do not say.
 
     A car whose wheels are taken as rolling needs no torque and no pressure: it is described so.
     """
-    wheels = len(prefix.wheel_angle) or len(prefix.wheel_rate)
+    wheels = int(has_wheels(prefix))
     driven: Level = 'note' if rolling(car) else 'warn'
     named: tuple[tuple[int, Level, str, str, str], ...] = (
         (len(prefix.gyro), 'warn', 'imu', 'no IMU: rates follow the model', 'imu/data'),
