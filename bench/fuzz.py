@@ -64,7 +64,8 @@ def run_parts(seed: int, seconds: float, names: list[str], folder: Path) -> dict
     shares = {name: PARTS[name][0] for name in names}
     found = {}
     for name in names:
-        place = folder / name
+        # recordings are written anew for every seed, undisturbed runs are shared
+        place = folder / name if name == 'streams' else folder / str(seed) / name
         place.mkdir(parents=True, exist_ok=True)
         limit = Limit(seconds * shares[name] / sum(shares.values()))
         found[name] = PARTS[name][1](random.Random(f'{seed} {name}'), place, limit)

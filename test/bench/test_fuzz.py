@@ -14,6 +14,7 @@ import pytest
 from veh_identification.systems.parallel.live.periods import PeriodCollector
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
+import fuzz
 from hostile import files, motions, streams, tried
 from hostile.nominal import Estimates, Motion, away, with_fresh
 from hostile.spoiling import spoilt
@@ -45,6 +46,13 @@ def test_damaged_files_are_read_or_refused(
     tally = part(random.Random(20), tmp_path, cases(count))
     assert tally.findings == []
     assert tally.outcomes['refused'] >= least
+
+
+def test_several_seeds_in_one_process(tmp_path: Path) -> None:
+    """The second one found the recordings of the first one and ended."""
+    for seed in (1, 2):
+        found = fuzz.run_parts(seed, 0.05, ['recordings'], tmp_path)
+        assert found['recordings'].cases > 0
 
 
 def test_spoilt_streams(tmp_path: Path) -> None:
