@@ -91,14 +91,13 @@ def markdown_node(interface: NodeInterface) -> list[str]:
     rows = [
         (
             f'`{p.name}`',
-            f'`{default_text(p.default)}`',
-            p.descriptor.unit,
-            range_text(p),
             meaning_text(p),
+            f'`{default_text(p.default)}` {p.descriptor.unit}',
+            range_text(p),
         )
         for p in interface.parameters
     ]
-    titles = ('parameter', 'default', 'unit', 'allowed', 'meaning')
+    titles = ('parameter', 'meaning', 'default', 'allowed')  # what is out of sight is wanted least
     return [*lines, '', *_table(titles, rows)]
 
 
