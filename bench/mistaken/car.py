@@ -198,6 +198,18 @@ def wheel_late(corner: str, seconds: float) -> Change:
     return make
 
 
+def at_contact(run: CarRecording, car: CarDescription) -> Pair:
+    """Wheel forces about the points of contact, as tyre people have them."""
+    radius = car.geometry.wheel_radius
+    moved = {}
+    for corner, one in run.wrenches.items():
+        values = one.values.copy()
+        values[:, 3] -= radius * values[:, 1]
+        values[:, 4] += radius * values[:, 0]
+        moved[corner] = replace(one, values=values)
+    return replace(run, wrenches=moved), car
+
+
 def without(kind: str) -> Change:
     """Joints of a kind are not recorded."""
 
@@ -429,6 +441,7 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
         of('wrench_fl', lambda t, v: v[:, [1, 0, 2, 3, 4, 5]]),
         ('wrench_axes', 'wrench_turned'),
     ),
+    'moments about the points of contact': (at_contact, ('wrench_point',)),
     'moments of the wheels in N mm': (
         wrenches('fl fr rl rr', [3, 4, 5], 1000.0),
         ('unit',),

@@ -13,7 +13,12 @@ from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.channels import channels, speed_topic
 from veh_identification.systems.car.checks.lags import check_late
 from veh_identification.systems.car.checks.ranges import check_health, check_ranges
-from veh_identification.systems.car.checks.relations import check_axes, exact_relations, relations
+from veh_identification.systems.car.checks.relations import (
+    check_axes,
+    check_wrench_point,
+    exact_relations,
+    relations,
+)
 from veh_identification.systems.car.checks.sources import sources
 from veh_identification.systems.car.checks.specific_force import (
     check_one_g,
@@ -52,6 +57,7 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
             judged = judge([*coarse, *exact_relations(shown, configuration, imu)], told_by)
         found += judged.findings
         found += [] if found else check_axes(judged.told, shown, configuration)
+        found += [] if found else check_wrench_point(shown, configuration)
         found += [] if found else check_one_g(shown, configuration)
         found += [] if found else check_weighed(shown, configuration)
     return [*found, *check_health(recording, shown, configuration)]

@@ -55,6 +55,9 @@ LEAST_SPEED = 1.0
 #: factor within which a moment is that of the road.
 LEAST_MOMENT, MOMENT_TOLERANCE = 30.0, 0.2
 SAME_MOMENT, MOMENT_SIZE = 0.98, 1.5
+#: Lateral force times radius [N m] that must show in the moments, and the share of it below which
+#: it does not.
+ROAD_MOMENT, OF_THE_ROAD = 150.0, 0.3
 #: Slopes within this factor of one tell a sign, and no size.
 SIGN_ONLY = 3.0
 #: Correlation of another axis with the lateral acceleration that tells an exchange.
@@ -410,3 +413,26 @@ def check_axes(
         'the pose given'
     )
     return [Finding('bad', 'imu_turned', text, configuration.topics['imu'])]
+
+
+def check_wrench_point(shown: Channels, configuration: CarDescription) -> list[Finding]:
+    """Moments that lack the lateral force times the radius: they are not about the wheel centre.
+
+    Such moments would be explained by a lower centre of gravity and a higher inertial unit.
+    """
+    radius, shares = configuration.geometry.wheel_radius, []
+    for wheels in AXLES.values():
+        wrench = shown.wrench[:, list(wheels)].sum(axis=1)
+        wrench = wrench[np.isfinite(wrench).all(axis=1)]
+        road = radius * float(wrench[:, 1].std()) if len(wrench) else 0.0
+        if road > ROAD_MOMENT:
+            shares.append(float(wrench[:, 3].std()) / road)
+    if not shares or max(shares) > OF_THE_ROAD:
+        return []
+    where = ', '.join(configuration.topics[f'wrench_{corner}'] for corner in CORNERS)
+    text = (
+        f'moments about x of the wheel forces are {100.0 * max(shares):.0f} % of the lateral '
+        f'force times the wheel radius ({radius:g} m) or less: they are given about the point of '
+        'contact, or not recorded. Expected is the wheel centre: add the force times the radius'
+    )
+    return [Finding('bad', 'wrench_point', text, where)]
