@@ -13,6 +13,7 @@ from veh_identification.systems.vehicle.observer.start import (
     Start,
     _carried,
     _Motion,
+    _wheel_angles,
     carried_back,
 )
 from veh_identification.systems.vehicle.recording.recording import Recording, Series
@@ -77,3 +78,16 @@ def test_a_place_that_a_fix_told_errs_with_the_fix():
     assert np.linalg.eigvalsh(P).min() > -1e-9
     P, names = started(False)
     assert P[0, 0] == pytest.approx(0.03**2) and P[0, names['gps.delay']] == 0.0
+
+
+@pytest.mark.parametrize('count', [3, 200])  # by the speed of the car, by its own turning
+def test_a_wheel_that_is_heard_later_has_turned_until_then(count):
+    """Found by bench/fuzz.py: wheels first heard 60 ms behind the start were set aside."""
+    car = load(share_directory() / 'config' / 'buggy.yaml')
+    time = 0.06 + 0.002 * np.arange(count)
+    rates = np.array([30.0, 31.0, 30.0, 31.0]) if count > 3 else np.full(4, 30.0)
+    angles = Series(time, 100.0 + time[:, None] * rates)
+    none = Series(np.zeros(0), np.zeros((0, 3)))
+    recording = Recording(0, None, *[none] * 4, angles, *[none] * 4)
+    found = _wheel_angles(car, recording, 30.0 * car.geometry.wheel_radius)
+    assert found == pytest.approx(np.full(4, 100.0), abs=1e-6)

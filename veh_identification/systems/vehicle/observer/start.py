@@ -350,8 +350,11 @@ def _place(
     return origin
 
 
-def _wheel_angles(car: CarDescription, recording: Recording) -> Array:
-    """Angles (4) of the wheels at the start; counters that are about zero are at zero."""
+def _wheel_angles(car: CarDescription, recording: Recording, forward: float) -> Array:
+    """Angles (4) of the wheels at the start; counters that are about zero are at zero.
+
+    A wheel may be heard later than others: until then it has turned.
+    """
     angles = np.zeros(4)
     if not len(recording.wheel_angle):
         return angles
@@ -360,7 +363,12 @@ def _wheel_angles(car: CarDescription, recording: Recording) -> Array:
         column = recording.wheel_angle.value[:, i]
         known = np.flatnonzero(np.isfinite(column))
         if known.size:
-            angles[i] = column[known[0]]
+            time, angle = recording.wheel_angle.time[known], column[known]
+            rate = forward / car.geometry.wheel_radius
+            if time[-1] - time[0] >= FIRST:
+                early = time <= time[0] + FIRST
+                rate = float(np.polyfit(time[early] - time[0], angle[early], 1)[0])
+            angles[i] = angle[0] - rate * max(float(time[0]), 0.0)
     angles[np.abs(angles) < 3.0 * np.hypot(wheels.resolution, wheels.deviation)] = 0.0
     return angles
 
@@ -384,6 +392,7 @@ def find_start(car: CarDescription, recording: Recording) -> Start:
         velocity = np.zeros(2)
     bias, bias_deviation = heading.bias, heading.bias_deviation
     yaw_rate = _yaw_rate(car, recording, motion, bias, bias_deviation) if velocity.any() else 0.0
+    forward = float(velocity @ [np.cos(heading.yaw), np.sin(heading.yaw)])
     place = _place(car, recording, motion, heading, velocity)
     height = road_height(car.road.table(), place.position[0], place.position[1])[0]
     elevation, height_deviation, said = _elevation(car, recording, height)
@@ -398,7 +407,7 @@ def find_start(car: CarDescription, recording: Recording) -> Start:
         speed_deviation if velocity.any() else 0.0,
         elevation,
         height_deviation,
-        _wheel_angles(car, recording),
+        _wheel_angles(car, recording, forward),
         bias,
         bias_deviation,
         {
