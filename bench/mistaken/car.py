@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
 from mistaken.common import (
     LEFT_OUT,
@@ -196,6 +197,21 @@ def wheel_late(corner: str, seconds: float) -> Change:
         return replace(run, wrenches={**run.wrenches, corner: late}), car
 
     return make
+
+
+def unturned(run: CarRecording, car: CarDescription) -> Pair:
+    """Wheel forces that somebody has turned by the steering already."""
+    moved = {}
+    for corner, one in run.wrenches.items():
+        steered = run.joints.get(f'steering_{corner}')
+        if steered is None:
+            moved[corner] = one
+            continue
+        angle = np.interp(one.stamps, steered.stamps, steered.values[:, 0])
+        turn = Rotation.from_euler('z', angle)
+        parts = [turn.apply(one.values[:, k : k + 3]) for k in (0, 3)]
+        moved[corner] = replace(one, values=np.column_stack(parts))
+    return replace(run, wrenches=moved), car
 
 
 def at_contact(run: CarRecording, car: CarDescription) -> Pair:
@@ -441,6 +457,7 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
         of('wrench_fl', lambda t, v: v[:, [1, 0, 2, 3, 4, 5]]),
         ('wrench_axes', 'wrench_turned'),
     ),
+    'wheel forces in the axes of the car': (unturned, ('wrench_frame',)),
     'moments about the points of contact': (at_contact, ('wrench_point',)),
     'moments of the wheels in N mm': (
         wrenches('fl fr rl rr', [3, 4, 5], 1000.0),

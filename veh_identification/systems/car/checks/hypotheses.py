@@ -81,6 +81,16 @@ def families(imu: Sensor) -> Iterator[Family[CarSamples]]:
         'wheel_*/wrench force.y',
     )
     yield Family(
+        'wrench_frame',
+        lambda _: (
+            'the wrenches of steered wheels seem to be in the axes of the car (they must be '
+            'in those of the hub, which turn with the steering)'
+        ),
+        _into_hubs,
+        ((1.0,),),
+        'wheel_*/wrench',
+    )
+    yield Family(
         'gyro_scale',
         _times('imu/data angular_velocity'),
         lambda size: _turn_imu(imu, np.eye(3) / size, np.eye(3)),
@@ -292,6 +302,22 @@ def _scaled_wrench(j: int) -> Callable[[float], Change]:
         return _turn_wrench(j, np.eye(3) / size, np.eye(3) / size)
 
     return of
+
+
+def _into_hubs(share: float) -> Change:
+    """Wrenches in the axes of the car, brought into those of hubs that are steered."""
+
+    def change(s: CarSamples) -> CarSamples:
+        angle = share * s.joints['steering'].position
+        cosine, sine = np.cos(angle), np.sin(angle)
+        wrench = s.wrench.copy()
+        for first in (0, 3):
+            x, y = s.wrench[..., first], s.wrench[..., first + 1]
+            wrench[..., first] = cosine * x + sine * y
+            wrench[..., first + 1] = cosine * y - sine * x
+        return replace(s, wrench=wrench)
+
+    return change
 
 
 def _scaled_component(axis: int, factor: float) -> Change:
