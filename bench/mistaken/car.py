@@ -208,7 +208,7 @@ def unturned(run: CarRecording, car: CarDescription) -> Pair:
             moved[corner] = one
             continue
         angle = np.interp(one.stamps, steered.stamps, steered.values[:, 0])
-        turn = Rotation.from_euler('z', angle)
+        turn = Rotation.from_euler('z', angle[:, None])
         parts = [turn.apply(one.values[:, k : k + 3]) for k in (0, 3)]
         moved[corner] = replace(one, values=np.column_stack(parts))
     return replace(run, wrenches=moved), car
