@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import yaml
+from car_cases import configuration
 
+from veh_identification.identification import IdentificationResult
 from veh_identification.simulation.car.exact.motion import EXACT_TRUTH
 from veh_identification.systems.car.checks.possible import impossible_values
+from veh_identification.systems.car.description.identified import identified_description
 from veh_identification.systems.car.parameters import NAMES
 from veh_identification.types import Array
 
@@ -88,3 +92,31 @@ def test_the_car_of_exact_data_can_exist() -> None:
     """A recording of it, clean and fitted to rounding, was answered with: no such value."""
     truth = np.array([EXACT_TRUTH[name] for name in NAMES])
     assert impossible_values(NAMES, truth, covariance()) == ([], [])
+
+
+def test_a_value_that_cannot_exist_is_not_handed_on() -> None:
+    """identified.yaml keeps what the description said, and names what is left out."""
+    described = configuration()
+    result = IdentificationResult(
+        names=['Mc', 'YYc'],
+        units=['kg', 'kg m^2'],
+        value=np.array([1400.0, -7.0]),
+        covariance=np.diag([1.0, 4.0]),
+        equations=['FX'],
+        estimator='weighted',
+        samples=500,
+        excluded_samples=0,
+        condition_number=20.0,
+        correlation_condition=1.0,
+        sigma=np.ones(1),
+        residual_rms=np.ones(1),
+        residual_rms_relative=np.array([0.01]),
+        a_priori=np.array([1500.0, 5000.0]),
+        system='car',
+        impossible=['YYc'],
+    )
+    text = identified_description(described, result)
+    known = yaml.safe_load(text)['a_priori']
+    assert known['Mc'] == 1400.0
+    assert known['YYc'] == described.a_priori['YYc'] != -7.0
+    assert any(line.startswith('#') and 'YYc' in line for line in text.splitlines())
