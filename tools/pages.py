@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def unbroken(page: str) -> str:
     )
 
 
+@cache
 def titles_of(folder: Path) -> dict[str, str]:
     """The first heading of every document by the name of its file."""
     return {
