@@ -2,7 +2,8 @@
 
 Signs are those of such files: ISO axes of the wheel in which a positive slip angle gives a
 negative lateral force, so that PKY1 is negative. What was not identified stands there with the
-value of a usual passenger car tyre and a comment that says so.
+value of a usual passenger car tyre and a comment that says so. Every entry of MF 5.2 is written:
+readers refuse a file that lacks some, or take values of their own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,28 @@ from veh_identification.systems.car.tyres.identify import TOLD, Axle
 from veh_identification.systems.car.tyres.spectral_fit import Found
 
 Entry = tuple[str, float, str]
+#: Entries of MF 5.2 that the model has not: no shifts, no change of shape with the load, no
+#: moments but that of rolling.
+ABSENT = {
+    'LONGITUDINAL_COEFFICIENTS': 'PDX3 PEX2 PEX3 PEX4 PHX1 PHX2 PVX1 PVX2 REX1 REX2 RHX1',
+    'OVERTURNING_COEFFICIENTS': 'QSX1 QSX2 QSX3',
+    'LATERAL_COEFFICIENTS': 'PDY3 PEY2 PEY3 PEY4 PHY1 PHY2 PHY3 PVY1 PVY2 PVY4 RBY3 REY1 REY2 '
+    'RHY1 RHY2 RVY1 RVY2 RVY3 RVY4 RVY5 RVY6',
+    'ROLLING_COEFFICIENTS': 'QSY2 QSY3 QSY4',
+    'ALIGNING_COEFFICIENTS': 'QBZ1 QBZ2 QBZ3 QBZ4 QBZ5 QBZ9 QBZ10 QCZ1 QDZ1 QDZ2 QDZ3 QDZ4 QDZ6 '
+    'QDZ7 QDZ8 QDZ9 QEZ1 QEZ2 QEZ3 QEZ4 QEZ5 QHZ1 QHZ2 QHZ3 QHZ4 SSZ1 SSZ2 SSZ3 SSZ4',
+}
+SCALES = (
+    'LFZO LCX LMUX LEX LKX LHX LVX LGAX LCY LMUY LEY LKY LHY LVY LGAY LTR LRES LGAZ LMX LVMX LMY '
+    'LXAL LYKA LVYKA LS LSGKP LSGAL LGYR'
+)
+#: Slips, angles [rad] and loads over the nominal one that programs may ask the file for.
+RANGES = {
+    'LONG_SLIP_RANGE': ('KPUMIN', -1.0, 'KPUMAX', 1.0),
+    'SLIP_ANGLE_RANGE': ('ALPMIN', -0.5, 'ALPMAX', 0.5),
+    'INCLINATION_ANGLE_RANGE': ('CAMMIN', -0.15, 'CAMMAX', 0.15),
+}
+LEAST_LOAD, MOST_LOAD = 0.1, 2.5
 
 
 def tir_file(axle: Axle, wheels: Wheels, radius: float) -> str:
@@ -39,25 +62,56 @@ def tir_file(axle: Axle, wheels: Wheels, radius: float) -> str:
             'MODEL',
             [
                 "PROPERTY_FILE_FORMAT = 'PAC2002'",
-                'USE_MODE = 14  $combined slip, relaxation',
+                'FITTYP = 6  $MF 5.2',
+                'USE_MODE = 14  $combined slip, relaxation; 4 where a program has none',
+                "FE_METHOD = 'NO'  $combined slip by RBX1 and RBY1, no ellipse of friction",
+                "TYRESIDE = 'LEFT'",
                 'VXLOW = 1',
                 'LONGVL = 20',
             ],
         ),
-        _numbers('DIMENSION', [('UNLOADED_RADIUS', free, 'loaded radius and deflection')]),
+        _numbers(
+            'DIMENSION',
+            [
+                ('UNLOADED_RADIUS', free, 'loaded radius and deflection'),
+                ('WIDTH', 0.205, 'not identified'),
+                ('ASPECT_RATIO', 0.55, 'not identified'),
+                ('RIM_RADIUS', 0.65 * free, 'not identified'),
+                ('RIM_WIDTH', 0.17, 'not identified'),
+            ],
+        ),
         _numbers(
             'VERTICAL',
             [
                 ('VERTICAL_STIFFNESS', wheels.stiffness, 'of the description, not identified'),
+                ('VERTICAL_DAMPING', 50.0, 'not identified'),
+                ('BREFF', 0.0, 'of the model'),
+                ('DREFF', 0.0, 'of the model'),
+                ('FREFF', 1.0 / 3.0, 'share of the deflection that the rolling radius loses'),
                 ('FNOMIN', axle.nominal, 'mean load in the recording'),
             ],
         ),
+        *_ranges(axle.nominal),
+        _numbers('SCALING_COEFFICIENTS', [(key, 1.0, 'as identified') for key in SCALES.split()]),
         _numbers('LONGITUDINAL_COEFFICIENTS', _longitudinal(axle)),
+        _numbers('OVERTURNING_COEFFICIENTS', []),
         _numbers('LATERAL_COEFFICIENTS', _lateral(axle)),
         _numbers('ROLLING_COEFFICIENTS', _rolling(axle)),
+        _numbers('ALIGNING_COEFFICIENTS', []),
         _numbers('TRANSIENT_COEFFICIENTS', _transient(axle, free)),
     ]
     return '\n'.join(parts)
+
+
+def _ranges(nominal: float) -> list[str]:
+    limits = {
+        **RANGES,
+        'VERTICAL_FORCE_RANGE': ('FZMIN', LEAST_LOAD * nominal, 'FZMAX', MOST_LOAD * nominal),
+    }
+    return [
+        _numbers(name, [(low, least, 'allowed'), (high, most, 'allowed')])
+        for name, (low, least, high, most) in limits.items()
+    ]
 
 
 def _header(axle: Axle) -> str:
@@ -79,7 +133,10 @@ def _section(name: str, lines: list[str]) -> str:
 
 
 def _numbers(name: str, entries: list[Entry]) -> str:
-    return _section(name, [f'{key:<18}= {value:<14.7g} ${note}' for key, value, note in entries])
+    absent = [(key, 0.0, 'not in the model') for key in ABSENT.get(name, '').split()]
+    return _section(
+        name, [f'{key:<18} = {value:<14.7g} ${note}' for key, value, note in [*entries, *absent]]
+    )
 
 
 def _entry(key: str, found: Found | None, name: str, default: float, stands: bool) -> Entry:
