@@ -136,12 +136,16 @@ def _contacts(
     reach = np.clip(heights + travel.position, 0.15, 1.0)
     omega = piece.angular_velocity
     body = np.column_stack([piece.velocity, np.zeros(count)])
-    body[:, 2] = -(body[:, :2] * normal[:, :2]).sum(axis=1) / normal[:, 2]
     centre = body[:, None, :] + np.cross(omega[:, None, :], place)
     moving = centre - np.cross(omega[:, None, :], reach[..., None] * radial)
-    # The hub moves sideways as the track changes; travel moves the contact along z only.
+    # The hub moves sideways as the track changes.
     side = np.array([1.0, -1.0, 1.0, -1.0])
     moving[:, :, 1] += side * joints['half_track'].velocity if 'half_track' in joints else 0.0
+    # It slides along z so that the contact stays on the road. As the body leans that is sideways
+    # as well, the other way on either side: half a milliradian of the slip angles.
+    sliding = -np.einsum('njk,nk->nj', moving, normal) / normal[:, None, 2]
+    for one in (centre, moving):
+        one[:, :, 2] += sliding
     # The spin is absolute: the rate of the body is in it already.
     speed = np.einsum('njk,njk->nj', centre, ahead)
     sideways = np.einsum('njk,njk->nj', moving, left)

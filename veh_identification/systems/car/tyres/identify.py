@@ -22,7 +22,7 @@ from veh_identification.types import Array
 AXLES = {'front': slice(0, 2), 'rear': slice(2, 4)}
 #: What road planes, compliances and the shape of the model put off, whatever the recording's
 #: length: no residual shows it. By the scatter on simulated cars of other equations.
-MODEL_SHARE = 0.015  # of a stiffness
+MODEL_SHARE = 0.01  # of a stiffness
 CAMBER_DOUBT = 0.15  # of the camber force over load, per rad
 RELAXATION_DOUBT = 0.03  # [m]
 RADIUS_DOUBT = 1e-4  # [m]

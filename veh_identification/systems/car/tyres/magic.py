@@ -49,16 +49,34 @@ def combined(main_slip: Array, other_slip: Array, b1: float, b2: float) -> Array
 
 @njit(cache=True, nogil=True)
 def relaxed(slip: Array, speed: Array, length: float, step: float) -> Array:
-    """A slip behind its relaxation length: length / speed d/dt s' + s' = s, for each column."""
+    """A slip behind its relaxation length: length / speed d/dt s' + s' = s, for each column.
+
+    Exact for a slip that is a cubic between two samples, with slopes by the samples beside them.
+    Straight lines between the samples of 50 Hz take 1.2 % off a slip of 3 Hz, which is then put
+    down to stiffness.
+    """
     out = np.empty_like(slip)
+    last = slip.shape[0] - 1
     for j in range(slip.shape[1]):
         now = slip[0, j]
-        for n in range(slip.shape[0]):
-            if n > 0:
-                rate = max(abs(speed[n, j]), 0.5) / length * step
-                keep = np.exp(-rate)
-                # Exact for a slip that is straight between two samples.
-                lag = (1.0 - keep) / rate
-                now = keep * now + (1.0 - lag) * slip[n, j] + (lag - keep) * slip[n - 1, j]
+        out[0, j] = now
+        for n in range(1, last + 1):
+            begin, end = slip[n - 1, j], slip[n, j]
+            rise_begin = 0.5 * (end - slip[n - 2, j]) if n > 1 else end - begin
+            rise_end = 0.5 * (slip[n + 1, j] - begin) if n < last else end - begin
+            rate = max(abs(speed[n, j]), 0.5) / length * step
+            keep = np.exp(-rate)
+            # Shares of 1, t, t^2, t^3 that are left at the end of the step.
+            constant = 1.0 - keep
+            line = 1.0 - constant / rate
+            square = 1.0 - 2.0 / rate * line
+            cube = 1.0 - 3.0 / rate * square
+            now = (
+                keep * now
+                + constant * begin
+                + line * rise_begin
+                + square * (3.0 * (end - begin) - 2.0 * rise_begin - rise_end)
+                + cube * (rise_begin + rise_end - 2.0 * (end - begin))
+            )
             out[n, j] = now
     return out

@@ -1,8 +1,10 @@
 """Nonlinear least squares on the low lines of residuals, weighted by their own power.
 
 Residuals of a drive are coloured: their Fourier lines are independent of each other, whatever the
-colour, so lines weighted by the power around them give honest deviations. What is known before
-enters as a normal distribution of every unknown.
+colour, so lines are weighted by the power around them. They also come in bursts: what the noise of
+a slip angle makes of a force depends on how stiff the tyre is just then. So the deviations are
+those of the lines, or of blocks of time where these say more. What is known before enters as a
+normal distribution of every unknown.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ NEIGHBOURS = 12
 #: No model of a tyre explains more of a force than this leaves: road planes, compliances.
 MODEL_SHARE = 0.005
 STEP = 0.02  # of a derivative, over the deviation from before
+BLOCK = 3.0  # whose scores are taken as independent of each other [s]
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,15 @@ def lines_of(residual: Array, rate: float, top_hz: float) -> Array:
     lines = lines * np.sqrt(2.0 / count)
     lines[0] *= np.sqrt(0.5)
     return np.concatenate([lines.real, lines.imag[1:]])
+
+
+def signal_of(lines: Array, count: int) -> Array:
+    """The signal (count, wheels) that has these lines and none above."""
+    half = (len(lines) + 1) // 2
+    whole = lines[:half].astype(complex)
+    whole[1:] += 1j * lines[half:]
+    whole[0] *= np.sqrt(2.0)
+    return np.asarray(fft.irfft(whole * np.sqrt(count / 2.0), count, axis=0, workers=1))
 
 
 def _power(lines: Array) -> Array:
@@ -153,8 +165,35 @@ def fit(
         weights = weighing(z)
     final = residuals if instruments is None else instruments(guess + spread * z)
     jacobian = slopes(final, weights, z)
-    covariance = np.asarray(np.linalg.inv(jacobian.T @ jacobian) * np.outer(spread, spread))
+    expected = np.linalg.inv(jacobian.T @ jacobian)
+    sizes = [(len(weight), len(one)) for weight, one in zip(weights, signals, strict=True)]
+    scores = _block_scores(jacobian, stacked(residuals, weights, z), sizes, round(BLOCK * rate))
+    seen = expected @ (scores.T @ scores + np.eye(len(z))) @ expected
+    # Few blocks may tell too little by chance: they only enlarge.
+    grown = spread * np.sqrt(np.maximum(np.diag(seen) / np.diag(expected), 1.0))
+    covariance = np.asarray(expected * np.outer(grown, grown))
     value = guess + spread * z
     energy = sum(float(np.square(one).sum()) for one in lines(residuals, z))
     rows = sum(len(one) * share.sum() for one, share in zip(signals, shares, strict=True))
     return Found(tuple(unknowns), value, covariance, float(np.sqrt(energy / max(rows, 1.0))))
+
+
+def _block_scores(
+    jacobian: Array, residual: Array, sizes: Sequence[tuple[int, int]], length: int
+) -> Array:
+    """Scores (blocks, unknowns) of blocks of time: residuals times slopes, both as weighted.
+
+    `sizes`: lines and samples of each stretch; behind the lines stands what was known before.
+    """
+    found, row = [], 0
+    for lines, count in sizes:
+        rows = slice(row, row + 2 * lines)
+        row = rows.stop
+        error = signal_of(residual[rows].reshape(lines, 2), count)
+        columns = [
+            (error * signal_of(one.reshape(lines, 2), count)).sum(axis=1)
+            for one in jacobian[rows].T
+        ]
+        starts = np.arange(0, count, length)
+        found.append(np.add.reduceat(np.stack(columns, axis=1), starts, axis=0))
+    return np.concatenate(found)
