@@ -9,6 +9,8 @@ With `--mode sticking`: suspensions that stick by several laws, friction, speed 
 With `--mode handling`: cars without wheel forces, of another simulator, on a rough road in the
 wind, steps and sines of the steering in turn; with the centre of gravity of the description, and
 with weighed axles. True stiffness is the slope of both tyres at zero slip and static load.
+
+With `--mode tyres`: the tyres of such cars with wheel forces, driven up to their limit.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # new processes inherit it
 
 from car_coverage_study import ALONE, GROUPS, LAWS, NAMES, one_car, one_sticking
 from car_handling_study import ABSOLUTE, CASES, one_handling
+from car_tyre_study import one_tyres
 
 from veh_identification.engines import study as parallel
 from veh_identification.types import Array
@@ -59,22 +62,49 @@ def options_parser() -> argparse.ArgumentParser:
     parser.add_argument('--workers', type=int, help='processes; 0: all cores (default: 1)')
     parser.add_argument(
         '--mode',
-        choices=('forces', 'sticking', 'handling'),
-        help='with wheel forces (default), the same with suspensions that stick, or without '
-        'wheel forces: the handling model',
+        choices=('forces', 'sticking', 'handling', 'tyres'),
+        help='with wheel forces (default), the same with suspensions that stick, without '
+        'wheel forces (the handling model), or the tyres',
     )
     parser.add_argument(
         '--seed',
         type=int,
-        help='of the first car (sticking, default: 2000; handling, default: 620)',
+        help='of the first car (sticking, default: 2000; handling and tyres, default: 620)',
     )
     return parser
 
 
 #: Values from which a share inside two deviations is judged.
 FEWEST = 60
-#: Largest errors that are asked for without wheel forces [%].
+#: Largest errors that are asked for [%]: without wheel forces, and of tyres.
 WANTED = {'m': 2.0, 'Izz': 5.0, 'Cf': 5.0, 'Cr': 5.0}
+WANTED_TYRES = {'cornering_stiffness': 3.0, 'slip_stiffness': 3.0}
+
+
+def row_of(name: str, of: str, errors: Array, unit: str, most: float | None) -> dict[str, Any]:
+    """One quantity; `errors` (N, 2): error, and error over deviation."""
+    error, z = errors.T
+    largest = float(np.abs(error).max())
+    return {
+        'case': f'{name}, {of}: largest error (mean {error.mean():+.2g}, rms '
+        f'{np.sqrt(np.mean(error**2)):.2g}; over sigma: mean {z.mean():+.2f}, rms '
+        f'{np.sqrt(np.mean(z**2)):.2f}, {100.0 * np.mean(np.abs(z) < 2.0):.0f} % inside 2)',
+        'unit': unit,
+        'ours': largest,
+        'wanted': '' if most is None else f'at most {most:g} %',
+        'met': None if most is None else largest <= most,
+    }
+
+
+def tyres(cars: int, seconds: float, seed: int, workers: int) -> list[dict[str, Any]]:
+    """A row per quantity: axles of cars with wheel forces."""
+    made = list(parallel(one_tyres, [(seed + k, seconds) for k in range(cars)], workers))
+    rows = []
+    for name in dict.fromkeys(name for one in made for name in one):
+        errors = np.array([pair for one in made for pair in one.get(name, [])])
+        of = f'{len(errors)} axles of {cars} cars'
+        rows.append(row_of(name, of, errors, '%', WANTED_TYRES.get(name)))
+    return rows
 
 
 def handling(cars: int, seconds: float, seed: int, workers: int) -> list[dict[str, Any]]:
@@ -84,21 +114,10 @@ def handling(cars: int, seconds: float, seed: int, workers: int) -> list[dict[st
     rows = []
     for case in CASES:
         for name in made[0][case]:
-            error, z = np.array([one[case][name] for one in made]).T
-            unit, most = 'deg/g' if name in ABSOLUTE else '%', WANTED.get(name)
-            rms = float(np.sqrt(np.mean(error**2)))
-            rows.append(
-                {
-                    'case': f'{name}, {case} centre of gravity, {cars} cars: rms error (mean '
-                    f'{error.mean():+.2g}, largest {np.abs(error).max():.2g}; over sigma: mean '
-                    f'{z.mean():+.2f}, rms {np.sqrt(np.mean(z**2)):.2f}, '
-                    f'{100.0 * np.mean(np.abs(z) < 2.0):.0f} % inside 2)',
-                    'unit': unit,
-                    'ours': rms,
-                    'wanted': '' if most is None else f'at most {most:g} %',
-                    'met': None if most is None else rms <= most,
-                }
-            )
+            errors = np.array([one[case][name] for one in made])
+            of = f'{case} centre of gravity, {cars} cars'
+            unit = 'deg/g' if name in ABSOLUTE else '%'
+            rows.append(row_of(name, of, errors, unit, WANTED.get(name)))
     return rows
 
 
@@ -149,6 +168,8 @@ def measure(
     if mode == 'handling':
         number, seconds = cars or (2 if quick else 12), 60.0 if quick else 100.0
         return handling(number, seconds, 620 if seed is None else seed, workers)
+    if mode == 'tyres':
+        return tyres(cars or (2 if quick else 12), 60.0, 620 if seed is None else seed, workers)
     if mode == 'sticking':
         return sticking(
             cars or (2 if quick else 18), 40.0, 2000 if seed is None else seed, workers
