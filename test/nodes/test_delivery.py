@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from live_harness import Sink
 from mistaken.common import Item
 
-from veh_identification.nodes.delivery import BURST, DeliveringNode
+from veh_identification.nodes.delivery import BURST, LONG_PAUSE, PAUSE, DeliveringNode
 from veh_identification.nodes.services import create_services
 from veh_identification.runtime import messages
 from veh_identification.runtime.background import Worker
@@ -250,6 +250,37 @@ def test_a_slow_estimate_loses_no_sample_blocks_none_and_is_counted_late() -> No
     # Samples 10 to 129 were due with 30 to 149 and came with 150: 120 messages too late.
     assert echo.delivery.late == 120
     assert node.load.worst_ns == 120 * STEP
+    echo.delivery.settle(lambda: None, stop=True)
+
+
+def _wait(event: threading.Event) -> None:
+    assert event.wait(60.0)
+
+
+def test_the_engine_pauses_longer_while_nothing_can_be_due_soon() -> None:
+    go_on = threading.Event()
+    node = LiveNode()
+    echo = Echo(
+        cast(Node, node),
+        lag=1.0,
+        times=lambda number: int(number == 20),
+        before=lambda number: None if number < 60 else _wait(go_on),
+    )
+    pauses = []
+    items = source(200)
+    for item in items[:60]:
+        echo.delivery._worker.drain()
+        node.receive(item)
+        pauses.append(node.load.pause)
+    assert set(pauses[2:]) == {LONG_PAUSE}
+    for item in items[60:]:  # nobody knows what sample 60 will bring: due with 160
+        node.receive(item)
+        pauses.append(node.load.pause)
+    assert [k for k, pause in enumerate(pauses) if pause == PAUSE and k > 1] == [
+        *range(111, 120),  # the message of sample 20 is sent with 120
+        *range(150, 200),
+    ]
+    go_on.set()
     echo.delivery.settle(lambda: None, stop=True)
 
 

@@ -32,8 +32,10 @@ from veh_identification.runtime.load import Load
 STAMP_FIELDS = tuple(parse_path(path) for path in STAMP)
 #: Of data that are handed on together: each wake of the other thread costs as much as a sample.
 TOGETHER_NS = 20_000_000
-#: Seconds between wakes of the engine: samples are in no hurry when results come a lag later.
-PAUSE = 0.003
+#: Seconds between wakes of the engine, when messages may be due within so much of the data, and
+#: else: samples are in no hurry when results come a lag later, and each wake costs as much as ten.
+PAUSE, LONG_PAUSE = 0.003, 0.015
+SOON_NS = 100_000_000
 #: So many messages of one callback are sent together; the next ones so much later.
 BURST, BURST_NS = 20, 10_000_000
 
@@ -298,6 +300,16 @@ class DeliveringNode:
             output.publisher.publish(output.payload)
         if load is not None:
             load.arrival_ns = before_ns
+            if self._worker.beside:
+                load.pause = PAUSE if self._due_soon() else LONG_PAUSE
+
+    def _due_soon(self) -> bool:
+        """Whether the next message may be due soon: one that waits, or of a callback to come."""
+        if self._outputs:
+            era, due_ns = self._outputs[0].era, self._outputs[0].due_ns
+        else:
+            era, due_ns = self._over
+        return era != self._era or due_ns - self._newest_ns < SOON_NS
 
     def _due_arrival(self, output: _Output) -> int:
         """Arrival of the sample with which a message was due."""

@@ -32,7 +32,7 @@ def straight_run() -> tuple[Any, np.ndarray]:
         names=('Mc',),
         entries=entries,
         signal_count=signals.shape[1],
-        signals=lambda piece: piece.signals,
+        signals=lambda piece, like: piece.signals,
     )
     return model, signals
 
@@ -57,3 +57,36 @@ def test_hypotheses_are_tried_on_the_fit_that_explains_gravity() -> None:
     sideways, upwards = residuals(model, USED, 25.0, piece)
     assert upwards == pytest.approx(100.0, rel=0.2)
     assert sideways == pytest.approx(0.1 * MASS, rel=0.2)
+
+
+def test_sums_over_the_entries_are_those_of_the_dense_matrices() -> None:
+    rng = np.random.default_rng(8)
+    count, parameters, bands = len(EQUATIONS), 4, 3
+    entries = tuple(
+        Entry(j, int(p), int(rng.integers(7)))
+        for j in range(count)
+        for p in rng.choice(parameters, 2, replace=False)
+    )
+    lines = rng.standard_normal((bands, 30, 7 + count))
+    model: Any = SimpleNamespace(
+        names=tuple('abcd'), entries=entries, signal_count=7 + count, signals=None
+    )
+    grams = lines.transpose(0, 2, 1) @ lines
+    problem = CarProblem(model, SpectralInformation(grams, np.full(bands, 30.0), 90, 1.0))
+    W = np.zeros((bands, 30, count, parameters))
+    for one in entries:
+        W[:, :, one.equation, one.parameter] += lines[:, :, one.column]
+    Y = lines[:, :, 7:]
+    weights = rng.standard_normal((bands, count, count))
+    weights[0, 2] = 0.0
+    left, right = problem.normal(weights)
+    np.testing.assert_allclose(left, np.einsum('bnjp,bjk,bnkq->pq', W, weights, W), atol=1e-9)
+    np.testing.assert_allclose(right, np.einsum('bnjp,bjk,bnk->p', W, weights, Y), atol=1e-9)
+    X = np.array([1.0, -2.0, 0.0, 0.5])
+    rest = Y - W @ X
+    np.testing.assert_allclose(problem.power(X), np.einsum('bnj,bnk->bjk', rest, rest), atol=1e-9)
+    used = rng.random((count, bands)) > 0.3
+    alone = problem.apart(used)
+    np.testing.assert_allclose(alone[0], np.einsum('bnjp,jb,bnjq->jpq', W, used, W), atol=1e-9)
+    np.testing.assert_allclose(alone[1], np.einsum('bnjp,jb,bnj->jp', W, used, Y), atol=1e-9)
+    np.testing.assert_allclose(alone[2], np.einsum('bnj,jb->j', Y**2, used), atol=1e-9)

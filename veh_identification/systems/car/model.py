@@ -10,7 +10,7 @@ matrix is one column, so that a filter or a transform works on about a hundred c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Protocol
 
@@ -124,8 +124,15 @@ class CarModel:
         """Columns of `signals`: regressor entries, then the ten measured sides."""
         return len(self._inertial) + 18 + len(EQUATIONS)
 
-    def signals(self, samples: CarSamples) -> Array:
-        """Matrix (N, signal_count) of all signals of the equations."""
+    def signals(self, samples: CarSamples, like: tuple[CarSamples, Array] | None = None) -> Array:
+        """Matrix (N, signal_count) of all signals of the equations.
+
+        `like`: other samples and their signals, of which the motion need not be done again.
+        """
+        if like is not None and same_motion(like[0], samples):
+            out = like[1].copy()
+            out[:, -10:] = self.measured(samples)
+            return out
         count, start = len(samples), len(self._inertial)
         out = np.empty((count, self.signal_count))
         motion = floating_base_motion(
@@ -187,6 +194,15 @@ class CarModel:
             ):
                 array[:, index] = values[:, place]
         return arrays[0], arrays[1], arrays[2]
+
+
+def same_motion(one: CarSamples, other: CarSamples) -> bool:
+    """Whether two sets of samples share all but their wrenches: the arrays, not only values."""
+    return all(
+        getattr(one, field.name) is getattr(other, field.name)
+        for field in fields(CarSamples)
+        if field.name != 'wrench'
+    )
 
 
 def car_tree(geometry: Geometry, dof: int) -> TreeModel:

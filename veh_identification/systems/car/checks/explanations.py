@@ -7,7 +7,7 @@ named. Most are only tried when the plain fit looks wrong, so good recordings co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +32,6 @@ from veh_identification.systems.car.estimation.weighted import (
     CarProblem,
     Fit,
     Selection,
-    diagonal_weights,
 )
 from veh_identification.systems.car.model import EQUATIONS, CarModel
 from veh_identification.systems.car.parameters import POSITIVE
@@ -41,6 +40,8 @@ from veh_identification.systems.car.processing.spectral import one_band
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion
 from veh_identification.types import Array
 
+#: Samples and their signals, of which other samples may share the motion.
+Like = tuple[CarSamples, Array]
 TEST_SECONDS = 20.0
 TEST_HZ = 12.0
 #: Relative residual (without the mean) above which an equation is suspicious.
@@ -173,7 +174,7 @@ def _best_part(model: CarModel, selection: Selection, one: Stretch) -> Explanati
         *partly(hypotheses(one.imu), lambda a, b: _joined(a, b, middle), f'from about {time} on'),
         *partly(hypotheses(one.imu), lambda a, b: _joined(b, a, middle), f'until about {time}'),
     ]
-    return best_explanation(one.samples, tried, partial(_misfit, model, selection, one.top_hz))
+    return best_explanation(one.samples, tried, _judge(model, selection, one))
 
 
 def _joined(first: CarSamples, second: CarSamples, row: int) -> CarSamples:
@@ -206,7 +207,7 @@ def _joined(first: CarSamples, second: CarSamples, row: int) -> CarSamples:
 def _best(
     model: CarModel, selection: Selection, one: Stretch, poor: bool
 ) -> Explanation[CarSamples]:
-    judge = partial(_misfit, model, selection, one.top_hz)
+    judge = _judge(model, selection, one)
     plain = judge(one.samples)
     tried = [*hypotheses(one.imu)] if poor else []
     best = best_explanation(one.samples, tried, judge, plain)
@@ -226,13 +227,13 @@ def tried() -> tuple[str, ...]:
 
 def misfit_of(model: CarModel, stretch: Stretch) -> float:
     """Misfit of a stretch as it is, all equations and parameters in use."""
-    return _misfit(model, _everything(model), stretch.top_hz, stretch.samples)
+    return _judge(model, _everything(model), stretch)(stretch.samples)
 
 
 def rivals(model: CarModel, stretch: Stretch) -> tuple[float, float]:
     """The least misfit that a swapped, turned or wrongly signed sensor, or any cause, leaves."""
     selection = _everything(model)
-    judge = partial(_misfit, model, selection, stretch.top_hz)
+    judge = _judge(model, selection, stretch)
     turned = best_explanation(stretch.samples, [*hypotheses(stretch.imu)], judge)
     return turned.misfit, _best(model, selection, stretch, poor=True).misfit
 
@@ -254,30 +255,45 @@ def _finding(
     return Finding('bad', code, f'{text}{some} (with that put right, {better})', where, factor)
 
 
-def _misfit(model: CarModel, selection: Selection, top_hz: float, piece: CarSamples) -> float:
+def _judge(model: CarModel, selection: Selection, one: Stretch) -> Callable[[CarSamples], float]:
+    """The misfit of a stretch with its signals changed."""
+    like = one.samples, model.signals(one.samples)
+    return partial(_misfit, model, selection, one.top_hz, like)
+
+
+def _misfit(
+    model: CarModel, selection: Selection, top_hz: float, like: Like, piece: CarSamples
+) -> float:
     """Geometric mean of the residuals over equations, of the best physically possible car."""
-    return float(np.exp(np.log(residuals(model, selection, top_hz, piece)).mean()))
+    return float(np.exp(np.log(residuals(model, selection, top_hz, piece, like)).mean()))
 
 
-def residuals(model: CarModel, selection: Selection, top_hz: float, piece: CarSamples) -> Array:
-    """Rms of the residuals of every equation in use."""
-    problem = CarProblem(model, one_band(model.signals(piece), piece.rate, top_hz))
+def residuals(
+    model: CarModel,
+    selection: Selection,
+    top_hz: float,
+    piece: CarSamples,
+    like: Like | None = None,
+) -> Array:
+    """Rms of the residuals of every equation in use; `like`: samples whose signals are known."""
+    signals = model.signals(piece, like)
+    problem = CarProblem(model, one_band(signals, piece.rate, top_hz))
     usable = np.asarray(selection.bands.any(axis=1))
     bands = np.asarray(usable).reshape(-1, 1)
     lines = float(problem.information.rows[0])
     chosen = np.flatnonzero(selection.parameters)
     lower = np.array([0.0 if model.names[k] in POSITIVE else -np.inf for k in chosen])
-    _, measured = problem.squares(np.zeros(len(model.names)), bands)
+    left, right, measured = problem.apart(bands)
+    left, right = left[:, chosen[:, None], chosen], right[:, chosen]
     # Weights by size lead to another minimum where equations that hardly move weigh most.
     alike = np.full(len(measured), measured[usable].mean())
     least = np.zeros(0)
     for start in (measured, alike):
-        X, squares = np.zeros(len(model.names)), start
+        squares = start
         for _ in range(3):
             weights = np.where(usable, lines / np.maximum(squares, 1e-12), 0.0)
-            left, right = problem.normal(diagonal_weights(weights[:, None]))
-            X[chosen] = _bounded(left[np.ix_(chosen, chosen)], right[chosen], lower)
-            squares, _ = problem.squares(X, bands)
+            X = _bounded(np.tensordot(weights, left, axes=1), weights @ right, lower)
+            squares = measured - 2.0 * right @ X + left @ X @ X
         left_over = np.asarray(np.sqrt(np.maximum(squares[usable] / lines, 1e-12)))
         if not len(least) or np.log(left_over).mean() < np.log(least).mean():
             least = left_over

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from veh_identification.errors import EstimationError
+from veh_identification.systems.car.estimation.gram_kernels import (
+    residual_products,
+    weighted_normal,
+)
 from veh_identification.systems.car.model import EQUATIONS, EquationModel
 from veh_identification.systems.car.processing.spectral import BAND_HZ, SpectralInformation
 from veh_identification.types import Array, BoolArray
@@ -65,15 +69,17 @@ class CarProblem:
             np.array([e.parameter for e in model.entries if e.equation == j]) for j in range(count)
         ]
         self._measured = model.signal_count - count + np.arange(count)
-        self._blocks: dict[tuple[int, int], Array] = {}
+        first = np.cumsum([0, *(len(one) for one in self._columns)])
+        self._places = (
+            np.concatenate(self._columns),
+            np.concatenate(self._unknowns),
+            first,
+            self._measured,
+        )
 
     def power(self, X: Array) -> Array:
         """Sums (bands, equations, equations) of products of residual lines Y - W X."""
-        rows = np.zeros((len(EQUATIONS), self.model.signal_count))
-        for j, (columns, unknowns) in enumerate(zip(self._columns, self._unknowns, strict=True)):
-            rows[j, columns] = -X[unknowns]
-            rows[j, self._measured[j]] = 1.0
-        return np.asarray(rows @ self.information.grams @ rows.T)
+        return np.asarray(residual_products(self.information.grams, *self._places, X))
 
     def measured_power(self) -> Array:
         """Sums (bands, equations) of squared lines of Y."""
@@ -94,17 +100,23 @@ class CarProblem:
 
     def normal(self, weights: Array) -> tuple[Array, Array]:
         """W' P W and W' P Y for weights (bands, equations, equations)."""
-        left = np.zeros((self.parameters, self.parameters))
-        right = np.zeros(self.parameters)
-        for j, rows in enumerate(self._unknowns):
-            for k, columns in enumerate(self._unknowns):
-                shared = weights[:, j, k]
-                if not shared.any():
-                    continue
-                block = np.tensordot(shared, self._block(j, k), axes=1)
-                left[np.ix_(rows, columns)] += block[:, :-1]
-                right[rows] += block[:, -1]
-        return left, right
+        grams, places = self.information.grams, self._places
+        left, right = weighted_normal(grams, *places, weights, self.parameters)
+        return np.asarray(left), np.asarray(right)
+
+    def apart(self, bands: BoolArray) -> tuple[Array, Array, Array]:
+        """W' W, W' Y and Y' Y of every equation by itself, over its bands.
+
+        Whoever solves again and again for other weights of whole equations needs no more.
+        """
+        count = len(EQUATIONS)
+        left = np.zeros((count, self.parameters, self.parameters))
+        right = np.zeros((count, self.parameters))
+        for j in range(count):
+            alone = np.zeros((count, bands.shape[1]))
+            alone[j] = bands[j]
+            left[j], right[j] = self.normal(diagonal_weights(alone))
+        return left, right, (self.measured_power().T * bands).sum(axis=1)
 
     def constant_response(self, weights: Array, inverse: Array, constant: Array) -> Array:
         """Change of the parameters (parameters, equations) per constant error of an equation.
@@ -141,15 +153,6 @@ class CarProblem:
                 for columns, parameters in zip(self._columns, self._unknowns, strict=True)
             ]
         )
-
-    def _block(self, j: int, k: int) -> Array:
-        """Products (bands, columns of j, columns of k and Y_k)."""
-        if (j, k) not in self._blocks:
-            second = np.append(self._columns[k], self._measured[k])
-            self._blocks[j, k] = np.ascontiguousarray(
-                self.information.grams[:, self._columns[j][:, None], second[None, :]]
-            )
-        return self._blocks[j, k]
 
 
 def estimate(
