@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,7 @@ def test_swapped_wheels_are_named_before_the_fit() -> None:
     assert found['swapped_wrenches'].level == 'bad'
     assert found['swapped_wrenches'].where == 'wheel_fl/wrench and wheel_rl/wrench'
     fine = identify_car_2002([good], configuration())
-    assert faults(fine.findings) == [] and fine.result.impossible == ['xx6', 'yy6', 'zz6']
+    assert faults(fine.findings) == [] and fine.result.impossible == []
 
 
 def test_from_bags_to_files(tmp_path: Path) -> None:
@@ -215,7 +216,8 @@ def test_from_bags_to_files(tmp_path: Path) -> None:
     assert found['k3'] == pytest.approx(values['ks7'], rel=1e-8)
     assert found['MYc'] == pytest.approx(-values['mx6'], rel=1e-8)
     report = (out / 'report.html').read_text('utf-8')
-    assert 'Lagrange model of Venture 2002' in report and '--model 2002' in report
+    assert 'Lagrange model of Venture 2002' in report
+    assert '--model 2002' in re.sub('<[^>]*>', '', report)
     assert 'Validation recording b' in report
     # A second run replaces its own results.
     run('identify', 'car', [tmp_path / 'a'], config=CONFIG, out=out, options=options)
