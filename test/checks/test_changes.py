@@ -78,10 +78,58 @@ def test_going_backwards_is_no_change_of_a_sensor():
 
 
 def test_a_change_needs_both_sides():
-    assert check_changes(relations(gyro=after(4.0, -1.0)), SOURCES, TIME) == []
+    early = relations(gyro=after(4.0, -1.0))
+    assert check_changes(early, SOURCES, TIME, only_both=True) == []
     short = slice(None, 100)
     cut = [
         replace(one, measured=one.measured[short], predicted=one.predicted[short])
         for one in relations(gyro=after(5.0, -1.0))
     ]
     assert check_changes(cut, SOURCES, TIME[short]) == []
+
+
+def straight_until(time, made):
+    """Relations of a car that does not turn before a time."""
+    straight = time > TIME
+    return [
+        replace(
+            one,
+            measured=np.where(straight, 0.01 * one.measured, one.measured),
+            predicted=np.where(straight, 0.01 * one.predicted, one.predicted),
+        )
+        for one in made
+    ]
+
+
+def test_a_mistake_is_told_of_the_one_side_that_says_anything():
+    """On a straight road no gyroscope is seen: what it shows in the bend behind it is told."""
+    turns = [one for one in relations(gyro=after(30.0, -1.0)) if 'gyro' in one.exponents]
+    (found,) = check_changes(straight_until(30.0, turns), SOURCES, TIME)
+    assert (found.code, found.where) == ('changes', 'imu/data angular_velocity')
+    assert found.text.startswith('at least from about')
+    right = [one for one in relations() if 'gyro' in one.exponents]
+    assert check_changes(straight_until(30.0, right), SOURCES, TIME) == []
+
+
+def test_the_best_time_tells_the_right_unit():
+    """Means over a longer stretch would be those of miles an hour."""
+    speeds = [one for one in relations(speed=after(30.0, 3.6)) if one.text == 'way']
+    means = [replace(one, constant=True) for one in speeds]
+    (found,) = check_changes(means, SOURCES, TIME)
+    assert 'km/h' in found.text
+    assert abs(float(found.text.split('about ')[1].split(' s')[0]) - 30.0) < 1.6
+
+
+def test_what_is_made_of_samples_before_is_of_one_side_only():
+    """A turn over 5 s that spans the change says nothing of either side."""
+    (turn,) = (one for one in relations(gyro=after(30.0, -1.0)) if one.text == 'turn')
+    reach = 50
+    over = {
+        name: np.append(
+            np.full(reach, np.nan), np.convolve(getattr(turn, name), np.ones(reach), 'valid')[1:]
+        )
+        for name in ('measured', 'predicted')
+    }
+    whole = replace(turn, reach=reach, **over)
+    (found,) = check_changes([whole], SOURCES, TIME)
+    assert found.text.startswith('from about 30 s on') or found.text.startswith('from about 29')

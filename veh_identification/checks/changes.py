@@ -6,12 +6,12 @@ delay, a turned unit) would be blamed. On either side of the right time they are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veh_identification.checks.relations import Judgement, Relation, Source, judge
+from veh_identification.checks.relations import Judgement, Relation, Source, Told, judge
 from veh_identification.findings import Finding
 from veh_identification.types import Array
 
@@ -21,21 +21,32 @@ SIDE = 8.0
 TRIED = 40
 #: Usual mistakes alone: the scale of a stretch changes with the motion, too.
 USUAL = ('unit', 'sign')
+#: Samples are means over this long (seconds): beside a change they are of both sides.
+MIXED = 0.5
+#: Correlation that a mistake needs where the other side says nothing of it (a straight road).
+SURE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class _Change:
     finding: Finding
     text: str  # 'from 20.0 s on'
-    alike: float  # correlations of the channels on both sides, of the relations that change
+    #: Correlations on both sides of the relations that change, less what their slopes leave.
+    quality: float
+    sides: bool  # whether both sides tell it
 
 
 def check_changes(
-    relations: Sequence[Relation], sources: Mapping[str, Source], grid: Array
+    relations: Sequence[Relation],
+    sources: Mapping[str, Source],
+    grid: Array,
+    *,
+    only_both: bool = False,
 ) -> list[Finding]:
     """The one usual mistake that explains the relations on one side of a time, none on the other.
 
     `grid`: times of the samples of the relations; those that have others say nothing here.
+    `only_both`: not what one side alone tells.
     """
     own = [one for one in relations if _tells(one, len(grid))]
     step = float(np.median(np.diff(grid))) if len(grid) > 1 else np.inf
@@ -43,18 +54,22 @@ def check_changes(
     if not own or len(grid) < 2 * side:
         return []
     splits = np.unique(np.linspace(side, len(grid) - side, TRIED).astype(int))
+    # One of the times that are tried has the change within this distance.
+    apart = float(np.diff(splits).max()) if len(splits) > 1 else 0.0
+    beside = int(np.ceil(0.5 * (MIXED / step + apart)))
     found = [
         one
         for k in splits
         for one in _changes(
-            judge([_part(relation, slice(None, k)) for relation in own], sources),
-            judge([_part(relation, slice(k, None)) for relation in own], sources),
+            judge([_part(relation, None, k - beside) for relation in own], sources),
+            judge([_part(relation, k + beside, None) for relation in own], sources),
             float(grid[k]),
         )
     ]
+    found = [one for one in found if one.sides or not only_both]
     if not found:
         return []
-    best = max(found, key=lambda one: one.alike)
+    best = max(found, key=lambda one: (one.sides, one.quality))
     cause = best.finding
     return [replace(cause, code='changes', text=f'{best.text} {cause.text}')]
 
@@ -68,12 +83,17 @@ def _tells(relation: Relation, samples: int) -> bool:
     return signed and len(relation.measured) == len(relation.predicted) == samples
 
 
-def _part(relation: Relation, part: slice) -> Relation:
+def _part(relation: Relation, begin: int | None, end: int | None) -> Relation:
+    first = None if begin is None else begin + relation.reach
+    part = slice(first, end)
     return replace(relation, measured=relation.measured[part], predicted=relation.predicted[part])
 
 
 def _changes(before: Judgement, after: Judgement, time: float) -> list[_Change]:
-    """A mistake on one side of a time, where the same relations hold on the other."""
+    """A mistake on one side of a time, where the same relations hold on the other.
+
+    Where they say nothing there, it is told of the one side, if that is sure.
+    """
     found = []
     for wrong, right, text in (
         (after, before, f'from about {time:.0f} s on'),
@@ -84,9 +104,19 @@ def _changes(before: Judgement, after: Judgement, time: float) -> list[_Change]:
             continue
         off = {one.relation.text: one for one in wrong.told if one.clear and one.off > 1.0}
         held = {one.relation.text: one for one in right.told if one.clear}
-        # One that says nothing on the other side may have been wrong there as well.
-        if not off or not off.keys() <= held.keys():
+        if not off:
             continue
-        alike = sum(abs(off[name].correlation) + abs(held[name].correlation) for name in off)
-        found.append(_Change(causes[0], text, alike))
+        left = max(one.off for one in off.values()) / causes[0].evidence
+        quality = sum(abs(one.correlation) for one in off.values()) - left
+        if off.keys() <= held.keys():
+            same = [held[name] for name in off]
+            quality += sum(abs(one.correlation) for one in same) - max(one.off for one in same)
+            found.append(_Change(causes[0], text, quality, True))
+        elif not off.keys() & held.keys() and _sure(off.values()):
+            # It may have been wrong there as well.
+            found.append(_Change(causes[0], f'at least {text}', quality, False))
     return found
+
+
+def _sure(told: Iterable[Told]) -> bool:
+    return all(abs(one.correlation) > SURE for one in told)

@@ -48,15 +48,16 @@ def turn_relations(channels: Channels, turn: Array) -> list[Relation]:
     gone = np.cumsum(np.where(bad, 0.0, course))
     holes = np.cumsum(bad)
     whole = holes[reach:] == holes[:-reach]
-    a = np.where(whole, turned[reach:] - turned[:-reach], np.nan)
-    b = np.where(whole, gone[reach:] - gone[:-reach], np.nan)
+    before = np.full(reach, np.nan)  # at the times of the grid
+    a = np.append(before, np.where(whole, turned[reach:] - turned[:-reach], np.nan))
+    b = np.append(before, np.where(whole, gone[reach:] - gone[:-reach], np.nan))
     text = f'what the yaw rate turned over {OVER:.0f} s against the course over ground'
     known = np.isfinite(a) & np.isfinite(b)
     turns = float(known.sum()) / reach  # that do not overlap
     moved = float(b[known].std()) * np.sqrt(max(turns, 1.0)) if known.any() else 0.0
     chance = TURN_SIGMAS * TURN_NOISE / moved if moved > 0.0 else np.inf
     tolerance = max(TURN_TOLERANCE, chance)
-    return [Relation(text, a, b, {'gyro': 1.0}, LEAST_TURN, tolerance)]
+    return [Relation(text, a, b, {'gyro': 1.0}, LEAST_TURN, tolerance, reach=reach)]
 
 
 def check_jumps(channels: Channels, fixes: str, velocities: str) -> list[Finding]:

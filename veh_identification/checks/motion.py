@@ -119,9 +119,10 @@ def _told(story: Story) -> list[Finding]:
         for one in relations
     ]
     found += judge(coarse, sources).findings
-    # A factor of any size explains little where a usual mistake begins on the way.
-    if not any(one.level == 'bad' and one.code in USUAL for one in found):
-        found = check_changes(coarse, sources, channels.grid) or found
+    # A factor of any size explains little where a usual mistake begins on the way, and the mean
+    # of two speeds may be that of another unit.
+    usual = any(one.level == 'bad' and one.code in USUAL for one in found)
+    found = check_changes(coarse, sources, channels.grid, only_both=usual) or found
     if any(one.level == 'bad' for one in found):
         return found
     pairs = [*_pairs(channels, forces), *story.pairs]

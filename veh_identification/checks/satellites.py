@@ -25,8 +25,37 @@ ALIKE = 0.4
 SWINGING, MANY, AWAY = 2.0, 150, {'x': 0.25, 'y': 0.5}
 #: Usual slip angles (rad a m/s^2) and delays (s).
 SLIP, DELAY = 0.008, 0.03
+#: Scatter of fixes over what they state that is told, in so many of them; jerk (m/s^3).
+UNSTATED, MANY_FIXES, JERK = 5.0, 50, 10.0
 #: Share of the speed that wheels lose for each (m/s^2)^2 sideways and each m/s^2 forward.
 LOST = (0.001, 0.01)
+
+
+def check_scatter(channels: Channels, topic: str) -> list[Finding]:
+    """Fixes that scatter from one to the next by far more than the deviation that they state.
+
+    Columns of `gnss`: east, north, up, stated deviation. Third differences know nothing of place,
+    speed and acceleration; medians know nothing of jumps.
+    """
+    if 'gnss' not in channels or channels.width('gnss') < 4:
+        return []
+    time, values = channels.tables['gnss']
+    if len(time) < MANY_FIXES:
+        return []
+    # The third difference of white noise has 20 times its variance; the median of a normal
+    # number's size is 0.6745 of its deviation.
+    bent = np.abs(np.diff(values[:, :2], 3, axis=0))
+    noise = float(np.median(bent)) / (0.6745 * np.sqrt(20.0))
+    moved = JERK * float(np.median(np.diff(time))) ** 3 / np.sqrt(20.0)
+    stated = float(np.median(values[:, 3]))
+    if not noise > UNSTATED * stated + moved:
+        return []
+    text = (
+        f'{topic}: the fixes scatter by {noise:.2g} m from one to the next, where a deviation of '
+        f'{stated:.2g} m is stated: position_covariance (or gnss.std) must tell what they have, '
+        'or they are believed too much, or set aside'
+    )
+    return [Finding('warn', 'noisier_than_stated', text, topic, noise / max(stated, 1e-9))]
 
 
 @dataclass(frozen=True, eq=False)

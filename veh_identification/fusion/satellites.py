@@ -198,7 +198,7 @@ class SatelliteAiding:
             self.datum_requested = False
             self._aligner.reset()
         measured = np.array(self.local_frame.from_geodetic(fix[0], fix[1], fix[2]))
-        self.navigator.journal.note('gnss', time, tuple(measured.tolist()))
+        self.navigator.journal.note('gnss', time, (*measured.tolist(), math.sqrt(fix[3])))
         if not self.navigator.advance('gnss', time):
             return
         state = self.navigator.filter

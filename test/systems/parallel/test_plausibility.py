@@ -15,7 +15,7 @@ from veh_identification.simulation.parallel.scenarios import (
     exact_run,
 )
 from veh_identification.systems.parallel.configuration import load_configuration
-from veh_identification.systems.parallel.plausibility import plausibility
+from veh_identification.systems.parallel.plausibility import length_range, plausibility
 from veh_identification.systems.parallel.recording.mean_period import (
     PeriodicRecord,
     average_record,
@@ -55,6 +55,7 @@ def test_a_good_recording_says_nothing() -> None:
         ({'forces': lambda f: -f}, 'effort_sign'),
         ({'forces': lambda f: f * np.array([1.0, 1.0, 1.25, 1.0, 1.0, 1.0])}, 'scale'),
         ({'lengths': lambda q: q - 0.4}, 'length_offset'),
+        ({'forces': lambda f: f + np.array([0.0, -60.0, 0.0, 0.0, 0.0, 0.0])}, 'effort_offset'),
     ],
 )
 def test_one_cause_stands_alone(changes, code) -> None:
@@ -75,3 +76,34 @@ def test_base_and_platform_swapped() -> None:
     swapped = replace(robot, base_joints=robot.platform_joints, platform_joints=robot.base_joints)
     model = type(MODEL)(swapped, MODEL.structure)
     assert codes(record(), model) == [('bad', 'geometry_swapped')]
+
+
+def test_the_zero_of_one_leg_is_named_with_its_size() -> None:
+    made = record(lengths=lambda q: q - np.array([0.0, 0.0, 0.0, 0.0, 0.006, 0.0]))
+    (found,) = plausibility(MODEL, made, EXCITATION.harmonics)
+    assert found.code == 'length_offset'
+    assert found.where.endswith('position[leg_5]')
+    size = float(found.text.split('seems to be ')[1].split(' mm')[0])
+    assert size == pytest.approx(-6.0, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ('factor', 'unit'), [(1e3, 'mm'), (100.0, 'cm'), (180.0 / np.pi, 'degrees'), (39.37, 'inches')]
+)
+def test_lengths_that_no_leg_has_are_in_another_unit(factor, unit) -> None:
+    (found,) = length_range(MODEL.robot, factor * run().lengths, 'joint_states')
+    assert (found.level, found.code) == ('bad', 'unit')
+    assert f'seem to be in {unit}' in found.text
+
+
+def test_lengths_are_not_judged_by_a_description_that_contradicts_itself() -> None:
+    in_mm = replace(MODEL.robot, base_joints=1e3 * MODEL.robot.base_joints)
+    assert length_range(in_mm, 1e3 * run().lengths, 'joint_states') == []
+    assert length_range(MODEL.robot, run().lengths, 'joint_states') == []
+
+
+def test_without_limits_lengths_are_judged_by_those_at_home() -> None:
+    unlimited = replace(MODEL.robot, limits=type(MODEL.robot.limits)())
+    (found,) = length_range(unlimited, 1e3 * run().lengths, 'joint_states')
+    assert 'in mm' in found.text
+    assert length_range(unlimited, run().lengths, 'joint_states') == []

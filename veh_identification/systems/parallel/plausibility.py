@@ -53,6 +53,13 @@ LAGS = (1, 2, 3, 5, 8, 12, 20, 30, 50)
 BETWEEN = 1e-4
 #: Logarithm of a gain of one effort that is worth a word.
 SMALLEST_GAIN = 0.03
+#: Share of the way between shortest and longest leg by which lengths may lie beyond; where nobody
+#: has said what these are, lengths that differ by this factor from those at home cannot be.
+SLACK, UNLIKE_HOME = 0.2, 5.0
+#: What lengths are recorded in besides; degrees by drivers that take every joint for an angle.
+LENGTH_UNITS = {**LENGTH.others, 'inches': 1.0 / 0.0254, 'feet': 1.0 / 0.3048, 'degrees': DEGREES}
+#: Step (m) by which the length of one leg is tried longer and shorter, and its largest error.
+LENGTH_STEP, LARGEST_SHIFT = 2e-3, 0.1
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,19 @@ class Judge:
         scale = max(varying, 1e-300)
         return float(np.sqrt(left / scale)), float(np.sqrt(noise / scale)), p
 
+    def residual(self, machine: Machine) -> Array:
+        """What the best parameters leave of the mean forces."""
+        return self.left(machine, machine.record.forces.mean)
+
+    def left(self, machine: Machine, signal: Array) -> Array:
+        """What no parameters explain of a change of the mean forces (N, 6)."""
+        W, Y = self.rows(machine), machine.record.forces.mean
+        known = np.isfinite(Y).all(axis=1)
+        flat = W[known].reshape(-1, W.shape[2])
+        Q, _ = np.linalg.qr(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300))
+        values = signal[known].ravel()
+        return np.asarray(values - Q @ (Q.T @ values))
+
     def misfit(self, machine: Machine) -> float:
         """What noise does not explain of the forces, and a moving mass that cannot be."""
         share, noise, p = self.fit(machine)
@@ -130,10 +150,11 @@ def plausibility(
         as_it_is = judge.misfit(machine)
         if as_it_is < max(EXCESS * noise, FLOOR * GOOD):
             return findings
-        efforts = [*gains(judge), *offsets_of_lengths(machine)]
+        sizes = [*gains(judge), *zeros_of_efforts(judge), *offsets_of_lengths(machine)]
+        sizes += zeros_of_lengths(judge)
     except ModelError:
-        share, as_it_is, efforts = np.inf, np.inf, [*offsets_of_lengths(machine)]
-    hypotheses = [*every_hypothesis(machine), *efforts]
+        share, as_it_is, sizes = np.inf, np.inf, [*offsets_of_lengths(machine)]
+    hypotheses = [*every_hypothesis(machine), *sizes]
     found = best_explanation(machine, hypotheses, judge.misfit, as_it_is)
     if found.best is None or found.best.code == 'effort_delay':
         return findings  # the estimate says why it cannot be; it finds delays more exactly
@@ -186,14 +207,51 @@ def _commanded(record: PeriodicRecord) -> list[Finding]:
     return [Finding('warn', 'lengths_commanded', text, f'{record.source}, position')]
 
 
+def length_range(robot: Hexapod, lengths: Array, topic: str) -> list[Finding]:
+    """Lengths that no leg of this robot has, and the unit in which it has them.
+
+    A description that contradicts itself says nothing: its geometry may be in another unit.
+    """
+    nominal = inverse_kinematics(robot, robot.home)[0]
+    low, high = robot.limits.length_min, robot.limits.length_max
+    if np.isfinite(high):
+        slack = SLACK * (high - low)
+        low, high = low - slack, high + slack
+    else:
+        low, high = float(nominal.min()) / UNLIKE_HOME, float(nominal.max()) * UNLIKE_HOME
+
+    def possible(values: Array) -> bool:
+        return bool(((values > low) & (values < high)).all())
+
+    mean = np.nanmean(lengths, axis=0)
+    if possible(mean) or not possible(nominal):
+        return []
+    apart = {
+        unit: float(np.abs(np.log(mean / factor / nominal)).max())
+        for unit, factor in LENGTH_UNITS.items()
+        if possible(mean / factor)
+    }
+    if not apart:
+        return []  # strokes, one leg alone: forces and motion tell
+    units = sorted(apart, key=lambda unit: apart[unit])  # the nearest to home first
+    text = (
+        f'{topic}, position: the lengths seem to be in {" or ".join(units)}, they must be in m: '
+        f'{mean.min():.4g} to {mean.max():.4g} in the mean, which no leg of {robot.name} has '
+        f'({robot.limits.length_min:.4g} to {robot.limits.length_max:.4g} m)'
+    )
+    return [Finding('bad', 'unit', text, f'{topic}, position')]
+
+
 def channel_findings(
-    legs: TimeSeries, topic: str, fundamental_hz: float | None = None
+    robot: Hexapod, legs: TimeSeries, topic: str, fundamental_hz: float | None = None
 ) -> list[Finding]:
-    """Lengths and efforts that hold or repeat values, run into a limit, or become others.
+    """Lengths and efforts that cannot be, hold or repeat values, run into a limit, or change.
 
     Without a fundamental the motion does not repeat, and nothing can be said of the last.
     """
-    found: list[Finding] = []
+    found = length_range(robot, legs.values[:, :6], topic)
+    if found:
+        return found
     repeated: list[Finding] = []
     moving = np.ones(len(legs), dtype=bool)
     for k in range(legs.values.shape[1]):
@@ -249,6 +307,11 @@ def _lengths(machine: Machine, factor: float = 1.0, shift: Array | float = 0.0) 
     return replace(machine, record=replace(machine.record, lengths=lengths))
 
 
+def _tared(machine: Machine, shift: Array) -> Machine:
+    forces = _average(machine.record.forces, lambda mean: mean + shift, np.ones(6))
+    return replace(machine, record=replace(machine.record, forces=forces))
+
+
 def _ordered(machine: Machine, order: list[int], what: str) -> Machine:
     def taken(average: PeriodAverage) -> PeriodAverage:
         block = average.covariance[np.ix_(order, order)]
@@ -269,7 +332,7 @@ def _late(machine: Machine, n: int) -> Machine:
 
 def units() -> Hypotheses:
     """Lengths and efforts in other units, all legs or one."""
-    for unit, factor in {**LENGTH.others, 'inches': 1.0 / 0.0254}.items():
+    for unit, factor in LENGTH_UNITS.items():
         text = f'the lengths seem to be in {unit}, they must be in m'
         yield Hypothesis('unit', text, partial(_lengths, factor=1.0 / factor), 'position')
     for unit, factor in FORCE.others.items():
@@ -374,23 +437,49 @@ def offsets_of_lengths(machine: Machine) -> Hypotheses:
 
 def gains(judge: Judge) -> Hypotheses:
     """One effort with another gain: the residuals are linear in it, so that its size is known."""
-    machine = judge.machine
-    W, Y = judge.rows(machine), machine.record.forces.mean
-    known = np.isfinite(Y).all(axis=1)
-    flat = W[known].reshape(-1, W.shape[2])
-    Q, _ = np.linalg.qr(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300))
-    parts = []
-    for k in range(6):
-        alone = np.zeros_like(Y[known])
-        alone[:, k] = Y[known, k]
-        parts.append(alone.ravel() - Q @ (Q.T @ alone.ravel()))
-    rest = np.sum(parts, axis=0)
+    forces = judge.machine.record.forces.mean
     for k, leg in enumerate(LEGS):
-        own = parts[k]
-        factor = float(-(own @ (rest - own)) / max(own @ own, 1e-300))
+        factor = 1.0 + _best_size(judge, forces * np.eye(6)[k])
         if not (factor > 0.1 and abs(np.log(factor)) > SMALLEST_GAIN):
             continue
         size = np.ones(6)
         size[k] = factor
         text = f'the effort of {leg} seems to be {1.0 / factor:.3g} times too large'
         yield Hypothesis('scale', text, partial(_efforts, factor=size), f'effort[{leg}]')
+
+
+def zeros_of_efforts(judge: Judge) -> Hypotheses:
+    """One effort that is not tared: the residuals are linear in its zero as well."""
+    forces = judge.machine.record.forces.mean
+    for k, leg in enumerate(LEGS):
+        shift = np.zeros(6)
+        shift[k] = _best_size(judge, np.ones_like(forces) * np.eye(6)[k])
+        text = f'the effort of {leg} seems to be {-shift[k]:+.4g} N off its zero'
+        yield Hypothesis('effort_offset', text, partial(_tared, shift=shift), f'effort[{leg}]')
+
+
+def zeros_of_lengths(judge: Judge) -> Hypotheses:
+    """One leg whose zero, or whose joint, is elsewhere: the length that the residuals ask for."""
+    before = judge.residual(judge.machine)
+    for k, leg in enumerate(LEGS):
+        shift = np.zeros(6)
+        for _ in range(2):  # Gauss and Newton: they are nearly linear in some millimetres
+            own = judge.residual(_lengths(judge.machine, shift=shift)) if shift.any() else before
+            further = shift + LENGTH_STEP * np.eye(6)[k]
+            change = judge.residual(_lengths(judge.machine, shift=further)) - own
+            shift[k] -= LENGTH_STEP * float(change @ own) / max(float(change @ change), 1e-300)
+            if not abs(shift[k]) < LARGEST_SHIFT:
+                break
+        else:
+            text = (
+                f'the length of {leg} seems to be {-1e3 * shift[k]:+.3g} mm off its zero (or one '
+                'of its joints is elsewhere)'
+            )
+            change_by = partial(_lengths, shift=shift)
+            yield Hypothesis('length_offset', text, change_by, f'position[{leg}]')
+
+
+def _best_size(judge: Judge, change: Array) -> float:
+    """How much of a change of the forces (N, 6) leaves least of the residuals."""
+    rest, own = judge.residual(judge.machine), judge.left(judge.machine, change)
+    return float(-(own @ rest) / max(float(own @ own), 1e-300))

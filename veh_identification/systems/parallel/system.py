@@ -101,12 +101,12 @@ class ParallelRobot(System[Configuration, LegRecording]):
         calm, cut = _calm(recording, settings)
         records = _periods([calm], settings)
         if not records:
-            found = [*channel_findings(calm.legs, settings.topic), *cut]
+            found = [*channel_findings(config.robot, calm.legs, settings.topic), *cut]
             text = f'{recording.source}: the motion does not repeat; rows are filtered instead'
             found += _another_period(calm, settings)
             return [*found, Finding('note', 'motion_not_periodic', text, recording.source)]
         record = records[0]
-        found = channel_findings(calm.legs, settings.topic, record.fundamental_hz)
+        found = channel_findings(config.robot, calm.legs, settings.topic, record.fundamental_hz)
         found += [*cut, *record.findings, *_another_period(calm, settings, record)]
         if not any(one.level == 'bad' for one in found):
             found += plausibility(config.model(), record, settings.harmonics, settings.cutoff_hz)
@@ -222,7 +222,7 @@ def _plausible(
     findings = []
     for k, recording in enumerate(recordings):
         fundamental = records[k].fundamental_hz if records else None
-        found = channel_findings(recording.legs, settings.topic, fundamental)
+        found = channel_findings(model.robot, recording.legs, settings.topic, fundamental)
         if records:
             found += plausibility(model, records[k], settings.harmonics, settings.cutoff_hz)
         for one in found:

@@ -315,7 +315,8 @@ class ParallelLive(LiveModel):
         if len(times) < 3:
             return []
         legs = TimeSeries(times, values, CHANNELS, UNITS, 0, TOPIC)
-        return channel_findings(legs, TOPIC, self.fundamental_hz if self._repeats else None)
+        fundamental = self.fundamental_hz if self._repeats else None
+        return channel_findings(self.model.robot, legs, TOPIC, fundamental)
 
     def _estimate(self, search: bool, over: bool) -> bool:
         """Everything anew, or mean periods with what the last search found; False: neither."""
