@@ -72,8 +72,24 @@ def test_two_mistakes_at_once_are_both_named():
 
 
 def test_what_no_two_mistakes_explain_is_blamed_on_nobody():
-    (found,) = judge(relations(speed=3.6, gyro=5.0, steering=57.3), SOURCES).findings
+    together = relations(speed=3.6, gyro=5.0, steering=57.3)
+    together[1] = Relation('a', TIME, 9.0 * TIME, {'speed': -1.0, 'wheelbase': 1.0})
+    (found,) = judge(together, SOURCES).findings
     assert (found.level, found.code) == ('warn', 'sensors_disagree')
+
+
+def test_a_mistake_that_nothing_else_can_make_is_named_beside_any_others():
+    """The change of speed tells kilometres an hour, the course tells degrees a second."""
+    course = Relation('course', 57.3 * RATE, RATE, {'gyro': 1.0})
+    found = judge([*relations(speed=3.6, gyro=57.3, steering=57.3), course], SOURCES).findings
+    assert [(one.level, one.code) for one in found] == [('bad', 'unit')] * 3
+    assert [one.where for one in found] == [
+        SOURCES[name].where for name in ('speed', 'gyro', 'steering')
+    ]
+    # A factor that no unit has stays with nobody; what is certain is said all the same.
+    named, rest = judge(relations(speed=3.6, gyro=5.0, steering=57.3), SOURCES).findings
+    assert (named.code, named.where) == ('unit', SOURCES['speed'].where)
+    assert (rest.level, rest.code) == ('warn', 'sensors_disagree')
 
 
 def test_a_signal_that_does_not_move_says_nothing():

@@ -11,7 +11,7 @@ are sources like channels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -135,10 +135,14 @@ class Judgement:
 def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judgement:
     """Compare all slopes with one, and name the single mistake that explains those that differ."""
     told = tuple(one for one in (relation.told() for relation in relations) if one is not None)
-    clear = [one for one in told if one.clear]
+    return Judgement(tuple(_causes([one for one in told if one.clear], sources)), told)
+
+
+def _causes(clear: Sequence[Told], sources: Mapping[str, Source]) -> list[Finding]:
+    """One mistake, two, or those that stand alone in a relation; else that sensors disagree."""
     plain = _mismatch(clear, '', 1.0)
     if not clear or plain < 1.0:
-        return Judgement((), told)
+        return []
     best = _best(clear, sources)
     wrong = [one for one in clear if one.off > 1.0]
     shown = '; '.join(
@@ -151,38 +155,62 @@ def judge(relations: Sequence[Relation], sources: Mapping[str, Source]) -> Judge
     source = None if best is None else sources[best.source]
     if best and source and source.told and best.mismatch < 1.0 and factor >= CONVINCING:
         text = f'{source.where}: {best.suspect.text} ({shown}){_or_else(best, clear, sources)}'
-        return Judgement(
-            (Finding('bad', best.suspect.code, text, source.where, float(factor)),), told
-        )
+        return [Finding('bad', best.suspect.code, text, source.where, float(factor))]
     two = _two_mistakes(clear, sources) if len(wrong) >= FOR_TWO else ()
     if two and plain / max(two[0].mismatch, 0.1) >= CONVINCING:
-        told_of = (f'{sources[one.source].where}: {one.suspect.text}' for one in two)
-        return Judgement(
-            tuple(
-                Finding(
-                    'bad',
-                    one.suspect.code,
-                    f'{text}; one of two mistakes that explain it together ({shown})',
-                    sources[one.source].where,
-                    float(plain / max(one.mismatch, 0.1)),
-                )
-                for one, text in zip(two, told_of, strict=True)
-            ),
-            told,
-        )
+        why = f'one of two mistakes that explain it together ({shown})'
+        return [_named(one, sources, why, plain) for one in two]
+    certain = _standing_alone(clear, sources) if len(wrong) >= FOR_TWO else ()
+    if certain:
+        named = [_named(one, sources, _own(one.source, clear), plain) for one in certain]
+        return [*named, *_causes(_put_right(clear, certain), sources)]
     names = sorted({name for one in wrong for name in one.relation.exponents})
     places = ', '.join(sources[name].where for name in names if name in sources)
-    return Judgement(
-        (
-            Finding(
-                'warn',
-                'sensors_disagree',
-                f'{shown}: no single wrong unit or sign explains it; look at {places}',
-                places,
-            ),
-        ),
-        told,
+    text = f'{shown}: no single wrong unit or sign explains it; look at {places}'
+    return [Finding('warn', 'sensors_disagree', text, places)]
+
+
+def _named(one: _Hypothesis, sources: Mapping[str, Source], why: str, plain: float) -> Finding:
+    where = sources[one.source].where
+    evidence = float(plain / max(one.mismatch, 0.1))
+    return Finding('bad', one.suspect.code, f'{where}: {one.suspect.text}; {why}', where, evidence)
+
+
+def _standing_alone(
+    told: Sequence[Told], sources: Mapping[str, Source]
+) -> tuple[_Hypothesis, ...]:
+    """Usual mistakes of sources that have relations of their own, which nothing else can spoil."""
+    found = []
+    for name, source in sources.items():
+        own = [one for one in told if {*one.relation.exponents} == {name}]
+        if not (source.told and own and _mismatch(own, '', 1.0) > 1.0):
+            continue
+        tried = [*_hypotheses(own, {name: source})]
+        best = min(tried, key=lambda one: one.mismatch, default=None)
+        if best is not None and best.mismatch < 1.0:
+            found.append(best)
+    return tuple(found)
+
+
+def _own(source: str, told: Sequence[Told]) -> str:
+    """Why a mistake is certain, whatever else is wrong."""
+    own = '; '.join(
+        f'{one.relation.text} has the slope {one.slope:.3g} instead of 1'
+        for one in told
+        if {*one.relation.exponents} == {source}
     )
+    return f'nothing else enters this: {own}'
+
+
+def _put_right(told: Sequence[Told], mistakes: Sequence[_Hypothesis]) -> list[Told]:
+    """Slopes as they would be without some mistakes."""
+    made = []
+    for one in told:
+        slope = one.slope
+        for mistake in mistakes:
+            slope /= _expected(one, mistake.source, mistake.suspect.factor)
+        made.append(replace(one, slope=slope))
+    return made
 
 
 def _best(told: Sequence[Told], sources: Mapping[str, Source]) -> _Hypothesis | None:

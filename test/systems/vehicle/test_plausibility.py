@@ -166,12 +166,30 @@ def test_the_late_sensor_is_named(streams, where):
         ('wheel_radius', 0.664, 'unit'),
         ('wheelbase', 2700.0, 'unit'),
         ('half_track', (1.56, 1.56, 1.54, 1.54), 'geometry'),
+        ('half_track', (1.25, 1.25, 1.25, 1.25), 'geometry'),
     ],
 )
 def test_lengths_of_the_description_are_compared(entry, value, code):
     car = replace(CAR, geometry=replace(CAR.geometry, **{entry: value}))
     (told,) = found(heard(), car)
     assert told.code == code and entry in told.where
+
+
+@pytest.mark.parametrize('sensor', ['imu', 'gps'])
+def test_no_sensor_is_hundreds_of_metres_away(sensor):
+    far = replace(getattr(CAR.sensors, sensor), position=(300.0, 0.0, 400.0))
+    (told,) = found(heard(), replace(CAR, sensors=replace(CAR.sensors, **{sensor: far})))
+    assert (told.code, told.where) == ('unit', f'sensors.{sensor}.position')
+
+
+def test_three_mistakes_are_all_named():
+    samples = changed(heard(), 'imu', times(GYRO, 57.3))
+    samples = changed(samples, 'wheel_angle', times(slice(None), -1.0))
+    samples = changed(samples, 'rack', times(slice(None), -1.0))
+    told = {(one.level, one.code, one.where.split(' ')[-1]) for one in found(samples)}
+    assert ('bad', 'unit', 'angular_velocity') in told
+    assert ('bad', 'sign', 'steering') in told
+    assert {level for level, _, _ in told} == {'bad'} and len(told) == 3
 
 
 def test_the_antenna_is_found_where_it_swings():

@@ -460,23 +460,31 @@ def zeros_of_efforts(judge: Judge) -> Hypotheses:
 
 def zeros_of_lengths(judge: Judge) -> Hypotheses:
     """One leg whose zero, or whose joint, is elsewhere: the length that the residuals ask for."""
-    before = judge.residual(judge.machine)
     for k, leg in enumerate(LEGS):
-        shift = np.zeros(6)
-        for _ in range(2):  # Gauss and Newton: they are nearly linear in some millimetres
-            own = judge.residual(_lengths(judge.machine, shift=shift)) if shift.any() else before
-            further = shift + LENGTH_STEP * np.eye(6)[k]
-            change = judge.residual(_lengths(judge.machine, shift=further)) - own
-            shift[k] -= LENGTH_STEP * float(change @ own) / max(float(change @ change), 1e-300)
-            if not abs(shift[k]) < LARGEST_SHIFT:
-                break
-        else:
-            text = (
-                f'the length of {leg} seems to be {-1e3 * shift[k]:+.3g} mm off its zero (or one '
-                'of its joints is elsewhere)'
-            )
-            change_by = partial(_lengths, shift=shift)
-            yield Hypothesis('length_offset', text, change_by, f'position[{leg}]')
+        try:
+            shift = _best_shift(judge, k)
+        except ModelError:  # no pose has such lengths: nothing is wrong with those that are there
+            continue
+        if not abs(shift[k]) < LARGEST_SHIFT:
+            continue
+        text = (
+            f'the length of {leg} seems to be {-1e3 * shift[k]:+.3g} mm off its zero (or one of '
+            'its joints is elsewhere)'
+        )
+        yield Hypothesis('length_offset', text, partial(_lengths, shift=shift), f'position[{leg}]')
+
+
+def _best_shift(judge: Judge, leg: int) -> Array:
+    """Of one leg (6,): Gauss and Newton, as the residuals are nearly linear in some mm."""
+    shift = np.zeros(6)
+    for _ in range(2):
+        own = judge.residual(_lengths(judge.machine, shift=shift))
+        further = shift + LENGTH_STEP * np.eye(6)[leg]
+        change = judge.residual(_lengths(judge.machine, shift=further)) - own
+        shift[leg] -= LENGTH_STEP * float(change @ own) / max(float(change @ change), 1e-300)
+        if not abs(shift[leg]) < LARGEST_SHIFT:
+            break
+    return shift
 
 
 def _best_size(judge: Judge, change: Array) -> float:
