@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from veh_identification.checks.channels import Channels
-from veh_identification.checks.satellites import check_scatter
+from veh_identification.checks.satellites import check_antenna, check_scatter
 
 TIME = np.arange(0.0, 30.0, 0.1)
 
@@ -34,3 +34,31 @@ def test_motion_jumps_and_modest_statements_are_no_scatter():
     assert check_scatter(fixes(0.0, 0.002), 'gps/fix') == []
     assert check_scatter(fixes(0.05, 0.02, jump=20.0), 'gps/fix') == []
     assert check_scatter(fixes(1.0, 2.0), 'gps/fix') == []
+
+
+def swinging(turning: float, ahead: float, vary: float = 5.0) -> tuple[Channels, np.ndarray]:
+    """Velocity of an antenna so far ahead of the rear axle, in bends of this size (rad/s)."""
+    rng = np.random.default_rng(2)
+    rate = turning * np.sin(0.6 * TIME)
+    heading = np.cumsum(rate) * 0.1
+    speed = 8.0 + vary * np.sin(0.35 * TIME)  # else slip and delay look like a place
+    velocity = (speed + 1j * ahead * rate) * np.exp(1j * heading)
+    values = np.column_stack([velocity.real, velocity.imag])
+    values += 0.1 * rng.standard_normal(values.shape)
+    imu = np.column_stack([0.0 * TIME, 0.0 * TIME, rate])
+    channels = Channels({'gnss_velocity': (TIME, values), 'imu': (TIME, imu)})
+    return channels, channels.of('imu', 2)
+
+
+def test_the_place_of_an_antenna_is_told_where_it_is_known():
+    channels, turn = swinging(0.25, 3.0)
+    (found,) = check_antenna(channels, turn, (0.0, 0.0), 'gnss.position')
+    shown = float(found.text.split('were ')[1].split(' ')[0])
+    assert found.code == 'antenna_place' and shown == pytest.approx(3.0, abs=0.5)
+    assert check_antenna(channels, turn, (3.0, 0.0), 'gnss.position') == []
+
+
+def test_hardly_any_bend_tells_no_place():
+    """Six deviations away, yet each of them is metres: what is not modelled is as large."""
+    channels, turn = swinging(0.022, 30.0, vary=1.0)
+    assert check_antenna(channels, turn, (0.0, 0.0), 'gnss.position') == []

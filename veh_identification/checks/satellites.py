@@ -23,6 +23,8 @@ ALIKE = 0.4
 #: The swing of the antenna shows above this speed (m/s), in so many samples of the grid; how far
 #: off (m) it must be to be told: to the side more, as unequal wheels in bends look alike.
 SWINGING, MANY, AWAY = 2.0, 150, {'x': 0.25, 'y': 0.5}
+#: A place that is known worse than this (m) is none: what is not modelled is larger than noise.
+KNOWN = 0.5
 #: Usual slip angles (rad a m/s^2) and delays (s).
 SLIP, DELAY = 0.008, 0.03
 #: Scatter of fixes over what they state that is told, in so many of them; jerk (m/s^3).
@@ -184,7 +186,7 @@ def fitted(columns: list[Array], wanted: Array, priors: tuple[float, ...]) -> tu
 
 
 def _swing(axis: str, value: float, sigma: float, given: float, entry: str) -> list[Finding]:
-    if not abs(value - given) > max(AWAY[axis], 6.0 * sigma):
+    if sigma > KNOWN or not abs(value - given) > max(AWAY[axis], 6.0 * sigma):
         return []
     text = (
         f'the antenna swings as if its {axis} were {value:.2f} +- {sigma:.2f} m, not {given:.2f} '

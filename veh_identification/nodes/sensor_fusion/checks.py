@@ -33,11 +33,13 @@ def check_channels(core: FusionCore) -> list[Finding]:
             # A delay that is found is taken off: only what is left speaks against a sensor.
             tables[name] = one[0] - found_delays.get(name, 0.0), one[1]
     antenna = core.satellites.antenna
+    # The frame of the fixes tells where it is: without any of them only a parameter does.
+    placed = 'gnss' in tables or any(core.options.gnss.position)
     imu = core.options.imu
     story = Story(
         Channels(tables),
         {name: record.topic for name, record in core.records.items()},
-        (float(antenna[0]), float(antenna[1])),
+        (float(antenna[0]), float(antenna[1])) if placed else None,
         {'antenna': 'gnss.position', 'imu': 'imu.orientation_rpy', 'imu_gravity': 'imu.gravity'},
         core.options.gravity,
         imu.gravity == 'present',
