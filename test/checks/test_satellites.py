@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from veh_identification.checks.channels import Channels
-from veh_identification.checks.satellites import check_antenna, check_scatter
+from veh_identification.checks.satellites import (
+    check_antenna,
+    check_scatter,
+    check_velocity,
+)
 
 TIME = np.arange(0.0, 30.0, 0.1)
 
@@ -62,3 +66,21 @@ def test_hardly_any_bend_tells_no_place():
     """Six deviations away, yet each of them is metres: what is not modelled is as large."""
     channels, turn = swinging(0.022, 30.0, vary=1.0)
     assert check_antenna(channels, turn, (0.0, 0.0), 'gnss.position') == []
+
+
+def test_latitude_and_longitude_exchanged_are_told_from_axes_of_the_velocity():
+    """Exchanged degrees are of other lengths: 1.5 times to the north, as at 48 degrees."""
+    rng = np.random.default_rng(4)
+    velocity = 12.0 * np.exp(1j * (0.9 + 1.2 * np.sin(0.3 * TIME)))
+    path = np.cumsum(velocity) * 0.1
+    told = np.column_stack([velocity.real, velocity.imag])
+    told += 0.1 * rng.standard_normal(told.shape)
+
+    def text_of(places: np.ndarray, velocities: np.ndarray) -> str:
+        channels = Channels({'gnss': (TIME, places), 'gnss_velocity': (TIME, velocities)})
+        return ''.join(one.text for one in check_velocity(channels, 'gps/vel', 'gps/fix'))
+
+    right = np.column_stack([path.real, path.imag])
+    assert text_of(right, told) == ''
+    assert 'latitude and longitude' in text_of(right[:, ::-1] * [1.0, 1.5], told)
+    assert 'east and north seem to be exchanged' in text_of(right, told[:, ::-1])

@@ -109,6 +109,11 @@ def _hypotheses(data: _Directions) -> Iterator[Hypothesis[_Directions]]:
     yield changed(
         'axis', 'x seems to be north and y west (or another quarter turn)', _turned(v, data.path)
     )
+    yield Hypothesis(
+        'axis',
+        'not the velocities, but latitude and longitude of the fixes seem to be exchanged',
+        lambda one: _Directions(one.velocity, _exchanged(one)),
+    )
     if np.median(np.abs(np.angle(v))) < 0.1 and np.quantile(np.abs(np.angle(v)), 0.9) < 0.4:
         yield changed(
             'axis',
@@ -116,6 +121,19 @@ def _hypotheses(data: _Directions) -> Iterator[Hypothesis[_Directions]]:
             'north',
             np.abs(v) * data.path,
         )
+
+
+def _exchanged(data: _Directions) -> Array:
+    """The path with its axes exchanged, each as long as the velocities say.
+
+    A degree of longitude is shorter than one of latitude, and both are taken elsewhere on earth.
+    """
+    wanted = (data.velocity.real, data.velocity.imag)
+    east, north = (
+        own * float(np.sqrt(np.mean(one**2) / max(float(np.mean(own**2)), 1e-12)))
+        for own, one in zip((data.path.imag, data.path.real), wanted, strict=True)
+    )
+    return np.asarray(east + 1j * north)
 
 
 def _turned(velocity: Array, path: Array) -> Array:
