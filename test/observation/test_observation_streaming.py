@@ -153,6 +153,19 @@ def test_a_clock_that_jumps_starts_the_observer_anew(jump):
     assert all(math.isfinite(q) for q, _ in watched.steps.values())
 
 
+@pytest.mark.parametrize('options', [LIVE, FILE])
+def test_a_clock_that_steps_by_less_than_a_jump_starts_the_observer_anew(options):
+    """Found by bench/fuzz.py: what was learnt while clocks differed was kept for good."""
+    before = crank(200)
+    after = [Item(i.time_ns - 100 * STEP, i.key, i.payload) for i in crank(300, 200)]
+    watched = Watched(**options).feed(before + after)
+    watched.observer.finish()
+    assert watched.observer.starts == 2
+    (told,) = [one for one in watched.observer.events if one.code == 'clock_stepped']
+    assert 'encoder stepped by -0.5 s' in told.text
+    assert max(watched.steps) == after[-1].time_ns
+
+
 def test_one_odd_stamp_is_left_out():
     items = crank(200)
     items.insert(100, Item(START + HOUR, 'encoder', (0.0,)))

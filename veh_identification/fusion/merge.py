@@ -169,6 +169,13 @@ class FixedLagMerge:
             counters.delivered += 1
             yield item
 
+    def takes(self, key: str, stamp: int) -> bool:
+        """Whether the last sample of a stream was one of the present time, not kept out."""
+        if self.newest is None or abs(stamp - self.newest) > self._max_step:
+            return False
+        doubt = self.watch.doubt
+        return doubt is None or key not in doubt.members
+
     def waiting(self) -> Counter[str]:
         """Samples by stream that are neither handed on nor counted as anything else yet."""
         held = [*self.heap, *self.ready]
@@ -176,7 +183,7 @@ class FixedLagMerge:
             held += cluster.samples
         if self.watch.doubt is not None:
             held += self.watch.doubt.samples
-        return Counter(key for _, key, _ in held if key != EPOCH)
+        return Counter(key for _, key, _ in held if key in self.counters)  # no markers
 
     def offset_of(self, key: str) -> float | None:
         """How far (seconds) a stream that is set aside is off the others; None if it is not."""
@@ -250,10 +257,16 @@ class FixedLagMerge:
         assert self.newest is not None
         first = min(item[0] for item in cluster.samples)
         step = first - self.newest
+        self._clusters.remove(cluster)
+        self.begin_anew((first, EPOCH, (step,)))
+        for stamp, key, payload in sorted(cluster.samples):
+            self._accept(key, stamp, payload, self.counters[key])
+
+    def begin_anew(self, marker: Item) -> None:
+        """Hand on everything that waits, then a marker; the next sample says what time it is."""
         self.watermark = self.newest
         self.ready.extend(list(self.drain()))
-        self.ready.append((first, EPOCH, (step,)))
-        self._clusters.remove(cluster)
+        self.ready.append(marker)
         # Clusters are measured against the time they oppose, which is gone.
         for other in self._clusters:
             self._dissolve(other)
@@ -264,5 +277,3 @@ class FixedLagMerge:
         self.epochs += 1
         for counters in self.counters.values():
             counters.start_anew()
-        for stamp, key, payload in sorted(cluster.samples):
-            self._accept(key, stamp, payload, self.counters[key])

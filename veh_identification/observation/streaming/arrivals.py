@@ -3,6 +3,7 @@
 A sample waits until the newest stamp is `lag` ahead of it. One that arrives later, but not more
 than `window` behind the newest, is handed out as belated: the observer goes back in time for it.
 What is older still is counted as late. Clock jumps and odd sensors are the fusion merge's work.
+Where the clock of a stream has stepped by less, a marker says so and the time begins anew.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from veh_identification.fusion.merge import EPOCH, FixedLagMerge, MergeOptions
+from veh_identification.observation.streaming.clock_steps import ClockSteps
 
 NANOSECONDS = 1_000_000_000
+#: How the key of a marker begins that the clock of a stream has stepped (payload: ns).
+STEPPED = ' '
 
 
 class Item(NamedTuple):
@@ -52,6 +56,11 @@ def stream_of(key: str) -> str:
     return key.partition(':')[0]
 
 
+def is_marker(key: str) -> bool:
+    """Whether an item is none of a stream."""
+    return key == EPOCH or key.startswith(STEPPED)
+
+
 class Arrivals:
     """Orders samples; see the module's description. Times in seconds of stamp time."""
 
@@ -62,6 +71,8 @@ class Arrivals:
         self.records: dict[str, StreamRecord] = {}
         self._recent: dict[str, deque[int]] = {}
         self._belated: list[Item] = []
+        self._steps = ClockSteps()
+        self._epochs = 0  # of the merge, when clocks were last looked at
 
     def record(self, stream: str) -> StreamRecord:
         """Counters of a stream."""
@@ -82,7 +93,8 @@ class Arrivals:
 
     def push(self, key: str, time_ns: int, payload: tuple[float, ...]) -> None:
         """Take one sample."""
-        record = self.record(stream_of(key))
+        stream = stream_of(key)
+        record = self.record(stream)
         record.received += 1
         if record.newest_ns is None or time_ns > record.newest_ns:
             record.newest_ns = time_ns
@@ -99,6 +111,28 @@ class Arrivals:
         else:
             record.belated += 1
             self._belated.append(Item(time_ns, key, payload))
+        self._look_at_clock(stream, key, time_ns)
+
+    def _look_at_clock(self, stream: str, key: str, time_ns: int) -> None:
+        """Begin anew where the clock of a stream has stepped; the merge keeps odd ones out."""
+        merge = self.merge
+        if merge.epochs != self._epochs:
+            self._epochs = merge.epochs
+            self._steps.clear()
+        if not merge.takes(key, time_ns):
+            return
+        step = self._steps.push(stream, time_ns)
+        if step is None:
+            return
+        for item in self._belated:
+            record = self.record(stream_of(item.key))
+            record.belated -= 1
+            record.unused += 1
+        self._belated.clear()
+        self._recent.clear()
+        self._steps.clear()
+        merge.begin_anew((time_ns, STEPPED + stream, (step,)))
+        self._epochs = merge.epochs
 
     def _seen(self, key: str, time_ns: int) -> bool:
         """Whether a sample of this stream with this stamp was handed out already."""
@@ -114,10 +148,12 @@ class Arrivals:
         return bool(self._belated) or bool(self.merge.ready)
 
     def drain(self) -> Iterator[Item]:
-        """Samples that are due, in order; a key EPOCH says that the time moved (payload: ns)."""
+        """Samples that are due, in order; a key EPOCH says that the time moved (payload: ns), one
+        that begins with STEPPED that the clock of a stream has stepped.
+        """
         track = self.window_ns > self.lag_ns
         for time_ns, key, payload in self.merge.drain():
-            if track and key != EPOCH:
+            if track and not is_marker(key):
                 recent = self._recent.get(key)
                 if recent is None:
                     recent = self._recent[key] = deque()
@@ -145,6 +181,7 @@ class Arrivals:
     def reset(self) -> None:
         """Forget all samples; counters stay."""
         self.merge.reset()
+        self._steps.clear()
         self._recent.clear()
         self._belated.clear()
 

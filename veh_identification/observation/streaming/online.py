@@ -17,8 +17,10 @@ from veh_identification.fusion.merge import EPOCH
 from veh_identification.observation import ErrorEKF, Innovation, Measurement
 from veh_identification.observation.streaming.arrivals import (
     NANOSECONDS,
+    STEPPED,
     Arrivals,
     Item,
+    is_marker,
     stream_of,
 )
 from veh_identification.observation.streaming.kept import (
@@ -162,8 +164,8 @@ class OnlineObserver:
     def take(self, items: Iterable[Item], belated: Iterable[Item] = ()) -> None:
         """Use samples that are in order, and some that are not."""
         for item in items:
-            if item.key == EPOCH:
-                self._jump(int(item.payload[0]))
+            if is_marker(item.key):
+                self._take_marker(item)
                 continue
             self._last_ns = item.time_ns
             if self.session is None:
@@ -181,6 +183,17 @@ class OnlineObserver:
             else:
                 self._waiting.append(item)
                 self._waiting.sort(key=lambda i: i[:2])
+
+    def _take_marker(self, item: Item) -> None:
+        step_ns = int(item.payload[0])
+        if item.key == EPOCH:
+            self._jump(step_ns)
+            return
+        stream = item.key.removeprefix(STEPPED)
+        if self.stepper is not None:
+            self._run(self._last_ns)
+        text = f'the clock of {stream} stepped by {step_ns * 1e-9:+.3g} s against the others'
+        self.restart(f'{text}: the observer starts anew', 'clock_stepped')
 
     def _look_at_start(self) -> None:
         """A filter that was built without sensors that speak now is built anew."""
