@@ -34,10 +34,9 @@ ROLLING_START = (1.0, 0.1)
 ROLLING_RATES = (0.2, 0.05)  # deviations of speed and yaw rate there
 # Of a car that is driving when the observer starts: deviations of yaw rate, tilts, accelerations.
 STARTING_YAW_RATE, STARTING_TILT, STARTING_ACCELERATION = 0.05, 0.02, 0.5
-# Unknown roads: tilts and rates of height and tilt at the start, and how long a body that it
-# tilts moves one way [s].
+# Unknown roads: tilts and rates of height and tilt at the start.
 UNKNOWN_TILT, GROUND_RATES = 0.05, (0.1, 0.02)
-TILT_TIME = 0.1
+TILT_TIME = 0.1  # how long a body that tilts on its springs moves one way [s]
 SIDE_LEAK = 50.0  # [1/s] see `VehicleErrorEKF`
 
 
@@ -66,7 +65,8 @@ def settings_of(
         rates[6:] = np.maximum(rates[6:], start.speed_deviation / car.geometry.wheel_radius)
         # roll, pitch and forces of a car that brakes or turns have not settled yet
         deviation[4:6] = np.maximum(deviation[4:6], STARTING_TILT)
-        rates[4:6] = np.maximum(rates[4:6], STARTING_TILT)
+        # a body that is put down upright in a bend swings to where it belongs
+        rates[4:6] = np.maximum(rates[4:6], STARTING_TILT / TILT_TIME)
         acceleration[:2] = np.maximum(acceleration[:2], STARTING_ACCELERATION)
         acceleration[YAW] = max(float(acceleration[YAW]), STARTING_ACCELERATION)
     if not {'torque', 'pressure'} <= inputs:

@@ -265,12 +265,25 @@ class Known:
         )
         return cls(yaw, dict(zip(filter_.parameter_names, pairs, strict=True)))
 
-    def apply(self, filter_: ErrorEKF) -> None:
-        """Put the sensor parameters into a new filter."""
-        first = filter_.size - len(filter_.parameter_names)
-        for k, name in enumerate(filter_.parameter_names):
+    def apply(self, filter_: VehicleErrorEKF) -> None:
+        """Put the sensor parameters into a new filter.
+
+        What errs with them there, as a place that a late fix told, is known better with them.
+        """
+        names, P = filter_.parameter_names, filter_.P
+        first = filter_.size - len(names)
+        for k, name in enumerate(names):
+            if name not in self.parameters:
+                continue
+            value, variance = self.parameters[name]
+            state, own = first + k, float(P[first + k, first + k])
+            if own > 0.0:
+                filter_.put(P[:, state] * ((value - float(filter_.parameters[k])) / own))
+                P -= np.outer(P[:, state], P[state]) * (max(own - variance, 0.0) / own**2)
+        for k, name in enumerate(names):
             if name in self.parameters:
-                filter_.parameters[k], filter_.P[first + k, first + k] = self.parameters[name]
+                filter_.parameters[k], variance = self.parameters[name]
+                P[first + k, first + k] = max(float(P[first + k, first + k]), variance)
 
 
 class VehicleSystem:
