@@ -273,6 +273,7 @@ def test_the_engine_pauses_longer_while_nothing_can_be_due_soon() -> None:
         node.receive(item)
         pauses.append(node.load.pause)
     assert set(pauses[2:]) == {LONG_PAUSE}
+    echo.delivery._worker.drain()
     for item in items[60:]:  # nobody knows what sample 60 will bring: due with 160
         node.receive(item)
         pauses.append(node.load.pause)

@@ -54,6 +54,7 @@ from veh_identification.systems.car.processing.spectral import SpectralInformati
 from veh_identification.systems.car.recording.extra_joints import knows_axles, without_axles
 from veh_identification.systems.car.recording.reader import CarRecording, CarRecordingError
 from veh_identification.systems.car.recording.samples import CarSamples
+from veh_identification.systems.car.suspension.uneven import Uneven, uneven_dampers
 from veh_identification.types import Array
 
 #: Noise biases alike throughout a recording: this much of it shows by how much.
@@ -101,8 +102,8 @@ class Gathered:
     origins: tuple[Origin, ...] = ()  # where poses came from, of every recording
     calibrations: tuple[Calibration, ...] = ()  # of every recording that could be calibrated
     rivalled: bool = False  # another cause explains a recording better than its calibration
-    #: Covariance that doubts of the sensors' settings and of the friction near rest add, times
-    #: seconds; zero where they are known.
+    #: Covariance that doubts of the sensors' settings, of the friction near rest and of dampers
+    #: that are no straight lines add, times seconds; zero where they are known.
     settings_spread: Array | float = 0.0
     configuration: CarDescription | None = None  # as calibrated, of the newest recording
     #: The constant column of every recording's Gram matrices, and its samples.
@@ -200,6 +201,10 @@ def _gather_one(
         mirrored = _mirrored(
             model, recording, configuration, processing, noise, seed, (prepared, information)
         )
+    uneven = Uneven()
+    if usable[6:].all() and not processing.paper_rule:
+        believed = np.inf if bands is None else min(bands.imu, bands.travel)
+        uneven = uneven_dampers(model, first, dict(cutoffs.hertz), believed)
     stretch_to_test = short_stretch(
         recording.label, first, looked.poses['imu'][0], np.inf if bands is None else bands.imu
     )
@@ -211,11 +216,19 @@ def _gather_one(
         first,
         usable,
         prepared.has_speed,
-        [*left_out, *lost, *prepared.findings, *_repairs(recording), *told],
+        [
+            *left_out,
+            *lost,
+            *prepared.findings,
+            *_repairs(recording),
+            *told,
+            *uneven.findings(recording.label),
+        ],
         static,
         {
             **_details(recording, prepared, model, noise, bands),
             'friction': sticks.as_dict(),
+            'uneven_dampers': uneven.as_dict(),
             'driveline_hz': {name: list(lines) for name, lines in modes.sensors.items()},
         },
         signs,
@@ -226,7 +239,11 @@ def _gather_one(
         () if calibration is None else (calibration,),
         calibration is not None and calibration.rivalled,
         information.seconds
-        * (sticks.spread + (0.0 if calibration is None else calibration.covariance)),
+        * (
+            sticks.spread
+            + uneven.spread
+            + (0.0 if calibration is None else calibration.covariance)
+        ),
         configuration,
         ((information.grams[:, :, model.constant_column].copy(), information.samples),),
         sticks,

@@ -173,13 +173,7 @@ def suspension_curves(
     hinges = candidates(pieces)
     model = CurvedModel(plain, hinges)
     problem = CarProblem(model, gather(model, pieces, wide_hz))
-    frequency = problem.information.frequency
-    bands = np.zeros((10, len(frequency)), dtype=bool)
-    for j, top in enumerate(cutoffs):
-        bands[6 + j] = frequency < top
-    base = np.zeros(len(model.names), dtype=bool)
-    base[[one.parameter for one in plain.entries if one.equation >= 6]] = True
-    base &= ~without_influence(problem, bands)
+    bands, base = in_suspensions(problem, plain, cutoffs)
     chosen, saved = _chosen(problem, model, bands, base, pieces)
     final = estimate(problem, Selection(bands, chosen))
     straight = estimate(problem, Selection(bands, base))
@@ -191,6 +185,19 @@ def suspension_curves(
         for kind in ('damper', 'spring')
     ]
     return Curves(tuple(curves), saved)
+
+
+def in_suspensions(
+    problem: CarProblem, plain: CarModel, cutoffs: Sequence[float]
+) -> tuple[BoolArray, BoolArray]:
+    """Bands of the four equations of the suspensions, and the linear parameters in them."""
+    frequency = problem.information.frequency
+    bands = np.zeros((10, len(frequency)), dtype=bool)
+    for j, top in enumerate(cutoffs):
+        bands[6 + j] = frequency < top
+    base = np.zeros(problem.parameters, dtype=bool)
+    base[[one.parameter for one in plain.entries if one.equation >= 6]] = True
+    return bands, base & ~without_influence(problem, bands)
 
 
 def _cost(problem: CarProblem, weights: Array, parameters: BoolArray) -> Array:
