@@ -32,6 +32,9 @@ CARRIES = 0.02
 MASS_DEVIATIONS = 3.0
 #: Share of it that is told in any case: nearer than that few URDFs are.
 URDF_SHARE = 0.05
+#: Logarithm of the ratio that is a doubt whatever links may be off by: masses a third too small,
+#: or a third of the robot as a load, are rarer than a plate or a sole of the wrong gain.
+RARE = 0.3
 #: Deviations and share by which the weight may differ from that of a scale.
 WEIGHED_DEVIATIONS, WEIGHED_SHARE = 3.0, 0.01
 #: Share to which the loads alone, before any fit, tell the weight.
@@ -156,13 +159,13 @@ def weight_finding(problem: Problem, scale: float, label: str) -> list[Finding]:
     deviation = spread * float(np.linalg.norm(mass)) / own
     if abs(np.log(scale)) < URDF_SHARE:
         return []
-    usual = abs(np.log(scale)) < MASS_DEVIATIONS * deviation
+    usual = abs(np.log(scale)) < min(MASS_DEVIATIONS * deviation, RARE)
     if usual:
         why = 'the masses of the URDF, a load, or one wrong gain of all wrench sensors; no motion '
         why += 'tells these apart: if the robot was weighed, give weighed_mass'
     else:
-        why = f'it could be off by {100.0 * deviation:.2g} %: wrong gain of a sensor, a load, or '
-        why += 'another robot (if it was weighed, give weighed_mass)'
+        why = f'its masses together could be off by {100.0 * deviation:.2g} %: wrong gain of a '
+        why += 'sensor, a load, or another robot (if it was weighed, give weighed_mass)'
     text = (
         f'{label}: the wrench sensors show {scale:.3g} times the weight of the URDF '
         f'({own:.4g} kg): {why}'
