@@ -24,7 +24,14 @@ from veh_identification.systems.humanoid.recording.reader import read_recording
 from veh_identification.systems.humanoid.robot import load_robot
 from veh_identification.systems.humanoid.setup import check, set_up
 
-CODES = ('joint_zero', 'joint_scale', 'joint_drift', 'link_length', 'base_turned')
+CODES = (
+    'joint_zero',
+    'joint_scale',
+    'joint_drift',
+    'link_length',
+    'base_turned',
+    'stamps_delayed',
+)
 CONFIGURATION = load_configuration(None, estimate_delays=False)
 
 
@@ -89,6 +96,36 @@ def test_a_wrong_leg_is_named_alone_and_refuses_nothing(walk, case: str) -> None
     (cause,) = legs_of(found)
     assert (cause.level, cause.code) == ('warn', code) and re.search(words, cause.text)
     assert cause.evidence > 2.0 and not [one for one in found if one.level == 'bad']
+
+
+@pytest.mark.parametrize(
+    ('base', 'joints', 'words'),
+    [
+        (0.02, 0.0, r'base/pose are (19|2[01]) ms late against those of joint_states'),
+        (0.0, 0.03, r'joint_states are (28|29|3[01]) ms late against those of base/pose'),
+        (0.03, 0.03, ''),
+    ],
+)
+def test_clocks_of_base_and_joints_that_differ_are_told(
+    tmp_path, base: float, joints: float, words: str
+) -> None:
+    bag = record(tmp_path / 'bag', kind='bend', duration=6.0)
+    recording = read_recording(bag, load_robot(CAD).moving_joints(), CONFIGURATION)
+    late = replace(
+        recording,
+        base=replace(recording.base, stamps=recording.base.stamps + base),
+        joints=tuple(replace(one, stamps=one.stamps + joints) for one in recording.joints),
+    )
+    told = legs_of(check(load_robot(CAD), late, CONFIGURATION))
+    if not words:
+        assert told == []
+        return
+    (cause,) = told
+    assert (cause.level, cause.code) == ('warn', 'stamps_delayed')
+    assert re.search(words, cause.text) and cause.evidence > 2.0
+    # Where delays are estimated they are put right, and no deviation grows.
+    wanted = replace(CONFIGURATION, estimate_delays=True)
+    assert 'warn' not in [one.level for one in legs_of(check(load_robot(CAD), late, wanted))]
 
 
 def test_nothing_is_told_of_legs_that_are_right(walk) -> None:

@@ -117,7 +117,9 @@ def plausibility(
     findings = [*first, *search.findings()]
     if any(one.level == 'bad' for one in findings):
         return findings, None
-    told, doubt = leg_errors(search.comparison, search.label)
+    # Clocks that differ are put right afterwards, where that is wanted.
+    clocks = not problem.configuration.estimate_delays
+    told, doubt = leg_errors(search.comparison, search.label, clocks)
     return with_leg_errors(findings, told), doubt
 
 

@@ -2,9 +2,10 @@
 
 A sole that stands stays where it is, as level and as high as all that stand. Where joints and base
 say otherwise, one cause is looked for that makes them stand still: the zero of a joint, its gain,
-a zero that wanders, a link of another length than in the URDF, one gain of all joints, or a base
-that is turned about its vertical axis against its link. The wrench shows such errors
-only as parameters that follow them, several of their deviations off, in a fit that looks good.
+a zero that wanders, a link of another length than in the URDF, one gain of all joints, a base
+that is turned about its vertical axis against its link, or clocks of base and joints that differ.
+The wrench shows such errors only as parameters that follow them, several of their deviations off,
+in a fit that looks good.
 """
 
 from __future__ import annotations
@@ -49,10 +50,13 @@ STEP, FITTED_AGAIN, BEST = 1e-4, 4, 8
 #: What is worth a word, and what can be an error of one joint or link: radians (metres), shares.
 SMALLEST = {'zero': 0.01, 'gain': 0.02, 'drift': 0.02, 'length': 0.02, 'gains': 0.02, 'turn': 0.02}
 LARGEST = {'zero': 1.2, 'gain': 4.0, 'drift': 1.2, 'length': 0.5, 'gains': 0.5, 'turn': 0.6}
+#: Seconds by which clocks differ.
+SMALLEST['late'], LARGEST['late'] = 0.005, 0.2
 #: What must be left once the cause is put right (rms of radians and of the legs' length), and for
 #: how many seconds feet must stand in all. Feet of people roll and slide in their shoes, and on a
 #: treadmill none stands: there nothing is told.
 STANDS, ENOUGH = 0.01, 2.0
+LATE_BASE = 'base/pose', 'joint_states'
 #: Places of x, y and heading, free for each stance, and of height and level, common to all.
 FREE, COMMON = [0, 1, 5], [2, 3, 4]
 
@@ -66,10 +70,14 @@ class LegError:
     names: tuple[str, ...]  # of the joints
     unit: str = ''
 
-    def joints(self, q: Array, when: Array, size: float) -> Array:
-        """Positions (n, dof) as they would be; `when` (n,) goes from 0 to 1."""
+    def joints(self, raw: Raw, rows: IntArray | slice, size: float) -> Array:
+        """Positions (n, dof) at some samples as they would be."""
+        q = raw.joints[rows]
         if self.kind in ('length', 'turn'):
             return q
+        if self.kind == 'late':
+            return later(raw, size)[rows]
+        when = (raw.stamps[rows] - raw.stamps[0]) / np.ptp(raw.stamps)
         moved = q.copy()
         if self.kind == 'gains':
             moved[:, list(self.places)] *= 1.0 + size
@@ -115,6 +123,12 @@ class LegError:
                 'vertical axis of its link (markers that are mounted askew)'
             )
             return 'base_turned', text, 'topic base/pose, orientation'
+        if self.kind == 'late':
+            late, early = ('joint_states', 'base/pose') if size > 0.0 else LATE_BASE
+            text = (
+                f'the stamps of {late} are {1e3 * abs(size):.2g} ms late against those of {early}'
+            )
+            return 'stamps_delayed', text, f'stamps of {late} and {early}'
         if self.kind == 'gains':
             shown = 1.0 / (1.0 + size)
             text = f'all joints of the legs seem to show {shown:.3g} times their angles'
@@ -134,8 +148,9 @@ def _long(size: float) -> str:
 class Standing:
     """Soles of one recording while they stand."""
 
-    def __init__(self, comparison: Comparison) -> None:
-        self.comparison, self.soles = comparison, comparison.soles
+    def __init__(self, comparison: Comparison, clocks: bool = True) -> None:
+        """`clocks`: whether those of base and joints may differ."""
+        self.comparison, self.soles, self.clocks = comparison, comparison.soles, clocks
         raw = comparison.raw
         valid: IntArray = np.flatnonzero(raw.valid).astype(np.int64)
         inside = valid[(valid > 0) & (valid < len(raw.stamps) - 1)]
@@ -202,7 +217,7 @@ class Standing:
         base = None
         if error.kind == 'turn':
             base = rotation_matrix(error.pose(self.raw.pose, size)[:, 3:])
-        q = error.joints(self.raw.joints, self.when, size)
+        q = error.joints(self.comparison.raw, self.rows, size)
         return self._poses(q, error.model(self.soles.model, size), base)
 
     def _told(self, poses: Array) -> Array:
@@ -213,7 +228,7 @@ class Standing:
         q, model = self.raw.joints, self.soles.model
         by_joint: dict[int, Array] = {}  # zero, gain and drift all turn the same joint
         for error in self.causes():
-            if error.kind in ('length', 'gains', 'turn'):
+            if error.kind in ('length', 'gains', 'turn', 'late'):
                 more, less = (self._poses_without(error, size) for size in (STEP, -STEP))
                 yield error, self._told((more - less) / (2.0 * STEP))
                 continue
@@ -245,7 +260,8 @@ class Standing:
         for group in [*pairs, *((k,) for k in links)]:
             places = tuple(links[k] for k in group)
             found.append(LegError('length', places, tuple(names[k] for k in group)))
-        return [*found, LegError('gains', tuple(joints), ()), LegError('turn', (), ())]
+        found += [LegError('gains', tuple(joints), ()), LegError('turn', (), ())]
+        return [*found, LegError('late', (), ())] if self.clocks else found
 
     def likely(self) -> list[tuple[LegError, float]]:
         """The best causes to first order with their sizes, the simplest first."""
@@ -274,9 +290,12 @@ class Standing:
 Found = tuple[list[Finding], Doubt | None]
 
 
-def leg_errors(comparison: Comparison, label: str) -> Found:
-    """The one error that makes the soles stand still, and what it does to the equations."""
-    parts = leg_errors_in_parts(comparison, label)
+def leg_errors(comparison: Comparison, label: str, clocks: bool = True) -> Found:
+    """The one error that makes the soles stand still, and what it does to the equations.
+
+    `clocks`: whether those of base and joints may differ; else somebody else puts them right.
+    """
+    parts = leg_errors_in_parts(comparison, label, clocks)
     while True:
         try:
             next(parts)
@@ -285,11 +304,13 @@ def leg_errors(comparison: Comparison, label: str) -> Found:
             return found
 
 
-def leg_errors_in_parts(comparison: Comparison, label: str) -> Generator[None, None, Found]:
+def leg_errors_in_parts(
+    comparison: Comparison, label: str, clocks: bool = True
+) -> Generator[None, None, Found]:
     """The same, stopping after each slice."""
     if comparison.raw.imu is not None:
         return [], None  # then the legs are what says where the robot is
-    standing = Standing(comparison)
+    standing = Standing(comparison, clocks)
     if standing.seconds < ENOUGH:
         return [], None
     yield
@@ -333,10 +354,9 @@ def _warned(finding: Finding) -> Finding:
 def _doubt(comparison: Comparison, error: LegError, size: float) -> Doubt:
     """The equations with and without the error, along the CAD values at the weight shown."""
     raw, model = comparison.raw, comparison.problem.model
-    when = (raw.stamps - raw.stamps[0]) / np.ptp(raw.stamps)
     right = replace(
         raw,
-        joints=error.joints(raw.joints, when, size),
+        joints=error.joints(raw, slice(None), size),
         pose=error.pose(raw.pose, size),
     )
     as_is, put_right = comparison.samples(raw), comparison.samples(right)
@@ -358,6 +378,12 @@ def _stances(soles: Soles, raw: Raw, inside: IntArray) -> Iterator[tuple[int, In
         for rows in np.split(slow, np.flatnonzero(np.diff(slow) > 1) + 1):
             if len(rows) > shortest:
                 yield foot, rows[1:-1]
+
+
+def later(raw: Raw, seconds: float) -> Array:
+    """Positions of the joints (N, dof) as they are recorded some seconds later."""
+    at = raw.stamps + seconds
+    return np.stack([np.interp(at, raw.stamps, one) for one in raw.joints.T], axis=1)
 
 
 def _ahead(flat: Array) -> Array:

@@ -92,9 +92,11 @@ class StatesCheck:
             found += search.findings()
         if not _forbidden(found):
             told, self.doubt = yield from leg_errors_in_parts(search.comparison, search.label)
-            found = with_leg_errors(found, told)
             yield
-            found += _delays((yield from significant_in_parts(problem, raw)))
+            late = _delays((yield from significant_in_parts(problem, raw)))
+            if late:  # which says also whose clock it is
+                told = [one for one in told if one.code != late[0].code]
+            found = [*with_leg_errors(found, told), *late]
         if not np.isfinite(search.comparison.as_it_is.all) and not _forbidden(found):
             self._give_up('too few states carry a load')
             return
