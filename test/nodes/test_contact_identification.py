@@ -261,6 +261,21 @@ def test_turned_plate_and_missing_joint_are_named(states) -> None:
     assert {'stuck', 'joints_missing'} <= set(codes(status))
 
 
+def test_positions_that_nobody_fills_are_told_also_of_one_that_stands_in_the_end(
+    states,
+) -> None:
+    held = copy.deepcopy(states[900].message)
+
+    def empty(k, m):
+        m.joint_positions = np.zeros_like(m.joint_positions)
+        if k >= 900:
+            m.pose, m.wrenches = held.pose, held.wrenches
+
+    _, sink = identify(_changed(states[:1800], empty))
+    status = sink.statuses(NAME)[-1]
+    assert messages.byte_value(status.level) == 2 and 'stuck' in codes(status)
+
+
 def test_degrees_are_named_as_offline_and_nothing_counts_as_known(states) -> None:
     def degrees(k, m):
         for field in ('joint_positions', 'joint_velocities', 'joint_accelerations'):

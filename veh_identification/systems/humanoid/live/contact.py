@@ -59,6 +59,8 @@ CHECKED_SECONDS, CHECKED_AGAIN = 10.0, 2.0
 UNLOCK = 3.0
 #: Forces that change by this share of the largest are those of a robot that moves.
 SWAYS = 0.3
+#: Metres by which its base moves.
+MOVES = 0.02
 #: Levers at which offsets of forces count as those of moments: at the plate's own origin, and at
 #: the place where the robot started, some way from it.
 PLATE_LEVER, START_LEVER = 0.1, 0.3
@@ -243,18 +245,28 @@ class ContactLive(LiveModel):
         self._start.append((stamps, values))
         count = sum(len(part) for _, part in self._start)
         if count >= self.options.start_seconds * self.buffer.rate and not self._begin():
-            self._statue = self._sways()
+            self._statue = self._statue or self._sways()  # which standing still disproves not
             self._start = self._start[len(self._start) // 2 :]  # standing still teaches nothing
 
     def _sways(self) -> bool:
-        """Whether forces change as those of a robot that moves, though no joint does."""
+        """Whether forces or base change as those of a robot that moves, though no joint does."""
         values = np.concatenate([part for _, part in self._start])
         loads = values[:, self._joint_columns().stop :]
         loads = loads[:, np.isfinite(loads).all(axis=0)]
         if not loads.size:
             return False
         low, middle, high = np.percentile(loads, [5.0, 50.0, 95.0], axis=0)
-        return bool(np.max(high - low) > SWAYS * np.max(np.abs(middle)))
+        if np.max(high - low) > SWAYS * np.max(np.abs(middle)):
+            return True
+        # Or the base moves while the robot stands all the time: nobody carries it.
+        largest = int(np.argmax(np.abs(middle)))
+        stands = min(abs(low[largest]), abs(high[largest])) > 0.5 * abs(middle[largest])
+        place = values[:, 12:15]
+        place = place[np.isfinite(place).all(axis=1)]
+        if not stands or not len(place):
+            return False
+        lowest, highest = np.percentile(place, [5.0, 95.0], axis=0)
+        return bool(np.linalg.norm(highest - lowest) > MOVES)
 
     def _begin(self) -> bool:
         """Make the model of the joints that moved so far, and rows of all states; False: none."""
