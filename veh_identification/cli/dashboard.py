@@ -85,15 +85,18 @@ def run(options: argparse.Namespace) -> int:
         intake = Intake(collector, _tap(options, stack))
         server = DashboardServer(collector, source.as_dict, options.host, options.port)
         stack.enter_context(server)
+        engine = None
+        if source.kind == 'zenoh':
+            # Before the address is told: a Ctrl-C that comes while zenoh opens may be lost in it.
+            engine = stack.enter_context(open_zenoh(options))
+            watch_zenoh(engine, intake)
         print(f'{source.text}: {server.url}', flush=True)
-        if source.kind == 'recording':
+        if engine is not None:
+            engine.spin()
+        elif source.kind == 'recording':
             _play_until_stopped(options, intake, source)
-        elif source.kind == 'ros':
-            return _watch_ros(intake)
         else:
-            with open_zenoh(options) as engine:
-                watch_zenoh(engine, intake)
-                engine.spin()
+            return _watch_ros(intake)
     return 0
 
 
