@@ -109,16 +109,16 @@ class Judge:
 
     def residual(self, machine: Machine) -> Array:
         """What the best parameters leave of the mean forces."""
-        return self.left(machine, machine.record.forces.mean)
+        return np.asarray(self.left(machine, machine.record.forces.mean[None])[0])
 
-    def left(self, machine: Machine, signal: Array) -> Array:
-        """What no parameters explain of a change of the mean forces (N, 6)."""
+    def left(self, machine: Machine, signals: Array) -> Array:
+        """What no parameters explain of changes (k, N, 6) of the mean forces."""
         W, Y = self.rows(machine), machine.record.forces.mean
         known = np.isfinite(Y).all(axis=1)
         flat = W[known].reshape(-1, W.shape[2])
         Q, _ = np.linalg.qr(flat / np.maximum(np.linalg.norm(flat, axis=0), 1e-300))
-        values = signal[known].ravel()
-        return np.asarray(values - Q @ (Q.T @ values))
+        values = signals[:, known].reshape(len(signals), -1)
+        return np.asarray(values - (values @ Q) @ Q.T)
 
     def misfit(self, machine: Machine) -> float:
         """What noise does not explain of the forces, and a moving mass that cannot be."""
@@ -437,9 +437,8 @@ def offsets_of_lengths(machine: Machine) -> Hypotheses:
 
 def gains(judge: Judge) -> Hypotheses:
     """One effort with another gain: the residuals are linear in it, so that its size is known."""
-    forces = judge.machine.record.forces.mean
-    for k, leg in enumerate(LEGS):
-        factor = 1.0 + _best_size(judge, forces * np.eye(6)[k])
+    factors = 1.0 + _best_sizes(judge, judge.machine.record.forces.mean)
+    for k, (leg, factor) in enumerate(zip(LEGS, factors.tolist(), strict=True)):
         if not (factor > 0.1 and abs(np.log(factor)) > SMALLEST_GAIN):
             continue
         size = np.ones(6)
@@ -450,11 +449,9 @@ def gains(judge: Judge) -> Hypotheses:
 
 def zeros_of_efforts(judge: Judge) -> Hypotheses:
     """One effort that is not tared: the residuals are linear in its zero as well."""
-    forces = judge.machine.record.forces.mean
-    for k, leg in enumerate(LEGS):
-        shift = np.zeros(6)
-        shift[k] = _best_size(judge, np.ones_like(forces) * np.eye(6)[k])
-        text = f'the effort of {leg} seems to be {-shift[k]:+.4g} N off its zero'
+    zeros = _best_sizes(judge, np.ones_like(judge.machine.record.forces.mean))
+    for leg, shift in zip(LEGS, np.diag(zeros), strict=True):
+        text = f'the effort of {leg} seems to be {-shift.sum():+.4g} N off its zero'
         yield Hypothesis('effort_offset', text, partial(_tared, shift=shift), f'effort[{leg}]')
 
 
@@ -487,7 +484,9 @@ def _best_shift(judge: Judge, leg: int) -> Array:
     return shift
 
 
-def _best_size(judge: Judge, change: Array) -> float:
-    """How much of a change of the forces (N, 6) leaves least of the residuals."""
-    rest, own = judge.residual(judge.machine), judge.left(judge.machine, change)
-    return float(-(own @ rest) / max(float(own @ own), 1e-300))
+def _best_sizes(judge: Judge, change: Array) -> Array:
+    """How much of a change (N, 6), made in each leg alone, leaves least of the residuals."""
+    alone = change[None] * np.eye(6)[:, None, :]
+    forces = judge.machine.record.forces.mean
+    rest, *own = judge.left(judge.machine, np.concatenate([forces[None], alone]))
+    return np.array([-float(one @ rest) / max(float(one @ one), 1e-300) for one in own])

@@ -203,8 +203,7 @@ def _gather_one(
         )
     uneven = Uneven()
     if usable[6:].all() and not processing.paper_rule:
-        believed = np.inf if bands is None else min(bands.imu, bands.travel)
-        uneven = uneven_dampers(model, first, dict(cutoffs.hertz), believed)
+        uneven = uneven_dampers(model, first, cutoffs, bands)
     stretch_to_test = short_stretch(
         recording.label, first, looked.poses['imu'][0], np.inf if bands is None else bands.imu
     )

@@ -24,6 +24,8 @@ from veh_identification.systems.car.estimation.weighted import (
 )
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import CORNERS
+from veh_identification.systems.car.processing.cutoffs import Cutoffs
+from veh_identification.systems.car.processing.first_look import Bands
 from veh_identification.systems.car.processing.spectral import gather
 from veh_identification.systems.car.recording.samples import CarSamples
 from veh_identification.systems.car.suspension.curves import (
@@ -83,23 +85,24 @@ class Uneven:
 
 
 def uneven_dampers(
-    plain: CarModel, piece: CarSamples, cutoffs: dict[str, float], top_hz: float
+    plain: CarModel, piece: CarSamples, cutoffs: Cutoffs, bands: Bands | None
 ) -> Uneven:
-    """Whether dampers bend where they turn round; `top_hz`: where the travel is believed."""
+    """Whether dampers bend where they turn round; `bands`: those of the sensors, if known."""
+    top_hz = np.inf if bands is None else min(bands.imu, bands.travel)
     model = CurvedModel(plain, [Hinge(corner, 'damper', 0.0, True) for corner in range(4)])
-    highest = [min(cutoffs[f'suspension_{corner}'], top_hz) for corner in CORNERS]
+    highest = [min(cutoffs.hertz[f'suspension_{corner}'], top_hz) for corner in CORNERS]
     problem = CarProblem(model, gather(model, [piece], max(highest) + 1.0))
-    bands, base = in_suspensions(problem, plain, highest)
+    used, base = in_suspensions(problem, plain, highest)
     bent = base.copy()
     bent[len(plain.names) :] = True
     try:
-        straight, fit = (estimate(problem, Selection(bands, one)) for one in (base, bent))
+        straight, fit = (estimate(problem, Selection(used, one)) for one in (base, bent))
         sure = _certain(fit, len(plain.names))
         if not sure.any():
             return Uneven()
         if not sure.all():
             bent[len(plain.names) :] = sure
-            fit = estimate(problem, Selection(bands, bent))
+            fit = estimate(problem, Selection(used, bent))
     except EstimationError:  # a stretch that tells springs and dampers not apart
         return Uneven()
     shift = (straight.value - fit.value)[: len(plain.names)]

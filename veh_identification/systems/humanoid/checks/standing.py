@@ -47,16 +47,17 @@ ROLLS = 0.2
 SHORTEST_LINK = 0.1
 #: Steps of the differences, and how often the best causes are fitted again: errors may be large.
 STEP, FITTED_AGAIN, BEST = 1e-4, 4, 8
-#: What is worth a word, and what can be an error of one joint or link: radians (metres), shares.
-SMALLEST = {'zero': 0.01, 'gain': 0.02, 'drift': 0.02, 'length': 0.02, 'gains': 0.02, 'turn': 0.02}
-LARGEST = {'zero': 1.2, 'gain': 4.0, 'drift': 1.2, 'length': 0.5, 'gains': 0.5, 'turn': 0.6}
-#: Seconds by which clocks differ.
-SMALLEST['late'], LARGEST['late'] = 0.005, 0.2
+#: What is worth a word and what can be an error, of each kind: radians (metres), shares, seconds.
+SMALLEST, LARGEST = (
+    {'zero': 0.01, 'gain': 0.02, 'drift': 0.02, 'length': 0.02}
+    | {'gains': 0.02, 'turn': 0.02, 'late': 0.005},
+    {'zero': 1.2, 'gain': 4.0, 'drift': 1.2, 'length': 0.5}
+    | {'gains': 0.5, 'turn': 0.6, 'late': 0.2},
+)
 #: What must be left once the cause is put right (rms of radians and of the legs' length), and for
 #: how many seconds feet must stand in all. Feet of people roll and slide in their shoes, and on a
 #: treadmill none stands: there nothing is told.
 STANDS, ENOUGH = 0.01, 2.0
-LATE_BASE = 'base/pose', 'joint_states'
 #: Places of x, y and heading, free for each stance, and of height and level, common to all.
 FREE, COMMON = [0, 1, 5], [2, 3, 4]
 
@@ -124,7 +125,9 @@ class LegError:
             )
             return 'base_turned', text, 'topic base/pose, orientation'
         if self.kind == 'late':
-            late, early = ('joint_states', 'base/pose') if size > 0.0 else LATE_BASE
+            late, early = 'joint_states', 'base/pose'
+            if size < 0.0:
+                late, early = early, late
             text = (
                 f'the stamps of {late} are {1e3 * abs(size):.2g} ms late against those of {early}'
             )
