@@ -17,7 +17,7 @@ YAW = 0.1  # deviation at the start
 
 
 def swerve(
-    noise: InertialNoise, bias: float, seconds: float, seed: int = 5
+    noise: InertialNoise, bias: float, seconds: float, seed: int = 5, first: float = 100.0
 ) -> tuple[InertialFilter, list[float]]:
     """A car that swerves at constant speed, whose gyroscope shows `bias` about z besides; the
     filter and the variances of its heading.
@@ -25,7 +25,7 @@ def swerve(
     rng = np.random.default_rng(seed)
     state = InertialFilter(noise, GRAVITY)
     state.start(0.0, (0.0, 0.0, 0.0, 1.0), 0.05, YAW)
-    state.start_navigation(np.zeros(3), 0.01, np.array([SPEED, 0.0, 0.0]), 100.0)
+    state.start_in_body(np.zeros(3), 0.01, np.array([SPEED, 0.0, 0.0]), first)
     variances = []
     for k in range(1, round(seconds * RATE)):
         rate = 0.3 * math.cos(2.0 * math.pi * 0.5 * k / RATE)
@@ -46,10 +46,13 @@ def correct(state: InertialFilter, measured: Array) -> None:
     state.correct(residual, H, covariance, math.inf)
 
 
-def test_nothing_tells_the_heading_of_a_car_without_satellites() -> None:
-    """The gyroscope carries the heading on, and its noise adds up: nothing else can happen."""
+@pytest.mark.parametrize('first', [100.0, 1.0, 0.01])
+def test_nothing_tells_the_heading_of_a_car_without_satellites(first: float) -> None:
+    """The gyroscope carries the heading on, and its noise adds up: nothing else can happen,
+    however well the `first` speed is known.
+    """
     noise = InertialNoise(gyro_bias=1e-9, gyro_walk=1e-12, accel_bias=1e-9, accel_walk=1e-12)
-    _, variances = swerve(noise, 0.0, 20.0)
+    _, variances = swerve(noise, 0.0, 20.0, first=first)
     passed = EVERY / RATE * np.arange(len(variances))
     assert variances[0] > YAW**2
     assert np.array(variances) == pytest.approx(variances[0] + noise.gyro**2 * passed, rel=1e-3)
@@ -87,3 +90,16 @@ def test_a_row_of_doubtful_corrections_takes_back_what_the_biases_were_known() -
         state.doubt_biases(before, times)
     assert np.diagonal(state.P)[[9, 10, 14]] == pytest.approx([0.02**2, 0.02**2, 0.2**2])
     assert np.diagonal(state.P)[[11, 12, 13]] == pytest.approx(known[2:5])
+
+
+def test_a_turned_world_turns_place_and_velocity_with_the_heading() -> None:
+    """An alignment that is wrong by some angle puts all three off, and each tells the others."""
+    state = InertialFilter(InertialNoise(), GRAVITY)
+    state.start(0.0, (0.0, 0.0, 0.0, 1.0), 0.0, 0.0)
+    state.start_in_body(np.array([30.0, 0.0, 0.0]), 1e-3, np.array([20.0, 0.0, 0.0]), 1e-3)
+    state.turn_world(0.5 * math.pi, 0.1)
+    assert state.velocity == pytest.approx([0.0, 20.0, 0.0])
+    assert np.sqrt(np.diag(state.P)[:9]) == pytest.approx(
+        [3.0, 1e-3, 1e-3, 2.0, 1e-3, 1e-3, 0.0, 0.0, 0.1], abs=1e-6
+    )
+    assert state.P[3, 8] == pytest.approx(-2.0 * 0.1)  # to the left: the velocity swings to -x

@@ -229,6 +229,18 @@ class InertialFilter:
             self.P[:, block] = 0.0
             self.P[block, block] = value**2 * np.eye(3)
 
+    def start_in_body(
+        self, position: Array, position_sigma: float, velocity: Array, sigma: float
+    ) -> None:
+        """`start_navigation` with a velocity in base-link axes: in the world it is known no better
+        than the attitude, v = R u, dv = R du - R [u]x theta.
+        """
+        self.start_navigation(position, position_sigma, self.R @ velocity, sigma)
+        swing = -self.R @ rotation.skew(velocity)
+        self.P[VELOCITY, 6:] = swing @ self.P[ROTATION, 6:]
+        self.P[6:, VELOCITY] = self.P[VELOCITY, 6:].T
+        self.P[VELOCITY, VELOCITY] += swing @ self.P[ROTATION, ROTATION] @ swing.T
+
     def stop_navigation(self) -> None:
         """Keep the attitude only."""
         self.navigating = False
@@ -237,7 +249,10 @@ class InertialFilter:
         self.velocity[:] = 0.0
 
     def turn_world(self, angle: float, sigma: float) -> None:
-        """Turn position, velocity and orientation about the vertical (heading alignment)."""
+        """Turn position, velocity and orientation about the vertical (heading alignment).
+
+        An angle that is wrong turns all three together.
+        """
         q = rotation.from_rotation_vector(0.0, 0.0, angle)
         turn = rotation.matrix(q)
         self.position[:] = turn @ self.position
@@ -246,8 +261,9 @@ class InertialFilter:
         for block in (POSITION, VELOCITY):
             self.P[block, :] = turn @ self.P[block, :]
             self.P[:, block] = self.P[:, block] @ turn.T
-        up = self.R[2]
-        self.P[ROTATION, ROTATION] += sigma**2 * np.outer(up, up)
+        (px, py, _), (vx, vy, _) = self.position.tolist(), self.velocity.tolist()
+        swing = sigma * np.array([-py, px, 0.0, -vy, vx, 0.0, *self.R[2].tolist()])
+        self.P[:9, :9] += np.outer(swing, swing)
 
     def _set_orientation(self, q: Quaternion) -> None:
         self.x[6:10] = q

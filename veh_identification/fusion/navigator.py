@@ -112,7 +112,7 @@ class Navigator(ImuNavigation):
         state = self.filter
         start = np.zeros(3)
         start[rows] = velocity[rows]
-        state.start_navigation(np.zeros(3), 0.01, state.R @ start, 1.0)
+        state.start_in_body(np.zeros(3), 0.01, start, 1.0)
         state.position[:] = state.R @ self._imu_point
 
     def odometry(self, time: float, twist: tuple[float, ...]) -> None:

@@ -272,8 +272,8 @@ class SatelliteAiding:
         """Begin to navigate where fixes alone found the heading: it drives forward."""
         state = self.navigator.filter
         speed, deviation = self._course_track.speed(sigma)
-        velocity = speed * state.R[:, 0]
-        state.start_navigation(measured - state.R @ lever, sigma, velocity, deviation)
+        velocity = np.array([speed, 0.0, 0.0])
+        state.start_in_body(measured - state.R @ lever, sigma, velocity, deviation)
         self.navigator.heading_known = self.navigator.position_known = True
 
     def _velocity_source_active(self, time: float) -> bool:
