@@ -82,6 +82,12 @@ CASES = {
         'frame_turned',
         '90 degrees about its z axis',
     ),
+    # Bending needs a thousandth of the weight sideways: no misfit beside the weight.
+    'Fx of wrong sign': (
+        wrenches(lambda v: v * np.array([-1.0, 1.0, 1.0, 1.0, 1.0, 1.0])),
+        'axis_sign',
+        f'the x axis of {PLATE}',
+    ),
     'joint sign': (
         joints(lambda name, q: -q if name == 'l_knee_joint' else q),
         'joint_sign',

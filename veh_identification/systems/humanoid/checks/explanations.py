@@ -28,6 +28,7 @@ from veh_identification.systems.humanoid.checks.comparison import (
     loaded,
     weight_over,
 )
+from veh_identification.systems.humanoid.checks.horizontal import sign_findings
 from veh_identification.systems.humanoid.checks.hypotheses import (
     every_hypothesis,
     gains,
@@ -122,6 +123,8 @@ class Search:
             )
             if any(one.level == 'bad' for one in findings):
                 return findings  # the best cause stands alone
+        if turned := sign_findings(self.comparison, self.label):
+            return turned
         slope, weight = _slope(self.comparison, self.label), _weight(self.comparison, self.label)
         return [*findings, *slope, *weight]
 
