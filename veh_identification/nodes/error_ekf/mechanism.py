@@ -17,6 +17,7 @@ from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
 from veh_identification.systems import registry
+from veh_identification.systems.mechanism.agreement import LastSeconds, check_agreement
 from veh_identification.systems.mechanism.online import MechanismSession, MechanismSystem
 from veh_identification.systems.mechanism.results import joints_message
 from veh_identification.systems.mechanism.streams import (
@@ -65,6 +66,7 @@ class MechanismFace:
             for one in self._by_topic
             if one.name in self.system.sensors
         }
+        self._last = LastSeconds(self.system.sensors)
         self.essential = tuple(name for name in self.streams if name in self.system.sensors)
 
     def warm_up(self) -> None:
@@ -93,7 +95,12 @@ class MechanismFace:
         qos: QoS,
     ) -> None:
         """Listen to the sensors."""
-        self._push, self._refuse = push, refuse
+
+        def noted(name: str, stamp_ns: int, values: tuple[float, ...]) -> None:
+            self._last.take(name, stamp_ns - self.delays_ns[name], values)
+            push(name, stamp_ns, values)
+
+        self._push, self._refuse = noted, refuse
         create = self._node.create_subscription
         if self._by_joint:
             fields = (*STAMP, 'name', 'position[]', 'velocity[]', 'effort[]')
@@ -143,8 +150,9 @@ class MechanismFace:
             self._push(stream.name, stamp_ns, values)
 
     def checks(self) -> Callable[[], list[Finding]]:
-        """The filter itself compares the sensors."""
-        return list
+        """A comparison of the sensors with each other, by the last seconds as they are now."""
+        now, description = self._last.copied(), self.description
+        return lambda: check_agreement(now.items(), description)
 
     def advertise(self) -> None:
         """Make the publisher."""

@@ -20,6 +20,7 @@ from veh_identification.results.outcome import Outcome
 from veh_identification.results.provenance import provenance
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.systems.base import System, Task
+from veh_identification.systems.mechanism.agreement import check_agreement
 from veh_identification.systems.mechanism.configuration import Description, load
 from veh_identification.systems.mechanism.model import build, sensors_of
 from veh_identification.systems.mechanism.online import MechanismSession, MechanismSystem
@@ -108,7 +109,7 @@ class PlanarMechanism(System[Description, MechanismRecording]):
         return read(bag, config, progress)
 
     def checks(self, recording: MechanismRecording, config: Description) -> list[Finding]:
-        """What cannot be used, and sensors that the recording does not bring."""
+        """What cannot be used, sensors that lack, and what they say against each other."""
         findings = unusable_messages(recording.unusable)
         absent = [name for name in sensors_of(config) if not recording.counts.get(name)]
         if absent:
@@ -117,7 +118,7 @@ class PlanarMechanism(System[Description, MechanismRecording]):
             findings.append(
                 Finding('warn', 'sensor_not_recorded', text, 'configuration, observer.sensors')
             )
-        return findings
+        return [*findings, *check_agreement(recording.items, config)]
 
     def live(self, config: Description) -> MechanismSystem:
         """What the node drives; its `say` may be set before the start."""
