@@ -385,7 +385,9 @@ MISTAKES = {
         edited(gps_vel=after(20.0, velocity(3.6))), ('unit', 'changes', 'set_aside')
     ),
     'gyro 0.9 times too small': Mistake(edited(imu_data=mapped(GYRO, 0.9)), ('scale',)),
-    'gyro with a bias of 3 deg/s': Mistake(edited(imu_data=biased(0.05)), ('bias',)),
+    'gyro with a bias of 3 deg/s': Mistake(
+        edited(imu_data=biased(0.05)), ('bias',), corrected=('gyro_bias_found',)
+    ),
     'one glitch of the gyroscope of 10 rad/s': Mistake(
         edited(imu_data=glitch_after(20.0, GYRO, 10.0)), LEFT_OUT, corrected=LEFT_OUT
     ),
@@ -401,7 +403,7 @@ MISTAKES = {
         edited(gps_fix=scattered(3.0)), ('noisier_than_stated',)
     ),
     'wheel angles begin anew each turn': Mistake(
-        joints(lambda q: (q + np.pi) % (2.0 * np.pi) - np.pi), ('wrapped',)
+        joints(lambda q: (q + np.pi) % (2.0 * np.pi) - np.pi), ('wrapped',), corrected=('wrapped',)
     ),
     'gyro in deg/s and wheels backwards': Mistake(
         lambda case: replace(

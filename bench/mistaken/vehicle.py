@@ -176,7 +176,7 @@ MISTAKES = {
     ),
     'wheel angles in degrees': Mistake(wheels(lambda q: DEGREES * q), ('unit',)),
     'wheel angles begin anew each turn': Mistake(
-        wheels(lambda q: (q + np.pi) % (2.0 * np.pi) - np.pi), ('wrapped',)
+        wheels(lambda q: (q + np.pi) % (2.0 * np.pi) - np.pi), ('wrapped',), corrected=('wrapped',)
     ),
     'wheels turn backwards': Mistake(wheels(lambda q: -q), ('sign',)),
     'front right wheel turns backwards': Mistake(wheels(one_wheel(1, -1.0)), ('sign',)),

@@ -129,6 +129,7 @@ def test_dead_reckoning_on_wheels(fault: str) -> None:
     assert last.stamp_ns > ns(31.5)
     assert error < 0.4
     assert core.navigator.filter.x[WHEEL_SCALE + 1] == pytest.approx(0.0204, abs=0.003)
+    assert sorted(core.wheels_begun_anew()) == (NAMES if fault == 'wrapped' else [])
     record = core.records['wheels']
     assert record.received == record.used + record.rejected + record.invalid
     aside = {name for name, health in record.healths.items() if health.quarantines}

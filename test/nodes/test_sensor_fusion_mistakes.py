@@ -109,6 +109,33 @@ def test_mistake_is_named(drive: Path, change: Callable[[str, Any], None], code:
     assert ('bad', code) in findings(drive, change)
 
 
+def no_covariance(topic: str, message: Any) -> None:
+    if topic == '/gps/fix':
+        message.position_covariance = np.zeros(9)
+        message.position_covariance_type = 2
+
+
+def biased(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        message.angular_velocity.z += 0.05
+
+
+@pytest.mark.parametrize(
+    ('change', 'code'),
+    [
+        (no_covariance, 'covariance_unknown'),
+        (biased, 'gyro_bias_found'),
+    ],
+)
+def test_what_is_put_right_is_told(
+    drive: Path, change: Callable[[str, Any], None], code: str
+) -> None:
+    found = findings(drive, change)
+    assert ('note', code) in found
+    assert not {one for level, one in found if level in ('warn', 'bad')}
+    assert ('note', code) not in findings(drive, None)
+
+
 def test_good_data_raise_nothing(drive: Path) -> None:
     assert not {code for level, code in findings(drive, None) if level in ('warn', 'bad')}
 

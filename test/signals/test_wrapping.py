@@ -51,8 +51,9 @@ def test_angles_that_are_missing_now_and_then() -> None:
     wrapped = (angles + math.pi) % (2.0 * math.pi) - math.pi
     wrapped[:3, 1] = np.nan
     wrapped[::7, 0] = np.nan
-    found, leaps = continuous(wrapped)
-    assert leaps == [0, 0]
+    found, encoders = continuous(wrapped)
+    assert encoders.leaps == [0, 0]
+    assert encoders.turns == [8, 6] and encoders.kinds == (False, True)
     good = np.isfinite(wrapped)
     np.testing.assert_array_equal(np.isfinite(found), good)
     for column in range(2):
@@ -68,8 +69,8 @@ def test_a_counter_that_overflows_or_begins_anew_goes_on() -> None:
         ((angle + 20.0) % 40.0 - 20.0, 20),  # sixteen bits
         (np.where(t > 9.0, angle - angle[900], angle), 1),  # its driver was started again
     ):
-        found, counted = continuous(np.stack([spoilt, -spoilt], axis=1))
-        assert counted == [leaps, leaps]
+        found, encoders = continuous(np.stack([spoilt, -spoilt], axis=1))
+        assert encoders.leaps == [leaps, leaps] and encoders.kinds == (True, False)
         # Each leap is bridged by the step before.
         np.testing.assert_allclose(np.diff(found[:, 0]), np.diff(angle), atol=2e-3)
         np.testing.assert_allclose(np.diff(found[:, 1]), -np.diff(angle), atol=2e-3)
@@ -80,8 +81,8 @@ def test_one_glitch_of_a_counter_leaves_no_trace(size: float) -> None:
     angle = np.linspace(0.0, 300.0, 1000)
     spoilt = angle.copy()
     spoilt[500] += size
-    found, leaps = continuous(spoilt[:, None])
-    assert leaps == [0]
+    found, encoders = continuous(spoilt[:, None])
+    assert encoders.leaps == [0] and encoders.kinds == (False, False)
     np.testing.assert_allclose(np.delete(found[:, 0], 500), np.delete(angle, 500), atol=1e-9)
 
 
@@ -89,6 +90,6 @@ def test_a_gap_in_the_messages_and_a_car_that_turns_about_are_no_leaps() -> None
     t = np.linspace(0.0, 20.0, 2000)
     angle = 60.0 * np.sin(0.5 * t)
     heard = np.r_[0:100, 250:2000]
-    found, leaps = continuous(angle[heard][:, None])
-    assert leaps == [0]
+    found, encoders = continuous(angle[heard][:, None])
+    assert encoders.leaps == [0] and encoders.kinds == (False, False)
     np.testing.assert_array_equal(found[:, 0], angle[heard])

@@ -304,6 +304,10 @@ class FusionCore:
         """Whether there is an attitude or a captured pose."""
         return self.navigator.filter.ready or ('mocap' in self.records and self.is_active('mocap'))
 
+    def wheels_begun_anew(self) -> list[str]:
+        """Wheels whose angles begin anew after each turn."""
+        return [name for group in self._wheel_groups for name in group.begun_anew]
+
     def is_too_slow(self, name: str) -> bool:
         """Whether the smoothing window holds too few samples of a sensor."""
         tracks: list[Track] = []

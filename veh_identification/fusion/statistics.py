@@ -71,6 +71,8 @@ class SensorRecord:
     reasons: dict[str, int] = field(default_factory=dict)
     #: Parts of its messages that hold no number, while the rest is used.
     unmeasured: tuple[str, ...] = ()
+    #: What is taken in place of a part that is said to be known, and cannot be right.
+    assumed: str = ''
     innovations: InnovationStatistics = field(default_factory=InnovationStatistics)
     #: Of the parts that are judged apart (height, single wheels); '' for the whole.
     healths: dict[str, SensorHealth] = field(default_factory=dict)

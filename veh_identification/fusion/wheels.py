@@ -80,6 +80,14 @@ class WheelGroup:
         self._period = math.nan
         self._jitter = 0.0  # mean absolute deviation of the stamps' steps, seconds
 
+    @property
+    def begun_anew(self) -> list[str]:
+        """Wheels whose angles begin anew after each turn."""
+        if not self._continuous.kinds[1]:
+            return []
+        both = zip(self.wheels, self._continuous.turns, strict=True)
+        return [wheel.name for wheel, turns in both if turns]
+
     def add(self, time: float, values: tuple[float, ...]) -> tuple[float, list[WheelSpeed]] | None:
         """Take a message; the length of the interval and its speeds when one is complete."""
         readings = [values[place] for place in self._places]

@@ -113,10 +113,11 @@ class Report:
         self.findings.extend(findings)
 
     def say_sensor(self, line: SensorLine) -> None:
-        """What a sensor has to say, as a reservation of the whole."""
-        if line.finding is not None and line.level != OK:
-            text = f'{line.name}: {line.message}'
-            self.say(Finding('warn', line.finding.code, text, line.name))
+        """What a sensor has to say: a reservation of the whole, or a note."""
+        if line.finding is not None:
+            text, level = f'{line.name}: {line.message}', line.finding.level
+            kept: Level = 'warn' if line.level != OK else level
+            self.say(Finding(kept, line.finding.code, text, line.name))
 
     def judge(self) -> None:
         """All has been said."""

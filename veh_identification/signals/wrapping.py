@@ -15,6 +15,8 @@ ROUNDING = 1e-3
 #: A counter that leaps back by this (rad) and so many times its last step has begun anew: no wheel
 #: turns about like that (but in a gap of the messages). Forward, a gap looks alike: not touched.
 LEAP, TIMES = 0.5 * math.pi, 5.0
+#: A glitch looks like one turn and another back: so many are those of an encoder that begins anew.
+FEWEST_TURNS = 3
 #: Of a leap: what comes forward again by as much was a glitch.
 BACK = 0.2
 
@@ -36,12 +38,17 @@ class Continuous:
         # The first step is not known: none is unlike it.
         self._step, self._added = [math.nan] * count, [0.0] * count
         self._leapt = [0.0] * count  # with the last angle
-        #: How often each leapt back.
-        self.leaps = [0] * count
+        #: How often each leapt back, and how often it began anew after a turn.
+        self.leaps, self.turns = [0] * count, [0] * count
 
     def reset(self) -> None:
         """Forget all."""
         self._begin(0)
+
+    @property
+    def kinds(self) -> tuple[bool, bool]:
+        """Whether some encoder leaps back, and whether some begins anew after each turn."""
+        return any(self.leaps), max(self.turns, default=0) >= FEWEST_TURNS
 
     def add(self, angles: Sequence[float]) -> list[float]:
         """The next angles (rad), continuous."""
@@ -62,6 +69,7 @@ class Continuous:
             before, shorter = self._step[k], step - math.copysign(TURN, step)
             if abs(shorter - before) < abs(step - before):
                 self._added[k] += shorter - step
+                self.turns[k] += 1
                 step = shorter
         before = self._step[k]
         leapt, self._leapt[k] = self._leapt[k], 0.0
@@ -79,8 +87,8 @@ class Continuous:
         return angle + self._added[k]
 
 
-def continuous(angles: Array) -> tuple[Array, list[int]]:
-    """Angles (samples, encoders) in the order in which they came, and how often each leapt."""
+def continuous(angles: Array) -> tuple[Array, Continuous]:
+    """Angles (samples, encoders) in the order in which they came, and what the encoders do."""
     encoders = Continuous()
     made = np.array([encoders.add(row) for row in angles.tolist()]).reshape(angles.shape)
-    return made, encoders.leaps
+    return made, encoders

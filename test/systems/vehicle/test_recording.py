@@ -13,12 +13,13 @@ from vehicle_cases import SECONDS, changed, codes, observed, odometry, write_cir
 from veh_identification.errors import BagError, InputError, ParameterError, VehIdError
 from veh_identification.runtime.bags import BagReader, BagWriter
 from veh_identification.runtime.messages import header, new, stamp_ns, time_from_ns
+from veh_identification.signals.wrapping import continuous
 from veh_identification.simulation.scenarios import simulate
 from veh_identification.simulation.vehicle import bag as simulated
 from veh_identification.systems.driver import configured, run
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
-from veh_identification.systems.vehicle.recording.reader import read
+from veh_identification.systems.vehicle.recording.reader import counters_findings, read
 
 
 @pytest.fixture(scope='module')
@@ -242,3 +243,19 @@ def test_messages_of_other_joints_are_not_unusable(tmp_path: Path) -> None:
     assert 'joint_states' not in recording.unusable
     # a rolling car: speeds from its angles, over 50 ms each
     assert len(recording.wheel_rate.time) > 50
+
+
+def test_wheels_that_begin_anew_are_named() -> None:
+    """After each turn, or when a counter overflows: what is put right is told."""
+    angle = np.outer(np.linspace(0.0, 60.0, 1500), np.ones(4))
+    each_turn, overflowing = angle.copy(), angle.copy()
+    each_turn[:, 1] %= 2.0 * np.pi
+    overflowing[:, 2] %= 25.0
+    for angles, code, wheel in (
+        (each_turn, 'wrapped', 'wheel_fr (9 times)'),
+        (overflowing, 'counters_anew', 'wheel_rl (2 times)'),
+    ):
+        (found,) = counters_findings(continuous(angles)[1])
+        assert (found.level, found.code) == ('note', code)
+        assert found.text.endswith(f': {wheel}')
+    assert counters_findings(continuous(angle)[1]) == []

@@ -32,7 +32,7 @@ from veh_identification.systems.vehicle.recording.bag_tables import STEERING
 from veh_identification.systems.vehicle.recording.mounting import mounted
 from veh_identification.systems.vehicle.recording.reader import (
     NOT_MEASURED,
-    counters_finding,
+    counters_findings,
     rack_travel,
     steering_finding,
 )
@@ -111,7 +111,7 @@ class CarFace:
         self._last_minute = LastMinute()
         self._order = JointOrder(WHEELS, STEERING)
         self._continuous = Continuous()
-        self._anew = False  # whether that has been told
+        self._anew = (False, False)  # what of it has been told
         self._measured: dict[str, tuple[bool, ...]] = {}  # axes of the inertial unit
 
     def warm_up(self) -> None:
@@ -257,9 +257,9 @@ class CarFace:
                 used = True
                 if stream == 'wheel_angle':
                     # Of the messages before: what has come back at once was a glitch.
-                    if not self._anew and any(self._continuous.leaps):
-                        self._anew = True
-                        for one in counters_finding(self._continuous.leaps):
+                    if self._anew != self._continuous.kinds:
+                        self._anew = self._continuous.kinds
+                        for one in counters_findings(self._continuous):
                             self._say(one)
                     values = tuple(self._continuous.add(values))
                 self._push(part_key(stream, values), stamp_ns, values)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from veh_identification.fusion.geodesy import HIGHEST, is_plausible_fix
 from veh_identification.fusion.sensor_options import GnssOptions, ImuOptions
+from veh_identification.fusion.statistics import SensorRecord
 from veh_identification.nodes.joint_order import remember
 from veh_identification.orientations import is_unit
 from veh_identification.signals.hygiene import LARGEST
@@ -110,8 +111,11 @@ def imu_input(options: ImuOptions) -> Input:
     return Input('sensor_msgs/msg/Imu', IMU_FIELDS, parse)
 
 
-def gnss_input(options: GnssOptions) -> Input:
-    """sensor_msgs/NavSatFix: latitude, longitude, altitude, horizontal and vertical variance."""
+def gnss_input(options: GnssOptions, record: SensorRecord | None = None) -> Input:
+    """sensor_msgs/NavSatFix: latitude, longitude, altitude, horizontal and vertical variance.
+
+    `record` hears of variances that cannot be.
+    """
 
     def parse(values: tuple[Any, ...]) -> Parsed:
         _, _, _, status, latitude, longitude, altitude, kind, east, north, up = values
@@ -128,6 +132,11 @@ def gnss_input(options: GnssOptions) -> Input:
             scale = options.std_scale**2
             if math.isfinite(known[0]) and known[0] > 0.0:
                 horizontal = min(max(known[0] * scale, 1e-6), LARGEST)
+            elif record is not None:
+                record.assumed = (
+                    f'its covariance is said to be known, and is {known[0]:g} m^2: a deviation of '
+                    f'{options.std:g} m is taken (gnss.std)'
+                )
             if math.isfinite(known[1]) and known[1] > 0.0:
                 vertical = min(max(known[1] * scale, 1e-6), LARGEST)
         return (latitude, longitude, altitude, horizontal, vertical)

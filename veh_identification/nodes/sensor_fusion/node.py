@@ -120,7 +120,9 @@ class SensorFusion:
     ) -> None:
         o = self.options
         self._subscribe('imu', o.imu.topic, inputs.imu_input(o.imu))
-        self._subscribe('gnss', o.gnss.topic, inputs.gnss_input(o.gnss))
+        self._subscribe(
+            'gnss', o.gnss.topic, inputs.gnss_input(o.gnss, self.core.records.get('gnss'))
+        )
         for name, sensor in (('gnss_velocity', o.gnss_velocity), ('speed', o.speed)):
             kind = inputs.twist_input(sensor.message, o.max_speed)
             self._subscribe(name, sensor.topic, kind)

@@ -26,6 +26,7 @@ from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import (
     ANTENNA_Y,
     FIX_DELAY,
+    GYRO_BIAS,
     MOUNT_YAW,
     SIDE_SLIP,
     VELOCITY_DELAY,
@@ -56,6 +57,8 @@ CALIBRATIONS = (
     ('imu yaw', MOUNT_YAW, 'imu.orientation_rpy', 0.01, 'rad'),
     ('antenna y', ANTENNA_Y, 'gnss.position', 0.03, 'm'),
 )
+#: Bias of the gyroscope that is worth a word (rad/s): a degree a second.
+LARGE_BIAS = 0.02
 #: These cost what is not known about them or about their neighbours; others only calibrate.
 COSTLY = frozenset({FIX_DELAY, MOUNT_YAW, ANTENNA_Y})
 #: Wheels that are late by this share of the velocities' delay at least tell the same story.
@@ -205,6 +208,11 @@ class FusionReport(Report):
         elif record.unmeasured:
             text = f'no number (NaN) for {", ".join(record.unmeasured)}; the rest is used'
             line.find('note', 'no_number', text)
+        elif record.assumed:
+            line.find('note', 'covariance_unknown', record.assumed)
+        elif record.name == 'joints' and (anew := self.core.wheels_begun_anew()):
+            text = f'angles begin anew after each turn, turns are added: {", ".join(anew)}'
+            line.find('note', 'wrapped', text)
         elif glitches := record.reasons.get(GLITCH):
             text = (
                 f'{glitches} samples stand alone, far from their neighbours, and were left out: '
@@ -313,7 +321,22 @@ class FusionReport(Report):
                 )
                 level: Level = 'warn' if index in COSTLY else 'note'
                 self.say(Finding(level, f'{name.replace(" ", "_")}_found', text, entry))
-        self.say(*self._early_fixes())
+        self.say(*self._gyro_bias(), *self._early_fixes())
+
+    def _gyro_bias(self) -> list[Finding]:
+        """A large one; where sensors contradict each other it has taken up their mistakes."""
+        state = self.core.navigator.filter
+        bias = state.gyro_bias
+        sigma = np.sqrt(np.maximum(np.diag(state.P)[GYRO_BIAS], 0.0))
+        large = (sigma > 0.0) & (np.abs(bias) > np.maximum(LARGE_BIAS, 4.0 * sigma))
+        if self._channel_findings or not large.any():
+            return []
+        shown = ', '.join(f'{value:+.3g}' for value in bias)
+        text = (
+            f'a bias of the gyroscope of ({shown}) rad/s was found and is taken off: let it '
+            'calibrate while it rests'
+        )
+        return [Finding('note', 'gyro_bias_found', text, self.core.records['imu'].topic)]
 
     def _early_fixes(self) -> list[Finding]:
         """Fixes count as punctual, so all that differ from them look late, wheels, too."""

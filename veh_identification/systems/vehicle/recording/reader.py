@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from veh_identification.errors import InputError
 from veh_identification.findings import Finding
 from veh_identification.fusion.geodesy import Datum, LocalFrame, is_plausible_fix
-from veh_identification.signals.wrapping import continuous
+from veh_identification.signals.wrapping import Continuous, continuous
 from veh_identification.systems.vehicle.configuration import CORNERS, CarDescription
 from veh_identification.systems.vehicle.recording.bag_tables import (
     FIX_PATHS,
@@ -145,17 +145,21 @@ def steering_finding(words: str) -> Finding:
     return Finding('note', 'steering_source', f'steering comes from {words}', 'joint_states')
 
 
-def counters_finding(leaps: Sequence[int]) -> list[Finding]:
-    """Wheels whose counters began anew."""
-    named = [
-        f'wheel_{corner} ({count} times)'
-        for corner, count in zip(CORNERS, leaps, strict=False)
-        if count
-    ]
-    if not named:
-        return []
-    text = f'counters began anew and are taken as going on: {", ".join(named)}'
-    return [Finding('note', 'counters_anew', text, 'joint_states')]
+def counters_findings(encoders: Continuous) -> list[Finding]:
+    """Wheels whose counters began anew, after each turn or when they liked."""
+
+    def named(counts: Sequence[int]) -> str:
+        both = zip(CORNERS, counts, strict=False)
+        return ', '.join(f'wheel_{corner} ({count} times)' for corner, count in both if count)
+
+    found, (leap, turn) = [], encoders.kinds
+    if leap:
+        text = f'counters began anew and are taken as going on: {named(encoders.leaps)}'
+        found.append(Finding('note', 'counters_anew', text, 'joint_states'))
+    if turn:
+        text = f'angles begin anew after each turn, turns are added: {named(encoders.turns)}'
+        found.append(Finding('note', 'wrapped', text, 'joint_states'))
+    return found
 
 
 def _joints(
@@ -167,7 +171,7 @@ def _joints(
     travel, words = rack_travel(
         car, rack_per_angle, bag.values(topic, [f'position[{j}]' for j in STEERING])
     )
-    angles, leaps = continuous(bag.values(topic, wheels('position')))
+    angles, encoders = continuous(bag.values(topic, wheels('position')))
     for name, values in (
         ('wheel_angle', angles),
         ('wheel_rate', bag.values(topic, wheels('velocity'))),
@@ -177,7 +181,7 @@ def _joints(
         source.add(name, topic, values)
         used |= np.isfinite(values).any(axis=1)
     bag.count_invalid(topic, int(used.sum()) + bag.of_other_joints(topic, used))
-    return words, counters_finding(leaps)
+    return words, counters_findings(encoders)
 
 
 def _pressure(source: _Collector) -> list[Finding]:
