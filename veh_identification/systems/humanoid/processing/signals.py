@@ -150,7 +150,9 @@ def _synchronised(
 
 def with_wrenches(raw: Raw, model: TreeModel, wrenches: Array) -> Raw:
     """The same recording with other sensor values (offsets taken off, frames tried out)."""
-    centre = np.zeros(3) if raw.in_base else np.nanmean(raw.pose[raw.valid][:, :3], axis=0)
+    places = raw.pose[raw.valid, :3]
+    # A stretch without any pose has no place either, and no row of it is used.
+    centre = np.zeros(3) if raw.in_base or not len(places) else np.nanmean(places, axis=0)
     world = np.zeros((len(raw.stamps), 6))
     for k, source in enumerate(raw.sources):
         rotation, place = sensor_pose(raw, model, source)

@@ -18,6 +18,9 @@ INPUTS = {
     'rack': 'no steering: the rack stays where it is and the yaw moment is estimated',
 }
 NONE = (0.0, 0.0, 0.0, 0.0)
+#: How long [s] what an input told last is better than nothing: drivers hold their speed for long
+#: and brake for moments.
+FADING = {'torque': 30.0, 'pressure': 2.0}
 # Bandwidth of the filter that turns rack samples into a smooth travel [rad/s].
 RACK_BANDWIDTH = 60.0
 
@@ -53,6 +56,7 @@ class Driving:
         self.missing = {name for name in INPUTS if name not in present}
         self._timeout_ns = round(timeout * NANOSECONDS)
         self._last_ns = dict.fromkeys(present, origin_ns)
+        self._shares = {name: math.exp(-dt / seconds) for name, seconds in FADING.items()}
         self._follower = RackFollower(dt, rack)
         self._pending: deque[Item] = deque()
         self._torques = NONE
@@ -96,14 +100,17 @@ class Driving:
         return Inputs(self._torques, self._pressure, *self._follower.step(self._rack))
 
     def _look(self, oldest_ns: int) -> None:
-        """Which inputs have been silent for too long; their values no longer hold."""
+        """Which inputs have been silent for too long; their values fade from step to step."""
         self.missing = {
             name for name in INPUTS if self._last_ns.get(name, oldest_ns - 1) < oldest_ns
         }
+        # A step would throw the body of the model about, which no sensor has felt.
         if 'torque' in self.missing:
-            self._torques = NONE
+            a, b, c, d = self._torques
+            share = self._shares['torque']
+            self._torques = share * a, share * b, share * c, share * d
         if 'pressure' in self.missing:
-            self._pressure = 0.0
+            self._pressure *= self._shares['pressure']
         self._known_until_ns = min(self._last_ns.values(), default=oldest_ns) + self._timeout_ns
 
     def _take(self, item: Item) -> None:
