@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from damaged_yaml import try_loaders
-from hostile import files, motions, network, streams, tried
+from hostile import files, motions, network, ros, streams, tried
 from hostile.watch import Tally
 
 from veh_identification._version import __version__
@@ -55,7 +55,8 @@ PARTS: dict[str, tuple[float, Part]] = {
     'yaml': (0.1, try_yaml),
     'motions': (0.02, motions.try_motions),
     'network': (0.05, network.try_network),
-    'streams': (0.45, streams.try_streams),
+    'ros': (0.05, ros.try_ros),
+    'streams': (0.4, streams.try_streams),
 }
 
 

@@ -21,6 +21,8 @@ from veh_identification.runtime.graph import create_graph, find_graph
 #: Nodes that take part; the others share their engine, their guard and their base.
 GRAPHS = ('parallel_identification', 'robot_identification', 'sensor_fusion')
 BATCH = 40
+#: What is spoilt of a message.
+KINDS = ('bytes', 'bytes', 'values', 'stamps')
 #: Seconds for a batch to pass, and between two reports of a node.
 PASSING, REPORT = 30.0, 1.0
 
@@ -131,24 +133,19 @@ def _wait_for_routes(live: Live) -> None:
     live.engine.spin(0.3)
 
 
-def spoilt_sending(
-    rng: random.Random, live: Live, source: list[Item], tally: Tally
-) -> tuple[str, bytes, bytes | None]:
-    """Key, payload and attachment of one message to a random subscription."""
-    from veh_identification.runtime.zenoh_engine import wire
-
-    subscription = rng.choice(live.subscriptions)
-    fitting = [one for one in source[:400] if one.topic == subscription.topic]
+def spoilt_payload(
+    rng: random.Random, kind: str, topic: str, type_name: str, source: list[Item]
+) -> bytes:
+    """A message of the source, or an empty one, spoilt in its `kind` of way, as bytes."""
+    fitting = [one for one in source[:400] if one.topic == topic]
     if fitting:
         item = rng.choice(fitting)
         message = messages.deserialize(
             messages.serialize(item.message), item.typename
         )  # a copy of its own
     else:
-        message = messages.new(subscription.endpoint.type_name)
+        message = messages.new(type_name)
     set_stamp(message, time.time_ns())
-    kind = rng.choice(['bytes', 'bytes', 'values', 'stamps', 'attachment'])
-    tally.messages[kind] += 1
     if kind == 'values':
         spoil_values(rng, message)
     elif kind == 'stamps':
@@ -157,12 +154,24 @@ def spoilt_sending(
         payload = messages.serialize(message)
     except (MessageError, OverflowError, TypeError, ValueError):  # cannot even be written
         payload = b''
+    return damaged(rng, payload, [payload]) if kind == 'bytes' else payload
+
+
+def spoilt_sending(
+    rng: random.Random, live: Live, source: list[Item], tally: Tally
+) -> tuple[str, bytes, bytes | None]:
+    """Key, payload and attachment of one message to a random subscription."""
+    from veh_identification.runtime.zenoh_engine import wire
+
+    subscription = rng.choice(live.subscriptions)
+    kind = rng.choice([*KINDS, 'attachment'])
+    tally.messages[kind] += 1
+    endpoint = subscription.endpoint
+    payload = spoilt_payload(rng, kind, subscription.topic, endpoint.type_name, source)
     good = wire.Attachment(rng.randrange(1, 2**40), time.time_ns(), rng.randbytes(16)).encode()
-    if kind == 'bytes':
-        payload = damaged(rng, payload, [payload])
     attachment: bytes | None = good
     if kind == 'attachment':
         attachment = rng.choice([None, b'', damaged(rng, good, [good]), rng.randbytes(33)])
-    token = damaged(rng, subscription.endpoint.token.encode(), [b'//', b'%', good])
+    token = damaged(rng, endpoint.token.encode(), [b'//', b'%', good])
     wire.parse_token(token.decode('utf-8', 'replace'))
-    return subscription.endpoint.key, payload, attachment
+    return endpoint.key, payload, attachment

@@ -23,6 +23,7 @@ CASES = {
     'yaml': 'files',
     'motions': 'batches',
     'network': 'batches',
+    'ros': 'batches',
     'streams': 'runs',
 }
 
