@@ -21,7 +21,7 @@ import yaml
 
 from veh_identification.configuration.document import Document, Entry, merged
 from veh_identification.configuration.faults import Fault, shown
-from veh_identification.files import FileError, read_plain
+from veh_identification.files import FileError, read_plain, shortened
 
 #: Limits that no configuration of a person comes near (bytes, levels, entries, digits, files).
 MOST_BYTES = 8 * 2**20
@@ -84,7 +84,8 @@ def _with_bases(
         base = path.parent / name.content
         base = base if _exists(base) else find_base(base.name)
         if not _exists(base):
-            fault = f'there is no file {name.content} beside this one nor among the packaged ones'
+            missing = shortened(name.content)
+            fault = f'there is no file {missing} beside this one nor among the packaged ones'
         elif any(_same(base, other) for other in chain):
             circle = ' -> '.join(one.name for one in (*chain, base))
             fault = f'the bases go in a circle: {circle}'
