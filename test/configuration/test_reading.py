@@ -212,7 +212,7 @@ def test_bases_are_changed_entry_by_entry(tmp_path: Path) -> None:
         ({'a': 'base: b.yaml', 'b': 'base: a.yaml'}, 'circle: a.yaml -> b.yaml -> a.yaml'),
         ({'a': 'base: a.yaml'}, 'circle: a.yaml -> a.yaml'),
         ({'a': 'x: 1\nbase: none.yaml'}, 'a.yaml:2: base: there is no file none.yaml beside'),
-        ({'a': 'base: ' + 6000 * '9'}, f'no file {120 * "9"} ... {60 * "9"} beside'),
+        ({'a': f'base: "{6000 * "9"}"'}, f'no file {120 * "9"} ... {60 * "9"} beside'),
         ({'a': 'base: [b.yaml]'}, "base: expected the name of a file, found ['b.yaml']"),
         ({'a': 'base: b.yaml', 'b': 'x: [1'}, 'b.yaml:'),
         (
