@@ -170,18 +170,22 @@ def finish_step(
     load_body: IntArray,
     dt: float,
     penalty: float,
+    projected: float,
 ) -> float:
-    """Velocity and acceleration projections of (42); returns the largest position residual."""
+    """Velocity and acceleration projections of (42); returns the largest position residual.
+
+    `projected` as in `_project`.
+    """
     _, _, _, scratch, places, _ = memory
     worst = evaluate(memory, drive, q)
     weight = 0.25 * dt * dt * penalty
-    _project(memory, load_body, qd, drive[1], weight, PROJECTED)
+    _project(memory, load_body, qd, drive[1], weight, projected)
     target = reals_of(scratch, places, pk.ROWS_2)
     evaluate_forms(memory, qd, False, pk.RATE)
     velocity_products(memory, q, qd, target)
     for row in range(target.size):
         target[row] = drive[2, row] - target[row]
-    _project(memory, load_body, qdd, target, weight, PROJECTED)
+    _project(memory, load_body, qdd, target, weight, projected)
     return worst
 
 
@@ -226,7 +230,7 @@ def advance(
             return int(change) if change < 0.0 else 0
         limit = tolerance + rounding(q)
         if change <= limit:
-            worst = finish_step(memory, drive, q, qd, qdd, load_body, dt, penalty)
+            worst = finish_step(memory, drive, q, qd, qdd, load_body, dt, penalty, PROJECTED)
             if worst <= limit:
                 return iteration + 1
         renew = change > 0.1 * previous

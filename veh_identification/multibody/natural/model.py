@@ -377,6 +377,7 @@ class NaturalModel(Inspection):
                     loads.bodies,
                     dt,
                     penalty,
+                    dynamics.PROJECTED,
                 )
                 if worst <= limit:
                     return iteration + 1
