@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ PART = 'long'
 HOURS, RECORDINGS = 24.0, 24
 #: Length of a recording at most.
 SECONDS = 12.0
-#: The recording whose estimates those of the last one are compared with.
+#: The recording with whose parameters those of the last one are compared.
 EARLY = 2
 #: Growth of the memory from a fifth of the way to its end.
 MOST_GROWTH = 1.02
@@ -74,14 +74,19 @@ class Day:
     start_ns: int = 0
     sent: list[Counter[str]] = field(default_factory=list)
     drawn: int = 0
+    early: int = 0  # the recording with whose estimates those of the last one are compared
 
     def __post_init__(self) -> None:
         """Simulate them, and one for the first message of the next day.
 
-        What only observes forgets: there a few do, again and again.
+        What only observes forgets: there a few do, again and again, and motions are compared with
+        those of the same recording, hours before.
         """
-        learns = self.plan.graph.endswith('identification')
-        self.drawn = self.total + 1 if learns else min(FEW, self.total + 1)
+        if self.plan.graph.endswith('identification'):
+            self.drawn, self.early = self.total + 1, EARLY
+        else:
+            self.drawn = max(1, min(FEW, self.total // 2))
+            self.early = (self.total - 1) % self.drawn or self.drawn
         for k in range(self.drawn):
             path, scenario = self.folder / f'{k}', self.plan.scenario
             simulate(
@@ -117,6 +122,7 @@ class Watch:
     start_ns: int
     period_ns: int
     total: int  # recordings of the day
+    early: int  # the one to compare the last one with
     recording: int = 0
     rows: list[tuple[str, str, bytes, int]] = field(default_factory=list)
     counts: list[dict[str, int]] = field(default_factory=list)
@@ -139,7 +145,7 @@ class Watch:
                 counts = self._counted(messages.deserialize(payload, typename)) or counts
         self.counts.append(counts)
         self.published.append(Counter(topic for topic, *_ in self.rows))
-        if self.recording in (EARLY, self.total - 1):
+        if self.recording in (self.early, self.total - 1):
             self.estimates[self.recording] = collect(self.rows)
         self.rows.clear()
         gc.collect()
@@ -160,7 +166,7 @@ class Watch:
 
 def run_day(plan: Plan, day: Day) -> tuple[Watch, float]:
     """The whole day through the nodes of a graph; what was seen and the processor seconds."""
-    watch = Watch(day.start_ns, day.period_ns, day.total)
+    watch = Watch(day.start_ns, day.period_ns, day.total, day.early)
     engine = ReplayEngine(day.start_ns, sink=watch, log_level='fatal')
     given = dict(plan.parameters)
     nodes = create_graph(engine, find_graph(plan.graph), config=plan.config, parameters=given)
@@ -190,8 +196,11 @@ def rows_of(plan: Plan, day: Day, watch: Watch, spent: float) -> list[Any]:
             for way in ways.values()
         )
     }
-    shift = (watch.total - 1 - EARLY) * watch.period_ns / SECOND
-    moved, what = away_by(watch.estimates[watch.total - 1], watch.estimates[EARLY], shift)
+    shift = (watch.total - 1 - watch.early) * watch.period_ns / SECOND
+    first, last_one = (watch.estimates[k] for k in (watch.early, watch.total - 1))
+    if first.parameters:
+        first = replace(first, motions={})  # of other recordings
+    moved, what = away_by(last_one, first, shift)
     sent = sum(one.total() for one in day.sent)
     return [
         _row(f'{name}: memory, most after a fifth of the way', growth, 1.0, 'of it', MOST_GROWTH)
