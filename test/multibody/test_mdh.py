@@ -212,7 +212,14 @@ def row(name: str, antecedent: object, **entries: object) -> dict[str, object]:
         ({'bodies': [row('a', 0, virtual=True, inertia={'M': 1})]}, 'virtual but has inertia'),
         ({'bodies': [row('a', 0, sigm=1)]}, 'unknown entry "sigm"'),
         ({'bodies': [row('a', 0, **{'9' * 6000: 1})]}, 'unknown entry "9999'),
-        ({'bodies': [row('a', 0)], 'base': 'floating'}, 'expected euler or joints'),
+        (
+            {'bodies': [row('a', 0)], 'base': 'floating'},
+            "base is 'floating', expected euler or joints",
+        ),
+        (
+            {'bodies': [row('a', 0)], 'base': 1000 * 'joints '},
+            "joints ', expected euler",
+        ),
         ({'bodies': [row('a', 0)], 'base': 'euler'}, 'moves with Euler variables'),
         ({'bodies': []}, 'no body'),
         ({'rows': []}, 'list "bodies"'),

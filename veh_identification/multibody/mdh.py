@@ -66,7 +66,7 @@ def parse_mdh(table: Any, where: str = 'table') -> TreeModel:
         )
     base = table.get('base', 'joints')
     if base not in ('euler', 'joints'):
-        raise ModelError(f'{where}: base is "{base}", expected euler or joints')
+        raise ModelError(f'{where}: base is {shown(base)}, expected euler or joints')
     constants = _constants(table.get('constants') or {}, where)
     rows = table['bodies']
     names = [_name(row, k, where) for k, row in enumerate(rows)]
