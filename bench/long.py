@@ -65,7 +65,7 @@ def options_parser() -> argparse.ArgumentParser:
 
 @dataclass
 class Day:
-    """The recordings of a day on the disk, and how many messages of each topic they brought."""
+    """The recordings of a day on the disk; how many messages of each topic and joint they held."""
 
     folder: Path
     plan: Plan
@@ -110,7 +110,7 @@ class Day:
         for k in range(self.total):
             self.sent.append(Counter())
             for item in self.recording(k):
-                self.sent[-1][item.topic] += 1
+                self.sent[-1].update(_named(item))
                 yield item
         yield from itertools.islice(self.recording(self.total), 1)
 
@@ -201,7 +201,7 @@ def rows_of(plan: Plan, day: Day, watch: Watch, spent: float) -> list[Any]:
     if first.parameters:
         first = replace(first, motions={})  # of other recordings
     moved, what = away_by(last_one, first, shift)
-    sent = sum(one.total() for one in day.sent)
+    sent = sum(count for one in day.sent for what, count in one.items() if ' ' not in what)
     return [
         _row(f'{name}: memory, most after a fifth of the way', growth, 1.0, 'of it', MOST_GROWTH)
         | {'megabytes': [round(one, 1) for one in watch.memory]},
@@ -218,6 +218,11 @@ def rows_of(plan: Plan, day: Day, watch: Watch, spent: float) -> list[Any]:
             f'{name}: largest move of an estimate ({what})', moved, None, 'deviations', MOST_MOVE
         ),
     ]
+
+
+def _named(item: Item) -> list[str]:
+    """What a message brings: its topic, and the joints in it, which may be some of all."""
+    return [item.topic, *(f'{item.topic} {name}' for name in getattr(item.message, 'name', ()))]
 
 
 def _ways(counts: Sequence[Counter[str]]) -> dict[str, list[int]]:

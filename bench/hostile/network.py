@@ -1,18 +1,19 @@
-"""Spoilt messages from the network to nodes that run live over zenoh, and tokens of its graph."""
+"""Spoilt messages to nodes that run live; here over zenoh, with tokens of its graph."""
 
 from __future__ import annotations
 
 import random
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hostile.files import damaged
 from hostile.spoiling import Item, set_stamp, spoil_stamp, spoil_values
-from hostile.streams import PLANS, load_source
+from hostile.streams import PLANS, Plan, load_source
 from hostile.watch import Tally
 from veh_identification.errors import MessageError
 from veh_identification.runtime import messages
@@ -20,7 +21,8 @@ from veh_identification.runtime.graph import create_graph, find_graph
 
 #: Nodes that take part; the others share their engine, their guard and their base.
 GRAPHS = ('parallel_identification', 'robot_identification', 'sensor_fusion')
-BATCH = 40
+#: Batches to a node before it is made anew, and messages of a batch.
+BATCHES, BATCH = 25, 40
 #: What is spoilt of a message.
 KINDS = ('bytes', 'bytes', 'values', 'stamps')
 #: Seconds for a batch to pass, and between two reports of a node.
@@ -29,23 +31,45 @@ PASSING, REPORT = 30.0, 1.0
 
 def try_network(rng: random.Random, folder: Path, go_on: Callable[[], bool]) -> Tally:
     """Batches of spoilt messages to nodes that run live; without zenoh there is nothing to do."""
+    if not find_spec('zenoh'):
+        return Tally()
+    return try_live(rng, folder, go_on, GRAPHS, _live)
+
+
+class Receiver(Protocol):
+    """A node that runs live, and somebody who sends to it."""
+
+    def sending(self, rng: random.Random, source: list[Item], tally: Tally) -> Any:
+        """A spoilt message, as `pass_on` takes it."""
+
+    def pass_on(self, batch: list[Any]) -> None:
+        """Send all; AssertionError where one is not accounted for, or a callback failed."""
+
+    def reports(self) -> None:
+        """AssertionError where the node says no more how it is."""
+
+
+def try_live(
+    rng: random.Random,
+    folder: Path,
+    go_on: Callable[[], bool],
+    graphs: Sequence[str],
+    run: Callable[[Plan], AbstractContextManager[Receiver]],
+) -> Tally:
+    """Batches of spoilt messages to the nodes of graphs, each run for some of them."""
     tally = Tally()
-    try:
-        import zenoh  # noqa: F401
-    except ImportError:
-        return tally
     plans = {plan.graph: plan for plan in PLANS[::-1]}
-    sources = {name: load_source(folder, plans[name])[:4000] for name in GRAPHS}
+    sources = {name: load_source(folder, plans[name])[:4000] for name in graphs}
     while go_on():
-        name = rng.choice(GRAPHS)
-        with _live(name) as live:
-            for _ in range(25):
+        name = rng.choice(graphs)
+        with run(plans[name]) as live:
+            for _ in range(BATCHES):
                 if not go_on():
                     break
                 seed = rng.randrange(2**32)
                 tally.made_of[name] += 1
                 batch = [
-                    spoilt_sending(random.Random(f'{seed} {k}'), live, sources[name], tally)
+                    live.sending(random.Random(f'{seed} {k}'), sources[name], tally)
                     for k in range(BATCH)
                 ]
                 tally.try_case(f'{name} live, seed {seed}', lambda b=batch: live.pass_on(b))
@@ -64,6 +88,25 @@ class Live:
             for one in node.subscriptions()
             if one.topic not in ('/clock', '/parameter_events')
         ]
+
+    def sending(
+        self, rng: random.Random, source: list[Item], tally: Tally
+    ) -> tuple[str, bytes, bytes | None]:
+        """Key, payload and attachment of one message to a random subscription."""
+        from veh_identification.runtime.zenoh_engine import wire
+
+        subscription = rng.choice(self.subscriptions)
+        kind = rng.choice([*KINDS, 'attachment'])
+        tally.messages[kind] += 1
+        endpoint = subscription.endpoint
+        payload = spoilt_payload(rng, kind, subscription.topic, endpoint.type_name, source)
+        good = wire.Attachment(rng.randrange(1, 2**40), time.time_ns(), rng.randbytes(16)).encode()
+        attachment: bytes | None = good
+        if kind == 'attachment':
+            attachment = rng.choice([None, b'', damaged(rng, good, [good]), rng.randbytes(33)])
+        token = damaged(rng, endpoint.token.encode(), [b'//', b'%', good])
+        wire.parse_token(token.decode('utf-8', 'replace'))
+        return endpoint.key, payload, attachment
 
     def passed(self) -> int:
         """Messages that were taken, refused or dropped by a full queue."""
@@ -107,7 +150,7 @@ class Live:
 
 
 @contextmanager
-def _live(graph: str) -> Iterator[Live]:
+def _live(plan: Plan) -> Iterator[Live]:
     from veh_identification.runtime.zenoh import ZenohEngine, open_router
     from veh_identification.runtime.zenoh_engine.session import open_session
 
@@ -115,7 +158,7 @@ def _live(graph: str) -> Iterator[Live]:
         probe.bind(('127.0.0.1', 0))
         endpoint = f'tcp/127.0.0.1:{probe.getsockname()[1]}'
     with open_router(endpoint), ZenohEngine(endpoint=endpoint, log_level='fatal') as engine:
-        nodes = create_graph(engine, find_graph(graph))
+        nodes = create_graph(engine, find_graph(plan.graph))
         with open_session([endpoint]) as stranger:
             live = Live(engine, nodes, stranger)
             _wait_for_routes(live)
@@ -155,23 +198,3 @@ def spoilt_payload(
     except (MessageError, OverflowError, TypeError, ValueError):  # cannot even be written
         payload = b''
     return damaged(rng, payload, [payload]) if kind == 'bytes' else payload
-
-
-def spoilt_sending(
-    rng: random.Random, live: Live, source: list[Item], tally: Tally
-) -> tuple[str, bytes, bytes | None]:
-    """Key, payload and attachment of one message to a random subscription."""
-    from veh_identification.runtime.zenoh_engine import wire
-
-    subscription = rng.choice(live.subscriptions)
-    kind = rng.choice([*KINDS, 'attachment'])
-    tally.messages[kind] += 1
-    endpoint = subscription.endpoint
-    payload = spoilt_payload(rng, kind, subscription.topic, endpoint.type_name, source)
-    good = wire.Attachment(rng.randrange(1, 2**40), time.time_ns(), rng.randbytes(16)).encode()
-    attachment: bytes | None = good
-    if kind == 'attachment':
-        attachment = rng.choice([None, b'', damaged(rng, good, [good]), rng.randbytes(33)])
-    token = damaged(rng, endpoint.token.encode(), [b'//', b'%', good])
-    wire.parse_token(token.decode('utf-8', 'replace'))
-    return endpoint.key, payload, attachment

@@ -6,12 +6,13 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hostile.network import BATCH, KINDS, PASSING, REPORT, spoilt_payload
+from hostile.network import KINDS, PASSING, REPORT, spoilt_payload, try_live
 from hostile.spoiling import Item
-from hostile.streams import PLANS, load_source
+from hostile.streams import Plan
 from hostile.watch import Tally
 from veh_identification.runtime import messages
 from veh_identification.runtime.graph import find_graph, graph_parameters
@@ -21,43 +22,13 @@ from veh_identification.runtime.qos import LATCHED
 GRAPHS = ('parallel_identification', 'robot_identification', 'sensor_fusion', 'error_ekf')
 #: The header that tells the order of bytes: no middleware delivers less.
 HEADER = bytes((0, 1, 0, 0))
-BATCHES = 25
 
 
 def try_ros(rng: random.Random, folder: Path, go_on: Callable[[], bool]) -> Tally:
     """Batches of spoilt messages to nodes that run live; without ROS there is nothing to do."""
-    tally = Tally()
-    try:
-        import rclpy  # noqa: F401
-    except ImportError:
-        return tally
-    plans = {plan.graph: plan for plan in PLANS[::-1]}
-    sources = {name: load_source(folder, plans[name])[:4000] for name in GRAPHS}
-    while go_on():
-        name = rng.choice(GRAPHS)
-        with _live(name, plans[name].config) as live:
-            for _ in range(BATCHES):
-                if not go_on():
-                    break
-                seed = rng.randrange(2**32)
-                tally.made_of[name] += 1
-                batch = [
-                    _sending(random.Random(f'{seed} {k}'), live, sources[name], tally)
-                    for k in range(BATCH)
-                ]
-                tally.try_case(f'{name} under ROS, seed {seed}', lambda b=batch: live.pass_on(b))
-            tally.try_case(f'{name} under ROS, a report', live.reports)
-    return tally
-
-
-def _sending(
-    rng: random.Random, live: Live, source: list[Item], tally: Tally
-) -> tuple[str, bytes]:
-    topic = rng.choice(sorted(live.types))
-    kind = rng.choice(KINDS)
-    tally.messages[kind] += 1
-    payload = spoilt_payload(rng, kind, topic, live.types[topic], source)
-    return topic, payload if len(payload) > len(HEADER) else HEADER + payload
+    if not find_spec('rclpy'):
+        return Tally()
+    return try_live(rng, folder, go_on, GRAPHS, _live)
 
 
 class Live:
@@ -85,6 +56,14 @@ class Live:
 
     def _hear(self, _message: Any) -> None:
         self.reported += 1
+
+    def sending(self, rng: random.Random, source: list[Item], tally: Tally) -> tuple[str, bytes]:
+        """Topic and payload of one message to a random subscription."""
+        topic = rng.choice(sorted(self.types))
+        kind = rng.choice(KINDS)
+        tally.messages[kind] += 1
+        payload = spoilt_payload(rng, kind, topic, self.types[topic], source)
+        return topic, payload if len(payload) > len(HEADER) else HEADER + payload
 
     def passed(self) -> int:
         """Messages that the node has taken or refused."""
@@ -120,7 +99,7 @@ class Live:
 
 
 @contextmanager
-def _live(graph: str, config: str | None) -> Iterator[Live]:
+def _live(plan: Plan) -> Iterator[Live]:
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
@@ -128,9 +107,9 @@ def _live(graph: str, config: str | None) -> Iterator[Live]:
     from veh_identification.runtime.ros.managed import Life
     from veh_identification.runtime.stopping import StopRequest
 
-    found = find_graph(graph)
+    found = find_graph(plan.graph)
     (description,) = found.nodes
-    file, machine = graph_parameters(found, config)
+    file, machine = graph_parameters(found, plan.config)
     values = {**description.parameters, **machine, 'checkpoint.file': ''}
     words = command_line([file], values, description.remappings, '/')
     rclpy.init(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from veh_identification.runtime import messages
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
 import long
-from hostile.spoiling import SECOND, stamp_of
+from hostile.spoiling import SECOND, Item, stamp_of
 from hostile.streams import PLANS
 
 
@@ -43,3 +45,14 @@ def test_a_counter_follows_its_topic_but_for_what_waits_at_the_end_of_a_recordin
     assert not long._follows([2390, 4772, 7150], way)  # each later one loses ten
     assert not long._follows([2380, 4772, 7159], way)
     assert not long._follows([2391, 4783, 7171], way)  # more than was sent
+
+
+def test_joints_are_counted_by_their_names() -> None:
+    """Several sources may send on one topic, each some joints of its own."""
+
+    def named(message: object) -> list[str]:
+        return long._named(Item(0, '/joint_states', 'sensor_msgs/msg/JointState', message))
+
+    joints = messages.new('sensor_msgs/msg/JointState', name=['left', 'right'])
+    assert named(joints) == ['/joint_states', '/joint_states left', '/joint_states right']
+    assert named(messages.new('sensor_msgs/msg/Imu')) == ['/joint_states']

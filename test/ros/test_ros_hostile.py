@@ -12,7 +12,7 @@ pytest.importorskip('rclpy', reason='needs a sourced ROS 2 (rclpy is not importa
 pytestmark = pytest.mark.ros
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
-from hostile import ros  # noqa: E402
+from hostile import network, ros  # noqa: E402
 
 
 def test_spoilt_messages_are_accounted_for(tmp_path: Path, monkeypatch) -> None:
@@ -21,4 +21,4 @@ def test_spoilt_messages_are_accounted_for(tmp_path: Path, monkeypatch) -> None:
     tally = ros.try_ros(random.Random(20), tmp_path, lambda: next(left, False))
     assert tally.findings == []
     assert tally.outcomes['taken'] == tally.cases == 5  # four batches and a report
-    assert sum(tally.messages.values()) == 4 * ros.BATCH
+    assert sum(tally.messages.values()) == 4 * network.BATCH
