@@ -273,3 +273,28 @@ def test_outlying_fixes_are_gated_and_a_lasting_shift_is_accepted() -> None:
         assert math.dist(at.base.position[:2], car.position(second)[:2]) < 0.5
     t = (states[-1].stamp_ns - START) * 1e-9
     assert math.dist(states[-1].base.position[:2], car.position(t)[:2] + [50.0, 0.0]) < 1.0
+
+
+def test_a_speed_behind_an_outage_leads_where_it_says_though_the_heading_is_unknown() -> None:
+    """A velocity in body axes is not linear in the heading: one step along the tangent left
+    residuals of a hundred deviations with a covariance that knew nothing of them, and the sensor
+    was then set aside.
+    """
+    rng = np.random.default_rng(4)
+    core = FusionCore(options(speed=SpeedOptions(topic='speed', axes='xy', std=0.05)))
+    navigator = core.navigator
+    state = navigator.filter
+    squares = []
+    for k in range(40):
+        time, yaw = 10.0 * k, 0.6 * rng.normal()
+        state.start(time, orientations.IDENTITY, 0.01, 0.6)
+        state.start_navigation(np.zeros(3), 1.0, np.array([10.0, 0.0, 0.0]), 3.0)
+        truth = state.velocity + 3.0 * rng.normal(size=3)
+        turn = rotation.matrix(rotation.from_rotation_vector(0.0, 0.0, yaw))
+        measured = turn.T @ truth + 0.05 * rng.normal(size=3)
+        navigator.body_velocity('speed', time, tuple(measured), 'xy', [0.0] * 3, 0.05, 0.999)
+        left = (state.R.T @ state.velocity - measured)[:2]
+        assert np.abs(left).max() < 0.25, k
+        off = truth[:2] - state.velocity[:2]
+        squares.append(off @ np.linalg.solve(state.P[3:5, 3:5], off) / 2.0)
+    assert np.mean(squares) < 2.0

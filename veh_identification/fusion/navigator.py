@@ -7,7 +7,7 @@ attitude, start the navigation, find the heading, or correct. All samples come i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from veh_identification.fusion.inertial import (
     VELOCITY,
     WITH_ALL,
     WITH_WHEELS,
+    Update,
 )
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.statistics import SensorRecord
@@ -44,6 +45,8 @@ LARGEST_SCATTER = 300.0
 #: What was calibrated by a receiver that scatters so many times as much as was believed is worth
 #: nothing.
 MISBELIEVED = 3.0
+#: So many deviations of a sensor's noise are far; so many steps at most lead there.
+FAR, MOST_STEPS = 10.0, 16
 #: What each sensor tells, and what else it would notice.
 QUANTITIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     'gnss': ('position', ('velocity',)),
@@ -97,12 +100,16 @@ class Navigator(ImuNavigation):
         measured = np.array(velocity[:3])
         if not state.navigating:
             self.start_navigation(measured - rotation.cross_array(state.rate, arm), rows)
-        model = measurements.body_velocity
+        kind = measurements.body_velocity
         if name == 'odometry':
-            model = measurements.scaled_velocity
-        residual, H = model(state, measured, arm)
+            kind = measurements.scaled_velocity
+
+        def model() -> Model:
+            residual, H = kind(state, measured, arm)
+            return residual[rows], H[rows]
+
         covariance = measurements.noise(sigma**2, rows.stop - rows.start)
-        self.update(name, time, (residual[rows], H[rows]), covariance, gate, VELOCITY)
+        self.update(name, time, model(), covariance, gate, VELOCITY, again=model)
 
     def start_navigation(self, velocity: Array, rows: slice) -> None:
         """Begin to integrate with a velocity of the IMU in base-link axes, of which `rows` count.
@@ -186,13 +193,15 @@ class Navigator(ImuNavigation):
         gate: float,
         block: slice,
         part: str = '',
+        again: Callable[[], Model] | None = None,
     ) -> bool:
         """Correct with the weight that the sensor deserves; whether it was used.
 
         After many rejections in a row of a sensor that nobody else contradicts the filter is the
         one in error, and the part `block` of its state is taken as unknown by the size of the
         residual. A sample that corrects in two steps names the second one by `part`: it has its
-        own run of rejections and is not counted as another sample.
+        own run of rejections and is not counted as another sample. `again` tells the model of a
+        measurement that is not linear once more, where the filter is then.
         """
         residual, H = model
         record = self.records[name]
@@ -217,7 +226,7 @@ class Navigator(ImuNavigation):
             noise = covariance if weight == 1.0 else covariance / weight
             estimated = WITH_ALL if name in SATELLITES else WITH_WHEELS
             biases = self.filter.x[10:16].copy()
-            done = self.filter.correct(residual, H, noise, math.inf, estimated)
+            done = self._correct(model, noise, estimated, again)
             if done.nis > len(residual) * usual_square(gate, len(residual)):
                 health.surprises += 1
                 self.filter.doubt_biases(biases, health.surprises)
@@ -228,6 +237,39 @@ class Navigator(ImuNavigation):
         if len(self._surrenders) >= SURRENDERS:
             self.restart(time, 'its corrections do not hold')
         return weight > 0.0
+
+    def _correct(
+        self,
+        model: Model,
+        noise: Array,
+        estimated: int,
+        again: Callable[[], Model] | None,
+    ) -> Update:
+        """One update; of a measurement that is not linear and comes far from where it is expected
+        in small ones with the same sum, each with the model of where the one before has led.
+
+        A velocity in body axes behind an outage, heading unknown by half a radian: one step along
+        the tangent leaves most of the residual, and a covariance that knows nothing of it.
+        """
+        state, (residual, H) = self.filter, model
+        variances = np.diagonal(noise)
+        if again is None or not (residual**2 > FAR**2 * variances).any():
+            return state.correct(residual, H, noise, math.inf, estimated)
+        whitened = state.innovate(residual, H, noise)
+        spread = np.einsum('ij,jk,ik->i', H, state.P, H) / variances
+        # Shares 1, 2, 4 ... of the information: the first is as large as what is known already,
+        # and each halves what is left.
+        count = min(max(math.ceil(math.log2(1.0 + float(spread.max()))), 1), MOST_STEPS)
+        accepted = True
+        for k in range(count):
+            residual, H = again()
+            share = 2.0**k / (2.0**count - 1.0)
+            accepted &= state.correct(residual, H, noise / share, math.inf, estimated).accepted
+        # What is left lies on an arc: off its tangent by half the square of the angle.
+        up = state.R[2]
+        sagitta = 0.5 * float(up @ state.P[ROTATION, ROTATION] @ up) * state.velocity
+        state.P[VELOCITY, VELOCITY] += np.outer(sagitta, sagitta)
+        return Update(accepted, float(whitened @ whitened), whitened)
 
     def _gives_in(
         self, record: SensorRecord, health: SensorHealth, part: str, time: float
