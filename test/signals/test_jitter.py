@@ -39,6 +39,14 @@ def test_stamps_late_by_chance_are_evened_but_for_their_mean() -> None:
     assert np.std(found.stamps - TIMES) < 0.2 * np.std(stamps - TIMES)
 
 
+def test_messages_that_wait_for_several_steps_are_evened() -> None:
+    late = np.random.default_rng(7).exponential(0.01, len(TIMES))
+    stamps = np.maximum.accumulate(TIMES + late) + 1e-9 * np.arange(len(TIMES))
+    found = evened(stamps, positions(TIMES))
+    steps = np.diff(found.stamps[:-60])  # at the end nothing tells a pause from a late message
+    assert found.jitter > 0.005 and steps.min() > 0.7 / RATE and steps.max() < 1.4 / RATE
+
+
 def test_even_stamps_stay_to_the_last_bit() -> None:
     found = evened(TIMES, positions(TIMES))
     assert found.stamps is TIMES and found.jitter == 0.0 and found.findings('a', 'b') == []

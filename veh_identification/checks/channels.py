@@ -10,6 +10,7 @@ import numpy as np
 from veh_identification.checks.grid import averaged, slope
 from veh_identification.runtime.background import give_way
 from veh_identification.signals.glitches import IMPACT_SHARE, rough_glitches
+from veh_identification.signals.segments import usual_step
 from veh_identification.types import Array, BoolArray
 
 #: Step of the common grid and the mean taken around each of its times (seconds).
@@ -71,7 +72,7 @@ class Channels:
         return found
 
     def _period(self, name: str) -> float:
-        return float(np.median(np.diff(self.tables[name][0])))
+        return usual_step(self.tables[name][0])
 
     def moving_at(self, time: Array) -> BoolArray:
         """Whether the vehicle surely moves at some times, by its wheels or the satellites."""

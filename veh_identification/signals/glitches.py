@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veh_identification.signals.segments import gap_segments
+from veh_identification.signals.segments import gap_segments, usual_step
 from veh_identification.types import Array, BoolArray
 
 #: Times the usual roughness of the samples about it (a quantile of blocks of so many samples).
@@ -110,7 +110,7 @@ def _pieces(stamps: Array) -> list[slice]:
     """Without a pause, and long enough."""
     if len(stamps) < FEWEST:
         return []
-    pieces = gap_segments(stamps, PAUSE * float(np.median(np.diff(stamps))))
+    pieces = gap_segments(stamps, PAUSE * usual_step(stamps))
     return [one for one in pieces if one.stop - one.start >= FEWEST]
 
 

@@ -15,7 +15,7 @@ from scipy.signal import savgol_filter
 
 from veh_identification.findings import Finding
 from veh_identification.signals.glitches import bends
-from veh_identification.signals.segments import gap_segments
+from veh_identification.signals.segments import sent_segments
 from veh_identification.types import Array
 
 #: Seconds of stamps that make a line.
@@ -58,7 +58,9 @@ def evened(stamps: Array, values: Array) -> Evened:
     made = stamps.copy()
     steps = np.diff(stamps)
     changed, left, before = [], 0.0, 0.0
-    for piece in gap_segments(stamps, PAUSE * max(float(np.mean(steps)), float(np.median(steps)))):
+    for piece in sent_segments(
+        stamps, PAUSE * max(float(np.mean(steps)), float(np.median(steps)))
+    ):
         even = _line(stamps[piece])
         away = stamps[piece] - even
         if not np.std(away) > LEAST * float(np.mean(np.diff(even))):

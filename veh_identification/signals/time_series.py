@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from veh_identification.errors import SignalError
+from veh_identification.signals.segments import usual_step
 from veh_identification.types import Array
 
 NANOSECONDS = 1_000_000_000
@@ -81,12 +82,8 @@ class TimeSeries:
 
     @property
     def median_period(self) -> float:
-        """Median step between consecutive sorted stamps, in seconds; NaN below two samples."""
-        if len(self.stamps) < 2:
-            return float('nan')
-        steps = np.diff(np.sort(self.stamps[np.isfinite(self.stamps)]))
-        steps = steps[steps > 0.0]
-        return float(np.median(steps)) if len(steps) else float('nan')
+        """Usual step between consecutive sorted stamps, in seconds; NaN below two samples."""
+        return usual_step(np.sort(self.stamps[np.isfinite(self.stamps)]))
 
     def stamps_ns(self) -> NDArray[np.int64]:
         """Stamps as integer nanoseconds since the Unix epoch."""

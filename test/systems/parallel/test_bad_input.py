@@ -65,6 +65,19 @@ def test_one_spike_of_any_size_moves_no_estimate(tmp_path, size) -> None:
     assert moved < 1.0
 
 
+def test_stretches_shorter_than_what_a_glitch_costs(tmp_path) -> None:
+    """A fifth of the samples are lost, and some of them in a row."""
+    random = np.random.default_rng(8)
+    kept = random.random(len(GOOD.stamps)) > 0.2
+    kept &= np.repeat(random.random(len(kept) // 25 + 1) > 0.05, 25)[: len(kept)]
+    data = replace(
+        GOOD, stamps=GOOD.stamps[kept], lengths=GOOD.lengths[kept], forces=GOOD.forces[kept]
+    )
+    findings, moved = against_good(tmp_path, data)
+    assert any('gaps' in one for one in findings)
+    assert moved < 3.0
+
+
 def test_topic_and_joints_of_other_names_are_told(tmp_path) -> None:
     sentence = 'there is no topic joint_states .*, only /cylinders; --topic, or topic under'
     refused(tmp_path, GOOD, sentence, topic='/cylinders')

@@ -8,6 +8,7 @@ wheel that rolls tells the speed, four wheels carry the weight. As far as units,
 from __future__ import annotations
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 from veh_identification.checks.grid import slope
 from veh_identification.checks.ranges import GRAVITY
@@ -347,10 +348,12 @@ def _bend(shown: Channels, configuration: CarDescription, imu: Sensor) -> Relati
 def _quick(value: Array) -> Array:
     """What changes within seconds: bends that last are banked, swerves are not."""
     known = np.isfinite(value)
-    window = np.ones(round(BEND * RATE))
-    count = np.convolve(known, window, 'same')
-    total = np.convolve(np.where(known, value, 0.0), window, 'same')
-    return np.asarray(value - total / np.maximum(count, 1.0))
+    window = round(BEND * RATE)
+    share, mean = (
+        uniform_filter1d(one, window, mode='constant')
+        for one in (known.astype(float), np.where(known, value, 0.0))
+    )
+    return np.asarray(value - mean / np.maximum(share, 1.0 / window))
 
 
 def _one_motion(relation: Relation, alike: float) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
 
 from veh_identification.findings import Finding
 from veh_identification.multibody.dynamics import inverse_dynamics
@@ -306,4 +307,4 @@ def shown_by_motion(hits: BoolArray, known: BoolArray, error: Array, weight: flo
 def _widened(mask: BoolArray, count: int) -> BoolArray:
     if not mask.any() or count < 1:
         return mask
-    return np.asarray(np.convolve(mask, np.ones(2 * count + 1), mode='same') > 0.5)
+    return np.asarray(maximum_filter1d(mask, 2 * count + 1, mode='constant'))

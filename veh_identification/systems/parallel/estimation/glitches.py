@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.ndimage import median_filter
+from scipy.ndimage import maximum_filter1d, median_filter
 
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
@@ -52,7 +52,7 @@ def spoilt(values: Array, periods: Sequence[tuple[Array, Array]]) -> BoolArray:
     usual = np.sort([rough for rough, _ in periods], axis=0)[(len(periods) - 1) // 2]
     limit = np.maximum(ROUGH * usual, LEAST * np.min([one for _, one in periods], axis=0)) + 1e-9
     glitch = (roughness(values) > limit).any(axis=1)
-    return np.asarray(np.convolve(glitch, np.ones(2 * CUT + 1), 'same') > 0.5)
+    return np.asarray(maximum_filter1d(glitch, 2 * CUT + 1, mode='constant'))
 
 
 def without_glitches(legs: TimeSeries, period: float) -> tuple[TimeSeries, list[Finding]]:

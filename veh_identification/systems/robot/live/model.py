@@ -29,7 +29,7 @@ from veh_identification.signals.glitches import BEHIND
 from veh_identification.signals.hygiene import possible
 from veh_identification.signals.jitter import Evened, evened
 from veh_identification.signals.sample_gate import CLOCK_JUMP_SAMPLES
-from veh_identification.signals.segments import gap_segments
+from veh_identification.signals.segments import CATCH_UP, sent_segments, usual_step
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.live import LiveModel, SensorCounts, Sides
 from veh_identification.systems.parallel.estimation.effort_delay import EffortDelay
@@ -64,7 +64,8 @@ COLOUR = 1.5
 #: Estimates are made once so many rows are there, and then each second of the data: not of a
 #: clock, so that the same samples always give the same estimates.
 ENOUGH_ROWS, PERIOD_NS = 200, 1_000_000_000
-GAP_STEPS = 5.0
+#: A pause is so many steps, or so many seconds at once; shorter ones may be messages that wait.
+GAP_STEPS, LATEST = 5.0, 0.1
 #: Blocks of rows that wait at most: factors are made anew for all of them at once.
 MOST_WAITING = 50
 DONE = object()
@@ -240,7 +241,7 @@ class RobotLive(LiveModel):
         return bool(
             self._rate
             and self._times
-            and stamp_ns - self._times[-1] > 1e9 * GAP_STEPS / self._rate
+            and stamp_ns - self._times[-1] > 1e9 * max(GAP_STEPS / self._rate, LATEST)
         )
 
     def _close(self) -> bool:
@@ -343,14 +344,14 @@ class RobotLive(LiveModel):
         times = np.fromiter(self._times, np.int64, len(self._times))
         if len(times) < 50:
             return None
-        steps = np.diff(times)
-        period = float(np.median(steps)) * 1e-9
+        arrival = np.asarray((times - times[0]) * 1e-9, float)
         if not self._rate:
-            stamps = np.asarray((times - times[0]) * 1e-9, float)
             positions = np.stack(list(self._values))[:, : len(self.arm.joints)]
-            self._rate = 1.0 / float(np.median(np.diff(evened(stamps, positions).stamps)))
+            self._rate = 1.0 / usual_step(evened(arrival, positions).stamps)
             self._cutoff = min(self.options.cutoff_hz, HIGHEST_SHARE * self._rate)
-        begin = gap_segments((times - times[0]) * 1e-9, GAP_STEPS * period)[-1].start
+        begin = sent_segments(arrival, GAP_STEPS * usual_step(arrival))[-1].start
+        if begin and arrival[-1] - arrival[begin] < CATCH_UP:  # a pause, or a message that waited?
+            return None
         for _ in range(begin):  # nothing before a gap belongs to what follows
             self._times.popleft()
             self._values.popleft()
