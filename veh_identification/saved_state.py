@@ -246,6 +246,13 @@ class SavedState(Mapping[str, Any]):
             raise self.refused(key, f'holds {wrong:.6g}, expected {_range_text(low, high)}')
         return numbers
 
+    def covariance(self, key: str, size: int) -> Array:
+        """A symmetric matrix without negative eigenvalues."""
+        found = self.array(key, (size, size))
+        if not np.all(np.linalg.eigvalsh(found) >= -1e-12 * np.trace(found)):
+            raise self.refused(key, 'is not one (a negative eigenvalue)')
+        return np.asarray(0.5 * (found + found.T))
+
 
 def _fits(found: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(found) == len(wanted) and all(

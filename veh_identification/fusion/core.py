@@ -23,8 +23,10 @@ from veh_identification.fusion.assembly import StateAssembly
 from veh_identification.fusion.base_motion import Support
 from veh_identification.fusion.geodesy import LocalFrame
 from veh_identification.fusion.glitches import GlitchGate
+from veh_identification.fusion.imu_navigation import FURTHEST
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
+from veh_identification.fusion.kept_motion import KeptMotion, motion_of, read_motion
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
 from veh_identification.fusion.navigator import Navigator
 from veh_identification.fusion.options import FusionOptions
@@ -44,6 +46,9 @@ from veh_identification.types import Array
 
 #: Core time counts from a multiple of this, so that float seconds keep their digits.
 TIME_BASE = 1000 * NANOSECONDS
+#: A state of an earlier process is gone on from if the samples begin so soon behind it, or are not
+#: earlier by more than this [ns].
+LONGEST_GAP, EARLIER = 60 * NANOSECONDS, NANOSECONDS
 #: Of the extent of forces and accelerations: smaller jumps may be impacts, not glitches.
 IMPACTS = 1.0
 
@@ -99,6 +104,7 @@ class FusionCore:
         self._mount_version = -1
         self._speed_point = list(options.speed.position)
         self._origin: int | None = None
+        self._kept: KeptMotion | None = None
         self._handlers: dict[str, Callable[[float, tuple[float, ...]], None]] = {
             **{name: self._instrument(name) for name in self.instruments.tracks},
             'imu': self._imu,
@@ -183,6 +189,7 @@ class FusionCore:
 
     def reset(self) -> None:
         """Start over; counters, biases and datum stay."""
+        self._kept = None
         self.merge.reset()
         self._restart()
 
@@ -227,6 +234,8 @@ class FusionCore:
             self.last_stamp = stamp
             if self._mount_version != frames.version:
                 self.refresh_mounts()
+                if self._kept is not None and not self.navigator.filter.ready:
+                    self._go_on(stamp)  # once more if a mount has made it start over
             handlers[key]((stamp - self._origin) * 1e-9, values)  # type: ignore[operator]
         watermark = self.merge.watermark
         started = watermark is not None and self._next_stamp is not None
@@ -239,6 +248,14 @@ class FusionCore:
             self._origin = stamp // TIME_BASE * TIME_BASE
         self._next_stamp = -(-stamp // self._period_ns) * self._period_ns
         self._next_event = self.merge.due = self._next_stamp
+
+    def _go_on(self, stamp: int) -> None:
+        """Be where an earlier process was, if the samples follow soon."""
+        kept = self._kept
+        if kept is not None and -EARLIER <= stamp - kept.stamp_ns <= LONGEST_GAP:
+            self.navigator.go_on(kept, self._seconds(kept.stamp_ns))
+        else:
+            self._kept = None
 
     def _seconds(self, stamp: int) -> float:
         assert self._origin is not None
@@ -271,26 +288,38 @@ class FusionCore:
         frame = self.satellites.local_frame
         datum = [] if frame is None else [*astuple(frame.datum)]
         return {
+            **self._motion(),
             'calibration': found.x[10:].copy(),
             'covariance': found.P[9:, 9:].copy(),
             'datum': np.array(datum, float),
         }
+
+    def _motion(self) -> dict[str, Any]:
+        """Where the vehicle is, once that is known."""
+        navigator, origin = self.navigator, self._origin
+        if origin is None or not navigator.located:
+            return {}
+        stamp = origin + round(navigator.filter.time * NANOSECONDS)
+        return motion_of(navigator.filter, stamp).entries()
 
     def restore(self, stored: SavedState) -> str:
         """Let the next start know what `state` gave; returns what was found, in words."""
         filter_ = self.navigator.filter
         size = len(filter_.x) - 10
         values = stored.array('calibration', (size,))
-        covariance = stored.array('covariance', (size, size))
-        if not np.all(np.linalg.eigvalsh(covariance) >= -1e-12 * np.trace(covariance)):
-            raise stored.refused('covariance', 'is not one (a negative eigenvalue)')
+        covariance = stored.covariance('covariance', size)
+        kept = read_motion(stored, self.options.max_speed, FURTHEST)
         datum = stored.array('datum', (None,)).tolist()
         with stored.tried():
             place = checked_datum(datum) if datum else None
-        filter_.x[10:], filter_.P[9:, 9:] = values, 0.5 * (covariance + covariance.T)
+        filter_.x[10:], filter_.P[9:, 9:] = values, covariance
+        self._kept = kept
         if place is not None and not self.options.gnss.fixed_datum:
             self.satellites.local_frame = LocalFrame(place)
-        return 'biases and calibration' + ('' if place is None else ', and the datum')
+        told = 'biases and calibration'
+        if kept is not None:
+            told += ', place and attitude if the samples follow soon'
+        return told + ('' if place is None else ', and the datum')
 
     # Condition ----------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from veh_identification.fusion.inertial import (
     InertialNoise,
 )
 from veh_identification.fusion.journal import Journal
+from veh_identification.fusion.kept_motion import KeptMotion
 from veh_identification.fusion.lean import Lean
 from veh_identification.fusion.measurements import Model
 from veh_identification.fusion.options import FusionOptions
@@ -142,6 +143,26 @@ class ImuNavigation:
         self._biases[:], self._bias_variances[:] = 0.0, self._expected**2
         self.reset()
         self.distrusted_until = time + DISTRUST  # it begins in full motion
+
+    @property
+    def located(self) -> bool:
+        """Whether place, heading and velocity are known and relied on."""
+        state = self.filter
+        return (
+            state.ready
+            and state.navigating
+            and self.heading_known
+            and self.position_known
+            and state.time >= self.distrusted_until
+        )
+
+    def go_on(self, kept: KeptMotion, time: float) -> None:
+        """Be where an earlier process was at `time`, as if nothing had been heard since then."""
+        kept.give(self.filter, time)
+        self.heading_known = self.position_known = True
+        self._imu_record.last_used = self._last_level = time
+        self._biases[:] = self.filter.x[10:16]
+        self._bias_variances[:] = np.diagonal(self.filter.P)[9:15]
 
     def set_imu_mount(self, mount: Transform) -> None:
         """Pose of the IMU in the base link."""

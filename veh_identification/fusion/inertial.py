@@ -181,6 +181,15 @@ class InertialFilter:
         self.position[:] = 0.0
         self.velocity[:] = 0.0
 
+    def go_on(self, time: float, covariance: Array, sample: Array) -> None:
+        """Navigate from `time` on, where the state was put, with the last sample of the IMU."""
+        kernels.set_matrix(self.x, self.R)
+        self.P[:] = covariance
+        self.sample[:] = sample
+        self._done[:] = 0.0
+        self.time = self._last_imu = time
+        self.navigating = True
+
     def renew_attitude(self, sigma: float, biases: Array, variances: Array) -> None:
         """Take the attitude as uncertain by `sigma`, the biases as given with their variances;
         none is known better than within a share of what was expected at the start.
