@@ -13,7 +13,8 @@ import pytest
 
 from veh_identification.observation.streaming import Item
 from veh_identification.runtime.graph import find_config
-from veh_identification.systems.mechanism.agreement import LastSeconds, check_agreement
+from veh_identification.systems.mechanism.agreement.check import check_agreement
+from veh_identification.systems.mechanism.agreement.heard import LastSeconds
 from veh_identification.systems.mechanism.configuration import Description, load
 
 CRANK, ROD = 0.05, 0.15

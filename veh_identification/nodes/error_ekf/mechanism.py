@@ -17,7 +17,8 @@ from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.qos import SYSTEM_DEFAULT, QoS
 from veh_identification.systems import registry
-from veh_identification.systems.mechanism.agreement import LastSeconds, check_agreement
+from veh_identification.systems.mechanism.agreement.check import check_agreement
+from veh_identification.systems.mechanism.agreement.heard import LastSeconds
 from veh_identification.systems.mechanism.online import MechanismSession, MechanismSystem
 from veh_identification.systems.mechanism.results import joints_message
 from veh_identification.systems.mechanism.streams import (

@@ -20,7 +20,7 @@ from veh_identification.results.outcome import Outcome
 from veh_identification.results.provenance import provenance
 from veh_identification.runtime.bags import BagWriter
 from veh_identification.systems.base import System, Task
-from veh_identification.systems.mechanism.agreement import check_agreement
+from veh_identification.systems.mechanism.agreement.check import check_agreement
 from veh_identification.systems.mechanism.configuration import Description, load
 from veh_identification.systems.mechanism.model import build, sensors_of
 from veh_identification.systems.mechanism.online import MechanismSession, MechanismSystem

@@ -1,0 +1,59 @@
+"""How what was heard, or the description, may have to be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from veh_identification.systems.mechanism.agreement.heard import Case
+from veh_identification.types import Array
+
+
+def _changed(case: Case, name: str, change: Callable[[Array, Array], tuple[Array, Array]]) -> Case:
+    return replace(case, heard={**case.heard, name: change(*case.heard[name])})
+
+
+def scaled(name: str, factor: float) -> Callable[[Case], Case]:
+    """Values times a factor."""
+    return lambda case: _changed(case, name, lambda time, values: (time, factor * values))
+
+
+def added(name: str, shift: Array) -> Callable[[Case], Case]:
+    """Values and a shift."""
+    return lambda case: _changed(case, name, lambda time, values: (time, values + shift))
+
+
+def earlier(names: Sequence[str], lag: float) -> Callable[[Case], Case]:
+    """Stamps of some sensors that are too late."""
+
+    def change(case: Case) -> Case:
+        for name in names:
+            case = _changed(case, name, lambda time, values: (time - lag, values))
+        return case
+
+    return change
+
+
+def drawn(point: str, axis: int, shift: float) -> Callable[[Case], Case]:
+    """A point of the description at another place."""
+
+    def change(case: Case) -> Case:
+        description = case.description
+        entries = description.points[point]
+        x, y = entries.at
+        at = (x + shift, y) if axis == 0 else (x, y + shift)
+        points = {**description.points, point: replace(entries, at=at)}
+        return replace(case, description=replace(description, points=points))
+
+    return change
+
+
+def joined(first: Case, second: Case, time: float) -> Case:
+    """One until a time and the other from it on."""
+    heard = {}
+    for name, (when, values) in first.heard.items():
+        before = when < time
+        heard[name] = when, np.where(before[:, None], values, second.heard[name][1])
+    return replace(first, heard=heard)

@@ -1,0 +1,159 @@
+"""Sensors against those that show the independent coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from veh_identification.errors import VehIdError
+from veh_identification.systems.mechanism.agreement.changes import added
+from veh_identification.systems.mechanism.agreement.geometry import Geometry
+from veh_identification.systems.mechanism.agreement.heard import MOVING, Case, noise_of
+from veh_identification.systems.mechanism.configuration import SensorEntries
+from veh_identification.systems.mechanism.streams import brought_by
+from veh_identification.types import Array
+
+#: Seconds between two places that are compared, at least and unless samples are rarer; and how
+#: many of them, the last ones.
+SPACING, LONGEST_SPACING, MOST, FEWEST = 0.02, 0.04, 400, 25
+#: Part of a signal that may be missing beside its noise, and deviations of that: units of misfit.
+ALLOWED, DEVIATIONS = 0.04, 2.0
+#: Share of the errors that count, the smallest: glitches are no matter of units.
+COUNTED = 0.95
+
+
+class Comparison:
+    """Sensors against those that show the independent coordinates, as they are and changed."""
+
+    def __init__(self, case: Case, shown: Mapping[str, str], others: Sequence[str]) -> None:
+        """`shown`: the sensor of each independent coordinate; `others` are compared with them."""
+        self.case, self.shown, self.others = case, shown, others
+        times = [case.heard[name][0] for name in (*shown.values(), *others)]
+        slowest = max(float(np.median(np.diff(time))) for time in times)
+        begin, end = max(time[0] for time in times), min(time[-1] for time in times)
+        self.spacing = max(SPACING, 2.0 * slowest, min((end - begin) / MOST, LONGEST_SPACING))
+        grid = np.arange(begin, end, self.spacing)[-MOST:]
+        self.grid = np.asarray(grid)
+        self._geometry = Geometry(others, self.spacing)
+
+    @classmethod
+    def of(cls, case: Case) -> Comparison | None:
+        """None where nothing can be compared."""
+        description, heard = case.description, case.heard
+        places = {
+            one.coordinate: name
+            for name, one in reversed([*description.sensors.items()])
+            if name in heard and one.kind in ('encoder', 'distance') and len(heard[name][0]) > 2
+        }
+        shown = {name: places[name] for name in description.independent if name in places}
+        others = [
+            name
+            for name, (time, _) in heard.items()
+            if name not in shown.values()
+            and description.sensors[name].kind != 'accelerometer'
+            and len(time) > 2
+        ]
+        if len(shown) < len(description.independent) or not others:
+            return None
+        made = cls(case, shown, others)
+        return made if len(made.grid) >= FEWEST else None
+
+    def misfit(self, case: Case) -> float:
+        """Root mean square of what each sensor misses, in units of what it may miss."""
+        predicted = self._geometry.predicted(case.description, self._z(case))
+        each = [np.sort(self._missed(case, name, predicted[name])) for name in self.others]
+        squares = [one[: max(1, int(COUNTED * len(one)))].mean() for one in each]
+        return float(np.sqrt(np.mean(squares)))
+
+    def change_time(self) -> float:
+        """The time from which on the sensors fit better, or worse, than before."""
+        try:
+            predicted = self._geometry.predicted(self.case.description, self._z(self.case))
+        except VehIdError:
+            return float(self.grid[len(self.grid) // 2])
+        each = [self._missed(self.case, name, predicted[name]) for name in self.others]
+        error = np.sum([one[: len(self.grid) - 1] for one in each], axis=0) + 1e-9
+        count = np.arange(1, len(error))
+        sums = np.cumsum(error)
+        before, after = sums[:-1] / count, (sums[-1] - sums[:-1]) / (len(error) - count)
+        unlikely = count * np.log(before) + (len(error) - count) * np.log(np.maximum(after, 1e-9))
+        edge = max(1, len(error) // 20)
+        return float(self.grid[edge + 1 + int(np.argmin(unlikely[edge:-edge]))])
+
+    def _z(self, case: Case) -> Array:
+        """The independent coordinates (n, count) at the times of the grid."""
+        names = [self.shown[one] for one in case.description.independent]
+        return np.column_stack([self._at(case, name) for name in names])
+
+    def _at(self, case: Case, name: str) -> Array:
+        """A sensor at the times of the grid."""
+        time, values = case.heard[name]
+        return np.asarray(np.interp(self.grid, time, values[:, 0]))
+
+    def _shown(self, case: Case, name: str) -> Array:
+        """What a sensor shows (n, parts): at the times of the grid, or between two of them."""
+        time, values = case.heard[name]
+        if case.description.sensors[name].kind in ('gyro', 'rate'):
+            steps = 0.5 * (values[1:] + values[:-1]) * np.diff(time)[:, None]
+            turned = np.vstack([np.zeros((1, values.shape[1])), np.cumsum(steps, axis=0)])
+            at = np.column_stack([np.interp(self.grid, time, one) for one in turned.T])
+            return np.asarray(np.diff(at, axis=0) / self.spacing)
+        return np.column_stack([np.interp(self.grid, time, one) for one in values.T])
+
+    def _missed(self, case: Case, name: str, predicted: Array) -> Array:
+        """Squares (n,) of what a sensor misses, in units of what it may miss."""
+        sensor, measured = case.description.sensors[name], self._shown(case, name)
+        error = measured - predicted
+        if sensor.kind == 'encoder':
+            error = np.angle(np.exp(1j * error))
+            size = float(np.hypot(np.std(np.exp(1j * measured)), np.std(np.exp(1j * predicted))))
+        else:
+            size = float(np.sqrt(measured.var(axis=0).sum() + predicted.var(axis=0).sum()))
+        if sensor.bias_deviation > 0.0:
+            most = 3.0 * sensor.bias_deviation
+            error = error - np.clip(np.median(error, axis=0), -most, most)
+        noise = noise_of(sensor)
+        if size < MOVING * noise:
+            return np.zeros(len(error))  # nothing moves
+        noise = float(np.hypot(noise, self._coarse(case, name, predicted)))
+        return np.asarray(
+            np.square(error).sum(axis=1) / (ALLOWED * size + DEVIATIONS * noise) ** 2
+        )
+
+    def _coarse(self, case: Case, name: str, predicted: Array) -> float:
+        """What ticks of the encoders that show the places make of a rate between two of them."""
+        if case.description.sensors[name].kind not in ('gyro', 'rate'):
+            return 0.0
+        ticks = [noise_of(case.description.sensors[one]) for one in self.shown.values()]
+        way = float(np.sqrt(np.mean(np.square(np.diff(self._z(case), axis=0)))))
+        gain = float(np.sqrt(np.mean(np.square(predicted)))) / max(way, 1e-12)
+        return float(np.sqrt(2.0) * np.linalg.norm(ticks)) * gain
+
+    def sensors(self) -> list[tuple[str, str, SensorEntries]]:
+        """Name, place and entries of all that take part."""
+        description = self.case.description
+        return [
+            (name, f'{name} ({brought_by(description, name)})', description.sensors[name])
+            for name in (*self.shown.values(), *self.others)
+        ]
+
+    def slope(self, name: str) -> tuple[float, ...]:
+        """The factor with which a sensor fits the others best, if there is one."""
+        try:
+            predicted = self._geometry.predicted(self.case.description, self._z(self.case))[name]
+        except VehIdError:
+            return ()
+        shown = self._shown(self.case, name)
+        if self.case.description.sensors[name].kind in ('gyro', 'rate'):
+            shown, predicted = shown - shown.mean(axis=0), predicted - predicted.mean(axis=0)
+        slope = float(np.sum(shown * predicted) / max(float(np.sum(shown * shown)), 1e-30))
+        return (slope,) if slope > 0.0 else ()
+
+    def shifted_to_fit(self, case: Case, name: str) -> Case:
+        """With the zero of a sensor where it fits the others best."""
+        if name in self.shown.values():
+            return case
+        predicted = self._geometry.predicted(case.description, self._z(case))[name]
+        shift = np.median(predicted - self._shown(case, name), axis=0)
+        return added(name, shift)(case)

@@ -1,0 +1,140 @@
+"""Mistakes that may explain why sensors disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from veh_identification.checks.explanation import Family, Hypothesis, partly
+from veh_identification.checks.ranges import DEGREES, LENGTH
+from veh_identification.systems.mechanism.agreement.changes import (
+    added,
+    drawn,
+    earlier,
+    joined,
+    scaled,
+)
+from veh_identification.systems.mechanism.agreement.comparison import Comparison
+from veh_identification.systems.mechanism.agreement.heard import Case
+
+LAGS = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2)
+GEARS = (0.1, 0.2, 0.25, 1 / 3, 0.5, 0.8, 0.9, 1.1, 1.25, 2.0, 3.0, 4.0, 5.0, 10.0)
+ZEROS = tuple(np.radians(np.arange(10.0, 360.0, 10.0)))
+#: Of the size of the drawing: by so much points are moved.
+SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3)
+
+
+def whole(compared: Comparison) -> Iterator[Hypothesis[Case]]:
+    """All of them, the simplest first."""
+    yield from _plain(compared)
+    yield from _sized(compared)
+    yield from _clocks(compared)
+
+
+def halves(compared: Comparison, middle: float) -> Iterator[Hypothesis[Case]]:
+    """Units and signs that are wrong before or after the middle."""
+
+    def late(case: Case, changed: Case) -> Case:
+        return joined(case, changed, middle)
+
+    def early(case: Case, changed: Case) -> Case:
+        return joined(changed, case, middle)
+
+    yield from partly(_plain(compared), late, f'from about {middle:.2g} s on')
+    yield from partly(_plain(compared), early, f'until about {middle:.2g} s')
+
+
+def _plain(compared: Comparison) -> Iterator[Hypothesis[Case]]:
+    """Units and signs."""
+    for name, where, sensor in compared.sensors():
+        turns = sensor.kind in ('encoder', 'gyro') or (
+            sensor.kind == 'rate'
+            and compared.case.description.coordinates[str(sensor.coordinate)].kind == 'angle'
+        )
+        per = '/s' if sensor.kind in ('gyro', 'rate') else ''
+        units = (
+            {f'degrees{per}': DEGREES, f'turns{per}': 0.5 / np.pi}
+            if turns
+            else {f'{unit}{per}': factor for unit, factor in LENGTH.others.items()}
+        )
+        right = f'{"rad" if turns else "m"}{per}'
+        for unit, factor in units.items():
+            text = f'{where} seems to be in {unit}, it must be in {right}'
+            yield Hypothesis('unit', text, scaled(name, 1.0 / factor), where)
+        if sensor.kind != 'position':
+            text = f'{where} seems to have the wrong sign'
+            change = scaled(name, -1.0)
+            if sensor.kind == 'distance':
+                text = f'{where} seems to count the other way'
+                change = _mirrored(compared, name)
+            yield Hypothesis('sign', text, change, where)
+
+
+def _mirrored(compared: Comparison, name: str) -> Callable[[Case], Case]:
+    """A length of the other sign, from a zero that lies anywhere."""
+
+    def change(case: Case) -> Case:
+        changed = scaled(name, -1.0)(case)
+        return compared.shifted_to_fit(changed, name)
+
+    return change
+
+
+def _moved(compared: Comparison, name: str) -> Callable[[Case], Case]:
+    return lambda case: compared.shifted_to_fit(case, name)
+
+
+def _sized(compared: Comparison) -> Iterator[Hypothesis[Case]]:
+    """Zeros and scales."""
+    for name, where, sensor in compared.sensors():
+        reference = name in compared.shown.values()
+        if sensor.kind == 'encoder':
+            for zero in ZEROS:
+                turn = np.degrees(np.angle(np.exp(1j * zero)))
+                text = f'the zero of {where} seems to be about {-turn:.3g} degrees off'
+                yield Hypothesis('zero', text, added(name, np.array([zero])), where)
+        elif not reference and sensor.kind in ('distance', 'position'):
+            text = f'the zero of {where} seems to be wrong'
+            yield Hypothesis('zero', text, _moved(compared, name), where)
+    for name, where, _ in compared.sensors():
+        gears = GEARS if name in compared.shown.values() else compared.slope(name)
+        for gear in gears:
+            text = f'{where} seems to show {1.0 / gear:.3g} times too much'
+            yield Hypothesis('scale', text, scaled(name, gear), where)
+
+
+def _clocks(compared: Comparison) -> Iterator[Hypothesis[Case]]:
+    """Topics that are late or early."""
+    groups: dict[str, list[str]] = {}
+    for name, _, sensor in compared.sensors():
+        topic = 'joint_states' if sensor.by_joint else sensor.topic or name
+        groups.setdefault(topic, []).append(name)
+    if len(groups) < 2:
+        return
+    for topic, names in groups.items():
+        for lag in LAGS:
+            text = f'{topic} seems to be about {1e3 * lag:.3g} ms late against the others'
+            yield Hypothesis('late', text, earlier(names, lag), topic)
+
+
+def points(compared: Comparison) -> Iterator[Family[Case]]:
+    """Points that are drawn at another place than they have."""
+    described = compared.case.description.points
+    places = np.array([one.at for one in described.values()])
+    size = float(np.linalg.norm(np.ptp(places, axis=0)))
+    steps = tuple(size * share for share in SHARES)
+    for name in described:
+        for k, axis in enumerate('xy'):
+
+            def text(shift: float, name: str = name, axis: str = axis) -> str:
+                return (
+                    f'point {name} of the description seems to be drawn {-shift:+.3g} m off '
+                    f'along {axis} (or lengths about it are wrong)'
+                )
+
+            def change(shift: float, name: str = name, k: int = k) -> Callable[[Case], Case]:
+                return drawn(name, k, shift)
+
+            both = (steps, tuple(-one for one in steps))
+            yield Family('geometry', text, change, both, f'points.{name}')
