@@ -24,6 +24,7 @@ from veh_identification.systems.car.checks.specific_force import (
     check_one_g,
     check_specific_force,
 )
+from veh_identification.systems.car.checks.travel_zeros import check_travel_zeros
 from veh_identification.systems.car.checks.weighed import check_weighed
 from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -59,5 +60,6 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
         found += [] if found else check_axes(judged.told, shown, configuration)
         found += [] if found else check_wrench_point(shown, configuration)
         found += [] if found else check_one_g(shown, configuration)
+        found += [] if found else check_travel_zeros(shown, configuration)
         found += [] if found else check_weighed(shown, configuration)
     return [*found, *check_health(recording, shown, configuration)]
