@@ -12,6 +12,7 @@ from robot_cases import URDF, changed, found, ideal
 from veh_identification.findings import Finding
 from veh_identification.simulation.robot.scenarios import random_arm
 from veh_identification.systems.humanoid.robot import load_robot
+from veh_identification.systems.robot.checks.channels import sensor_findings
 from veh_identification.systems.robot.checks.fit import estimate_findings
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.live.model import LiveOptions, RobotLive
@@ -71,7 +72,7 @@ CASES: list[Case] = [
 
 
 def test_nothing_is_told_of_a_clean_recording(clean: ArmRecording) -> None:
-    assert estimate_findings(found([clean])) == []
+    assert [one for one in estimate_findings(found([clean])) if one.level != 'note'] == []
 
 
 @pytest.mark.parametrize('case', CASES, ids=[one[1] for one in CASES])
@@ -80,6 +81,27 @@ def test_the_error_is_named_with_its_size(clean: ArmRecording, case: Case) -> No
     best = estimate_findings(found([change(clean)]))[0]
     assert (best.level, best.code, best.where) == ('bad', code, where)
     assert words in best.text
+
+
+def test_a_zero_that_no_motion_tells_is_named(clean: ArmRecording) -> None:
+    """Of the last joint: its link could be any, so that it is told live and offline."""
+    quarter = changed(clean, position=clean.position + np.radians([0, 0, 0, 0, 0, 90.0]))
+    for told in (estimate_findings(found([quarter])), live(quarter)):
+        note = next(one for one in told if one.code == 'zero_not_checked')
+        assert note.level == 'note' and 'position[joint_6] (at all)' in note.text
+        assert 'position[joint_2]' not in note.text
+
+
+def test_angles_that_are_none_of_a_joint(clean: ArmRecording) -> None:
+    robot = load_robot(URDF)
+    assert sensor_findings(robot, clean) == []
+    for change, code, words in (
+        (lambda q: q * 4096 / (2.0 * np.pi), 'unit', 'ticks of an encoder'),
+        (lambda q: (q - q[:1]) % (2.0 * np.pi), 'wrapped', 'jumps by a whole turn'),
+    ):
+        told = sensor_findings(robot, changed(clean, position=change(clean.position)))
+        assert {(one.level, one.code) for one in told if one.level == 'bad'} == {('bad', code)}
+        assert words in told[0].text
 
 
 def test_the_size_of_an_error_is_right(clean: ArmRecording) -> None:

@@ -22,6 +22,10 @@ from veh_identification.systems.robot.recording import ArmRecording
 from veh_identification.types import Array
 
 DEGREES = 180.0 / np.pi
+#: Positions that go through so many ranges of the joint are no angles of it.
+RANGES = 5.0
+#: What a jump may differ from a whole turn (rad), and samples about it that say whether it lasts.
+SHORT, ABOUT = 0.5, 5
 
 
 def sensor_findings(robot: Robot, recording: ArmRecording, unit: str = 'N m') -> list[Finding]:
@@ -83,6 +87,19 @@ def _number(text: str | None) -> float:
         return float('nan')
 
 
+def _turns(position: Array) -> int:
+    """How often an angle jumps by a whole turn and stays there."""
+    steps = np.abs(np.diff(position))
+    if not len(steps) or not np.quantile(steps, 0.9) < SHORT:  # no angle of a joint at all
+        return 0
+    jumps = np.flatnonzero(np.abs(steps - 2.0 * np.pi) < SHORT) + 1
+    before, after = (
+        np.array([np.median(position[slice(*ends)]) for ends in both])
+        for both in ([(max(0, k - ABOUT), k) for k in jumps], [(k, k + ABOUT) for k in jumps])
+    )
+    return int(np.sum(np.abs(after - before) > 2.0 * np.pi - 2.0 * SHORT))
+
+
 def _angle(
     robot: Robot, name: str, position: Array, limits: tuple[float, float] | None, where: str
 ) -> list[Finding]:
@@ -90,6 +107,13 @@ def _angle(
     kinds = {joint.name: joint.type for joint in robot.joints}
     if kinds.get(name) not in ('revolute', 'continuous'):
         return []
+    turns = _turns(position)
+    if turns:
+        text = (
+            f'{where} jumps by a whole turn {turns} times: an encoder that begins anew, where '
+            'angles that go on are needed'
+        )
+        return [Finding('bad', 'wrapped', text, where)]
     low, high = limits or (-4.0 * np.pi, 4.0 * np.pi)
     slack = 0.1 * (high - low)
     reach = np.nanquantile(position, [0.005, 0.995])
@@ -105,5 +129,8 @@ def _angle(
         and np.ptp(reach) > 7.0
     ):
         text += ': degrees? It must be in rad'
+        return [Finding('bad', 'unit', text, where)]
+    if limits and np.ptp(reach) > RANGES * (high - low):
+        text += ': ticks of an encoder, or the angle of the motor? It must be that of the joint'
         return [Finding('bad', 'unit', text, where)]
     return [Finding('warn', 'beyond_limits', text, where)]

@@ -26,6 +26,8 @@ from veh_identification.types import Array, IntArray
 #: Deviations from zero at which an error is told: friction and ripple, which no model quite
 #: tells, lean on the errors too (clean arms reach 5).
 SURE = 8.0
+#: A zero of a joint that may be farther off than this (degrees) without being told is named.
+UNSEEN = 5.0
 #: Errors that are told at a time, each beside those before it.
 MOST = 2
 #: Errors whose columns are made at a time.
@@ -341,6 +343,7 @@ def error_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[Fi
         errors.append(error)
         if len(errors) % SLICE == 0:
             yield
+    unseen = _unseen_zeros(left, errors, source)
     for _ in range(MOST):
         told = [one for one in map(left.told, errors) if one is not None and one.sure]
         if not told:
@@ -357,7 +360,28 @@ def error_slices(fitted: Fitted, topic: str, source: str = '') -> Slices[list[Fi
             findings[-1] = _weight_words(findings[-1], gravity_factor(fitted), source)
         left.take(best.error)
         errors = [one for one in errors if one is not best.error]
-    return findings
+    return [*findings, *unseen]
+
+
+def _unseen_zeros(left: _Left, errors: Sequence[Error], source: str) -> list[Finding]:
+    """Joints whose zeros the rows do not tell: links behind them would be other ones."""
+    joints = []
+    for error in errors:
+        if error.code != 'position_offset':
+            continue
+        told = left.told(error)
+        size = np.inf if told is None else SURE * told.std
+        if size > UNSEEN:
+            much = 'at all' if size > 180.0 else f'to {size:.2g} degrees'
+            joints.append(f'{error.where} ({much})')
+    if not joints:
+        return []
+    text = (
+        f'{source + ": " if source else ""}the recordings do not tell whether these are off their '
+        f'zero: {listed(joints)}; other centres of mass and inertias would explain it: look at '
+        'their homing, or let the joints before them move more'
+    )
+    return [Finding('note', 'zero_not_checked', text)]
 
 
 def _weight_words(finding: Finding, factor: float, source: str) -> Finding:
