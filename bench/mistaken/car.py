@@ -305,6 +305,13 @@ def stamped(name: str, change: Callable[[Any], Any]) -> Change:
     return make
 
 
+def _hastened(run: CarRecording) -> Callable[[str, TimeSeries], TimeSeries]:
+    """Stamps of a player that ran at twice the speed."""
+    assert run.imu is not None
+    begin = run.imu.stamps[0]
+    return lambda name, one: replace(one, stamps=begin + 0.5 * (one.stamps - begin))
+
+
 def column(k: int, change: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     """One column of the values."""
 
@@ -541,6 +548,39 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
     'one glitch of the speed of 1000 m/s': (
         of('speed', lambda stamps, values: glitch(1e3, 0)(values)),
         LEFT_OUT,
+    ),
+    'travel fl 20 mm off its zero': (of('suspension_fl', lambda t, v: v + 0.02), ('travel_zero',)),
+    'travels zero at droop': (of('suspension', lambda t, v: v + 0.08), ('travel_zero',)),
+    'inertial unit of left-handed axes': (
+        imu([1, 4], -1.0),
+        ('accelerometer_sign', 'gyro_sign', 'imu_turned'),
+    ),
+    'corners counted side by side instead of axle by axle': (
+        both(swapped('fr', 'rl'), exchanged('suspension_fr', 'suspension_rl')),
+        ('swapped_corners',),
+    ),
+    'wheel force rr in lbf': (
+        wrenches('rr', list(range(6)), 0.2248),
+        ('unit', 'scale', 'wrench_scale'),
+    ),
+    'steering of the steering wheel': (joints('steering', 16.0), ('unit', 'scale')),
+    'steering of the rack in m': (joints('steering', 0.15), ('unit', 'scale')),
+    'wheel forces of the right side half a turn about z': (
+        wrenches('fr rr', [0, 1, 3, 4], -1.0),
+        ('wrench_turned',),
+    ),
+    'Fz of all wheels tared under the car': (
+        of('wrench', column(2, lambda f: f - f.mean())),
+        ('offset', 'wrench_offset'),
+    ),
+    'camber of wrong sign': (joints('camber', -1.0), ('camber_sign',)),
+    'lateral speed of wrong sign': (
+        lambda run, car: (replace(run, speed=scaled(run.speed, [1], -1.0)), car),
+        ('sign',),
+    ),
+    'all stamps at twice the speed': (
+        lambda run, car: (_each(run, _hastened(run)), car),
+        ('clock', 'weight_against_inertia', 'stamps'),
     ),
     'az saturated at 11 m/s^2': (
         of('imu', column(5, lambda a: np.minimum(a, 11.0))),

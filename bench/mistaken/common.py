@@ -157,6 +157,18 @@ def glitch(size: float, column: int) -> Callable[[Any], Any]:
     return make
 
 
+def arrived(stamps: Any, seconds: float) -> Any:
+    """Stamps (ns) of arrival: messages wait so long in the mean, and for those before them."""
+    waits = np.random.default_rng(3).exponential(1e9 * seconds, len(stamps))
+    late = np.maximum.accumulate(stamps + np.round(waits).astype(np.int64))
+    return late + np.arange(len(late))
+
+
+def without_a_fifth(count: int) -> Any:
+    """Samples that were not lost on the way."""
+    return np.flatnonzero(np.random.default_rng(4).random(count) > 0.2)
+
+
 #: Codes of samples that are left out.
 LEFT_OUT = ('glitches_left_out', 'joint_excursions', 'poses_excursion')
 

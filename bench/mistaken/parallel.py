@@ -18,6 +18,7 @@ from mistaken.common import (
     joint_items,
     live_told,
     outcome_told,
+    without_a_fifth,
     write_bag,
 )
 from veh_identification.errors import VehIdError
@@ -257,6 +258,26 @@ MISTAKES: dict[str, Mistake] = {
         ('millimetres',),
     ),
     'legs 2 to 6 counted one further': Mistake(both(order(2, 3, 4, 5, 6, 1)), ('legs_exchanged',)),
+    'length of leg 3 in mm': Mistake(lengths(scaled(1, 1, 1e3, 1, 1, 1)), ('unit',)),
+    'lengths in inches': Mistake(lengths(lambda q: q / 0.0254), ('unit',)),
+    'efforts in lbf': Mistake(forces(lambda f: f / 4.44822), ('unit',)),
+    'robot stands 5 degrees askew': Mistake(
+        entry(lambda d: {'gravity': [0.8547, 0.0, -9.7693]}), ('gravity',)
+    ),
+    'a fifth of the samples lost': Mistake(
+        lambda case: replace(
+            case,
+            **{
+                name: getattr(case, name)[without_a_fifth(len(case.stamps))]
+                for name in ('stamps', 'lengths', 'forces')
+            },
+        ),
+        ('gaps', 'short_gaps', 'period_dropped', 'few_periods'),
+        corrected=('short_gaps',),
+    ),
+    'efforts of which the first is taken as zero': Mistake(
+        forces(lambda f: f - f[0]), ('effort_offset', 'offset')
+    ),
     'stamps of half the rate': Mistake(
         lambda case: replace(case, stamps=case.stamps[0] + 2 * (case.stamps - case.stamps[0])),
         ('fundamental_off',),

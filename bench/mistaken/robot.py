@@ -16,6 +16,7 @@ from mistaken.common import (
     Item,
     Mistake,
     Told,
+    arrived,
     found,
     glitch,
     joint_items,
@@ -323,6 +324,35 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'one glitch of a position of 0.1 rad': Mistake(
         positions(glitch(0.1, 1)), LEFT_OUT, corrected=LEFT_OUT
+    ),
+    'positions in ticks of an encoder': Mistake(
+        positions(lambda q: 4096 / (2.0 * np.pi) * q), ('unit',)
+    ),
+    'joint 2 begins anew each turn': Mistake(
+        positions(lambda q: np.where(np.arange(q.shape[1]) == 1, q % (2.0 * np.pi), q)),
+        ('wrapped',),
+    ),
+    'joint 1 counted the other way': Mistake(
+        both(scaled(1, -1.0)), ('joint_sign', 'position_sign')
+    ),
+    'effort of joint 1 of wrong sign': Mistake(efforts(scaled(1, -1.0)), ('effort_sign',)),
+    # Links behind it with other centres of mass do the same, so that no recording tells it.
+    'last joint quarter of a turn off its zero': Mistake(
+        lambda case: positions(shifted(len(case.joints), np.pi / 2))(case),
+        ('position_offset',),
+        noted=('zero_not_checked',),
+    ),
+    'joint 5 20 degrees off its zero': Mistake(
+        positions(shifted(5, np.radians(20.0))), ('position_offset',), noted=('zero_not_checked',)
+    ),
+    'efforts in inch pounds': Mistake(efforts(lambda f: 8.8507 * f), ('effort_scale', 'unit')),
+    'arm stands 5 degrees askew': Mistake(
+        entry(gravity=[0.8547, 0.0, -9.7693]), ('gravity_direction',)
+    ),
+    'stamps of arrival, 6 ms late in the mean': Mistake(
+        lambda case: replace(case, stamps=arrived(case.stamps, 0.006)),
+        ('stamps_jitter',),
+        corrected=('stamps_jitter',),
     ),
     'stamps of half the rate': Mistake(
         lambda case: replace(case, stamps=case.stamps[0] + 2 * (case.stamps - case.stamps[0])),

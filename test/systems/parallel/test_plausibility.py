@@ -96,6 +96,13 @@ def test_lengths_that_no_leg_has_are_in_another_unit(factor, unit) -> None:
     assert f'seem to be in {unit}' in found.text
 
 
+def test_one_leg_in_another_unit_is_named() -> None:
+    lengths = run().lengths * [1.0, 1.0, 1e3, 1.0, 1.0, 1.0]
+    (found,) = length_range(MODEL.robot, lengths, 'joint_states')
+    assert (found.level, found.code) == ('bad', 'unit')
+    assert 'of leg_3 seem to be in mm' in found.text
+
+
 def test_lengths_are_not_judged_by_a_description_that_contradicts_itself() -> None:
     in_mm = replace(MODEL.robot, base_joints=1e3 * MODEL.robot.base_joints)
     assert length_range(in_mm, 1e3 * run().lengths, 'joint_states') == []

@@ -29,13 +29,14 @@ from veh_identification.checks.periods import check_periods
 from veh_identification.checks.ranges import DEGREES, FORCE, LENGTH
 from veh_identification.errors import ModelError
 from veh_identification.findings import Finding
+from veh_identification.findings.numbers import listed
 from veh_identification.signals import PeriodAverage, TimeSeries
 from veh_identification.systems.parallel.estimation.equations import equations
 from veh_identification.systems.parallel.model.geometry import LEGS, Hexapod
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
 from veh_identification.systems.parallel.model.model import HexapodModel
 from veh_identification.systems.parallel.recording.mean_period import PeriodicRecord
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 #: Share of the forces' variation beyond their noise up to which a fit is good.
 GOOD = 0.05
@@ -207,6 +208,11 @@ def _commanded(record: PeriodicRecord) -> list[Finding]:
     return [Finding('warn', 'lengths_commanded', text, f'{record.source}, position')]
 
 
+def _of_legs(which: BoolArray) -> str:
+    """Which legs are meant, where not all are."""
+    return '' if which.all() else f'of {listed([LEGS[k] for k in np.flatnonzero(which)])} '
+
+
 def length_range(robot: Hexapod, lengths: Array, topic: str) -> list[Finding]:
     """Lengths that no leg of this robot has, and the unit in which it has them.
 
@@ -220,23 +226,26 @@ def length_range(robot: Hexapod, lengths: Array, topic: str) -> list[Finding]:
     else:
         low, high = float(nominal.min()) / UNLIKE_HOME, float(nominal.max()) * UNLIKE_HOME
 
-    def possible(values: Array) -> bool:
-        return bool(((values > low) & (values < high)).all())
+    def possible(values: Array) -> BoolArray:
+        return np.asarray((values > low) & (values < high))
 
     mean = np.nanmean(lengths, axis=0)
-    if possible(mean) or not possible(nominal):
+    which = ~possible(mean)
+    if not which.any() or not possible(nominal).all():
         return []
+    converted = {unit: mean[which] / factor for unit, factor in LENGTH_UNITS.items()}
     apart = {
-        unit: float(np.abs(np.log(mean / factor / nominal)).max())
-        for unit, factor in LENGTH_UNITS.items()
-        if possible(mean / factor)
+        unit: float(np.abs(np.log(values / nominal[which])).max())
+        for unit, values in converted.items()
+        if possible(values).all()
     }
     if not apart:
-        return []  # strokes, one leg alone: forces and motion tell
+        return []  # strokes: forces and motion tell
     units = sorted(apart, key=lambda unit: apart[unit])  # the nearest to home first
     text = (
-        f'{topic}, position: the lengths seem to be in {" or ".join(units)}, they must be in m: '
-        f'{mean.min():.4g} to {mean.max():.4g} in the mean, which no leg of {robot.name} has '
+        f'{topic}, position: the lengths {_of_legs(which)}seem to be in {" or ".join(units)}, '
+        f'they must be in m: {mean[which].min():.4g} to {mean[which].max():.4g} in the mean, '
+        f'which no leg of {robot.name} has '
         f'({robot.limits.length_min:.4g} to {robot.limits.length_max:.4g} m)'
     )
     return [Finding('bad', 'unit', text, f'{topic}, position')]
