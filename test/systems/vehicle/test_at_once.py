@@ -114,9 +114,10 @@ def test_a_step_that_cannot_be_made_at_once_is_made_in_parts(monkeypatch):
     assert_same(driven('buggy.yaml', 'wheel_angle', known=True), in_parts)
 
 
-def test_an_estimate_that_everyone_contradicts_is_given_up():
+@pytest.mark.parametrize('beside', [[f'wheel_{c}' for c in CORNERS], ['gyroscope']])
+def test_an_estimate_that_everyone_contradicts_is_given_up(beside):
     filter_, _ = driven('road_drive.yaml', 'wheel_rate')
-    names = [*(f'wheel_{corner}' for corner in CORNERS), 'gps', 'gps_velocity']
+    names = [*beside, 'gps', 'gps_velocity']
     trusts = {name: filter_.channels[name].trust for name in names}
     for name, trust in trusts.items():
         assert not filter_._stands_alone(filter_.time)

@@ -638,18 +638,23 @@ class VehicleErrorEKF(ErrorEKF):
             self._lose_bearings()
 
     def _stands_alone(self, time: float) -> bool:
-        """Whether fixes, velocities and all wheels have been set aside for a while.
+        """Whether fixes and velocities, and with them all wheels or the gyroscope, have been set
+        aside for a while.
 
         Then it does not matter whether they stay at the same distance: of an estimate that is off
-        in speed the fixes go away more and more.
+        in speed the fixes go away more and more. Wheels may agree with a car that turns wrongly.
         """
-        watched = [
-            self._channels[name].trust for axle in AXLES for name in axle if name in self._channels
-        ]
-        watched += [self._channels[name].trust for name in ('gps', 'gps_velocity')]
-        return len(watched) == 6 and all(
-            one is not None and time - one.health.aside_since >= ALONE for one in watched
-        )
+
+        def aside(names: Iterable[str]) -> bool:
+            trusts = [self._channels[name].trust for name in names if name in self._channels]
+            return bool(trusts) and all(
+                one is not None and time - one.health.aside_since >= ALONE for one in trusts
+            )
+
+        if not aside(('gps', 'gps_velocity')):
+            return False
+        wheels = [name for axle in AXLES for name in axle if name in self._channels]
+        return (len(wheels) == 4 and aside(wheels)) or aside(('gyroscope',))
 
     def _lose_bearings(self) -> None:
         """Place, speed and heading are wrong, and so is what the other sensors were judged by."""
