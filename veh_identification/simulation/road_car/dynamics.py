@@ -112,10 +112,10 @@ def add_force(right: Array, force: Array, place: Array) -> None:
 
 
 @njit(cache=True)
-def suspension(par: Array, i: int, state: Array) -> float:
-    """Force that a corner pushes the body up with."""
+def suspension(par: Array, i: int, state: Array, rate: float) -> float:
+    """Force that a corner pushes the body up with, compressed at a rate."""
     axle = AXLES + (i // 2) * AXLE_SIZE
-    q, rate, other = state[Q + i], state[QD + i], state[Q + (i ^ 1)]
+    q, other = state[Q + i], state[Q + (i ^ 1)]
     damping = par[axle + 1] * (1.0 if rate > 0.0 else EXTENSION)
     force = par[PRELOAD + i] + par[axle] * q + damping * rate + par[axle + 2] * (q - other)
     limit, stop = par[axle + 3], par[axle + 4]
@@ -224,22 +224,24 @@ def add_corner(
     down = back(rotation, normal)
     arm = cross(down, force)
     momentum = cross(omega, axis)
+    resistance = tyre[8] * load * radius * np.tanh(state[OMEGA + i])
     for k in range(3):
         right[3 + k] += (
             -distance * arm[k]
             + aligning * down[k]
+            - resistance * axis[k]
             - inertia * (spin_rate * axis[k] + state[OMEGA + i] * momentum[k])
         )
         rates[OUTER + k] += force[k]
         rates[CONTACT + 6 * i + k] = force[k]
         rates[CONTACT + 6 * i + 3 + k] = (
-            -distance * arm[k]
-            + aligning * down[k]
-            - tyre[8] * load * radius * np.tanh(state[OMEGA + i]) * axis[k]
+            -distance * arm[k] + aligning * down[k] - resistance * axis[k]
         )
     # the hub: across z with the body, along z on its own
     mass = par[UNSPRUNG]
-    up = suspension(par, i, state)
+    # The hub's rate is that of half a step ago (`advance`). A damper that is late by as much takes
+    # h dt / 2, half a kilogram, off the mass that is seen.
+    up = suspension(par, i, state, state[QD + i] + 0.5 * dt * rates[QDD + i])
     sliding = np.array([2 * omega[1] * state[QD + i], -2 * omega[0] * state[QD + i], 0.0])
     known = cross(omega, cross(omega, place))
     weight = -mass * GRAVITY
