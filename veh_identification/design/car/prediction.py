@@ -79,8 +79,9 @@ def deviations_after(
     assert total is not None
     selection, _ = select(total)
     fit, _ = fit_gathered(total, method, selection, configuration)
-    std = np.sqrt(np.diag(fit.covariance))
-    return np.where(selection.parameters, std, np.inf)
+    told = len(total.model.told)
+    std = np.sqrt(np.diag(fit.first(told).covariance))
+    return np.where(selection.parameters[:told], std, np.inf)
 
 
 def _together(a: Gathered, b: Gathered) -> Gathered:

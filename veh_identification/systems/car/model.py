@@ -10,6 +10,7 @@ matrix is one column, so that a filter or a transform works on about a hundred c
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Protocol
@@ -60,6 +61,21 @@ class Entry:
     column: int
 
 
+@dataclass(frozen=True)
+class Stop:
+    """Beyond a travel a corner is stiffer by a slope [N/m], in compression (`up`) or extension."""
+
+    corner: int
+    knot: float
+    up: bool
+    slope: float
+
+    def force(self, travel: Array) -> Array:
+        """What it adds to the force of the spring."""
+        beyond = travel - self.knot
+        return self.slope * (np.maximum(beyond, 0.0) if self.up else np.minimum(beyond, 0.0))
+
+
 class EquationModel(Protocol):
     """Ten equations of a car as signals: what `gather` and `CarProblem` need to know."""
 
@@ -78,12 +94,21 @@ class EquationModel(Protocol):
 
 
 class CarModel:
-    """Signals of the ten equations for recordings of one car."""
+    """Signals of the ten equations for recordings of one car.
+
+    Its signals do not hang on which dampers are `bent`; only its parameters and entries do.
+    """
 
     def __init__(
-        self, configuration: CarDescription, dof: int = 20, names: tuple[str, ...] = NAMES
+        self,
+        configuration: CarDescription,
+        dof: int = 20,
+        names: tuple[str, ...] = NAMES,
     ) -> None:
-        self.configuration, self.dof, self.names = configuration, dof, names
+        """`names` are told; a corner whose damper is bent has a further parameter."""
+        self.configuration, self.dof, self.told, self.names = configuration, dof, names, names
+        self.bent: tuple[int, ...] = ()
+        self.stops: tuple[Stop, ...] = ()
         self.tree = car_tree(configuration.geometry, dof)
         self._regressor = Regressor(self.tree, enabled=sorted(_BODIES.values()))
         rows = [self.tree.row_names.index(name) for name in EQUATIONS]
@@ -112,7 +137,27 @@ class CarModel:
         for name, row in _AIR_ROWS.items():
             if name in self.names:
                 result.append(Entry(BASE_ROWS.index(row), self.names.index(name), start + 17))
+        for k, j in enumerate(self.bent):
+            result.append(Entry(6 + j, len(self.told) + k, start + 18 + j))
         return tuple(result)
+
+    def with_bends(self, corners: tuple[int, ...]) -> CarModel:
+        """The same signals with other dampers that resist compression and extension unlike."""
+        if corners == self.bent:
+            return self
+        other = copy(self)
+        other.__dict__.pop('entries', None)
+        other.bent = corners
+        other.names = (*self.told, *(f'bend{j + 1}' for j in corners))
+        return other
+
+    def with_stops(self, stops: tuple[Stop, ...]) -> CarModel:
+        """The same without what stops push."""
+        if stops == self.stops:
+            return self
+        other = copy(self)
+        other.stops = stops
+        return other
 
     @property
     def constant_column(self) -> int:
@@ -122,7 +167,7 @@ class CarModel:
     @property
     def signal_count(self) -> int:
         """Columns of `signals`: regressor entries, then the ten measured sides."""
-        return len(self._inertial) + 18 + len(EQUATIONS)
+        return len(self._inertial) + 22 + len(EQUATIONS)
 
     def signals(self, samples: CarSamples, like: tuple[CarSamples, Array] | None = None) -> Array:
         """Matrix (N, signal_count) of all signals of the equations.
@@ -155,12 +200,23 @@ class CarModel:
             out[:, place + 3] = travel.position[:, j] - travel.position[:, other]  # (31)
         out[:, start + 16] = 1.0
         out[:, start + 17] = samples.air_speed_squared  # (32)
+        # Beside h the difference of both slopes: h stays their mean.
+        out[:, start + 18 : start + 22] = 0.5 * np.abs(travel.velocity)
         out[:, -10:] = self.measured(samples)
         return out
 
     def measured(self, samples: CarSamples) -> Array:
-        """The measured sides (N, 10) alone."""
-        return np.concatenate(wheel_loads(samples, *self._wheel_places(samples)), axis=1)
+        """The measured sides (N, 10) alone, without what stops push."""
+        loads = wheel_loads(samples, *self._wheel_places(samples))
+        return np.concatenate(loads, axis=1) - self.stop_forces(samples)
+
+    def stop_forces(self, samples: CarSamples) -> Array:
+        """What the stops add to the measured sides (N, 10)."""
+        result = np.zeros((len(samples), len(EQUATIONS)))
+        travel = samples.joints['suspension'].position
+        for one in self.stops:
+            result[:, 6 + one.corner] += one.force(travel[:, one.corner])
+        return result
 
     def matrices(self, samples: CarSamples) -> tuple[Array, Array]:
         """W (N, 10, parameters) and Y (N, 10), for those who want the dense form."""

@@ -26,7 +26,7 @@ from veh_identification.systems.car.checks.static_mass import static_mass_line
 from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.description.identified import identified_description
 from veh_identification.systems.car.estimation.identified import Identified
-from veh_identification.systems.car.model import EQUATION_UNITS, EquationModel
+from veh_identification.systems.car.model import EQUATION_UNITS, CarModel, EquationModel
 from veh_identification.systems.car.origins import configuration_origins
 from veh_identification.systems.car.parameters import DESCRIPTIONS
 from veh_identification.systems.car.processing.driveline import Modes
@@ -126,7 +126,7 @@ def car_outcome(
             *identified.findings,
             *(finding for study in studies for finding in study.findings),
         ],
-        series=[reconstruction(result, identified.model, shown, *_title(task))],
+        series=[reconstruction(identified, shown, *_title(task))],
         provenance=provenance(
             'identify',
             'car',
@@ -207,8 +207,7 @@ def _cards(result: IdentificationResult, chassis: str) -> tuple[Card, ...]:
 
 
 def reconstruction(
-    result: IdentificationResult,
-    model: EquationModel,
+    identified: Identified,
     pieces: Sequence[CarSamples],
     title: str,
     held_out: bool,
@@ -218,8 +217,8 @@ def reconstruction(
     The filters' transients at both ends are left out. An equation that could not be identified
     from has no predicted side.
     """
-    value = np.nan_to_num(result.value)
-    parts = [_filtered(result, model, piece, value) for piece in pieces]
+    result = identified.result
+    parts = [_filtered(result, identified.model, piece, identified.value) for piece in pieces]
     sides = np.concatenate([one for _, one in parts])
     sides[:, ~np.isfinite(result.residual_rms), 1] = np.nan
     return Reconstruction(
@@ -260,4 +259,6 @@ def both_sides(model: EquationModel, piece: CarSamples, value: Array) -> Array:
     sides = np.stack([signals[:, -10:], np.zeros((len(piece), 10))], axis=2)
     for entry in model.entries:
         sides[:, entry.equation, 1] += signals[:, entry.column] * value[entry.parameter]
+    if isinstance(model, CarModel):  # else the wheels would seem to push less
+        sides += model.stop_forces(piece)[:, :, None]
     return sides

@@ -35,7 +35,9 @@ from veh_identification.systems.car.estimation.unknown_settings import (
     ANGLES,
     CAMBER,
     FRONT,
+    IMU,
     INWARDS,
+    WHEELS,
     Setting,
     settings,
 )
@@ -54,6 +56,7 @@ from veh_identification.systems.car.processing.first_look import BELIEVED_HZ
 from veh_identification.systems.car.processing.spectral import gather
 from veh_identification.systems.car.recording.reader import CarRecording, sensor_pose
 from veh_identification.systems.car.recording.samples import CarSamples
+from veh_identification.systems.car.suspension.uneven import bent_corners
 from veh_identification.types import Array, BoolArray
 
 #: A setting is applied when it is this many deviations large, and matters.
@@ -311,8 +314,11 @@ def _solve(
 ) -> _Solution:
     """Settings and parameters together; `offset`: how far the settings are from their priors."""
     cutoffs = fixed_cutoffs(BELIEVED_HZ, BELIEVED_HZ, stop_bands)
-    alone = CarProblem(model, gather(model, [piece], BELIEVED_HZ + 1.0))
-    bands = cutoffs.bands(alone.information.frequency)
+    information = gather(model, [piece], BELIEVED_HZ + 1.0)
+    bands = cutoffs.bands(information.frequency)
+    # What straight dampers leave of two slopes would be a setting's.
+    model = model.with_bends(bent_corners(model, information, bands))
+    alone = CarProblem(model, information)
     excited = ~without_influence(alone, bands)
     plain = estimate(alone, Selection(bands, excited), iterations=3)
     wide = SettingsModel(model, unknown, imu, plain.value)
@@ -334,13 +340,13 @@ def _solve(
     covariance = inverse @ meat @ inverse
     own = _inverse(left[:count, :count], excited)
     response = own @ left[:count, count:]
-    information = left[count:, count:] - np.diag(strength) - left[count:, :count] @ response
+    told = left[count:, count:] - np.diag(strength) - left[count:, :count] @ response
     squares = [problem.squares(one, bands)[0] for one in (_padded(plain.value, wide), value)]
     return _Solution(
         value[count:],
         covariance[count:, count:],
-        response,
-        information,
+        response[: len(model.told)],
+        told,
         np.maximum(squares, 1e-12),
     )
 
@@ -368,12 +374,20 @@ def _left_open(
     """Covariance of the settings that the parameters inherit.
 
     Of what was applied, that of the estimate. Of the others the usual one where the recording
-    cannot confirm them that well; where it can, it does, and nothing is added.
+    cannot confirm them that well; where it can, it does, and nothing is added but what is certain
+    of the inertial unit: too small to be applied, that still puts the parameters off. Where the
+    wheels are no recording confirms.
     """
     usual = np.array([one.careful for one in every])
     seen = np.linalg.inv(first.information + np.diag(usual**-2.0))
     open_ones = ~applied & (np.diag(seen) > (0.7 * usual) ** 2)
     result = np.where(np.outer(open_ones, open_ones), seen, 0.0)
+    certain = np.abs(first.value) > DEVIATIONS * np.sqrt(np.diag(first.covariance))
+    small = certain & ~applied & ~open_ones & np.array([one in IMU for one in every])
+    result[small, small] = first.value[small] ** 2
+    wheels = np.array([one in WHEELS for one in every])
+    result[wheels] = result[:, wheels] = 0.0
+    result[wheels, wheels] = usual[wheels] ** 2
     result[np.ix_(applied, applied)] = covariance[np.ix_(applied, applied)]
     return np.asarray(result)
 

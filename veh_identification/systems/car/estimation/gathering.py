@@ -54,7 +54,8 @@ from veh_identification.systems.car.processing.spectral import SpectralInformati
 from veh_identification.systems.car.recording.extra_joints import knows_axles, without_axles
 from veh_identification.systems.car.recording.reader import CarRecording, CarRecordingError
 from veh_identification.systems.car.recording.samples import CarSamples
-from veh_identification.systems.car.suspension.uneven import Uneven, uneven_dampers
+from veh_identification.systems.car.suspension.stops import Stops, found_stops
+from veh_identification.systems.car.suspension.uneven import bent_corners
 from veh_identification.types import Array
 
 #: Noise biases alike throughout a recording: this much of it shows by how much.
@@ -102,8 +103,8 @@ class Gathered:
     origins: tuple[Origin, ...] = ()  # where poses came from, of every recording
     calibrations: tuple[Calibration, ...] = ()  # of every recording that could be calibrated
     rivalled: bool = False  # another cause explains a recording better than its calibration
-    #: Covariance that doubts of the sensors' settings, of the friction near rest and of dampers
-    #: that are no straight lines add, times seconds; zero where they are known.
+    #: Covariance that doubts of the sensors' settings and of the friction near rest add to the
+    #: parameters that are told, times seconds; zero where they are known.
     settings_spread: Array | float = 0.0
     configuration: CarDescription | None = None  # as calibrated, of the newest recording
     #: The constant column of every recording's Gram matrices, and its samples.
@@ -125,7 +126,17 @@ def gather_recordings(
     if total is None:
         raise EstimationError('no recording was given')
     total.cutoffs = widest(cutoffs)
+    total.model = model_asked_for(total)
     return total
+
+
+def model_asked_for(gathered: Gathered) -> CarModel:
+    """The model with two slopes for those dampers that all that was gathered asks it for."""
+    plain, information = gathered.model.with_bends(()), gathered.information
+    if not gathered.usable[6:].all() or gathered.processing.paper_rule:
+        return plain
+    bands = gathered.cutoffs.bands(information.frequency)
+    return plain.with_bends(bent_corners(plain, information, bands))
 
 
 def as_gathered(
@@ -156,6 +167,10 @@ def _gather_one(
     usable, lost = lost_equations(looked.missing_wrenches, looked.missing_travels, recording.label)
     model = CarModel(configuration, _dof(method, looked, configuration), method.names)
     first = max(looked.pieces, key=len)
+    stops = Stops()
+    if usable[6:].all() and not processing.paper_rule:
+        stops = found_stops(model, first)
+        model = model.with_stops(stops.stops)
     signs = (
         check_before_fit(recording, configuration, looked.poses['imu'][0], first)
         if method.check
@@ -201,9 +216,6 @@ def _gather_one(
         mirrored = _mirrored(
             model, recording, configuration, processing, noise, seed, (prepared, information)
         )
-    uneven = Uneven()
-    if usable[6:].all() and not processing.paper_rule:
-        uneven = uneven_dampers(model, first, cutoffs, bands)
     stretch_to_test = short_stretch(
         recording.label, first, looked.poses['imu'][0], np.inf if bands is None else bands.imu
     )
@@ -221,13 +233,13 @@ def _gather_one(
             *prepared.findings,
             *_repairs(recording),
             *told,
-            *uneven.findings(recording.label),
+            *stops.findings(recording.label),
         ],
         static,
         {
             **_details(recording, prepared, model, noise, bands),
             'friction': sticks.as_dict(),
-            'uneven_dampers': uneven.as_dict(),
+            'stops': stops.as_dict(),
             'driveline_hz': {name: list(lines) for name, lines in modes.sensors.items()},
         },
         signs,
@@ -239,9 +251,7 @@ def _gather_one(
         calibration is not None and calibration.rivalled,
         information.seconds
         * (
-            sticks.spread
-            + uneven.spread
-            + (0.0 if calibration is None else calibration.covariance)
+            sticks.spread + stops.spread + (0.0 if calibration is None else calibration.covariance)
         ),
         configuration,
         ((information.grams[:, :, model.constant_column].copy(), information.samples),),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from veh_identification.systems.car.estimation.weighted import Fit
 from veh_identification.systems.car.model import EquationModel
 from veh_identification.systems.car.origins import Origin
 from veh_identification.systems.car.recording.samples import CarSamples
-from veh_identification.types import BoolArray
+from veh_identification.types import Array, BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,12 @@ class Identified:
     calibrations: tuple[Calibration, ...] = ()  # what was applied to the recordings
     configuration: CarDescription | None = None  # with what was applied to the newest
     driven: tuple[CarSamples, ...] = ()  # a lively stretch of measured motion
+    further: Array = field(default_factory=lambda: np.zeros(0))  # of `model`, beyond the result
+
+    @property
+    def value(self) -> Array:
+        """Of all parameters of the model; those that are not identified are zero."""
+        return np.concatenate([np.nan_to_num(self.result.value), self.further])
 
 
 def solved(

@@ -39,6 +39,7 @@ from veh_identification.systems.car.parameters import unit
 from veh_identification.systems.car.processing.signals import Prepared, prepare
 from veh_identification.systems.car.processing.spectral import gather
 from veh_identification.systems.car.recording.reader import CarRecording
+from veh_identification.systems.car.suspension.uneven import uneven_of
 from veh_identification.types import Array
 
 __all__ = [
@@ -90,11 +91,12 @@ def _removal(name: str, reason: str) -> Removal:
 def _told(names: Sequence[str], fit: Fit, selection: Selection) -> tuple[Selection, list[Removal]]:
     """What is shown of a fit; parameters that noise alone tells, with the reason."""
     untold = untold_parameters(fit)
-    lost = selection.parameters & np.isin(names, list(untold))
+    chosen = selection.parameters[: len(names)]
+    lost = chosen & np.isin(names, list(untold))
     removed = [
         _removal(name, untold[name]) for name, gone in zip(names, lost, strict=True) if gone
     ]
-    return replace(selection, parameters=selection.parameters & ~lost), removed
+    return replace(selection, parameters=chosen & ~lost), removed
 
 
 def fit_gathered(
@@ -129,9 +131,12 @@ def fit_gathered(
         gathered.constants,
     )
     gathered.details['offset_scale'] = scale
-    settings = gathered.settings_spread / gathered.information.seconds
-    unsure = BIAS_SHARE**2 * np.outer(correction, correction)
-    return replace(fit, covariance=fit.covariance + constant + settings + unsure), correction
+    told = len(gathered.model.told)
+    covariance = fit.covariance + constant + BIAS_SHARE**2 * np.outer(correction, correction)
+    covariance[:told, :told] += gathered.settings_spread / gathered.information.seconds
+    fit = replace(fit, covariance=covariance)
+    gathered.details['uneven_dampers'] = uneven_of(gathered.model, fit).as_dict()
+    return fit, correction
 
 
 def identify_recordings(
@@ -145,14 +150,17 @@ def identify_recordings(
     gathered = gather_recordings(recordings, configuration, method)
     selection, removed = select(gathered)
     fit, correction = fit_gathered(gathered, method, selection, configuration)
-    names = gathered.model.names
-    shown, lost = _told(names, fit, selection)
+    names = gathered.model.told
+    told = fit.first(len(names))
+    shown, lost = _told(names, told, selection)
     removed += lost
-    result = _result(gathered, fit, shown, removed, configuration.a_priori_array(names))
-    result.noise['bias_correction'] = dict(zip(names, correction.tolist(), strict=True))
-    result.impossible, found = impossible_values(names, result.value, fit.covariance)
+    result = _result(gathered, told, shown, removed, configuration.a_priori_array(names))
+    result.noise['bias_correction'] = dict(
+        zip(names, correction[: len(names)].tolist(), strict=True)
+    )
+    result.impossible, found = impossible_values(names, result.value, told.covariance)
     findings = all_findings(gathered, fit, selection) if method.check else gathered.findings
-    findings = [*findings, *found]
+    findings = [*findings, *uneven_of(gathered.model, fit).findings(), *found]
     static = gathered.static
     if gathered.calibrations:
         result.extra['calibration'] = [one.as_dict() for one in gathered.calibrations]
@@ -178,6 +186,7 @@ def identify_recordings(
         gathered.calibrations,
         gathered.configuration,
         (gathered.first,),
+        fit.value[len(names) :],
     )
 
 
@@ -272,7 +281,7 @@ def check_validation(
 def _result(
     gathered: Gathered, fit: Fit, selection: Selection, removed: list[Removal], a_priori: Array
 ) -> IdentificationResult:
-    names, cutoffs, information = gathered.model.names, gathered.cutoffs, gathered.information
+    names, cutoffs, information = gathered.model.told, gathered.cutoffs, gathered.information
     found = solved(fit, information.samples, gathered.usable, selection.parameters, removed)
     return found.result(
         names,
@@ -308,7 +317,8 @@ def validate_prepared(
     usable, _ = lost_equations(prepared.missing_wrenches, prepared.missing_travels)
     bands = gathered.cutoffs.bands(information.frequency) & (usable & gathered.usable)[:, None]
     residual, measured = problem.squares(np.where(selection.parameters, value, 0.0), bands)
-    prior = configuration.a_priori_array(model.names)
+    prior = np.zeros(len(model.names))  # beforehand dampers are straight
+    prior[: len(model.told)] = configuration.a_priori_array(model.told)
     prior_residual, _ = problem.squares(np.nan_to_num(prior), bands)
     # Unknown values predict nothing; what is no part of the model is zero on both sides.
     incomplete = problem.involving(selection.parameters & ~np.isfinite(prior))

@@ -83,13 +83,14 @@ def offset_covariance(
     names = problem.model.names
     responses = constant_responses(problem, fit, inverse, constant_column, recordings)
     given = _given(configuration)
-    cause = equation_offsets(fit.value, names, configuration, given or TYPICAL)
+    sizes = given or _typical(configuration)
+    cause = equation_offsets(fit.value, names, configuration, sizes)
     scale = (
         1.0
         if given is not None
         else _observed_scale(problem, fit, selection, cause, responses[0], constant_column)
     )
-    spread = _height(fit.value, names, (given or TYPICAL)[3])
+    spread = _height(fit.value, names, sizes[3])
     for one in responses:
         spread = spread + one @ cause @ one.T
     return scale**2 * spread, scale
@@ -125,6 +126,13 @@ def _height(value: Array, names: tuple[str, ...], travel: float) -> Array:
     # Four independent offsets, each with about a quarter of the lateral force.
     result[names.index('MZc'), names.index('MZc')] = (0.5 * travel * carried) ** 2
     return result
+
+
+def _typical(configuration: CarDescription) -> tuple[float, float, float, float]:
+    """Usual offsets, with the bias that the description allows the accelerometers."""
+    accelerometer, force, moment, travel = TYPICAL
+    allowed = configuration.sensors.imu.accelerometer_bias
+    return (max(accelerometer, allowed), force, moment, travel)
 
 
 def _given(configuration: CarDescription) -> tuple[float, float, float, float] | None:

@@ -21,6 +21,7 @@ from veh_identification.systems.car.recording.samples import (
     CarSamples,
     JointMotion,
     carried_acceleration,
+    hub_rotation,
 )
 from veh_identification.types import Array
 
@@ -115,6 +116,21 @@ def _camber(slope: Callable[[CarSamples], Array]) -> Change:
     return change
 
 
+def _wheels(axis: int, share: Array) -> Change:
+    unit = np.eye(3)[axis]
+
+    def change(samples: CarSamples, imu: Sensor, by: float) -> CarSamples:
+        """Wheel centres further out: their forces act there, with another moment."""
+        joints = samples.joints
+        turn = hub_rotation(*(joints[one].position for one in ('steering', 'camber', 'kingpin')))
+        arm = by * share[:, None] * np.einsum('ncji,j->nci', turn.swapaxes(-1, -2), unit)
+        wrench = samples.wrench.copy()
+        wrench[..., 3:] += np.cross(arm, wrench[..., :3])
+        return replace(samples, wrench=wrench)
+
+    return change
+
+
 #: Names of the angles, in the order of roll, pitch, yaw.
 ANGLES = ('roll', 'pitch', 'yaw')
 
@@ -173,7 +189,19 @@ CAMBER = (
 )
 
 
+#: How well somebody knows where his wheels are: to a centimetre, by a data sheet or with a tape.
+#: Recordings hardly tell it beside heights and inertias: nothing is applied. (The hubs, which are
+#: light, stay where they are.)
+WHEELS = tuple(
+    Setting(name, 'm', _wheels(axis, share), 0.01, 0.006, 0.006, np.inf, np.inf)
+    for name, axis, share in (
+        ('wheelbase', 0, FRONT),
+        *((f'half_track_{name}', 1, INWARDS * axle) for name, axle in AXLES),
+    )
+)
+
+
 def settings(samples: CarSamples) -> tuple[Setting, ...]:
     """Those that nothing in the recording tells."""
     known = bool(np.any(samples.joints['camber'].position))
-    return (*IMU, *DELAYS, *(() if known else CAMBER))
+    return (*IMU, *DELAYS, *WHEELS, *(() if known else CAMBER))

@@ -7,7 +7,7 @@ force stands in four of them). With `gauss_markov` that shared noise also enters
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,10 @@ class Fit:
     condition_number: float
     cost: float  # weighted residual squares per degree of freedom
     weights: Array  # (bands, equations, equations)
+
+    def first(self, count: int) -> Fit:
+        """The same with the first `count` parameters alone, whatever the others are."""
+        return replace(self, value=self.value[:count], covariance=self.covariance[:count, :count])
 
 
 class CarProblem:

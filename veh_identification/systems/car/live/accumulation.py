@@ -22,6 +22,7 @@ from veh_identification.identification.live import Change, Solution
 from veh_identification.saved_state import SavedState
 from veh_identification.systems.car.checks.excited import untold_parameters
 from veh_identification.systems.car.configuration import CarDescription
+from veh_identification.systems.car.estimation.gathering import model_asked_for
 from veh_identification.systems.car.estimation.identify import (
     CarMethod,
     Gathered,
@@ -40,9 +41,10 @@ from veh_identification.systems.car.processing.friction import NearRest
 from veh_identification.systems.car.processing.spectral import SpectralInformation
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples
+from veh_identification.systems.car.suspension.uneven import Uneven, uneven_of
 from veh_identification.types import Array
 
-STATE_VERSION = 2  # 2: three mirrored matrices
+STATE_VERSION = 3  # 2: three mirrored matrices, 3: bends of the dampers
 #: Seconds of driving before changes are looked for.
 CALIBRATION_SECONDS = 30.0
 REMEMBERED = 40
@@ -71,6 +73,7 @@ class Knowledge:
         hertz = [*self.hertz, other.cutoffs.hertz]
         middle = {name: float(np.median([one[name] for one in hertz])) for name in EQUATIONS}
         total.cutoffs = Cutoffs(middle, mine.cutoffs.stop_bands, mine.cutoffs.reasons)
+        total.model = model_asked_for(total)
         return Knowledge(total, hertz)
 
 
@@ -123,6 +126,18 @@ class CarLive:
     def model(self) -> CarModel | None:
         """The model, once a chunk has shown which joints are measured."""
         return None if self.known is None else self.known.gathered.model
+
+    @property
+    def further(self) -> Array:
+        """Values of the model's parameters beyond those that are told."""
+        return np.zeros(0) if self._fit is None else self._fit.value[len(self.names) :]
+
+    @property
+    def uneven(self) -> Uneven:
+        """Dampers that the model has two slopes for."""
+        if self.model is None or self._fit is None:
+            return Uneven()
+        return uneven_of(self.model, self._fit)
 
     def add(self, recording: CarRecording) -> str:
         """Take a chunk; the reason in words when it cannot be used."""
@@ -221,16 +236,18 @@ class CarLive:
         gathered = known.gathered
         selection, _ = select(gathered)
         fit, _ = fit_gathered(gathered, self.options, selection, self.configuration)
+        shown = fit.first(len(self.names))
         # `advice` says what would tell the others.
-        told = selection.parameters & ~np.isin(self.names, list(untold_parameters(fit)))
-        value = np.where(told, fit.value, np.nan)
-        covariance = fit.covariance.copy()
+        told = selection.parameters[: len(self.names)]
+        told = told & ~np.isin(self.names, list(untold_parameters(fit)))
+        value = np.where(told, shown.value, np.nan)
+        covariance = shown.covariance.copy()
         unknown = ~told
         covariance[unknown, :] = covariance[:, unknown] = np.nan
         sigma = np.sqrt(fit.residual_squares / max(gathered.information.samples, 1))
         sigma = np.where(gathered.usable, sigma, np.nan)
         sizes = np.array([scale(name) for name in self.names])
-        excited = told & (np.sqrt(np.diag(fit.covariance)) < sizes)
+        excited = told & (np.sqrt(np.diag(shown.covariance)) < sizes)
         return Solution(value, covariance, sigma, excited, fit.condition_number), fit
 
     # Change -------------------------------------------------------------------------------------
@@ -247,6 +264,7 @@ class CarLive:
         if not self.reference.excited[self.watched].all():
             return
         level = self.level
+        chunk = replace(chunk, model=self.known.gathered.model)
         change = self.load.compare(chunk, self.reference, self._fit, level)
         ready = self.known.gathered.information.seconds >= CALIBRATION_SECONDS
         changed = ready and change.test.changed
@@ -351,6 +369,7 @@ class CarLive:
             ),
             hertz,
         )
+        known.gathered.model = model_asked_for(known.gathered)
         with stored.tried():
             reference, fit = self._solve(known)  # may refuse: nothing is replaced before
         self.reset()

@@ -16,6 +16,7 @@ from veh_identification.identification.live import Change, Solution
 from veh_identification.systems.car.estimation.identify import Gathered
 from veh_identification.systems.car.estimation.weighted import CarProblem, Fit
 from veh_identification.systems.car.processing.spectral import SpectralInformation
+from veh_identification.types import Array
 
 WATCHED = ('Mc', 'MXc', 'MYc', 'MZc')
 #: Weight of a chunk when the next one comes.
@@ -88,12 +89,23 @@ def compare(
     meat = problem.normal(weights @ power @ weights)[0]
     s = watched
     inverse = np.linalg.inv(H[np.ix_(s, s)])
-    d = inverse @ (b[s] - H[s] @ np.nan_to_num(reference.value))
+    value, covariance = _whole(reference, fit)
+    d = inverse @ (b[s] - H[s] @ value)
     noise = level * inverse @ meat[np.ix_(s, s)] @ inverse
     through = inverse @ H[s]
-    known = level * (through @ np.nan_to_num(reference.covariance) @ through.T)
+    known = level * (through @ covariance @ through.T)
     test = change_test(d, noise, np.zeros(len(d)), known, list(WATCHED), significance)
     return Change(test, d, np.sqrt(np.diag(noise + known)))
+
+
+def _whole(reference: Solution, fit: Fit) -> tuple[Array, Array]:
+    """What is told, zero where it is not, and the other parameters of the fit."""
+    told = len(reference.value)
+    value, covariance = fit.value.copy(), fit.covariance.copy()
+    value[:told] = np.nan_to_num(reference.value)
+    unknown = np.flatnonzero(np.isnan(reference.value))
+    covariance[unknown, :] = covariance[:, unknown] = 0.0
+    return value, covariance
 
 
 def _shortened(information: SpectralInformation, bands: int) -> SpectralInformation:

@@ -117,12 +117,13 @@ class CarLiveModel(LiveModel):
         if len(piece) < len(low_pass.taps):
             return
         W, Y = model.matrices(piece)
+        value = np.concatenate([np.nan_to_num(self.solution.value), self.core.further])
         stamps = np.rint(1e9 * decimated_stamps(piece.stamps, low_pass)).astype(np.int64)
         self._sides.append(
             Sides(
                 piece.epoch_ns + stamps,
                 decimate(np.ascontiguousarray(Y), low_pass),
-                decimate(W @ np.nan_to_num(self.solution.value), low_pass),
+                decimate(W @ value, low_pass),
                 self.solution.sigma,
             )
         )
@@ -172,7 +173,9 @@ class CarLiveModel(LiveModel):
 
     def doubts(self) -> list[Finding]:
         """The checks of the chunks in use, whether the latest was, a load change, the inertia."""
-        found = beside_causes([*self.core.found, *self.core.doubted], self._inertia)
+        found = beside_causes(
+            [*self.core.found, *self.core.uneven.findings(), *self.core.doubted], self._inertia
+        )
         if self.last_skip:
             text = f'the last chunk was not used: {self.last_skip}'
             found.append(Finding('warn', 'chunk_not_used', text))

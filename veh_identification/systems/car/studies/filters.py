@@ -133,7 +133,7 @@ def filter_study(
     """
     chosen = replace(method or CarMethod(), check=False)
     gathered = gather_recordings(recordings, configuration, chosen)
-    names = gathered.model.names
+    names = gathered.model.told
     choices, fits = ['rule'], [_fit(gathered, chosen, configuration)]
     top = max(gathered.cutoffs.hertz.values())
     standard = gathered.cutoffs
@@ -167,7 +167,8 @@ def _fit(
 ) -> tuple[Array, Array]:
     selection, _ = select(gathered)
     fit, _ = fit_gathered(gathered, method, selection, configuration)
-    used = selection.parameters
+    told = len(gathered.model.told)
+    fit, used = fit.first(told), selection.parameters[:told]
     return (
         np.where(used, fit.value, np.nan),
         np.where(used, np.sqrt(np.diag(fit.covariance)), np.nan),

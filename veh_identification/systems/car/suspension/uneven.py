@@ -1,14 +1,15 @@
-"""What dampers of unlike compression and extension do to springs and anti-roll bars.
+"""Dampers that resist compression and extension unlike, beside those of the papers.
 
 The model of the papers has one damping a corner. A damper that resists extension more than
 compression pushes the body down as it works, and a straight line leaves that to springs, bars and
-offsets: two per cent where it resists half as much again. The values stay those of the straight
-lines, which predict best together; their deviations hold what the bend would change.
+offsets: two to six per cent where it resists half as much again. Where the suspension equations
+ask for it the difference of the two slopes is a further unknown of the corner, and `h` is their
+mean.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,103 +22,88 @@ from veh_identification.systems.car.estimation.weighted import (
     Fit,
     Selection,
     estimate,
+    without_influence,
 )
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import CORNERS
-from veh_identification.systems.car.processing.cutoffs import Cutoffs
-from veh_identification.systems.car.processing.first_look import Bands
-from veh_identification.systems.car.processing.spectral import gather
-from veh_identification.systems.car.recording.samples import CarSamples
-from veh_identification.systems.car.suspension.curves import (
-    CurvedModel,
-    Hinge,
-    in_suspensions,
-)
-from veh_identification.types import Array
+from veh_identification.systems.car.processing.spectral import SpectralInformation
+from veh_identification.types import Array, BoolArray
 
-#: Deviations from which on a bend is one, and the part of the damping from which on it is told.
-CERTAIN, TOLD = 6.0, 0.1
-#: What a straight damper keeps for itself: its slope and its friction are means of the curve.
-_OWN = ('h', 'fs')
+#: Deviations, and the part of the damping, from which on two slopes are two.
+CERTAIN, LEAST = 6.0, 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Uneven:
-    """Dampers that resist compression and extension unlike."""
+    """Dampers that resist compression and extension unlike, with both slopes [N s/m]."""
 
     corners: tuple[str, ...] = ()
-    compression: tuple[float, ...] = ()  # slopes [N s/m]
-    extension: tuple[float, ...] = ()
-    #: By how much the parameters of the straight lines are off because of it.
-    shift: Array | float = 0.0
+    slopes: Array = field(
+        default_factory=lambda: np.zeros((0, 2))
+    )  # in compression and in extension
+    std: Array = field(default_factory=lambda: np.zeros((0, 2)))
 
-    @property
-    def spread(self) -> Array | float:
-        """Covariance of the parameters that do not know of it."""
-        return np.outer(self.shift, self.shift) if self.corners else 0.0
-
-    def findings(self, label: str) -> list[Finding]:
-        """That springs and bars are less sure because of it."""
+    def findings(self) -> list[Finding]:
+        """That the model has both slopes of these dampers."""
+        if not self.corners:
+            return []
         told = [
             f'suspension_{corner} ({number(bump, 3)} and {number(rebound, 3)} N s/m)'
-            for corner, bump, rebound in zip(
-                self.corners, self.compression, self.extension, strict=True
-            )
-            if abs(bump - rebound) > TOLD * abs(bump + rebound) / 2.0
+            for corner, (bump, rebound) in zip(self.corners, self.slopes, strict=True)
         ]
-        if not told:
-            return []
         text = (
-            f'dampers resist compression and extension unlike: {listed(told)}. h is the slope of '
-            'the straight line; the deviations of springs, anti-roll bars and offsets hold what '
-            'that puts them off. --curves shows the curves'
+            f'dampers resist compression and extension unlike: {listed(told)}. Both slopes are in '
+            'the equations, beside springs, anti-roll bars and offsets; h is their mean. --curves '
+            'shows the curves'
         )
-        return [Finding('note', 'dampers_uneven', text, f'{label}, suspension')]
+        return [Finding('note', 'dampers_uneven', text, 'suspension')]
 
     def as_dict(self) -> dict[str, Any]:
         """For parameters.json."""
         return {
-            corner: {'compression': bump, 'extension': rebound}
-            for corner, bump, rebound in zip(
-                self.corners, self.compression, self.extension, strict=True
+            corner: {
+                'compression': slopes[0],
+                'compression_std': std[0],
+                'extension': slopes[1],
+                'extension_std': std[1],
+            }
+            for corner, slopes, std in zip(
+                self.corners, self.slopes.tolist(), self.std.tolist(), strict=True
             )
         }
 
 
-def uneven_dampers(
-    plain: CarModel, piece: CarSamples, cutoffs: Cutoffs, bands: Bands | None
-) -> Uneven:
-    """Whether dampers bend where they turn round; `bands`: those of the sensors, if known."""
-    top_hz = np.inf if bands is None else min(bands.imu, bands.travel)
-    model = CurvedModel(plain, [Hinge(corner, 'damper', 0.0, True) for corner in range(4)])
-    highest = [min(cutoffs.hertz[f'suspension_{corner}'], top_hz) for corner in CORNERS]
-    problem = CarProblem(model, gather(model, [piece], max(highest) + 1.0))
-    used, base = in_suspensions(problem, plain, highest)
-    bent = base.copy()
-    bent[len(plain.names) :] = True
-    try:
-        straight, fit = (estimate(problem, Selection(used, one)) for one in (base, bent))
-        sure = _certain(fit, len(plain.names))
-        if not sure.any():
-            return Uneven()
-        if not sure.all():
-            bent[len(plain.names) :] = sure
-            fit = estimate(problem, Selection(used, bent))
-    except EstimationError:  # a stretch that tells springs and dampers not apart
+def uneven_of(model: CarModel, fit: Fit) -> Uneven:
+    """Both slopes of the dampers that the model has bent."""
+    if not model.bent:
         return Uneven()
-    shift = (straight.value - fit.value)[: len(plain.names)]
-    shift[[k for k, name in enumerate(plain.names) if name.rstrip('1234') in _OWN]] = 0.0
-    corners = np.flatnonzero(sure)
-    slopes = np.array([fit.value[plain.names.index(f'h{j + 1}')] for j in corners])
-    bends = fit.value[len(plain.names) + corners]
-    return Uneven(
-        tuple(CORNERS[j] for j in corners),
-        tuple((slopes + bends).tolist()),
-        tuple(slopes.tolist()),
-        shift,
-    )
+    slopes, std = np.zeros((len(model.bent), 2)), np.zeros((len(model.bent), 2))
+    for k, corner in enumerate(model.bent):
+        places = [model.names.index(f'h{corner + 1}'), len(model.told) + k]
+        for side, half in enumerate((0.5, -0.5)):
+            weight = np.array([1.0, half])
+            slopes[k, side] = weight @ fit.value[places]
+            std[k, side] = np.sqrt(weight @ fit.covariance[np.ix_(places, places)] @ weight)
+    return Uneven(tuple(CORNERS[j] for j in model.bent), slopes, std)
 
 
-def _certain(fit: Fit, first: int) -> Array:
-    std = np.sqrt(np.maximum(np.diag(fit.covariance)[first:], 1e-300))
-    return np.asarray(np.abs(fit.value[first:]) > CERTAIN * std)
+def bent_corners(
+    model: CarModel, information: SpectralInformation, bands: BoolArray
+) -> tuple[int, ...]:
+    """Corners whose equations ask for two slopes; `bands` are those of all ten equations."""
+    bent = model.with_bends((0, 1, 2, 3))
+    problem = CarProblem(bent, information)
+    used = bands.copy()
+    used[:6] = False
+    parameters = np.zeros(len(bent.names), dtype=bool)
+    parameters[[one.parameter for one in bent.entries if one.equation >= 6]] = True
+    parameters &= ~without_influence(problem, used)
+    try:
+        fit = estimate(problem, Selection(used, parameters))
+    except EstimationError:  # a stretch that tells springs and dampers not apart
+        return ()
+    bends = fit.value[len(bent.told) :]
+    std = np.sqrt(np.diag(fit.covariance)[len(bent.told) :])
+    damping = np.abs([fit.value[bent.names.index(f'h{j + 1}')] for j in range(4)])
+    asked = (np.abs(bends) > CERTAIN * std) & (np.abs(bends) > LEAST * damping)
+    return tuple(np.flatnonzero(asked).tolist())
