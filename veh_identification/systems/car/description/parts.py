@@ -19,6 +19,7 @@ from veh_identification.configuration.quantities import (
     STIFFNESS,
     Components,
     Dimension,
+    NotNegativeLength,
     NotNegativeNumber,
     Position,
     PositiveInertia,
@@ -68,6 +69,9 @@ class Geometry(Model):
     suspension_zero: Annotated[FourNumbers, OfCorners(Quantity(LENGTH))] = entry(
         (0.0, 0.0, 0.0, 0.0),
         'z of the wheel centre when the travel sensor shows zero; it is added to the reading',
+    )
+    deviation: NotNegativeLength = entry(
+        0.0, 'how well wheelbase and half tracks are known, such as 5 mm by a tape; 0: exactly'
     )
 
     older_entries: ClassVar[Mapping[str, Any]] = {

@@ -37,7 +37,7 @@ from veh_identification.systems.car.estimation.unknown_settings import (
     FRONT,
     IMU,
     INWARDS,
-    WHEELS,
+    PLACES,
     Setting,
     settings,
 )
@@ -175,7 +175,8 @@ def calibrate(
     """
     step = max(1, int(piece.rate / (SIGNAL_HZ + BELIEVED_HZ + 1.0)))
     piece = replace(piece[::step], rate=piece.rate / step)
-    every = tuple(one for one in settings(piece) if camber or one not in CAMBER)
+    places = model.configuration.geometry.deviation
+    every = tuple(one for one in settings(piece, places) if camber or one not in CAMBER)
     try:
         first = _solve(model, piece, imu, every, stop_bands)
         std = np.sqrt(np.diag(first.covariance))
@@ -385,7 +386,7 @@ def _left_open(
     certain = np.abs(first.value) > DEVIATIONS * np.sqrt(np.diag(first.covariance))
     small = certain & ~applied & ~open_ones & np.array([one in IMU for one in every])
     result[small, small] = first.value[small] ** 2
-    wheels = np.array([one in WHEELS for one in every])
+    wheels = np.array([one.name in PLACES for one in every])
     result[wheels] = result[:, wheels] = 0.0
     result[wheels, wheels] = usual[wheels] ** 2
     result[np.ix_(applied, applied)] = covariance[np.ix_(applied, applied)]

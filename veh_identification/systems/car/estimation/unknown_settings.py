@@ -189,19 +189,26 @@ CAMBER = (
 )
 
 
-#: How well somebody knows where his wheels are: to a centimetre, by a data sheet or with a tape.
-#: Recordings hardly tell it beside heights and inertias: nothing is applied. (The hubs, which are
-#: light, stay where they are.)
-WHEELS = tuple(
-    Setting(name, 'm', _wheels(axis, share), 0.01, 0.006, 0.006, np.inf, np.inf)
-    for name, axis, share in (
-        ('wheelbase', 0, FRONT),
-        *((f'half_track_{name}', 1, INWARDS * axle) for name, axle in AXLES),
+#: Names of what says where the wheels are.
+PLACES = ('wheelbase', *(f'half_track_{name}' for name, _ in AXLES))
+
+
+def places_of_wheels(deviation: float) -> tuple[Setting, ...]:
+    """Wheelbase and half tracks that are known to a `deviation`.
+
+    Recordings hardly tell them beside heights and inertias: nothing is applied. (The hubs, which
+    are light, stay where they are.)
+    """
+    if deviation == 0.0:
+        return ()
+    shares = ((0, FRONT), *((1, INWARDS * axle) for _, axle in AXLES))
+    return tuple(
+        Setting(name, 'm', _wheels(axis, share), 0.01, deviation, deviation, np.inf, np.inf)
+        for name, (axis, share) in zip(PLACES, shares, strict=True)
     )
-)
 
 
-def settings(samples: CarSamples) -> tuple[Setting, ...]:
-    """Those that nothing in the recording tells."""
+def settings(samples: CarSamples, places: float = 0.0) -> tuple[Setting, ...]:
+    """Those that nothing in the recording tells; `places`: deviation of those of the wheels."""
     known = bool(np.any(samples.joints['camber'].position))
-    return (*IMU, *DELAYS, *WHEELS, *(() if known else CAMBER))
+    return (*IMU, *DELAYS, *places_of_wheels(places), *(() if known else CAMBER))
