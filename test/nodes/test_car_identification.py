@@ -32,7 +32,7 @@ from veh_identification.systems.car.estimation.identify import (
     check_recording,
     identify_recordings,
 )
-from veh_identification.systems.car.live.accumulation import CarLive
+from veh_identification.systems.car.live.accumulation import STATE_VERSION, CarLive
 from veh_identification.systems.car.live.advice import BRAKE, ROUGH, advice
 from veh_identification.systems.car.live.chunks import OVERLAP, CarChunks
 from veh_identification.systems.car.parameters import NAMES, scales
@@ -153,7 +153,7 @@ def test_state_survives_storage(live) -> None:
     other.restore(live.state())
     np.testing.assert_allclose(other.solve().value, live.solve().value, rtol=1e-9)
     assert other.seconds == pytest.approx(live.seconds)
-    with pytest.raises(EstimationError, match='version is 1, expected 2'):
+    with pytest.raises(EstimationError, match=f'version is 1, expected {STATE_VERSION}'):
         other.restore({'version': 1})
     with pytest.raises(EstimationError, match='names belong to another car'):
         other.restore({**live.state(), 'names': np.array(['x'])})
