@@ -298,3 +298,29 @@ def test_a_speed_behind_an_outage_leads_where_it_says_though_the_heading_is_unkn
         off = truth[:2] - state.velocity[:2]
         squares.append(off @ np.linalg.solve(state.P[3:5, 3:5], off) / 2.0)
     assert np.mean(squares) < 2.0
+
+
+def test_heights_that_contradict_a_climb_are_believed_where_nothing_else_tells_it() -> None:
+    """An accelerometer whose bias jumps: the climb ran away while heights were set aside, since
+    sensors of the horizontal velocity carried the place on.
+    """
+    car, rng, duration, jump = Car(), np.random.default_rng(2), 50.0, 25.0
+    samples = fixes(car, duration, 0.2, rng)
+    for k in range(int(duration * 10)):
+        v = car.velocity(k / 10) + car.R(k / 10) @ np.cross(car.omega(k / 10), ANTENNA)
+        samples.append(('gnss_velocity', k / 10, tuple(v + 0.05 * rng.normal(size=3))))
+    for k in range(int(duration * 100)):
+        values = car.imu(k / 100, np.array(POINT), MOUNT, True)
+        values += np.repeat([1e-3, 1e-2], 3) * rng.normal(size=6)
+        values[3:] += MOUNT.T @ [0.0, 0.0, 0.6 * (k / 100 > jump)]
+        samples.append(('imu', k / 100, tuple(values.tolist())))
+    velocity = GnssVelocityOptions(topic='vel', std=0.05)
+    core = FusionCore(options(gnss=gnss(), gnss_velocity=velocity))
+    states = []
+    for name, t, values in sorted(samples, key=lambda one: one[1]):
+        core.push(name, ns(t), values)
+        states += core.poll()
+    health = core.records['gnss'].healths['height']
+    assert health.quarantines == health.recoveries == 1
+    late = [abs(s.base.velocity[2]) for s in states if s.stamp_ns > ns(jump + 16.0)]
+    assert max(late) < 0.3

@@ -253,7 +253,7 @@ def check_axes(story: Story, rates: list[Array], forces: list[Array]) -> list[Fi
     if 'odometry' in channels and channels.width('odometry') > 3:
         turns.append(channels.of('odometry', 3))
     for turn in turns:
-        if not np.nanstd(turn) > LEAST_RATE:
+        if not np.isfinite(turn).any() or not np.nanstd(turn) > LEAST_RATE:
             continue
         told = [abs(correlation(rate, turn)) for rate in rates]
         best = int(np.argmax(told))

@@ -15,7 +15,7 @@ import numpy as np
 from veh_identification import orientations
 from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.health import HealthOptions, SensorHealth, usual_square
-from veh_identification.fusion.imu_navigation import AXES, ImuNavigation
+from veh_identification.fusion.imu_navigation import AXES, PATIENCE, ImuNavigation
 from veh_identification.fusion.inertial import (
     POSITION,
     ROTATION,
@@ -34,6 +34,9 @@ SURRENDERS, SURRENDER_SPAN = 3, 20.0
 #: Sensors against which others can be calibrated, and for how long (seconds) after they spoke.
 ABSOLUTE, ABSOLUTE_FOR = frozenset({'gnss', 'gnss_velocity', 'speed', 'mocap'}), 1.5
 POSITIONS = frozenset({'gnss', 'mocap'})
+#: The part of a fix that is judged apart; errors of the climb and of what the accelerometer shows
+#: upwards.
+HEIGHT, CLIMB, LIFTS = 'height', 5, 14
 #: A position that the other sensors contradict by carrying on is believed after so many seconds.
 PATIENCE_WHEN_CARRIED = 10.0
 SATELLITES = frozenset({'gnss', 'gnss_velocity'})
@@ -220,6 +223,8 @@ class Navigator(ImuNavigation):
                 self.imu_noise.innovation(name, square)
         if weight == 0.0 and self._gives_in(record, health, part, time):
             self.widen(time, residual, H, block)
+            if part == HEIGHT:
+                self._doubt_climb(float(residual[0]))
             health.believe()
             weight = 1.0
         if weight > 0.0:
@@ -276,10 +281,15 @@ class Navigator(ImuNavigation):
     ) -> bool:
         """Whether the filter, not the sensor, must be wrong."""
         run = record.rejections_in_a_row.get(part, 0)
-        return self.gives_in_to_all(record, [health], run, time)
+        return self.gives_in_to_all(record, [health], run, time, part)
 
     def gives_in_to_all(
-        self, record: SensorRecord, healths: Sequence[SensorHealth], run: int, time: float
+        self,
+        record: SensorRecord,
+        healths: Sequence[SensorHealth],
+        run: int,
+        time: float,
+        part: str = '',
     ) -> bool:
         """Whether the filter must be wrong where all these parts of a sensor disagree with it."""
         if run < self.options.recover_after:
@@ -296,11 +306,31 @@ class Navigator(ImuNavigation):
         # Wheels or velocities that agree with the filter carry the position on: it has time to
         # see whether a shift of the fixes is a reflection that passes.
         carried = record.name in POSITIONS and any(
-            other.name not in POSITIONS and other.active_at(time)
+            other.name not in POSITIONS
+            and other.active_at(time)
+            and (part != HEIGHT or self._tells_climb(other.name))
             for other in self._velocity_records
         )
         since = max(health.aside_since for health in healths)
         return not carried or time - since >= PATIENCE_WHEN_CARRIED
+
+    def _tells_climb(self, name: str) -> bool:
+        """Whether a sensor of velocities, with the road under the wheels, tells how it climbs."""
+        o = self.options
+        if 'z' in o.nonholonomic.axes:
+            return True
+        if name == 'gnss_velocity':
+            return o.gnss_velocity.use_vertical
+        axes = {'odometry': o.odometry.axes, 'speed': o.speed.axes}
+        return 'z' in axes.get(name, '')
+
+    def _doubt_climb(self, residual: float) -> None:
+        """A height that went away unseen: the climb is unknown by as much, and the bias of the
+        accelerometer that led to it as at the start.
+        """
+        P = self.filter.P
+        P[CLIMB, CLIMB] += (residual / PATIENCE) ** 2
+        P[LIFTS, LIFTS] += self._expected[LIFTS - 9] ** 2
 
     def widen(self, time: float, residual: Array, H: Array, block: slice) -> None:
         """Take a part of the state as unknown by the size of a residual."""

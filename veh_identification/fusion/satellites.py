@@ -19,7 +19,7 @@ from veh_identification.fusion.inertial import (
     VELOCITY_DELAY,
     WHEEL_DELAY,
 )
-from veh_identification.fusion.navigator import Navigator
+from veh_identification.fusion.navigator import HEIGHT, Navigator
 from veh_identification.orientations import Quaternion
 from veh_identification.types import Array
 
@@ -223,7 +223,7 @@ class SatelliteAiding:
             residual, H = measurements.fix(state, measured, lever)
             height = (residual[2:], H[2:])
             noise = measurements.noise(fix[4], 1)
-            self.navigator.update('gnss', time, height, noise, gate, POSITION, 'height')
+            self.navigator.update('gnss', time, height, noise, gate, POSITION, HEIGHT)
 
     def _place(self, position: Array, sigma: float) -> None:
         state = self.navigator.filter

@@ -61,6 +61,8 @@ def evened(stamps: Array, values: Array) -> Evened:
     for piece in sent_segments(
         stamps, PAUSE * max(float(np.mean(steps)), float(np.median(steps)))
     ):
+        if piece.stop - piece.start < FEWEST:
+            continue
         even = _line(stamps[piece])
         away = stamps[piece] - even
         if not np.std(away) > LEAST * float(np.mean(np.diff(even))):
@@ -78,8 +80,6 @@ def evened(stamps: Array, values: Array) -> Evened:
 def _line(stamps: Array) -> Array:
     """Each stamp from the straight line through those about it."""
     count = len(stamps)
-    if count < FEWEST:
-        return stamps
     step = (stamps[-1] - stamps[0]) / (count - 1)
     window = min(2 * round(0.5 * SECONDS / step) + 1, (count - 1) // 2 * 2 - 1)
     line = stamps[0] + step * np.arange(count)
