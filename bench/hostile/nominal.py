@@ -215,7 +215,7 @@ def away_by(found: Estimates, nominal: Estimates, later: float) -> tuple[float, 
         if late is None:
             moved[name] = math.inf
             continue
-        back = Motion([time - later for time in late.times], late.values, late.sigmas)
+        back = replace(late, times=[time - later for time in late.times])
         moved[name] = _apart(back, motion) / _scale(name, nominal)
     worst = max(moved, key=lambda name: moved[name]) if moved else ''
     return (moved[worst], worst) if moved else (math.nan, 'nothing was estimated')

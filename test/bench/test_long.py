@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from veh_identification.runtime import messages
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'bench'))
 import long
+from hostile.nominal import Estimates, away_by
 from hostile.spoiling import SECOND, Item, stamp_of
 from hostile.streams import PLANS
 
@@ -56,3 +58,18 @@ def test_joints_are_counted_by_their_names() -> None:
     joints = messages.new('sensor_msgs/msg/JointState', name=['left', 'right'])
     assert named(joints) == ['/joint_states', '/joint_states left', '/joint_states right']
     assert named(messages.new('sensor_msgs/msg/Imu')) == ['/joint_states']
+
+
+def test_a_turn_more_is_the_same_place() -> None:
+    """Wheels of an observer that starts anew count from elsewhere: the same hours later."""
+
+    def found(time: float, angle: float) -> Estimates:
+        estimates = Estimates()
+        one = estimates.motion('/joint_states/observed wheel_fl position')
+        one.angle = True
+        for k in range(5):
+            one.add(time + k, angle + 0.1 * k)
+        return estimates
+
+    assert away_by(found(3600.0, 1.0 + 26.0 * math.pi), found(0.0, 1.0), 3600.0)[0] < 1e-6
+    assert away_by(found(3600.0, 1.0 + 27.0 * math.pi), found(0.0, 1.0), 3600.0)[0] > 10.0
