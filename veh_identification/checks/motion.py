@@ -26,6 +26,7 @@ from veh_identification.checks.ranges import (
 )
 from veh_identification.checks.relations import Relation, Source, Suspect, judge
 from veh_identification.checks.satellites import DELAY, check_antenna, check_velocity
+from veh_identification.checks.tilting import check_tilting
 from veh_identification.findings import Finding
 from veh_identification.types import Array
 
@@ -131,6 +132,7 @@ def _told(story: Story) -> list[Finding]:
     if any(one.level == 'bad' for one in late):
         return late
     found = found or list(judge(relations, sources).findings)
+    found = found or check_tilting(channels, rates, forces, where['imu'], story.gravity)
     for further in story.further:
         found = found or further(story)
     if not found and story.antenna is not None:

@@ -1,0 +1,90 @@
+"""Roll and pitch rates of a vehicle against what its accelerometer shows of gravity.
+
+What is felt along y beside the turn of the path, and along x beside the change of speed, is
+gravity in a vehicle that tilts. Integrated rates must follow it within seconds. Tilts of a road
+car are tenths of a degree there, of which slip and bumps leave half: enough for signs and for a
+unit that is 57 times too large, not for scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from veh_identification.checks.channels import STEP, Channels
+from veh_identification.checks.grid import slope
+from veh_identification.findings import Finding
+from veh_identification.types import Array
+
+#: Seconds within which tilts are compared: slower ones are drift, bias and slopes of the road.
+WITHIN = 4.0
+#: Speed (m/s) at which no vehicle goes backwards, and samples at such speeds that tell something.
+FORWARD, FEWEST = 3.0, 150
+#: Tilts (rad, standard deviation) that tell something.
+LEAST = 1e-3
+#: Correlation of the wrong sign, or of any, that is told: 0.38 to 0.91 in clean simulated drives.
+OPPOSITE, ALIKE = 0.3, 0.3
+#: How many times larger the tilt by the rates is in degrees (0.25 to 0.67 times in clean drives).
+IN_DEGREES = 6.0
+
+
+def check_tilting(
+    channels: Channels,
+    rates: Sequence[Array],
+    forces: Sequence[Array],
+    where: str,
+    gravity: float,
+) -> list[Finding]:
+    """Rates about x and y of the wrong sign, or in degrees."""
+    speed = channels.forward_speed()
+    if speed is None:
+        return []
+    forward = np.where(np.abs(speed[1]) > FORWARD, speed[1], np.nan)
+    felt = (
+        (forces[1] - forward * rates[2]) / gravity,
+        (slope(channels.grid, forward) - forces[0]) / gravity,
+    )
+    found: list[Finding] = []
+    for axis, rate, tilt in zip('xy', rates, felt, strict=False):
+        found += _judged(rate, tilt, f'{where} angular_velocity.{axis}')
+    return found
+
+
+def _judged(rate: Array, tilt: Array, where: str) -> list[Finding]:
+    turned = _quick(STEP * np.cumsum(np.nan_to_num(rate)))
+    shown = _quick(tilt)
+    good = np.isfinite(turned) & np.isfinite(shown) & np.isfinite(rate)
+    if good.sum() < FEWEST:
+        return []
+    sizes = float(turned[good].std()), float(shown[good].std())
+    if min(sizes) < LEAST:
+        return []
+    alike = float(np.corrcoef(turned[good], shown[good])[0, 1])
+    against = (
+        f'the vehicle tilts by it as gravity in the accelerometer shows with the correlation '
+        f'{alike:.2f} and {sizes[0] / sizes[1]:.2g} times as much'
+    )
+    if sizes[0] > IN_DEGREES * sizes[1] and abs(alike) > ALIKE:
+        text = f'{where} seems to be in deg/s, it must be in rad/s: {against}'
+        return [Finding('warn', 'unit', text, where)]
+    if alike < -OPPOSITE:
+        text = f'{where} seems to have the wrong sign: {against}'
+        return [Finding('warn', 'sign', text, where)]
+    return []
+
+
+def _quick(values: Array) -> Array:
+    """Without what lasts; nan at the ends, where it is not known."""
+    count = round(WITHIN / STEP)
+    known = np.isfinite(values)
+    if len(values) <= count:
+        return np.full(len(values), np.nan)
+    share, mean = (
+        uniform_filter1d(one, count, mode='constant')
+        for one in (known.astype(float), np.where(known, values, 0.0))
+    )
+    quick = values - mean / np.maximum(share, 1.0 / count)
+    quick[: count // 2] = quick[-(count // 2) :] = np.nan
+    return np.asarray(quick)
