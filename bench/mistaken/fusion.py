@@ -269,6 +269,22 @@ def no_covariance(message: Any) -> None:
     message.position_covariance = np.zeros(9)
 
 
+def _digits(count: int) -> Edit:
+    """Latitude and longitude with so many digits after the point."""
+
+    def edit(message: Any) -> None:
+        message.latitude = round(message.latitude, count)
+        message.longitude = round(message.longitude, count)
+
+    return edit
+
+
+def _unsigned(message: Any) -> None:
+    """Sizes of the velocities to east and north."""
+    v = message.twist.linear
+    v.x, v.y = abs(v.x), abs(v.y)
+
+
 def places_exchanged(message: Any) -> None:
     """Latitude and longitude exchanged."""
     message.latitude, message.longitude = message.longitude, message.latitude
@@ -401,6 +417,33 @@ MISTAKES = {
     ),
     'fixes that scatter by 3 m, 2 cm stated': Mistake(
         edited(gps_fix=scattered(3.0)), ('noisier_than_stated',)
+    ),
+    'fixes with four digits after the point': Mistake(
+        edited(gps_fix=_digits(4)), ('coarse', 'noisier_than_stated')
+    ),
+    'fixes with five digits after the point': Mistake(
+        edited(gps_fix=_digits(5)), ('coarse', 'noisier_than_stated')
+    ),
+    'gyro x of wrong sign': Mistake(
+        edited(imu_data=mapped(GYRO, np.diag([-1, 1, 1]))), ('sign', 'gyro_sign')
+    ),
+    'gyro y of wrong sign': Mistake(
+        edited(imu_data=mapped(GYRO, np.diag([1, -1, 1]))), ('sign', 'gyro_sign')
+    ),
+    'gyro x alone in deg/s': Mistake(
+        edited(imu_data=mapped(GYRO, np.diag([57.2958, 1, 1]))), ('unit',)
+    ),
+    'inertial unit of left-handed axes': Mistake(
+        edited(imu_data=mapped(BOTH, np.diag([1, -1, 1]))), ('sign', 'imu_turned')
+    ),
+    'inertial unit yawed by 15 degrees': Mistake(
+        edited(imu_data=mapped(BOTH, matrix_of_rpy((0.0, 0.0, np.radians(15.0))))),
+        ('imu_yaw_found', 'imu_turned'),
+        corrected=('imu_yaw_found',),
+    ),
+    'satellite velocity without signs': Mistake(edited(gps_vel=_unsigned), ('sign', 'axis')),
+    'altitudes in feet': Mistake(
+        edited(gps_fix=lambda m: setattr(m, 'altitude', m.altitude / 0.3048)), ('unit', 'scale')
     ),
     'wheel angles begin anew each turn': Mistake(
         joints(lambda q: (q + np.pi) % (2.0 * np.pi) - np.pi), ('wrapped',), corrected=('wrapped',)

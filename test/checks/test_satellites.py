@@ -6,6 +6,7 @@ import pytest
 from veh_identification.checks.channels import Channels
 from veh_identification.checks.satellites import (
     check_antenna,
+    check_rounded,
     check_scatter,
     check_velocity,
 )
@@ -38,6 +39,27 @@ def test_motion_jumps_and_modest_statements_are_no_scatter():
     assert check_scatter(fixes(0.0, 0.002), 'gps/fix') == []
     assert check_scatter(fixes(0.05, 0.02, jump=20.0), 'gps/fix') == []
     assert check_scatter(fixes(1.0, 2.0), 'gps/fix') == []
+
+
+@pytest.mark.parametrize('step', [0.7, 11.0])
+def test_fixes_with_digits_cut_off_are_told_with_the_step(step):
+    channels = fixes(0.02, 0.02)
+    time, values = channels.tables['gnss']
+    values[:, :2] = step * np.round(values[:, :2] / step)
+    (found,) = check_rounded(Channels({'gnss': (time, values)}), 'gps/fix')
+    assert (found.level, found.code) == ('bad', 'coarse')
+    assert f'steps of {step:.3g} m to the east' in found.text
+
+
+def test_fixes_that_are_not_cut_off_or_say_so_have_no_steps():
+    for noise, stated in ((0.02, 0.02), (0.0, 0.002), (1.0, 0.02)):
+        assert check_rounded(fixes(noise, stated), 'gps/fix') == []
+    resting = np.column_stack([0.02 * np.random.default_rng(1).standard_normal((300, 3)), TIME])
+    resting[:, 3] = 0.02
+    assert check_rounded(Channels({'gnss': (TIME, resting)}), 'gps/fix') == []
+    time, values = fixes(0.02, 2.0).tables['gnss']
+    values[:, :2] = 0.7 * np.round(values[:, :2] / 0.7)
+    assert check_rounded(Channels({'gnss': (time, values)}), 'gps/fix') == []
 
 
 def swinging(turning: float, ahead: float, vary: float = 5.0) -> tuple[Channels, np.ndarray]:

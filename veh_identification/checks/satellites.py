@@ -31,6 +31,9 @@ SLIP, DELAY = 0.008, 0.03
 UNSTATED, MANY_FIXES, JERK = 5.0, 50, 10.0
 #: Share of the speed that wheels lose for each (m/s^2)^2 sideways and each m/s^2 forward.
 LOST = (0.001, 0.01)
+#: Steps of fixes that are cut off, in stated deviations, and how many of them there must be; how
+#: far from whole steps (of one) moves may be, and the share of the moves that are.
+STEPS, FEW_STEPS, OFF_STEP, IN_STEPS = 3.0, 5, 0.05, 0.95
 
 
 def check_scatter(channels: Channels, topic: str) -> list[Finding]:
@@ -58,6 +61,35 @@ def check_scatter(channels: Channels, topic: str) -> list[Finding]:
         'or they are believed too much, or set aside'
     )
     return [Finding('warn', 'noisier_than_stated', text, topic, noise / max(stated, 1e-9))]
+
+
+def check_rounded(channels: Channels, topic: str) -> list[Finding]:
+    """Fixes that go in steps larger than the deviation that they state: digits were cut off.
+
+    From one fix to the next a place then moves by nothing or by whole steps, along east or north.
+    """
+    if 'gnss' not in channels or channels.width('gnss') < 4:
+        return []
+    values = channels.tables['gnss'][1]
+    stated = float(np.median(values[:, 3]))
+    steps = []
+    for axis in (0, 1):
+        moved = np.abs(np.diff(values[:, axis]))
+        whole = moved[moved > STEPS * stated]
+        if len(moved) < MANY_FIXES or len(whole) < FEW_STEPS:
+            continue
+        step = float(np.min(whole))
+        off = np.abs(moved / step - np.round(moved / step))
+        if np.mean(off < OFF_STEP) > IN_STEPS:
+            steps.append(f'{step:.3g} m to the {("east", "north")[axis]}')
+    if not steps:
+        return []
+    text = (
+        f'{topic}: the fixes go in steps of {" and ".join(steps)}, where a deviation of '
+        f'{stated:.2g} m is stated: digits of latitude and longitude seem to be cut off, and the '
+        'estimate is as far off as the steps are large'
+    )
+    return [Finding('bad', 'coarse', text, topic)]
 
 
 @dataclass(frozen=True, eq=False)

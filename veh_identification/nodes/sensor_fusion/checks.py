@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from veh_identification.checks.channels import SPEEDS, Channels
 from veh_identification.checks.health import check_repeated, check_stuck, told_once
 from veh_identification.checks.motion import Story, check_motion
-from veh_identification.checks.satellites import check_scatter
+from veh_identification.checks.satellites import check_rounded, check_scatter
 from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY
@@ -47,7 +47,8 @@ def check_channels(core: FusionCore) -> list[Finding]:
     )
     raw = RAW | {'imu': _measured(RAW['imu'], imu.measured)}
     stuck = _held(story, check_stuck, raw)
-    scatter = check_scatter(story.channels, story.where.get('gnss', ''))
+    fixes = story.channels, story.where.get('gnss', '')
+    scatter = check_rounded(*fixes) or check_scatter(*fixes)
     return stuck or [*check_motion(story), *scatter, *_held(story, check_repeated, raw)]
 
 
