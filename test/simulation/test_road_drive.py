@@ -168,3 +168,6 @@ def test_the_description_is_that_of_the_nominal_car():
     assert car.sensors.imu.position == sensors.imu_position
     assert car.sensors.gps.position == sensors.antenna_position
     assert car.sensors.wheels.resolution == pytest.approx(2 * np.pi / sensors.ticks, rel=1e-3)
+    wheels = sensors.wheels
+    assert car.sensors.suspension.offset == (wheels.travel_offset,)
+    assert car.sensors.wheel_force.offset == (wheels.force_offset, wheels.moment_offset)

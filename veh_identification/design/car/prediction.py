@@ -19,7 +19,7 @@ from veh_identification.systems.car.estimation.gathering import (
     gather_recordings,
 )
 from veh_identification.systems.car.estimation.identify import fit_gathered, select
-from veh_identification.systems.car.estimation.offsets import TYPICAL
+from veh_identification.systems.car.estimation.offsets import offset_sizes
 from veh_identification.systems.car.processing.cutoffs import widest
 from veh_identification.systems.car.processing.spectral import BAND_HZ, SpectralInformation
 from veh_identification.systems.car.recording.reader import CarRecording
@@ -100,11 +100,12 @@ def judged_offsets(
 ) -> tuple[CarDescription, float | None]:
     """Constant errors of the sensors as the identification judges them from such recordings.
 
-    One and the same size serves all candidates, so that chance does not rank them. A
-    configuration that gives offsets is left as it is.
+    One and the same size serves all candidates, so that chance does not rank them. Sensors whose
+    offset the configuration gives are left as they are.
     """
     sensors = configuration.sensors
-    if sensors.imu.offset or sensors.wheel_force.offset or sensors.suspension.offset:
+    stated, usual = offset_sizes(configuration)
+    if not any(usual):
         return configuration, None
     scales = []
     for trial in trials:
@@ -112,7 +113,9 @@ def judged_offsets(
         fit_gathered(one, method, select(one)[0], configuration)
         scales.append(float(one.details.get('offset_scale', 1.0)))
     scale = float(np.median(scales))
-    accelerometer, force, moment, travel = (scale * size for size in TYPICAL)
+    accelerometer, force, moment, travel = (
+        known + scale * size for known, size in zip(stated, usual, strict=True)
+    )
     described = replace(
         sensors,
         imu=replace(sensors.imu, offset=(0.0, accelerometer)),

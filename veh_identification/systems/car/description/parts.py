@@ -16,6 +16,7 @@ from veh_identification.configuration.quantities import (
     DRAG,
     INERTIA,
     LENGTH,
+    SPEED,
     STIFFNESS,
     Components,
     Dimension,
@@ -234,6 +235,9 @@ class Air(Model):
         0.55, 'half the density times area times drag coefficient'
     )
     point: Position = entry((1.0, 0.0, 0.35), 'where it acts, in base_link')
+    wind: Annotated[float, Quantity(SPEED, 0.0)] = entry(
+        0.0, 'how strong it may be along each of two axes, as a deviation; 0: the air is still'
+    )
 
 
 BrakeGain = Annotated[float, Quantity(Dimension('a brake gain', 'N m/Pa', '1.1e-4'), 0.0)]

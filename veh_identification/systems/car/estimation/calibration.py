@@ -37,7 +37,6 @@ from veh_identification.systems.car.estimation.unknown_settings import (
     FRONT,
     IMU,
     INWARDS,
-    PLACES,
     Setting,
     settings,
 )
@@ -175,8 +174,8 @@ def calibrate(
     """
     step = max(1, int(piece.rate / (SIGNAL_HZ + BELIEVED_HZ + 1.0)))
     piece = replace(piece[::step], rate=piece.rate / step)
-    places = model.configuration.geometry.deviation
-    every = tuple(one for one in settings(piece, places) if camber or one not in CAMBER)
+    described = model.configuration
+    every = tuple(one for one in settings(piece, described) if camber or one not in CAMBER)
     try:
         first = _solve(model, piece, imu, every, stop_bands)
         std = np.sqrt(np.diag(first.covariance))
@@ -377,7 +376,7 @@ def _left_open(
     Of what was applied, that of the estimate. Of the others the usual one where the recording
     cannot confirm them that well; where it can, it does, and nothing is added but what is certain
     of the inertial unit: too small to be applied, that still puts the parameters off. Where the
-    wheels are no recording confirms.
+    wheels are and the wind no recording confirms.
     """
     usual = np.array([one.careful for one in every])
     seen = np.linalg.inv(first.information + np.diag(usual**-2.0))
@@ -386,9 +385,9 @@ def _left_open(
     certain = np.abs(first.value) > DEVIATIONS * np.sqrt(np.diag(first.covariance))
     small = certain & ~applied & ~open_ones & np.array([one in IMU for one in every])
     result[small, small] = first.value[small] ** 2
-    wheels = np.array([one.name in PLACES for one in every])
-    result[wheels] = result[:, wheels] = 0.0
-    result[wheels, wheels] = usual[wheels] ** 2
+    untold = np.array([one.untold for one in every])
+    result[untold] = result[:, untold] = 0.0
+    result[untold, untold] = usual[untold] ** 2
     result[np.ix_(applied, applied)] = covariance[np.ix_(applied, applied)]
     return np.asarray(result)
 

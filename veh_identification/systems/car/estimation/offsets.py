@@ -1,9 +1,10 @@
 """Constant errors of sensors: no residual shows them where a parameter takes them up.
 
 A wheel sensor that reads 4 N too much moves `off` and `Mc`, whatever the length of the recording.
-Offsets come from the configuration (`offset` of a sensor, a standard deviation); where it has
-none, typical ones are scaled to what the constant parts of the equations show: lateral force and
-yaw moment have no parameter that could take up a constant error, the others only in part.
+Offsets come from the configuration (`offset` of a sensor, a standard deviation); of those without
+one, typical ones are scaled to what the constant parts of the equations show: lateral force and
+yaw moment have no parameter that could take up a constant error, the others only in part. That of
+a travel sensor is taken up whole: nothing but its `offset` tells it.
 
 What several recordings have in common is one error: no number of recordings makes it smaller. How
 they differ is another: instruments are set to zero anew before a drive. That is what separates an
@@ -23,7 +24,8 @@ from veh_identification.systems.car.processing.spectral import SpectralInformati
 from veh_identification.types import Array
 
 #: Accelerometer m/s^2, wheel force N, wheel moment N m, travel m.
-TYPICAL = (3e-3, 4.0, 1.5, 1e-4)
+Sizes = tuple[float, float, float, float]
+TYPICAL: Sizes = (3e-3, 4.0, 1.5, 1e-4)
 LARGEST_SCALE = 5.0
 #: How well the typical offsets are known beforehand: as a deviation of the logarithm.
 SCALE_SPREAD = 0.7
@@ -33,7 +35,7 @@ def equation_offsets(
     value: Array,
     names: tuple[str, ...],
     configuration: CarDescription,
-    sizes: tuple[float, float, float, float] = TYPICAL,
+    sizes: Sizes,
 ) -> Array:
     """Covariance (10, 10) of the constant errors of the equations for offsets of given size."""
     accelerometer, force, moment, travel = sizes
@@ -82,18 +84,20 @@ def offset_covariance(
     """
     names = problem.model.names
     responses = constant_responses(problem, fit, inverse, constant_column, recordings)
-    given = _given(configuration)
-    sizes = given or _typical(configuration)
-    cause = equation_offsets(fit.value, names, configuration, sizes)
-    scale = (
-        1.0
-        if given is not None
-        else _observed_scale(problem, fit, selection, cause, responses[0], constant_column)
+    stated, usual = offset_sizes(configuration)
+    known, judged = (
+        equation_offsets(fit.value, names, configuration, sizes) for sizes in (stated, usual)
     )
-    spread = _height(fit.value, names, sizes[3])
+    scale = (
+        _observed_scale(problem, fit, selection, (known, judged), responses[0], constant_column)
+        if any(usual)
+        else 1.0
+    )
+    cause = known + scale**2 * judged
+    spread = _height(fit.value, names, stated[3] + scale * usual[3])
     for one in responses:
         spread = spread + one @ cause @ one.T
-    return scale**2 * spread, scale
+    return spread, scale
 
 
 def constant_responses(
@@ -128,46 +132,54 @@ def _height(value: Array, names: tuple[str, ...], travel: float) -> Array:
     return result
 
 
-def _typical(configuration: CarDescription) -> tuple[float, float, float, float]:
-    """Usual offsets, with the bias that the description allows the accelerometers."""
-    accelerometer, force, moment, travel = TYPICAL
-    allowed = configuration.sensors.imu.accelerometer_bias
-    return (max(accelerometer, allowed), force, moment, travel)
+def offset_sizes(configuration: CarDescription) -> tuple[Sizes, Sizes]:
+    """Offsets that the description states, and usual ones of the sensors that it says none of.
 
-
-def _given(configuration: CarDescription) -> tuple[float, float, float, float] | None:
+    Each is zero where the other one counts. Accelerometers usually have the bias that the
+    description allows them.
+    """
     sensors = configuration.sensors
-    if not (sensors.imu.offset or sensors.wheel_force.offset or sensors.suspension.offset):
-        return None
-
-    def last(sensor: Sensor, place: int) -> float:
-        return float(sensor.offset[min(place, len(sensor.offset) - 1)]) if sensor.offset else 0.0
-
-    return (
-        last(sensors.imu, 1),
-        last(sensors.wheel_force, 0),
-        last(sensors.wheel_force, 1),
-        last(sensors.suspension, 0),
+    accelerometer, force, moment, travel = TYPICAL
+    entries = (
+        (sensors.imu, 1, max(accelerometer, sensors.imu.accelerometer_bias)),
+        (sensors.wheel_force, 0, force),
+        (sensors.wheel_force, 1, moment),
+        (sensors.suspension, 0, travel),
     )
+    stated = [_stated(sensor, place) for sensor, place, _ in entries]
+    usual = [0.0 if sensor.offset else size for sensor, _, size in entries]
+    return _four(stated), _four(usual)
+
+
+def _stated(sensor: Sensor, place: int) -> float:
+    return float(sensor.offset[min(place, len(sensor.offset) - 1)]) if sensor.offset else 0.0
+
+
+def _four(sizes: Sequence[float]) -> Sizes:
+    accelerometer, force, moment, travel = sizes
+    return accelerometer, force, moment, travel
 
 
 def _observed_scale(
     problem: CarProblem,
     fit: Fit,
     selection: Selection,
-    cause: Array,
+    causes: tuple[Array, Array],
     response: Array,
     constant_column: int,
 ) -> float:
-    """Root mean square size of the offsets that the means of the residuals leave possible."""
+    """Root mean square size of usual offsets that the means of the residuals leave possible.
+
+    `causes`: covariances of the equations by stated and by usual offsets.
+    """
     information: SpectralInformation = problem.information
     used = selection.bands[:, 0]
     means = problem.residual_means(fit.value, constant_column)[used]
     # What the fit leaves of a constant error: (I - mean of W times response).
     left = np.eye(len(EQUATIONS)) - problem.mean_regressor(constant_column) @ response
-    shown = (left @ cause @ left.T)[np.ix_(used, used)]
+    known, shown = ((left @ cause @ left.T)[np.ix_(used, used)] for cause in causes)
     noise = fit.power[0][np.ix_(used, used)] / information.samples
-    noise = noise + 1e-12 * np.trace(shown) * np.eye(int(used.sum()))
+    noise = noise + known + 1e-12 * np.trace(shown) * np.eye(int(used.sum()))
 
     def cost(scale: float) -> float:
         total = noise + scale**2 * shown

@@ -2,7 +2,8 @@
 
 Each is a change of the synchronised signals by a number that would be zero if the description
 were exact. `prior` is how far from it a description may be off when somebody has been careless,
-`careful` when he has not; `least` is what matters and `most` what can be believed.
+`careful` when he has not; `least` is what matters and `most` what can be believed. Places of the
+wheels and the wind no recording tells beside the parameters: they are never applied.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from veh_identification.orientations import matrix_of_rpy
-from veh_identification.systems.car.configuration import Sensor
+from veh_identification.systems.car.configuration import CarDescription, Sensor
 from veh_identification.systems.car.parameters import CORNERS
 from veh_identification.systems.car.recording.samples import (
     CarSamples,
@@ -44,6 +45,11 @@ class Setting:
     careful: float
     least: float
     most: float
+
+    @property
+    def untold(self) -> bool:
+        """Whether no recording tells it."""
+        return bool(np.isinf(self.least))
 
 
 def _position(axis: int) -> Change:
@@ -131,6 +137,16 @@ def _wheels(axis: int, share: Array) -> Change:
     return change
 
 
+def _wind(axis: int) -> Change:
+    def change(samples: CarSamples, imu: Sensor, by: float) -> CarSamples:
+        """Air that moves over ground, along or across the heading at the beginning."""
+        heading = np.cumsum(samples.angular_velocity[:, 2]) / samples.rate - 0.5 * np.pi * axis
+        flow = by * np.column_stack([np.cos(heading), -np.sin(heading)])
+        return replace(samples, velocity=samples.velocity - flow)
+
+    return change
+
+
 #: Names of the angles, in the order of roll, pitch, yaw.
 ANGLES = ('roll', 'pitch', 'yaw')
 
@@ -189,26 +205,42 @@ CAMBER = (
 )
 
 
-#: Names of what says where the wheels are.
-PLACES = ('wheelbase', *(f'half_track_{name}' for name, _ in AXLES))
-
-
 def places_of_wheels(deviation: float) -> tuple[Setting, ...]:
     """Wheelbase and half tracks that are known to a `deviation`.
 
-    Recordings hardly tell them beside heights and inertias: nothing is applied. (The hubs, which
-    are light, stay where they are.)
+    (The hubs, which are light, stay where they are.)
     """
-    if deviation == 0.0:
-        return ()
-    shares = ((0, FRONT), *((1, INWARDS * axle) for _, axle in AXLES))
+    shares = {
+        'wheelbase': (0, FRONT),
+        **{f'half_track_{name}': (1, INWARDS * axle) for name, axle in AXLES},
+    }
     return tuple(
-        Setting(name, 'm', _wheels(axis, share), 0.01, deviation, deviation, np.inf, np.inf)
-        for name, (axis, share) in zip(PLACES, shares, strict=True)
+        _untold(name, 'm', _wheels(axis, share), 0.01, deviation)
+        for name, (axis, share) in shares.items()
+        if deviation > 0.0
     )
 
 
-def settings(samples: CarSamples, places: float = 0.0) -> tuple[Setting, ...]:
-    """Those that nothing in the recording tells; `places`: deviation of those of the wheels."""
+def winds(deviation: float) -> tuple[Setting, ...]:
+    """Wind along and across the heading at the beginning, of a `deviation` each."""
+    return tuple(
+        _untold(f'wind_{name}', 'm/s', _wind(axis), 0.1, deviation)
+        for axis, name in enumerate(('along', 'across'))
+        if deviation > 0.0
+    )
+
+
+def _untold(name: str, unit: str, change: Change, step: float, deviation: float) -> Setting:
+    return Setting(name, unit, change, step, deviation, deviation, np.inf, np.inf)
+
+
+def settings(samples: CarSamples, description: CarDescription) -> tuple[Setting, ...]:
+    """Those that nothing in the recording tells."""
     known = bool(np.any(samples.joints['camber'].position))
-    return (*IMU, *DELAYS, *places_of_wheels(places), *(() if known else CAMBER))
+    return (
+        *IMU,
+        *DELAYS,
+        *places_of_wheels(description.geometry.deviation),
+        *winds(description.air.wind),
+        *(() if known else CAMBER),
+    )

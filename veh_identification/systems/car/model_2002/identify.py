@@ -35,9 +35,9 @@ from veh_identification.systems.car.estimation.gathering import CarMethod, gathe
 from veh_identification.systems.car.estimation.identified import Identified, solved
 from veh_identification.systems.car.estimation.identify import quick_identification
 from veh_identification.systems.car.estimation.offsets import (
-    TYPICAL,
     constant_responses,
     equation_offsets,
+    offset_sizes,
 )
 from veh_identification.systems.car.estimation.weighted import (
     CarProblem,
@@ -242,12 +242,12 @@ def _constant_errors(
         table[name][0]: table[name][1] * value
         for name, value in zip(problem.model.names, fit.value, strict=True)
     }
-    sensors = configuration.sensors
-    sizes = TYPICAL
-    if sensors.imu.offset and sensors.wheel_force.offset and sensors.suspension.offset:
-        force = sensors.wheel_force.offset
-        sizes = (sensors.imu.offset[-1], force[0], force[-1], sensors.suspension.offset[0])
-    cause = equation_offsets(np.array(list(named.values())), tuple(named), configuration, sizes)
+    value, names = np.array(list(named.values())), tuple(named)
+    stated, usual = (
+        equation_offsets(value, names, configuration, sizes)
+        for sizes in offset_sizes(configuration)
+    )
+    cause = stated + usual
     order = [0, 1, 2, 5, 4, 3, 6, 7, 8, 9]  # psi, phi, theta are yaw, pitch, roll
     turned = cause[np.ix_(order, order)]
     return np.asarray(sum(one @ turned @ one.T for one in responses))
