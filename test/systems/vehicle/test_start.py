@@ -114,6 +114,17 @@ def test_a_wheel_that_is_heard_later_has_turned_until_then(count):
     assert found == pytest.approx(np.full(4, 100.0), abs=1e-6)
 
 
+def test_a_wheel_that_is_heard_once_before_a_pause_turns_as_the_car_drives():
+    """Found by bench/fuzz.py: a line through one message ended the callback."""
+    car = load(share_directory() / 'config' / 'buggy.yaml')
+    time = np.array([0.06, 0.5, 0.502])
+    angles = Series(time, np.broadcast_to(100.0 + 30.0 * time[:, None], (3, 4)).copy())
+    none = Series(np.zeros(0), np.zeros((0, 3)))
+    recording = Recording(0, None, *[none] * 4, angles, *[none] * 4)
+    found = _wheel_angles(car, recording, 30.0 * car.geometry.wheel_radius)
+    assert found == pytest.approx(np.full(4, 100.0), abs=1e-6)
+
+
 def test_a_car_that_is_put_down_level_in_a_bend_may_roll_to_where_it_leans():
     """Found by bench/fuzz.py: a gyroscope heard 70 ms behind the start was set aside.
 

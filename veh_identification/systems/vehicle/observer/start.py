@@ -365,8 +365,9 @@ def _wheel_angles(car: CarDescription, recording: Recording, forward: float) -> 
         if known.size:
             time, angle = recording.wheel_angle.time[known], column[known]
             rate = forward / car.geometry.wheel_radius
-            if time[-1] - time[0] >= FIRST:
-                early = time <= time[0] + FIRST
+            early = time <= time[0] + FIRST
+            # Before a pause there may be one message only.
+            if time[-1] - time[0] >= FIRST and time[early][-1] - time[0] >= 0.5 * FIRST:
                 rate = float(np.polyfit(time[early] - time[0], angle[early], 1)[0])
             angles[i] = angle[0] - rate * max(float(time[0]), 0.0)
     angles[np.abs(angles) < 3.0 * np.hypot(wheels.resolution, wheels.deviation)] = 0.0
