@@ -97,6 +97,7 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
         ('drive', 'sensor_fusion', 580245115),
         ('drive', 'sensor_fusion', 239881496),
         ('drive', 'sensor_fusion', 1398758873),
+        ('drive', 'sensor_fusion', 3432060315),
         ('arm-free', 'robot_identification', 4037414192),
         ('arm-free', 'robot_identification', 153029954),
         ('car-sine-steer', 'sensor_fusion', 1836321225),

@@ -324,3 +324,21 @@ def test_heights_that_contradict_a_climb_are_believed_where_nothing_else_tells_i
     assert health.quarantines == health.recoveries == 1
     late = [abs(s.base.velocity[2]) for s in states if s.stamp_ns > ns(jump + 16.0)]
     assert max(late) < 0.3
+
+
+def test_where_velocities_contradict_the_estimate_as_the_place_does_it_starts_anew() -> None:
+    velocity, speed = GnssVelocityOptions(topic='vel'), SpeedOptions(topic='speed')
+    core = FusionCore(options(gnss=gnss(), gnss_velocity=velocity, speed=speed))
+    navigator = core.navigator
+    record = core.records['gnss']
+    healths = [navigator.health(name, '', 0.999) for name in ('gnss_velocity', 'speed')]
+    assert not navigator._stands_alone(record, 10.0)  # nobody else is heard
+    for health in healths:
+        health.judge(10.0, (0.0,))
+    healths[0].set_aside(8.0, 'said so')
+    assert not navigator._stands_alone(record, 10.0)  # one agrees
+    healths[1].set_aside(9.5, 'said so')
+    assert not navigator._stands_alone(record, 10.0)  # not for long
+    healths[1].aside_since = 8.5
+    assert navigator._stands_alone(record, 10.0)
+    assert not navigator._stands_alone(record, 100.0)  # long silent

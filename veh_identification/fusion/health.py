@@ -70,6 +70,12 @@ class SensorHealth:
         """Whether it is set aside."""
         return self.aside_since == self.aside_since
 
+    def contradicts(self, time: float, seconds: float, timeout: float) -> bool | None:
+        """Whether it has been set aside for so long; None if it was not heard lately."""
+        if not time - self._time <= timeout:
+            return None
+        return time - self.aside_since >= seconds
+
     @property
     def noise(self) -> float:
         """Its scatter where that is clearly more than stated, else one."""

@@ -37,6 +37,8 @@ POSITIONS = frozenset({'gnss', 'mocap'})
 #: The part of a fix that is judged apart; errors of the climb and of what the accelerometer shows
 #: upwards.
 HEIGHT, CLIMB, LIFTS = 'height', 5, 14
+#: So long (seconds) the others must have contradicted the estimate, too.
+ALONE = 1.0
 #: A position that the other sensors contradict by carrying on is believed after so many seconds.
 PATIENCE_WHEN_CARRIED = 10.0
 SATELLITES = frozenset({'gnss', 'gnss_velocity'})
@@ -222,6 +224,10 @@ class Navigator(ImuNavigation):
                 square = sum([value * value for value in values]) / len(values)
                 self.imu_noise.innovation(name, square)
         if weight == 0.0 and self._gives_in(record, health, part, time):
+            if block == POSITION and part != HEIGHT and self._stands_alone(record, time):
+                self.note(record, time, whitened, False, part)
+                self.restart(time, 'place and velocity contradict it')
+                return False
             self.widen(time, residual, H, block)
             if part == HEIGHT:
                 self._doubt_climb(float(residual[0]))
@@ -313,6 +319,18 @@ class Navigator(ImuNavigation):
         )
         since = max(health.aside_since for health in healths)
         return not carried or time - since >= PATIENCE_WHEN_CARRIED
+
+    def _stands_alone(self, record: SensorRecord, time: float) -> bool:
+        """Whether all others that are heard contradict the estimate, too: then velocity and
+        attitude are as wrong as the place.
+        """
+        told = [
+            one.contradicts(time, ALONE, other.timeout)
+            for other in self._velocity_records
+            if other is not record
+            for one in other.healths.values()
+        ]
+        return True in told and False not in told
 
     def _tells_climb(self, name: str) -> bool:
         """Whether a sensor of velocities, with the road under the wheels, tells how it climbs."""
