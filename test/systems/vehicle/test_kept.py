@@ -225,3 +225,14 @@ def test_a_silence_that_costs_the_heading_starts_the_car_anew(tmp_path):
         exact = np.interp(seconds, recording.truth['time'], recording.truth[name])
         assert np.abs(place - exact)[late].max() < 0.15
         assert (np.abs(place - exact) / deviation)[late].max() < 4.0
+
+
+def test_a_start_anew_before_a_velocity_is_heard_estimates_what_velocities_tell(tmp_path):
+    """Found by bench/fuzz.py: biases of the gyroscope were not estimated from then on."""
+    items, system = buggy(tmp_path)
+    silent = [item for item in items if item.key != 'gps_velocity']
+    assert len(silent) < len(items)
+    assert 'gyroscope.bias_z' not in system.start(silent).filter.parameter_names
+    told = system.start(items).filter.parameter_names
+    assert 'gyroscope.bias_z' in told
+    assert system.start(silent).filter.parameter_names == told

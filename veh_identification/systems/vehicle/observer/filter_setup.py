@@ -131,15 +131,20 @@ def make_filter(
     start: Start,
     adaptive: AdaptiveSettings | None = None,
     described: CarDescription | None = None,
+    velocity: bool = False,
 ) -> VehicleErrorEKF:
-    """errorEKF-FE (or errorEKF) over the car, at its start; `described`: see `stated`."""
+    """errorEKF-FE (or errorEKF) over the car, at its start; `described`: see `stated`.
+
+    `velocity`: satellites will tell it, though the recording does not.
+    """
     vehicle = Vehicle(car)
     observed = ObservedVehicle(vehicle)
     place(vehicle, start)
-    fixes = None if car.observer.thesis else fix_delay(car, len(recording.velocity) > 0)
+    velocity = velocity or len(recording.velocity) > 0
+    fixes = None if car.observer.thesis else fix_delay(car, velocity)
     filter_ = VehicleErrorEKF(
         observed,
-        make_sensors(car, vehicle, recording),
+        make_sensors(car, vehicle, recording, velocity),
         settings_of(car, recording.inputs, start, adaptive),
         car.sensors.gps.position,
         leak=SIDE_LEAK if rolling(car) else 0.0,

@@ -153,6 +153,7 @@ class VehicleSession:
         places: Places,
         wheels: WheelReader,
         *,
+        heard: set[str],
         late_ns: Mapping[str, int],
         settings: Callable[[set[str]], ErrorEKFSettings],
         say: Say,
@@ -163,7 +164,7 @@ class VehicleSession:
         self.origin_ns, self.driving = origin_ns, driving
         self.step_ns = round(car.observer.step * 1e9)
         self.observed, self.vehicle = filter_.observed, filter_.vehicle
-        self._places, self._wheels = places, wheels
+        self._places, self._wheels, self._heard = places, wheels, heard
         self._settings, self._say = settings, say
         #: Where heading, place, gyro bias and the poses of sensors came from.
         self.sources = sources
@@ -202,6 +203,7 @@ class VehicleSession:
                 local[0][2] -= self.vehicle.elevation
                 found.append(Measurement('gps', time, *local))
         elif stream == 'gps_velocity':
+            self._heard.add(stream)
             found = [Measurement(stream, time, np.array(values))]
             if self.car.observer.thesis:
                 found += course_of(self.car, time, values)
@@ -312,6 +314,7 @@ class VehicleSystem:
         self.places = Places(car.datum, car.sensors.gps.deviation, lambda: self.refused)
         self.known: Known | None = None
         self._newcomer = Newcomer()  # of the last start
+        self._heard: set[str] = set()  # streams of satellites
 
     def remember(self, session: Session) -> None:
         """Let the next start know the sensor parameters of a session that ends."""
@@ -322,7 +325,11 @@ class VehicleSystem:
         mounting = mounted(self.car, self.frames, self.frame_ids)
         sources = dict(mounting.sources)
         prefix = prefix_of(items, mounting.car, self.places)
-        car = self_calibrating(mounting.car, bool(len(prefix.velocity)))
+        # A start anew may come before the next one is heard: it will be.
+        if len(prefix.velocity):
+            self._heard.add('gps_velocity')
+        velocity = 'gps_velocity' in self._heard
+        car = self_calibrating(mounting.car, velocity)
         known, self.known = self.known, None
         if known is not None and known.yaw is not None:
             car = replace(car, observer=replace(car.observer, initial_yaw=known.yaw))
@@ -335,7 +342,7 @@ class VehicleSystem:
             self.say(finding)
         origin_ns = _origin_ns(items, prefix.start_ns, round(car.observer.step * 1e9))
         placed = carried_back(start, (prefix.start_ns - origin_ns) * 1e-9)
-        filter_ = make_filter(car, prefix, placed, self.adaptive, mounting.car)
+        filter_ = make_filter(car, prefix, placed, self.adaptive, mounting.car, velocity)
         if known is not None:
             known.apply(filter_)
             sources['heading'] = sources['gyro bias'] = 'an earlier run'
@@ -352,6 +359,7 @@ class VehicleSystem:
             ),
             self.places,
             WheelReader(car, prefix, speeds, self.wheels, self._newcomer),
+            heard=self._heard,
             late_ns=late_ns,
             settings=lambda inputs: settings_of(car, inputs, start, self.adaptive),
             say=self.say,

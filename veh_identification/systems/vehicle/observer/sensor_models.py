@@ -110,7 +110,9 @@ def stated(car: CarDescription) -> dict[str, Stated]:
     return found
 
 
-def make_sensors(car: CarDescription, vehicle: Vehicle, recording: Recording) -> list[Sensor]:
+def make_sensors(
+    car: CarDescription, vehicle: Vehicle, recording: Recording, satellite_velocity: bool
+) -> list[Sensor]:
     """Models of the sensors that the recording holds, and the constraints of the model."""
     if car.observer.thesis:
         return [
@@ -120,7 +122,7 @@ def make_sensors(car: CarDescription, vehicle: Vehicle, recording: Recording) ->
         ]
     return [
         *_inertial(car, recording),
-        *_satellites(car, recording),
+        *_satellites(car, satellite_velocity),
         RearSlip(
             car.observer.slip_deviation,
             car.gravity,
@@ -223,12 +225,12 @@ def fix_delay(car: CarDescription, satellite_velocity: bool) -> Belief | None:
     return Belief(ON_TIME, max(FIX_DELAY * gps.velocity_delay_deviation, LEAST_DELAY))
 
 
-def _satellites(car: CarDescription, recording: Recording) -> list[Sensor]:
+def _satellites(car: CarDescription, satellite_velocity: bool) -> list[Sensor]:
     gps = car.sensors.gps
     late = FIX_DELAY * gps.velocity_delay_deviation
     if gps.delay_deviation is not None:
         late = gps.delay_deviation
-    elif (belief := fix_delay(car, len(recording.velocity) > 0)) is not None:
+    elif (belief := fix_delay(car, satellite_velocity)) is not None:
         late = belief.widest
     return [
         GpsPosition(
