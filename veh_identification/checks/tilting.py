@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from veh_identification.checks.channels import STEP, Channels
-from veh_identification.checks.grid import slope
+from veh_identification.checks.grid import quick, slope
 from veh_identification.findings import Finding
 from veh_identification.types import Array
 
@@ -53,8 +52,8 @@ def check_tilting(
 
 
 def _judged(rate: Array, tilt: Array, where: str) -> list[Finding]:
-    turned = _quick(STEP * np.cumsum(np.nan_to_num(rate)))
-    shown = _quick(tilt)
+    turned = _passing(STEP * np.cumsum(np.nan_to_num(rate)))
+    shown = _passing(tilt)
     good = np.isfinite(turned) & np.isfinite(shown) & np.isfinite(rate)
     if good.sum() < FEWEST:
         return []
@@ -75,16 +74,11 @@ def _judged(rate: Array, tilt: Array, where: str) -> list[Finding]:
     return []
 
 
-def _quick(values: Array) -> Array:
+def _passing(values: Array) -> Array:
     """Without what lasts; nan at the ends, where it is not known."""
     count = round(WITHIN / STEP)
-    known = np.isfinite(values)
     if len(values) <= count:
         return np.full(len(values), np.nan)
-    share, mean = (
-        uniform_filter1d(one, count, mode='constant')
-        for one in (known.astype(float), np.where(known, values, 0.0))
-    )
-    quick = values - mean / np.maximum(share, 1.0 / count)
-    quick[: count // 2] = quick[-(count // 2) :] = np.nan
-    return np.asarray(quick)
+    found = quick(values, count)
+    found[: count // 2] = found[-(count // 2) :] = np.nan
+    return found

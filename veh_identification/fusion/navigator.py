@@ -17,6 +17,8 @@ from veh_identification.fusion import measurements, rotation
 from veh_identification.fusion.health import HealthOptions, SensorHealth, usual_square
 from veh_identification.fusion.imu_navigation import AXES, PATIENCE, ImuNavigation
 from veh_identification.fusion.inertial import (
+    ACCEL_BIAS,
+    GYRO_BIAS,
     POSITION,
     ROTATION,
     VELOCITY,
@@ -34,9 +36,9 @@ SURRENDERS, SURRENDER_SPAN = 3, 20.0
 #: Sensors against which others can be calibrated, and for how long (seconds) after they spoke.
 ABSOLUTE, ABSOLUTE_FOR = frozenset({'gnss', 'gnss_velocity', 'speed', 'mocap'}), 1.5
 POSITIONS = frozenset({'gnss', 'mocap'})
-#: The part of a fix that is judged apart; errors of the climb and of what the accelerometer shows
-#: upwards.
-HEIGHT, CLIMB, LIFTS = 'height', 5, 14
+#: The part of a fix that is judged apart; places of the errors of the climb and of the bias of the
+#: accelerometer upwards.
+HEIGHT, CLIMB, LIFT_BIAS = 'height', VELOCITY.stop - 1, ACCEL_BIAS.stop - 1
 #: So long (seconds) the others must have contradicted the estimate, too.
 ALONE = 1.0
 #: A position that the other sensors contradict by carrying on is believed after so many seconds.
@@ -348,7 +350,7 @@ class Navigator(ImuNavigation):
         """
         P = self.filter.P
         P[CLIMB, CLIMB] += (residual / PATIENCE) ** 2
-        P[LIFTS, LIFTS] += self._expected[LIFTS - 9] ** 2
+        P[LIFT_BIAS, LIFT_BIAS] += self._expected[LIFT_BIAS - GYRO_BIAS.start] ** 2
 
     def widen(self, time: float, residual: Array, H: Array, block: slice) -> None:
         """Take a part of the state as unknown by the size of a residual."""

@@ -8,9 +8,8 @@ wheel that rolls tells the speed, four wheels carry the weight. As far as units,
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
-from veh_identification.checks.grid import slope
+from veh_identification.checks.grid import quick, slope
 from veh_identification.checks.ranges import GRAVITY
 from veh_identification.checks.relations import TELLING, Relation, Told
 from veh_identification.findings import Finding
@@ -337,23 +336,13 @@ def _bend(shown: Channels, configuration: CarDescription, imu: Sensor) -> Relati
     path = shown.speed[:, 0] * shown.rate[:, 2] + drift + GRAVITY * lean
     return Relation(
         f'{_TURNING}, with sliding and leaning',
-        _quick(shown.force[:, 1]),
-        _quick(path),
+        # Bends that last are banked, swerves are not.
+        quick(shown.force[:, 1], round(BEND * RATE)),
+        quick(path, round(BEND * RATE)),
         _TURNING_BY,
         2.0 * LEAST_ACCELERATION,
         EXACT,
     )
-
-
-def _quick(value: Array) -> Array:
-    """What changes within seconds: bends that last are banked, swerves are not."""
-    known = np.isfinite(value)
-    window = round(BEND * RATE)
-    share, mean = (
-        uniform_filter1d(one, window, mode='constant')
-        for one in (known.astype(float), np.where(known, value, 0.0))
-    )
-    return np.asarray(value - mean / np.maximum(share, 1.0 / window))
 
 
 def _one_motion(relation: Relation, alike: float) -> bool:
