@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from veh_identification.multibody.natural import kinematics, views
 from veh_identification.multibody.natural import packing as pk
 from veh_identification.multibody.natural.constraints import evaluate_forms
+from veh_identification.multibody.natural.forms import Form
 from veh_identification.multibody.natural.records import Description
 from veh_identification.types import Array
 
@@ -73,17 +74,39 @@ class Inspection:
 
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy (gravity and springs; external loads excluded)."""
-        kinetic = 0.5 * float(self.qd @ self.mass @ self.qd)
-        potential = 0.0
+        kinetic, potential = self.energies(self.q[None], self.qd[None])
+        return float(kinetic[0]), float(potential[0])
+
+    def energies(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Kinetic and potential energies (n,) of poses and rates (n, coordinates)."""
+        kinetic = 0.5 * np.einsum('ni,ij,nj->n', qd, self.mass, qd)
+        potential = np.zeros(len(q))
         gravity = np.array(self.description.gravity)
         for form, mass in self.description.weights:
-            potential -= mass * float(gravity @ form.value(self.q))
+            potential -= mass * (_values(form, q) @ gravity)
         for spring in self.description.springs:
-            length = float(np.linalg.norm(self.description.forms[spring.form].value(self.q)))
+            length = np.linalg.norm(_values(self.description.forms[spring.form], q), axis=1)
             potential += (
                 0.5 * spring.stiffness * (length - spring.free_length) ** 2
                 + spring.preload * length
             )
         for item in self.description.coordinate_springs:
-            potential += 0.5 * item.stiffness * (self.q[item.coordinate] - item.rest) ** 2
+            potential += 0.5 * item.stiffness * (q[:, item.coordinate] - item.rest) ** 2
         return kinetic, potential
+
+    def damped_power(self, q: Array, qd: Array) -> Array:
+        """What dampers take out of poses and rates (n, coordinates), not negative."""
+        power = np.zeros(len(q))
+        for spring in self.description.springs:
+            form = self.description.forms[spring.form]
+            along = _values(form, q)
+            rate = np.sum(along * (qd @ form.matrix(q.shape[1]).T), axis=1)
+            power += spring.damping * rate**2 / np.sum(along * along, axis=1)
+        for item in self.description.coordinate_springs:
+            power += item.damping * qd[:, item.coordinate] ** 2
+        return power
+
+
+def _values(form: Form, q: Array) -> Array:
+    """A form (n, 3) at poses (n, coordinates)."""
+    return np.asarray(q @ form.matrix(q.shape[1]).T + np.array(form.constant))

@@ -67,7 +67,7 @@ class MechanismFace:
             for one in self._by_topic
             if one.name in self.system.sensors
         }
-        self._last = LastSeconds(self.system.sensors)
+        self._last = LastSeconds((*self.system.sensors, *description.drives))
         self.essential = tuple(name for name in self.streams if name in self.system.sensors)
 
     def warm_up(self) -> None:

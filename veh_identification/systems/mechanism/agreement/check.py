@@ -20,6 +20,7 @@ from veh_identification.checks.health import check_repeated, check_stuck
 from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding
 from veh_identification.observation.streaming import Item
+from veh_identification.systems.mechanism.agreement.balance import check_balance
 from veh_identification.systems.mechanism.agreement.comparison import Comparison
 from veh_identification.systems.mechanism.agreement.heard import (
     MOVING,
@@ -46,7 +47,8 @@ def check_agreement(items: Sequence[Item], description: Description) -> list[Fin
     if found:
         return found  # which explains why sensors disagree
     comparison = Comparison.of(Case(heard, description))
-    return [] if comparison is None else _findings(comparison)
+    found = [] if comparison is None else _findings(comparison)
+    return found or check_balance(heard, items, description)
 
 
 def _channels(heard: Heard, description: Description) -> list[Finding]:

@@ -9,7 +9,12 @@ import numpy as np
 from veh_identification.errors import VehIdError
 from veh_identification.systems.mechanism.agreement.changes import added
 from veh_identification.systems.mechanism.agreement.geometry import Geometry
-from veh_identification.systems.mechanism.agreement.heard import MOVING, Case, noise_of
+from veh_identification.systems.mechanism.agreement.heard import (
+    MOVING,
+    Case,
+    noise_of,
+    shown_by,
+)
 from veh_identification.systems.mechanism.configuration import SensorEntries
 from veh_identification.systems.mechanism.streams import brought_by
 from veh_identification.types import Array
@@ -41,12 +46,10 @@ class Comparison:
     def of(cls, case: Case) -> Comparison | None:
         """None where nothing can be compared."""
         description, heard = case.description, case.heard
-        places = {
-            one.coordinate: name
-            for name, one in reversed([*description.sensors.items()])
-            if name in heard and one.kind in ('encoder', 'distance') and len(heard[name][0]) > 2
-        }
-        shown = {name: places[name] for name in description.independent if name in places}
+        names = shown_by(description, heard)
+        if names is None:
+            return None
+        shown = dict(zip(description.independent, names, strict=True))
         others = [
             name
             for name, (time, _) in heard.items()
@@ -54,7 +57,7 @@ class Comparison:
             and description.sensors[name].kind != 'accelerometer'
             and len(time) > 2
         ]
-        if len(shown) < len(description.independent) or not others:
+        if not others:
             return None
         made = cls(case, shown, others)
         return made if len(made.grid) >= FEWEST else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from veh_identification.errors import VehIdError
 from veh_identification.systems.mechanism.configuration import Description, SensorEntries
-from veh_identification.systems.mechanism.model import build
+from veh_identification.systems.mechanism.model import Mechanism, build
 from veh_identification.types import Array
 
 #: Independent coordinates go from one place to the next in steps of this (rad or m).
@@ -86,21 +86,7 @@ class Geometry:
 
     def _places(self, description: Description, z: Array) -> dict[str, Array]:
         """Lengths, points and angles (n, parts) that they look at, rates before they are."""
-        mechanism = build(description, dict(zip(description.independent, z[0], strict=True)))
-        model = mechanism.model
-        angles = np.array(
-            [description.coordinates[name].kind == 'angle' for name in description.independent]
-        )
-        still, now = np.zeros(z.shape[1]), model.z.copy()
-        q = np.empty((len(z), len(model.q)))
-        for k, wanted in enumerate(z):
-            way = wanted - now
-            way = np.where(angles, np.remainder(way + np.pi, 2.0 * np.pi) - np.pi, way)
-            count = 1 + int(np.max(np.abs(way)) / STEP)
-            for _ in range(count):
-                now = now + way / count
-                model.set_independent(now, still, still)
-            q[k] = model.q
+        mechanism, q, _ = poses(description, z, np.zeros_like(z))
 
         def points(name: str) -> Array:
             form = mechanism.points[name]
@@ -118,3 +104,26 @@ class Geometry:
             else:
                 found[name] = q[:, [mechanism.columns[str(sensor.coordinate)]]]
         return found
+
+
+def poses(description: Description, z: Array, zd: Array) -> tuple[Mechanism, Array, Array]:
+    """Natural coordinates and rates (n, all) where the independent ones are z and zd (n, count).
+
+    From each place to the next in small steps: a large one might end on another branch.
+    """
+    mechanism = build(description, dict(zip(description.independent, z[0], strict=True)))
+    model = mechanism.model
+    angles = np.array(
+        [description.coordinates[name].kind == 'angle' for name in description.independent]
+    )
+    still, now = np.zeros(z.shape[1]), model.z.copy()
+    q, qd = np.empty((len(z), len(model.q))), np.empty((len(z), len(model.q)))
+    for k, wanted in enumerate(z):
+        way = wanted - now
+        way = np.where(angles, np.remainder(way + np.pi, 2.0 * np.pi) - np.pi, way)
+        count = 1 + int(np.max(np.abs(way)) / STEP)
+        for _ in range(count):
+            now = now + way / count
+            model.set_independent(now, zd[k], still)
+        q[k], qd[k] = model.q, model.qd
+    return mechanism, q, qd

@@ -83,6 +83,18 @@ def heard_of(items: Sequence[Item], description: Description) -> Heard:
     return heard
 
 
+def shown_by(description: Description, heard: Heard) -> tuple[str, ...] | None:
+    """The sensor that shows each independent coordinate, in their order; None: one is not."""
+    places = {
+        one.coordinate: name
+        for name, one in reversed([*description.sensors.items()])
+        if name in heard and one.kind in ('encoder', 'distance') and len(heard[name][0]) > 2
+    }
+    if not all(name in places for name in description.independent):
+        return None
+    return tuple(places[name] for name in description.independent)
+
+
 def noise_of(sensor: SensorEntries) -> float:
     """Deviation of one sample."""
     return float(np.hypot(sensor.deviation, sensor.resolution / np.sqrt(12.0)))
