@@ -78,7 +78,8 @@ class Remembering:
         raise AssertionError('an edit with a memory was used as it is')
 
 
-def _seconds(message: Any) -> float:
+def seconds_of(message: Any) -> float:
+    """The stamp of a message."""
     return float(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
 
 
@@ -89,8 +90,8 @@ def after(seconds: float, edit: Edit) -> Edit:
         first: list[float] = []
 
         def one(message: Any) -> None:
-            first.append(_seconds(message)) if not first else None
-            if _seconds(message) - first[0] >= seconds:
+            first.append(seconds_of(message)) if not first else None
+            if seconds_of(message) - first[0] >= seconds:
                 edit(message)
 
         return one
@@ -106,8 +107,8 @@ def repeating(period: float, *fields: str) -> Edit:
         since: list[float] = [-np.inf]
 
         def one(message: Any) -> None:
-            if _seconds(message) - since[0] >= period:
-                since[0] = _seconds(message)
+            if seconds_of(message) - since[0] >= period:
+                since[0] = seconds_of(message)
                 held.update({name: deepcopy(getattr(message, name)) for name in fields})
             for name in fields:
                 setattr(message, name, deepcopy(held[name]))
@@ -125,8 +126,8 @@ def held(seconds: float, *fields: str) -> Edit:
         kept: dict[str, Any] = {}
 
         def one(message: Any) -> None:
-            first.append(_seconds(message)) if not first else None
-            if _seconds(message) - first[0] < seconds:
+            first.append(seconds_of(message)) if not first else None
+            if seconds_of(message) - first[0] < seconds:
                 return
             for name in fields:
                 kept.setdefault(name, deepcopy(getattr(message, name)))
@@ -144,8 +145,8 @@ def drifting(share: float) -> Edit:
         first: list[float] = []
 
         def one(message: Any) -> None:
-            first.append(_seconds(message)) if not first else None
-            late(share * (_seconds(message) - first[0]))(message)
+            first.append(seconds_of(message)) if not first else None
+            late(share * (seconds_of(message) - first[0]))(message)
 
         return one
 
@@ -227,8 +228,8 @@ def glitch_after(seconds: float, field_name: str, size: float) -> Edit:
         made: list[float] = []
 
         def one(message: Any) -> None:
-            first.append(_seconds(message)) if not first else None
-            if not made and _seconds(message) - first[0] >= seconds:
+            first.append(seconds_of(message)) if not first else None
+            if not made and seconds_of(message) - first[0] >= seconds:
                 made.append(size)
                 getattr(message, field_name).z += size
 

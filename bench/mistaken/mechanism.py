@@ -6,6 +6,7 @@ comes from the same engine of multibody dynamics: what is judged here are the ch
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,16 @@ import numpy as np
 import yaml
 
 from mistaken.common import Item, Mistake, Told, found, observed
-from mistaken.fusion import Collected, Edit, after, held, late, repeating
+from mistaken.fusion import (
+    Collected,
+    Edit,
+    Remembering,
+    after,
+    held,
+    late,
+    repeating,
+    seconds_of,
+)
 from veh_identification.errors import VehIdError
 from veh_identification.nodes.error_ekf.node import ErrorEkf
 from veh_identification.runtime.bags import BagReader
@@ -117,6 +127,35 @@ def _set(value: Any, *path: str) -> Changed:
     return described(change)
 
 
+def names_exchanged(message: Any) -> None:
+    """Crank and stroke each under the name of the other."""
+    other = {'crank': 'stroke', 'stroke': 'crank'}
+    message.name = [other.get(name, name) for name in message.name]
+
+
+def stroke_late(lag: float) -> Edit:
+    """Strokes that are older than the message that brings them."""
+
+    def make() -> Edit:
+        shown: deque[tuple[float, float]] = deque()
+
+        def one(message: Any) -> None:
+            if 'stroke' not in message.name:
+                return
+            place = list(message.name).index('stroke')
+            values = np.array(message.position, dtype=float)
+            now = seconds_of(message)
+            shown.append((now, float(values[place])))
+            while len(shown) > 1 and shown[1][0] <= now - lag:
+                shown.popleft()
+            values[place] = shown[0][1]
+            message.position = values
+
+        return one
+
+    return Remembering(make)
+
+
 MISTAKES: dict[str, Mistake] = {
     'encoder in degrees': Mistake(
         edited(JOINTS, joint('crank', 'position', lambda q: DEGREES * q)), ('unit', 'scale')
@@ -166,6 +205,31 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'gravity along x': Mistake(_set([-9.80665, 0], 'gravity'), ('gravity', 'force')),
     'mass of the piston in g': Mistake(_set(600.0, 'masses', 'piston', 'mass'), ('force', 'unit')),
+    # fresh ones, made before their checks
+    'torque of the motor of wrong sign from the middle on': Mistake(
+        edited(JOINTS, after(6.0, joint('crank', 'effort', lambda f: -f))),
+        ('force_sign', 'sign', 'changes'),
+    ),
+    'torque of the motor in per cent of 5 N m': Mistake(
+        edited(JOINTS, joint('crank', 'effort', lambda f: 20.0 * f)), ('unit', 'scale', 'force')
+    ),
+    'torque of the motor 1.6 times too large': Mistake(
+        edited(JOINTS, joint('crank', 'effort', lambda f: 1.6 * f)), ('scale', 'force')
+    ),
+    'stroke 60 ms late': Mistake(edited(JOINTS, stroke_late(0.06)), ('late',)),
+    'names of crank and stroke exchanged': Mistake(
+        edited(JOINTS, names_exchanged), ('joints_swapped',)
+    ),
+    'gyro described on the crank': Mistake(
+        _set('crank', 'sensors', 'rod_gyro', 'body'), ('other_body',)
+    ),
+    'rod of 75 mm instead of 150': Mistake(
+        _set(['125 mm', 0], 'points', 'piston', 'at'), ('geometry', 'scale')
+    ),
+    'mass of the rod in g': Mistake(_set(400.0, 'bodies', 'rod', 'mass'), ('force', 'unit')),
+    'stiffness of the spring in N/mm': Mistake(
+        _set(0.4, 'springs', 'return', 'stiffness'), ('unit', 'force')
+    ),
 }
 
 

@@ -91,6 +91,16 @@ CASES: dict[str, tuple[Signals, str, str]] = {
     'gyroscope 1.3 times': (changed('rod_gyro', lambda v: 1.3 * v), 'scale', '1.3 times'),
     'gyroscope late': (late(('rod_gyro',), 0.03), 'late', '30 ms late'),
     'joints late': (late(('encoder', 'stroke'), 0.04), 'late', 'joint_states'),
+    'stroke late': (late(('stroke',), 0.06), 'late', 'stroke seems to be about 60 ms'),
+    'names exchanged': (
+        {
+            **slider_crank(),
+            'encoder': slider_crank()['stroke'],
+            'stroke': slider_crank()['encoder'],
+        },
+        'joints_swapped',
+        'stroke',
+    ),
     'gyroscope stuck': (changed('rod_gyro', held), 'stuck', 'rod_gyro'),
     'encoder stuck': (changed('encoder', held), 'stuck', 'encoder'),
     'gyroscope in degrees later': (changed('rod_gyro', half(DEGREES)), 'unit', 'from about 3.2 s'),
@@ -114,6 +124,13 @@ def test_a_point_that_is_drawn_elsewhere(description: Description) -> None:
     points = {**description.points, 'pin': replace(description.points['pin'], at=(0.058, 0.0))}
     (cause,) = check_agreement(items(slider_crank()), replace(description, points=points))
     assert (cause.level, cause.code) == ('bad', 'geometry') and 'point pin' in cause.text
+
+
+def test_a_gyroscope_of_another_body(description: Description) -> None:
+    sensors = description.sensors
+    wrong = {**sensors, 'rod_gyro': replace(sensors['rod_gyro'], body='crank')}
+    (cause,) = check_agreement(items(slider_crank()), replace(description, sensors=wrong))
+    assert (cause.level, cause.code) == ('bad', 'other_body') and 'with rod' in cause.text
 
 
 @pytest.mark.parametrize('wrapped', [False, True])

@@ -75,9 +75,14 @@ def entered(description: Description, part: str, name: str, field: str, factor: 
     return replace(description, **{part: {**entries, name: entry}})
 
 
+def half(force: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(force.size) < force.size // 2, force, -force)
+
+
 FORCES: dict[str, tuple[Change, str, str]] = {
     'wrong sign': (lambda f: -f, 'force_sign', 'motor'),
     'in N mm': (lambda f: 1e3 * f, 'unit', 'in N mm'),
+    'wrong sign from the middle on': (half, 'force_sign', 'from about 3.'),
     'twice too large': (lambda f: 2.0 * f, 'scale', ' 2 times too large'),
 }
 ENTRIES = [

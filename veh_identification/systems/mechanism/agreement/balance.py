@@ -18,11 +18,13 @@ from veh_identification.checks.explanation import (
     Hypothesis,
     best_explanation,
     explanation_findings,
+    partly,
 )
 from veh_identification.errors import VehIdError
 from veh_identification.findings import Finding
 from veh_identification.observation.streaming import Item
 from veh_identification.signals.smoothing import local_polynomial_derivatives
+from veh_identification.systems.mechanism.agreement.changes import turning_point
 from veh_identification.systems.mechanism.agreement.geometry import poses
 from veh_identification.systems.mechanism.agreement.heard import Heard, noise_of, shown_by
 from veh_identification.systems.mechanism.configuration import Description
@@ -40,7 +42,7 @@ SPAN = 0.25
 ALLOWED = 0.1
 #: Units up to which nothing is said, and up to which a cause has explained all; below the last
 #: one all fit alike.
-AGREE, GOOD, ALIKE = 1.5, 1.5, 0.3
+AGREE, GOOD, ALIKE = 1.0, 1.5, 0.3
 #: Rates below so many deviations say nothing.
 MOVING = 10.0
 #: A factor this near to one is none [-].
@@ -65,9 +67,10 @@ class Driven:
 class Balance:
     """Work against energy over a recording's last seconds."""
 
-    def __init__(self, case: Driven, spacing: float, z: Array, zd: Array) -> None:
-        """`z` and `zd`: independent coordinates and rates (n, count), `spacing` seconds apart."""
-        self.case, self._spacing, self._zd = case, spacing, zd
+    def __init__(self, case: Driven, at: Array, z: Array, zd: Array) -> None:
+        """`z` and `zd`: independent coordinates and rates (n, count) at equal times."""
+        self.case, self.at, self._zd = case, at, zd
+        spacing = self._spacing = float(at[1] - at[0])
         self._mechanism, self._q, self._qd = poses(case.description, z, zd)
         self._span = max(1, round(SPAN / spacing))
 
@@ -85,8 +88,7 @@ class Balance:
         width = max(SHORTEST, SAMPLES * period)
         begin = max(time[0] for _, time, _ in sensors) + width
         end = min(time[-1] for _, time, _ in sensors) - width
-        spacing = max(SPACING, period)
-        at = np.arange(begin, end, spacing)[-MOST:]
+        at = np.arange(begin, end, max(SPACING, period))[-MOST:]
         if len(at) < FEWEST:
             return None
         z, zd = np.empty((len(at), len(shown))), np.empty((len(at), len(shown)))
@@ -105,7 +107,7 @@ class Balance:
             forces[name] = np.interp(at, stamps[order], values[order])
         if not moving or not any(np.any(force != 0.0) for force in forces.values()):
             return None
-        return cls(Driven(forces, description), spacing, z, zd)
+        return cls(Driven(forces, description), at, z, zd)
 
     def misfit(self, case: Driven) -> float:
         """What of the energy no work explains, over what may be missing."""
@@ -113,6 +115,12 @@ class Balance:
         size = float(np.sqrt(np.mean(work**2)) + np.sqrt(np.mean(energy**2)))
         left = nnls(self._friction(), work - energy)[1] / np.sqrt(len(work))
         return float(np.hypot(left / max(ALLOWED * size, 1e-12), ALIKE))
+
+    def change(self) -> int:
+        """The place from which on work and energy disagree more, or less, than before."""
+        work, energy = self._parts(self.case)
+        size = float(np.mean(np.square(work)) + np.mean(np.square(energy)))
+        return turning_point(np.square(work - energy) / size) + self._span // 2
 
     def factor(self, name: str) -> float:
         """The factor with which the work of a drive explains the energy best, beside friction."""
@@ -171,10 +179,35 @@ def check_balance(heard: Heard, items: Sequence[Item], description: Description)
 
 
 def _hypotheses(balance: Balance) -> Iterator[Hypothesis[Driven]]:
-    """The simplest first."""
-    description = balance.case.description
+    """The simplest first; last those of a part of the time."""
+    yield from _forces(balance.case)
+    yield from _entries(balance.case.description)
+    for name in balance.case.forces:
+        factor = balance.factor(name)
+        if factor > 0.0 and abs(np.log(factor)) > NEAR:
+            text = (
+                f'the force of {name} seems to be shown {1.0 / factor:.3g} times too large '
+                '(or masses of the description are as much too small)'
+            )
+            yield Hypothesis('scale', text, _scaled(name, factor), f'drives.{name}')
+    place = balance.change()
+    time = float(balance.at[place])
+
+    def late(case: Driven, changed: Driven) -> Driven:
+        return _joined(case, changed, place)
+
+    def early(case: Driven, changed: Driven) -> Driven:
+        return _joined(changed, case, place)
+
+    yield from partly(_forces(balance.case), late, f'from about {time:.2g} s on')
+    yield from partly(_forces(balance.case), early, f'until about {time:.2g} s')
+
+
+def _forces(case: Driven) -> Iterator[Hypothesis[Driven]]:
+    """Signs and units of the drives."""
+    description = case.description
     for name, drive in description.drives.items():
-        if name not in balance.case.forces:
+        if name not in case.forces:
             continue
         where = f'effort of {drive.joint or drive.coordinate} in {JOINTS}'
         turns = description.coordinates[drive.coordinate].kind == 'angle'
@@ -184,23 +217,10 @@ def _hypotheses(balance: Balance) -> Iterator[Hypothesis[Driven]]:
             right = 'N m' if turns else 'N'
             text = f'the force of {name} ({where}) seems to be in {unit}, it must be in {right}'
             yield Hypothesis('unit', text, _scaled(name, 1.0 / count), where)
-    yield from _entries(description)
-    x, y = description.gravity
-    for turned in ((y, -x), (-y, x), (-x, -y)):
-        text = f'gravity seems to be [{turned[0]:.3g}, {turned[1]:.3g}] m/s^2 in the drawing'
-        yield Hypothesis('gravity', text, _pulled(turned), 'gravity')
-    for name in balance.case.forces:
-        factor = balance.factor(name)
-        if factor > 0.0 and abs(np.log(factor)) > NEAR:
-            text = (
-                f'the force of {name} seems to be shown {1.0 / factor:.3g} times too large '
-                '(or masses of the description are as much too small)'
-            )
-            yield Hypothesis('scale', text, _scaled(name, factor), f'drives.{name}')
 
 
 def _entries(description: Description) -> Iterator[Hypothesis[Driven]]:
-    """Masses, inertias and springs of the description in another unit."""
+    """Masses, inertias and springs of the description in another unit, and another gravity."""
     fields = (
         ('bodies', 'mass', 'kg', MASSES),
         ('masses', 'mass', 'kg', MASSES),
@@ -215,6 +235,19 @@ def _entries(description: Description) -> Iterator[Hypothesis[Driven]]:
                 where = f'{part}.{name}.{field}'
                 text = f'{where} seems to be in {unit}, it must be in {right}'
                 yield Hypothesis('unit', text, _entered(part, name, field, 1.0 / count), where)
+    x, y = description.gravity
+    for turned in ((y, -x), (-y, x), (-x, -y)):
+        text = f'gravity seems to be [{turned[0]:.3g}, {turned[1]:.3g}] m/s^2 in the drawing'
+        yield Hypothesis('gravity', text, _pulled(turned), 'gravity')
+
+
+def _joined(first: Driven, second: Driven, place: int) -> Driven:
+    """Forces of one up to a place and of the other from it on."""
+    forces = {
+        name: np.append(force[:place], second.forces[name][place:])
+        for name, force in first.forces.items()
+    }
+    return replace(first, forces=forces)
 
 
 def _scaled(name: str, factor: float) -> Callable[[Driven], Driven]:

@@ -36,6 +36,27 @@ def earlier(names: Sequence[str], lag: float) -> Callable[[Case], Case]:
     return change
 
 
+def exchanged(first: str, second: str) -> Callable[[Case], Case]:
+    """Two sensors, each heard as the other."""
+
+    def change(case: Case) -> Case:
+        heard = {**case.heard, first: case.heard[second], second: case.heard[first]}
+        return replace(case, heard=heard)
+
+    return change
+
+
+def carried(name: str, body: str) -> Callable[[Case], Case]:
+    """A sensor of the description on another body."""
+
+    def change(case: Case) -> Case:
+        sensors = case.description.sensors
+        changed = {**sensors, name: replace(sensors[name], body=body)}
+        return replace(case, description=replace(case.description, sensors=changed))
+
+    return change
+
+
 def drawn(point: str, axis: int, shift: float) -> Callable[[Case], Case]:
     """A point of the description at another place."""
 
@@ -57,3 +78,14 @@ def joined(first: Case, second: Case, time: float) -> Case:
         before = when < time
         heard[name] = when, np.where(before[:, None], values, second.heard[name][1])
     return replace(first, heard=heard)
+
+
+def turning_point(squares: Array) -> int:
+    """The sample from which on squares of errors have another size than before."""
+    error = squares + 1e-9
+    count = np.arange(1, len(error))
+    sums = np.cumsum(error)
+    before, after = sums[:-1] / count, (sums[-1] - sums[:-1]) / (len(error) - count)
+    unlikely = count * np.log(before) + (len(error) - count) * np.log(np.maximum(after, 1e-9))
+    edge = max(1, len(error) // 20)
+    return edge + 1 + int(np.argmin(unlikely[edge:-edge]))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from veh_identification.errors import VehIdError
-from veh_identification.systems.mechanism.agreement.changes import added
+from veh_identification.systems.mechanism.agreement.changes import added, turning_point
 from veh_identification.systems.mechanism.agreement.geometry import Geometry
 from veh_identification.systems.mechanism.agreement.heard import (
     MOVING,
@@ -76,13 +76,8 @@ class Comparison:
         except VehIdError:
             return float(self.grid[len(self.grid) // 2])
         each = [self._missed(self.case, name, predicted[name]) for name in self.others]
-        error = np.sum([one[: len(self.grid) - 1] for one in each], axis=0) + 1e-9
-        count = np.arange(1, len(error))
-        sums = np.cumsum(error)
-        before, after = sums[:-1] / count, (sums[-1] - sums[:-1]) / (len(error) - count)
-        unlikely = count * np.log(before) + (len(error) - count) * np.log(np.maximum(after, 1e-9))
-        edge = max(1, len(error) // 20)
-        return float(self.grid[edge + 1 + int(np.argmin(unlikely[edge:-edge]))])
+        squares = np.sum([one[: len(self.grid) - 1] for one in each], axis=0)
+        return float(self.grid[turning_point(squares)])
 
     def _z(self, case: Case) -> Array:
         """The independent coordinates (n, count) at the times of the grid."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import combinations
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from veh_identification.checks.explanation import Family, Hypothesis, partly
 from veh_identification.checks.ranges import DEGREES, LENGTH
 from veh_identification.systems.mechanism.agreement.changes import (
     added,
+    carried,
     drawn,
     earlier,
+    exchanged,
     joined,
     scaled,
 )
@@ -22,12 +25,13 @@ LAGS = (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.1, 0.2)
 GEARS = (0.1, 0.2, 0.25, 1 / 3, 0.5, 0.8, 0.9, 1.1, 1.25, 2.0, 3.0, 4.0, 5.0, 10.0)
 ZEROS = tuple(np.radians(np.arange(10.0, 360.0, 10.0)))
 #: Of the size of the drawing: by so much points are moved.
-SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3)
+SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 
 
 def whole(compared: Comparison) -> Iterator[Hypothesis[Case]]:
     """All of them, the simplest first."""
     yield from _plain(compared)
+    yield from _taken(compared)
     yield from _sized(compared)
     yield from _clocks(compared)
 
@@ -71,6 +75,21 @@ def _plain(compared: Comparison) -> Iterator[Hypothesis[Case]]:
             yield Hypothesis('sign', text, change, where)
 
 
+def _taken(compared: Comparison) -> Iterator[Hypothesis[Case]]:
+    """Sensors that are taken for others."""
+    by_joint = [(name, where) for name, where, sensor in compared.sensors() if sensor.by_joint]
+    for (first, place), (second, other) in combinations(by_joint, 2):
+        text = f'{place} and {other} seem to be exchanged'
+        yield Hypothesis('joints_swapped', text, exchanged(first, second), place)
+    for name, where, sensor in compared.sensors():
+        if sensor.kind != 'gyro':
+            continue
+        for body in compared.case.description.bodies:
+            if body != sensor.body:
+                text = f'{where} seems to turn with {body} instead of {sensor.body}'
+                yield Hypothesis('other_body', text, carried(name, body), f'sensors.{name}.body')
+
+
 def _mirrored(compared: Comparison, name: str) -> Callable[[Case], Case]:
     """A length of the other sign, from a zero that lies anywhere."""
 
@@ -110,12 +129,17 @@ def _clocks(compared: Comparison) -> Iterator[Hypothesis[Case]]:
     for name, _, sensor in compared.sensors():
         topic = 'joint_states' if sensor.by_joint else sensor.topic or name
         groups.setdefault(topic, []).append(name)
-    if len(groups) < 2:
-        return
-    for topic, names in groups.items():
-        for lag in LAGS:
-            text = f'{topic} seems to be about {1e3 * lag:.3g} ms late against the others'
-            yield Hypothesis('late', text, earlier(names, lag), topic)
+    if len(groups) > 1:
+        for topic, names in groups.items():
+            for lag in LAGS:
+                text = f'{topic} seems to be about {1e3 * lag:.3g} ms late against the others'
+                yield Hypothesis('late', text, earlier(names, lag), topic)
+    for names in groups.values():
+        # what one message brings has one stamp, but not always one age
+        for name in names if len(names) > 1 else ():
+            for lag in LAGS:
+                text = f'{name} seems to be about {1e3 * lag:.3g} ms late against the others'
+                yield Hypothesis('late', text, earlier([name], lag), name)
 
 
 def points(compared: Comparison) -> Iterator[Family[Case]]:
