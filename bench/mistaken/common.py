@@ -237,7 +237,7 @@ def live_told(
 ) -> Told:
     """A graph's nodes over messages: the verdict of its identification node at the end.
 
-    What speaks against the node before it counts as well: whoever runs them sees both.
+    What the nodes before it say counts as well: whoever runs them sees both.
     """
     engine = ReplayEngine(source[0].time_ns, log_level='fatal')
     nodes = create_graph(engine, find_graph(graph_name), config=config, parameters=parameters)
@@ -245,8 +245,8 @@ def live_told(
     finish_graph(nodes)
     node = next(one for one in nodes if hasattr(one, 'verdict'))
     before = [one.report.findings for one in nodes if one is not node and hasattr(one, 'report')]
-    against = [one for findings in before for one in findings if one.level in ('bad', 'warn')]
-    findings, model = found([*against, *node.verdict().findings]), node.model
+    told = [one for findings in before for one in findings]
+    findings, model = found([*told, *node.verdict().findings]), node.model
     if model.equations is None or model.solution is None:
         return Told(findings)
     std = np.sqrt(np.maximum(np.diag(model.solution.covariance), 0.0))

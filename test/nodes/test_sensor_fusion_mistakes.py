@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fusion_harness import Recorded, Result, prepare
+from fusion_harness import START, Recorded, Result, joints, pose, prepare, run
 
 from veh_identification.runtime.bags import BagReader
 from veh_identification.simulation.scenarios import simulate
@@ -196,3 +196,25 @@ def test_single_samples_that_no_vehicle_makes_move_nothing(drive: Path) -> None:
     assert clean.shape == spoilt.shape
     # A glitch that is used turns the vehicle by 0.1 rad, or makes it 0.25 m/s faster.
     assert np.abs(clean - spoilt).max() < 0.01
+
+
+@pytest.mark.parametrize('slow', ['', 'joint_states', 'base/pose'])
+def test_joints_and_poses_behind_which_a_slower_source_stands(slow: str) -> None:
+    """Each value comes twelve times; others of the same run are not blamed."""
+    source = []
+    for k in range(2000):
+        stamp = START + 5_000_000 * k
+        now = {
+            name: 0.005 * (12 * (k // 12) if name == slow else k)
+            for name in ('base/pose', 'joint_states')
+        }
+        angle = now['joint_states']
+        source.append(joints(stamp, ['hip', 'knee'], [np.sin(angle), np.cos(1.7 * angle)]))
+        place = now['base/pose']
+        position = (0.2 * np.sin(place), 0.1 * np.cos(2.0 * place), 1.0 + 0.05 * np.sin(place))
+        source.append(pose(stamp, position, (0.0, 0.0, np.sin(0.1 * place), np.cos(0.1 * place))))
+    parameters = {'imu.topic': '', 'joints.topic': 'joint_states', 'mocap.topic': 'base/pose'}
+    told = run({'rate': 20.0, **parameters}, source).node.report.findings
+    repeated = [one for one in told if one.code == 'repeated']
+    assert [one.where.split()[0] for one in repeated] == ([slow] if slow else [])
+    assert all('repeats each value for 0.06 s' in one.text for one in repeated)

@@ -26,6 +26,7 @@ from veh_identification.fusion.glitches import GlitchGate
 from veh_identification.fusion.imu_navigation import FURTHEST
 from veh_identification.fusion.instruments import Instruments
 from veh_identification.fusion.joints import JointGroup, JointTable
+from veh_identification.fusion.journal import Newest
 from veh_identification.fusion.kept_motion import KeptMotion, motion_of, read_motion
 from veh_identification.fusion.merge import EPOCH, LONG_AGO, NANOSECONDS, FixedLagMerge
 from veh_identification.fusion.navigator import Navigator
@@ -88,6 +89,7 @@ class FusionCore:
         self._mocap_mount = Transform.from_rpy(
             options.mocap.position, options.mocap.orientation_rpy
         ).inverse()
+        self.newest = Newest()  # of joints and captured poses
         self.joints = JointTable([name for name in options.joints.names if name])
         self._unwrap = frozenset(options.joints.unwrap)
         self.instruments = Instruments(wrenches or {}, channels or {}, options.filter, self._track)
@@ -143,6 +145,8 @@ class FusionCore:
 
         def handle(time: float, values: tuple[float, ...]) -> None:
             values = group.unwrapped(values)
+            if gate is not None:
+                self.newest.note(key, time, values)
             if gate is not None and gate.leaves_out(time, np.array(values)):
                 record.skip(GLITCH)
                 return
@@ -202,6 +206,7 @@ class FusionCore:
         self.last_stamp = 0
         self.navigator.reset()
         self.navigator.journal.reset()
+        self.newest.reset()
         self.satellites.reset()
         self.wheels.reset()
         for group in self._wheel_groups:
@@ -380,6 +385,7 @@ class FusionCore:
         if not self._pose_gate.passes(time, pose.translation):
             self.records['mocap'].skip('jumps')
             return
+        self.newest.note('mocap', time, values)
         self._pose_track.add(time, pose.translation, pose.rotation)
         if self.options.imu.topic:
             self.navigator.mocap(time, np.array(pose.translation), pose.rotation)

@@ -10,6 +10,31 @@ from veh_identification.types import Array
 
 #: Samples closer than this are left out, and how much is kept (seconds).
 SPACING, MEMORY = 0.045, 60.0
+#: Samples of each sensor of which none is left out.
+NEWEST = 2000
+
+
+class Newest:
+    """The newest samples of each sensor, none left out: who repeats his values shows in them."""
+
+    def __init__(self) -> None:
+        self._samples: dict[str, deque[tuple[float, ...]]] = {}
+
+    def note(self, name: str, time: float, values: tuple[float, ...]) -> None:
+        """Keep a sample."""
+        samples = self._samples.get(name)
+        if samples is None:
+            samples = self._samples[name] = deque(maxlen=NEWEST)
+        samples.append((time, *values))
+
+    def tables(self) -> dict[str, tuple[Array, Array]]:
+        """Times and values (rows) by sensor."""
+        tables = {name: np.array(samples) for name, samples in self._samples.items()}
+        return {name: (table[:, 0], table[:, 1:]) for name, table in tables.items()}
+
+    def reset(self) -> None:
+        """Another time begins."""
+        self._samples.clear()
 
 
 class Journal:

@@ -18,6 +18,10 @@ RAW = {
     'gnss': ('longitude', 'latitude'),
     'gnss_velocity': ('twist.linear.x', 'twist.linear.y'),
 }
+#: Of a captured pose.
+POSE = tuple(
+    [f'pose.position.{axis}' for axis in 'xyz'] + [f'pose.orientation.{axis}' for axis in 'xyzw']
+)
 
 
 def check_channels(core: FusionCore) -> list[Finding]:
@@ -49,7 +53,24 @@ def check_channels(core: FusionCore) -> list[Finding]:
     stuck = _held(story, check_stuck, raw)
     fixes = story.channels, story.where.get('gnss', '')
     scatter = check_rounded(*fixes) or check_scatter(*fixes)
-    return stuck or [*check_motion(story), *scatter, *_held(story, check_repeated, raw)]
+    repeated = [*_held(story, check_repeated, raw), *_repeated(core)]
+    return stuck or [*check_motion(story), *scatter, *repeated]
+
+
+def _repeated(core: FusionCore) -> list[Finding]:
+    """Joints and captured poses behind which a slower source stands, each topic once."""
+    found = []
+    for key, (time, values) in core.newest.tables().items():
+        name = key.partition(':')[0]
+        group = core.joints.groups.get(key)
+        fields = POSE if group is None else group.names if group.has_position else []
+        topic = core.records[name].topic
+        each = [
+            check_repeated(time, values[:, k], f'{topic} {field}')
+            for k, field in enumerate(fields)
+        ]
+        found += told_once([one for some in each for one in some])
+    return found
 
 
 def _measured(fields: Sequence[str], measured: Sequence[bool]) -> tuple[str, ...]:
