@@ -532,6 +532,9 @@ MISTAKES: dict[str, Mistake] = {
     ),
     # No motion tells it from other masses than the URDF's, which are what is identified; a scale
     # does (the next one), and the note says so.
+    'hip pitch in turns': Mistake(
+        _one_joint('r_hip_pitch_joint', lambda q: q / (2.0 * np.pi)), ('unit', 'scale')
+    ),
     'both plates 1.1 times too large': Mistake(
         plates(scaled(*[1.1] * 6)), ('scale', 'total_mass'), noted=('weight_not_of_urdf',)
     ),

@@ -23,6 +23,7 @@ from veh_identification.systems.humanoid.recording.reader import (
     WRENCH_UNITS,
     Wrench,
 )
+from veh_identification.systems.humanoid.results.findings import badly_reconstructed
 
 RATE, CUTOFF = 200.0, 6.0
 
@@ -153,3 +154,13 @@ def test_a_model_takes_what_empty_plates_show_as_its_offset() -> None:
     prior = model._scaled_prior()
     np.testing.assert_allclose(prior.value[rank:], np.arange(6.0))
     np.testing.assert_allclose(np.diag(prior.covariance)[rank:], 1e-4)
+
+
+def test_equations_of_a_bad_fit_are_those_of_reports_and_small_signals_are_none() -> None:
+    names, units = ('FX', 'FY', 'FZ', 'NX', 'NY', 'NZ'), ['N'] * 3 + ['N m'] * 3
+    measured = np.array([40.0, 10.0, 600.0, 4.0, 8.0, 2.0])
+    left = np.array([24.0, 9.0, 6.0, 0.4, 3.0, 1.5])  # FY is small beside FZ
+    assert badly_reconstructed(names, units, left, measured) == [
+        'FX (0.6 of its rms)',
+        'NZ (0.75 of its rms)',
+    ]

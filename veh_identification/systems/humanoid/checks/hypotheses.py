@@ -38,6 +38,8 @@ SMALLEST_OFFSET = 0.01
 #: Degrees of a base askew, and radians of a joint's zero, that are worth a word.
 SMALLEST_TILT = 2.0
 SMALLEST_ZERO, LARGEST_ZERO = 0.03, 1.2
+#: What angles may be shown in, in radians.
+ANGLES = {'degrees': 1.0 / DEGREES, 'turns': 2.0 * np.pi}
 #: Seconds by which wrenches are tried earlier and later; finer ones are measured (see delays).
 LAGS = (0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
 
@@ -484,16 +486,17 @@ def _from_link(model: TreeModel, name: str) -> Change:
 
 
 def joints(raw: Raw, model: TreeModel) -> Hypotheses:
-    """Degrees, signs, sides and neighbours."""
+    """Units, signs, sides and neighbours."""
     names, where = list(model.coordinate_names), 'topic joint_states'
     angles = np.array([model.coordinate_is_angle(k) for k in range(len(names))])
-    every = np.where(angles, 1.0 / DEGREES, 1.0)
-    yield Hypothesis(
-        'unit',
-        'joint_states seems to be in degrees, it must be in rad',
-        _of_joints(lambda q: q * every),
-        f'{where}, position',
-    )
+    for unit, size in ANGLES.items():
+        every = np.where(angles, size, 1.0)
+        yield Hypothesis(
+            'unit',
+            f'joint_states seems to be in {unit}, it must be in rad',
+            _of_joints(lambda q, f=every: q * f),  # type: ignore[misc]
+            f'{where}, position',
+        )
     pairs = mirrored_pairs(names)
     if pairs:
         yield Hypothesis(
@@ -517,12 +520,12 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
             _of_joints(lambda q, f=factor: q * f),  # type: ignore[misc]
             f'{where}, joint {name}',
         )
-        if angles[k]:
-            degrees = np.where(factor < 0.0, 1.0 / DEGREES, 1.0)
+        for unit, size in ANGLES.items() if angles[k] else ():
+            other = np.where(factor < 0.0, size, 1.0)
             yield Hypothesis(
                 'unit',
-                f'{name} seems to be in degrees in joint_states, it must be in rad',
-                _of_joints(lambda q, f=degrees: q * f),  # type: ignore[misc]
+                f'{name} seems to be in {unit} in joint_states, it must be in rad',
+                _of_joints(lambda q, f=other: q * f),  # type: ignore[misc]
                 f'{where}, joint {name}',
             )
     neighbours = [(k, k + 1) for k in range(len(names) - 1)]

@@ -47,6 +47,7 @@ from veh_identification.systems.humanoid.live.tare import PlateTare
 from veh_identification.systems.humanoid.processing.momentum import Balance
 from veh_identification.systems.humanoid.processing.supports import scale_of_load
 from veh_identification.systems.humanoid.recording.reader import Recording
+from veh_identification.systems.humanoid.results.findings import badly_reconstructed
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.humanoid.setup import none_moves
 from veh_identification.systems.live import LiveModel, Sides
@@ -64,12 +65,8 @@ MOVES = 0.02
 #: Levers at which offsets of forces count as those of moments: at the plate's own origin, and at
 #: the place where the robot started, some way from it.
 PLATE_LEVER, START_LEVER = 0.1, 0.3
-#: Share of the measured rms above which the fit is bad, as in reports.
-POOR_FIT = 0.5
 #: A start without an estimate that could use nothing for so long is tried again [s].
 START_OVER = 3.0
-#: Equations that a standing robot's weight fills.
-LOADED = ('FZ', 'NX', 'NY')
 
 
 class ContactLive(LiveModel):
@@ -596,12 +593,10 @@ class ContactLive(LiveModel):
         """Equations that the estimate reconstructs badly."""
         if self.equations is None or not self._row_squares.any():
             return []
-        relative = np.sqrt(self._row_squares[0] / np.maximum(self._row_squares[1], 1e-300))
-        return [
-            f'{name} ({value:.2g} of its rms)'
-            for name, value in zip(self.equations.equations, relative, strict=True)
-            if value > POOR_FIT and name in LOADED
-        ]
+        left, measured = np.sqrt(self._row_squares)
+        return badly_reconstructed(
+            self.equations.equations, self.equations.equation_units, left, measured
+        )
 
     def facts(self) -> dict[str, Any]:
         """Counts, the statistic of the load, joints and mass."""

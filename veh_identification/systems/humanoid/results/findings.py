@@ -8,11 +8,13 @@ import numpy as np
 
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
+from veh_identification.reporting.judging.fit import BAD_FIT, SMALL_SIGNAL
 from veh_identification.systems.humanoid.estimation.anthropometry import other_side
 from veh_identification.systems.humanoid.estimation.links import LinkFit
 from veh_identification.systems.humanoid.estimation.prior import LinkPrior
 from veh_identification.systems.humanoid.processing.impulse import ImpulseMass
 from veh_identification.systems.humanoid.results.wrenches import NONE, OWN, Wrenches
+from veh_identification.types import Array
 
 # Residuals above this share of the measured rms deserve a word, if they are above this share of
 # the weight as well (moments: at 1 m; about a base above the feet the moment itself is small).
@@ -49,6 +51,21 @@ def poor_fit(recordings: Sequence[Wrenches]) -> list[Finding]:
                     Finding(level, 'poor_reconstruction', text, f'{one.label}, {name}')
                 )
     return findings
+
+
+def badly_reconstructed(
+    names: Sequence[str], units: Sequence[str], left: Array, measured: Array
+) -> list[str]:
+    """Equations of which the bad share of reports stays unexplained, beside no larger ones.
+
+    `left`, `measured`: sizes of what is left and of what was measured.
+    """
+    largest = [max(measured[k] for k, one in enumerate(units) if one == unit) for unit in units]
+    return [
+        f'{name} ({left[k] / measured[k]:.2g} of its rms)'
+        for k, name in enumerate(names)
+        if left[k] > BAD_FIT * measured[k] and measured[k] > SMALL_SIGNAL * largest[k]
+    ]
 
 
 def other_weight(recordings: Sequence[Wrenches], mass: float) -> list[Finding]:
