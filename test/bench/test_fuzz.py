@@ -92,6 +92,8 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
         ('buggy-circle', 'error_ekf', 326467164),
         ('buggy-circle', 'error_ekf', 1915373718),
         ('buggy-circle', 'error_ekf', 2195848318),
+        ('buggy-circle', 'error_ekf', 1989201774),
+        ('buggy-circle', 'error_ekf', 1570023973),
         ('drive', 'sensor_fusion', 3884180851),
         ('drive', 'sensor_fusion', 580245115),
         ('drive', 'sensor_fusion', 239881496),

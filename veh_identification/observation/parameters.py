@@ -22,7 +22,7 @@ class ParameterProcess:
                     f'positive, found {p.correlation_time}'
                 )
         self._walk = np.array([p.walk for p in parameters], dtype=float)
-        self._variance = np.array([p.deviation**2 for p in parameters], dtype=float)
+        self.variance = np.array([p.deviation**2 for p in parameters], dtype=float)
         self.initial = np.array([p.initial for p in parameters], dtype=float)
         self._rate = np.array([1.0 / p.correlation_time for p in parameters], dtype=float)
         self._returning = self._rate > 0.0
@@ -40,7 +40,7 @@ class ParameterProcess:
     def fill(self, dt: float, F: Array, W: Array) -> None:
         """Write their blocks of the transition and of the plant noise for a step of dt."""
         keep = np.exp(-self._rate * dt)
-        noise = np.where(self._returning, self._variance * (1.0 - keep**2), self._walk * dt)
+        noise = np.where(self._returning, self.variance * (1.0 - keep**2), self._walk * dt)
         F[:], W[:] = np.diag(keep), np.diag(noise)
 
     def kept(self, dt: float) -> Array:

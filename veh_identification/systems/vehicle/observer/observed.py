@@ -215,6 +215,17 @@ class ObservedVehicle:
         """Estimated generalised force errors on the observed coordinates."""
         return np.asarray(self.vehicle.model.force_error[self.force_columns], dtype=float)
 
+    def forget_forces(self, observed: IntArray) -> None:
+        """Take off the force errors that accelerate these of the observed coordinates."""
+        force, yaw = self.force_error, float(self.vehicle.model.q[YAW_PLACE])
+        co, si = np.cos(yaw), np.sin(yaw)
+        force[0], force[1] = co * force[0] + si * force[1], co * force[1] - si * force[0]
+        kept = np.asarray(np.linalg.solve(self._mass, force), dtype=float)
+        kept[observed] = 0.0
+        kept[0], kept[1] = co * kept[0] - si * kept[1], si * kept[0] + co * kept[1]
+        self.vehicle.model.force_error[self.force_columns] = 0.0
+        add_forces(kept, self._mass, yaw, self.force_columns, self.vehicle.model.force_error)
+
     def transition(self, dt: float, orders: int) -> Array:
         """Integrator of equation (54)."""
         return integrator_transition(dt, self.size, orders)

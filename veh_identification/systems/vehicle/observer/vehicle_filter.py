@@ -49,7 +49,7 @@ from veh_identification.systems.vehicle.observer.ride import (
 )
 from veh_identification.systems.vehicle.observer.sensor_models import Stated
 from veh_identification.systems.vehicle.observer.timekeeping import Timekeeper
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 BEYOND, SURE = 1.5, 4.0  # deviations, stated and estimated, that make a parameter conspicuous
 AXLES = (('wheel_fl', 'wheel_fr'), ('wheel_rl', 'wheel_rr'))
@@ -108,6 +108,8 @@ class VehicleErrorEKF(ErrorEKF):
         self._learners = np.flatnonzero(self._stack.groups[:, 3] != NEVER)
         self._moving = True
         self._described = self._acceleration.copy()
+        deviation = np.asarray(settings.acceleration_deviation, dtype=float)
+        self._unknown_force = np.full(model.size, deviation) ** 2  # of an acceleration, at first
         self._stated = stated or {}
         self.observed, self.vehicle = model, model.vehicle
         self.antenna = np.asarray(antenna, dtype=float)
@@ -485,11 +487,33 @@ class VehicleErrorEKF(ErrorEKF):
             self._acceleration[:HEIGHT] = plane_density(ride.shake)
 
     def retune(self, settings: ErrorEKFSettings) -> None:
-        """`ErrorEKF.retune`; what was learnt of the road stays."""
+        """`ErrorEKF.retune`; what was learnt of the road stays.
+
+        A force that stood for an input is none any more when the input is known again.
+        """
+        before = self._force
         super().retune(settings)
+        deviation = np.asarray(settings.acceleration_deviation, dtype=float)
+        self._unknown_force = np.full(self.model.size, deviation) ** 2
+        self._forget_forces(self._force < before)
         self._described = self._acceleration.copy()
         if self._ride is not None:
             self._expect_ride()
+
+    def _forget_forces(self, which: BoolArray) -> None:
+        """Find the forces on these of the coordinates anew.
+
+        None is found where none is looked for: wheels whose torque is known would keep one that
+        brakes them while another pushes the car, for good and ever more surely.
+        """
+        observed, n = np.flatnonzero(which), self.model.size
+        if self.orders < 3 or not observed.size:
+            return
+        self.observed.forget_forces(observed)
+        for i in observed.tolist():
+            state = 2 * n + i
+            known = float(self.P[state, state]) if self._force[i] > 0.0 else 0.0
+            self.forget(state, max(float(self._unknown_force[i]), known))
 
     def _look_now_and_then(self) -> None:
         """What lasts is looked at once a second."""
@@ -661,12 +685,22 @@ class VehicleErrorEKF(ErrorEKF):
         self._yaw_variance = UNIFORM_YAW**2
         self.bearings.placed = self.bearings.aligned = self.bearings.confirmed = False
         self.bearings.anchor = None
-        self.vehicle.model.force_error[:] = 0.0
+        self._forget_forces(np.ones(self.model.size, dtype=bool))
+        self._forget_biases()
         for channel in self.channels.values():
             trust = self._look_up(channel)
             if trust is not None:
                 trust.believe(self.time)
                 self._write_down(channel)
+
+    def _forget_biases(self) -> None:
+        """A motion that was wrong was explained by biases, too: they may be what they were."""
+        first, process = self.orders * self.model.size, self._process
+        learnt = np.square(self.parameters - process.initial)
+        variance = np.maximum(np.maximum(process.variance, learnt), self.P.diagonal()[first:])
+        for k, name in enumerate(self.parameter_names):
+            if '.bias_' in name:
+                self.forget(first + k, float(variance[k]))
 
     def _confirm(self, measurements: list[Measurement]) -> None:
         """Compare a heading that was given with the first course over ground."""
@@ -686,14 +720,14 @@ class VehicleErrorEKF(ErrorEKF):
         ride = None if self._ride is None else self._ride.state()
         clock = self._timekeeper.state(), self._looked
         found = self._tilted, self._twisted, self._moving, self._yaw_variance
-        more = replace(self.bearings), ride, clock, found
+        more = replace(self.bearings), ride, clock, found, self._force.copy()
         return replace(super().snapshot(), more=more)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a snapshot."""
         super().restore(snapshot)
         if snapshot.more is not None:
-            bearings, ride, clock, found = snapshot.more
+            bearings, ride, clock, found, force = snapshot.more
             self._tilted, self._twisted, moving, self._yaw_variance = found
             self._let_learn(moving)
             self.bearings, self._looked = replace(bearings), clock[1]
@@ -701,4 +735,6 @@ class VehicleErrorEKF(ErrorEKF):
             if self._ride is not None:
                 self._ride.restore(ride)
                 self._expect_ride()
+            # an input may have come back since
+            self._forget_forces(self._force < force)
         self._push()
