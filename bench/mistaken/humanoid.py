@@ -19,6 +19,7 @@ from mistaken.common import (
     Item,
     Mistake,
     Told,
+    arrived,
     found,
     glitch,
     live_told,
@@ -532,6 +533,20 @@ MISTAKES: dict[str, Mistake] = {
     ),
     # No motion tells it from other masses than the URDF's, which are what is identified; a scale
     # does (the next one), and the note says so.
+    'stamps of arrival of the joints, 10 ms late in the mean': Mistake(
+        lambda case: replace(
+            case, joints=replace(case.joints, stamps=arrived(case.joints.stamps, 0.01))
+        ),
+        ('stamps_jitter',),
+        corrected=('stamps_jitter',),
+    ),
+    'stamps of arrival of the base pose, 6 ms late in the mean': Mistake(
+        lambda case: replace(
+            case, base=replace(case.base, stamps=arrived(case.base.stamps, 0.006))
+        ),
+        ('stamps_jitter',),
+        corrected=('stamps_jitter',),
+    ),
     'hip pitch in turns': Mistake(
         _one_joint('r_hip_pitch_joint', lambda q: q / (2.0 * np.pi)), ('unit', 'scale')
     ),

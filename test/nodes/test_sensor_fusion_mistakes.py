@@ -218,3 +218,24 @@ def test_joints_and_poses_behind_which_a_slower_source_stands(slow: str) -> None
     repeated = [one for one in told if one.code == 'repeated']
     assert [one.where.split()[0] for one in repeated] == ([slow] if slow else [])
     assert all('repeats each value for 0.06 s' in one.text for one in repeated)
+
+
+@pytest.mark.parametrize('bad', ['joint_states', 'base/pose'])
+def test_stamps_of_arrival_are_told(bad: str) -> None:
+    """Samples every 5 ms whose stamps are those of a driver that is busy now and then."""
+    rng = np.random.default_rng(7)
+    times = START + 5_000_000 * np.arange(2000)
+    arrivals = np.maximum.accumulate(times + rng.exponential(6e6, times.size).astype(np.int64))
+    arrivals += np.arange(times.size)
+    source = []
+    for k, (time, arrival) in enumerate(zip(times.tolist(), arrivals.tolist(), strict=True)):
+        t = 0.005 * k
+        stamps = {name: arrival if name == bad else time for name in ('joint_states', 'base/pose')}
+        angles = [np.sin(3.0 * t), np.cos(5.0 * t)]
+        place = (0.2 * np.sin(3.0 * t), 0.1 * np.cos(4.0 * t), 1.0 + 0.05 * np.sin(5.0 * t))
+        source.append(joints(stamps['joint_states'], ['hip', 'knee'], angles, arrival=arrival))
+        source.append(pose(stamps['base/pose'], place, (0.0, 0.0, 0.0, 1.0)))
+    source.sort(key=lambda one: one.time_ns)
+    parameters = {'imu.topic': '', 'joints.topic': 'joint_states', 'mocap.topic': 'base/pose'}
+    told = run({'rate': 20.0, **parameters}, source).node.report.findings
+    assert [one.where for one in told if one.code == 'stamps_jitter'] == [bad]

@@ -381,11 +381,11 @@ class FusionCore:
 
     def _mocap(self, time: float, values: tuple[float, ...]) -> None:
         x, y, z, qx, qy, qz, qw = values
+        self.newest.note('mocap', time, values)
         pose = Transform((x, y, z), orientations.normalise((qx, qy, qz, qw))) @ self._mocap_mount
         if not self._pose_gate.passes(time, pose.translation):
             self.records['mocap'].skip('jumps')
             return
-        self.newest.note('mocap', time, values)
         self._pose_track.add(time, pose.translation, pose.rotation)
         if self.options.imu.topic:
             self.navigator.mocap(time, np.array(pose.translation), pose.rotation)

@@ -15,7 +15,7 @@ NEWEST = 2000
 
 
 class Newest:
-    """The newest samples of each sensor, none left out: who repeats his values shows in them."""
+    """The newest samples of each sensor, none left out: who repeats or stamps badly shows here."""
 
     def __init__(self) -> None:
         self._samples: dict[str, deque[tuple[float, ...]]] = {}

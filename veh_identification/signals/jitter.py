@@ -77,6 +77,19 @@ def evened(stamps: Array, values: Array) -> Evened:
     return Evened(made, float(np.sqrt(np.mean(np.concatenate(changed) ** 2))), left / before)
 
 
+def check_stamps(stamps: Array, values: Array, where: str) -> list[Finding]:
+    """Stamps of arrival where nobody can make them even, as a node cannot."""
+    even = evened(stamps, values)
+    if not even.jitter:
+        return []
+    text = (
+        f'{where}: stamps jitter by {1e3 * even.jitter:.2g} ms (rms) about even steps, over which '
+        f'positions are {1.0 / max(even.smoother, 1e-3):.2g} times as smooth: these are times of '
+        'arrival; stamp samples where they are taken'
+    )
+    return [Finding('warn', 'stamps_jitter', text, where)]
+
+
 def _line(stamps: Array) -> Array:
     """Each stamp from the straight line through those about it."""
     count = len(stamps)

@@ -20,6 +20,7 @@ from veh_identification.systems.humanoid.checks.tare import (
 )
 from veh_identification.systems.humanoid.estimation.noise_and_trust import weigh
 from veh_identification.systems.humanoid.estimation.prior_trust import held_out_scale
+from veh_identification.systems.humanoid.recording.base_signals import on_even_stamps
 from veh_identification.systems.humanoid.recording.outliers import excursions, unwrapped
 from veh_identification.systems.humanoid.recording.reader import WRENCH_NAMES, WRENCH_UNITS
 
@@ -29,6 +30,23 @@ def human(seed: int, rate: float = 100.0) -> tuple[np.ndarray, np.ndarray]:
     t = np.sort(np.arange(0.0, 10.0, 1.0 / rate) + rng.normal(0.0, 0.1 / rate, round(10 * rate)))
     x = np.column_stack([np.sin(2.0 * np.pi * f * t) for f in (0.7, 1.6, 0.2)])
     return t, x + rng.normal(0.0, 0.01, x.shape)
+
+
+def test_stamps_of_arrival_become_even_and_true_ones_stay() -> None:
+    """True stamps jitter, too, in `human`: there the angles themselves follow them."""
+    t, x = human(2)
+    true = TimeSeries(t, x - 0.0, ('a', 'b', 'c'), ('rad',) * 3, label='joint_states')
+    kept, told = on_even_stamps(true)
+    assert told == [] and np.array_equal(kept.stamps, t)
+    even = 0.005 * np.arange(2000)
+    angles = np.column_stack([np.sin(2.0 * np.pi * f * even) for f in (0.7, 1.6, 0.2)])
+    waits = np.random.default_rng(5).exponential(0.006, even.size)
+    late = np.maximum.accumulate(even + waits) + 1e-9 * np.arange(even.size)
+    made, (told_of,) = on_even_stamps(replace(true, stamps=late, values=angles))
+    assert (told_of.level, told_of.code) == ('note', 'stamps_jitter')
+    # a mean delay is left, which the wrenches tell
+    off = made.stamps - even
+    assert np.std(off) < 0.25 * np.std(late - even) and 0.0 < np.mean(off) < 0.03
 
 
 def test_excursions_are_found_and_nothing_else() -> None:

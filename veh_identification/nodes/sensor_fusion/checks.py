@@ -11,6 +11,7 @@ from veh_identification.checks.satellites import check_rounded, check_scatter
 from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY
+from veh_identification.signals.jitter import check_stamps
 
 #: Fields whose raw values the journal keeps, by channel (its specific forces are means).
 RAW = {
@@ -53,12 +54,12 @@ def check_channels(core: FusionCore) -> list[Finding]:
     stuck = _held(story, check_stuck, raw)
     fixes = story.channels, story.where.get('gnss', '')
     scatter = check_rounded(*fixes) or check_scatter(*fixes)
-    repeated = [*_held(story, check_repeated, raw), *_repeated(core)]
-    return stuck or [*check_motion(story), *scatter, *repeated]
+    repeated = _held(story, check_repeated, raw)
+    return stuck or [*check_motion(story), *scatter, *repeated, *_sampled(core)]
 
 
-def _repeated(core: FusionCore) -> list[Finding]:
-    """Joints and captured poses behind which a slower source stands, each topic once."""
+def _sampled(core: FusionCore) -> list[Finding]:
+    """Joints and captured poses behind which a slower source stands, or stamps of arrival."""
     found = []
     for key, (time, values) in core.newest.tables().items():
         name = key.partition(':')[0]
@@ -69,7 +70,10 @@ def _repeated(core: FusionCore) -> list[Finding]:
             check_repeated(time, values[:, k], f'{topic} {field}')
             for k, field in enumerate(fields)
         ]
-        found += told_once([one for some in each for one in some])
+        repeated = told_once([one for some in each for one in some])
+        # a quaternion may change its sign at any time
+        positions = values[:, : 3 if group is None else len(fields)]
+        found += repeated or (check_stamps(time, positions, topic) if fields else [])
     return found
 
 

@@ -14,6 +14,7 @@ from veh_identification.runtime.bags import Columns
 from veh_identification.runtime.transforms import StaticFrames
 from veh_identification.signals import SampleReport, TimeSeries, clean, unwrap_quaternions
 from veh_identification.signals.hygiene import MANY_SHARE, Signal
+from veh_identification.signals.jitter import evened
 from veh_identification.systems.humanoid.configuration import Pose
 from veh_identification.systems.humanoid.recording.outliers import (
     SMALLEST_ANGLE,
@@ -119,6 +120,8 @@ def read_poses(columns: Columns, epoch: int) -> tuple[TimeSeries, list[Finding]]
         'poses',
     )
     tidy.values[:, 3:] = unwrap_quaternions(tidy.values[:, 3:])
+    tidy, jitter = on_even_stamps(tidy)
+    found += jitter
     wrong = excursions(
         tidy.stamps, tidy.values, np.array([SMALLEST_LENGTH] * 3 + [0.5 * SMALLEST_ANGLE] * 4)
     )
@@ -129,6 +132,14 @@ def read_poses(columns: Columns, epoch: int) -> tuple[TimeSeries, list[Finding]]
     ):
         found += taken_out(code, topic, int(which.sum()), len(which), what)
     return tidy.take(np.flatnonzero(~wrong)), found
+
+
+def on_even_stamps(series: TimeSeries) -> tuple[TimeSeries, list[Finding]]:
+    """Angles or poses on the even steps of their device, where stamps of arrival hide these."""
+    if not np.isfinite(series.values).all():
+        return series, []
+    even = evened(series.stamps, series.values)
+    return replace(series, stamps=even.stamps), even.findings(series.label, series.label)
 
 
 def _frozen(stamps: NDArray[np.int64], values: Array) -> BoolArray:

@@ -23,6 +23,7 @@ from veh_identification.systems.humanoid.recording.base_signals import (
     POSE_PATHS,
     Mount,
     RecordingError,
+    on_even_stamps,
     read_mount,
     read_poses,
     read_series,
@@ -387,8 +388,9 @@ def _joints(
             label=f'{columns.topic.lstrip("/")} ({names[0]} ...)',
         )
         tidy, report = clean(raw)
-        plausible, found = _plausible(tidy)
-        findings += [*report.findings(), *found]
+        even, jitter = on_even_stamps(tidy)
+        plausible, found = _plausible(even)
+        findings += [*report.findings(), *jitter, *found]
         series.append(plausible)
     return series, unknown, missing
 
