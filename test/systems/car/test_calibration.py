@@ -13,12 +13,26 @@ from scipy.signal import lfilter
 from veh_identification.simulation.car.truth import axle_tables
 from veh_identification.simulation.car.vehicle import Vehicle
 from veh_identification.systems.car.configuration import CarDescription, parse_configuration
-from veh_identification.systems.car.estimation.calibration import Calibration, calibrate
+from veh_identification.systems.car.estimation.calibration import (
+    Calibration,
+    calibrate,
+    thinned,
+)
+from veh_identification.systems.car.estimation.doubts import inherited_spread
 from veh_identification.systems.car.estimation.identified import Identified
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
+from veh_identification.systems.car.estimation.unknown_settings import IMU
+from veh_identification.systems.car.estimation.weighted import (
+    CarProblem,
+    Selection,
+    estimate,
+    solve,
+)
 from veh_identification.systems.car.model import CarModel
 from veh_identification.systems.car.parameters import NAMES
+from veh_identification.systems.car.processing.cutoffs import fixed_cutoffs
 from veh_identification.systems.car.processing.signals import prepare
+from veh_identification.systems.car.processing.spectral import gather
 from veh_identification.systems.car.recording.reader import CarRecording
 from veh_identification.systems.car.recording.samples import CarSamples, JointMotion, hub_rotation
 
@@ -155,6 +169,13 @@ def test_the_exact_car_is_left_alone(noise: float) -> None:
     assert np.abs([setting(found, f'imu_{letter}')[0] for letter in 'xyz']).max() < 0.02
 
 
+def inherited(piece: CarSamples) -> np.ndarray:
+    """Deviations of the parameters by what is not known of the settings."""
+    car, cutoffs = configuration(), fixed_cutoffs(6.0, 15.0)
+    spread = inherited_spread(CarModel(car), piece, car.sensors.imu, cutoffs, look(piece))
+    return np.asarray(np.sqrt(np.diag(spread)))
+
+
 def test_settings_that_the_recording_cannot_tell_enter_the_deviations() -> None:
     """Gentle driving shows no lever arm: its usual uncertainty is in the sigma."""
     piece = stretch()
@@ -163,8 +184,32 @@ def test_settings_that_the_recording_cannot_tell_enter_the_deviations() -> None:
         angular_velocity=0.02 * piece.angular_velocity,
         angular_acceleration=0.02 * piece.angular_acceleration,
     )
-    assert np.diag(look(piece).covariance).max() == 0.0
-    assert np.diag(look(still).covariance)[NAMES.index('YYc')] > 0.0
+    assert inherited(piece).max() == 0.0
+    assert inherited(still)[NAMES.index('YYc')] > 0.0
+
+
+def test_a_doubt_moves_the_parameters_as_much_as_the_setting_itself_does() -> None:
+    """The same fit with the unit turned by as much says what it would be off by."""
+    piece, car, size = thinned(stretch(), 15.0), configuration(), 1e-4
+    roll = IMU[3]
+    doubt = Calibration((roll,), np.zeros(1), np.zeros(1), np.zeros(1, bool), np.eye(1) * size**2)
+    cutoffs = fixed_cutoffs(6.0, 15.0)
+    model, imu = CarModel(car), car.sensors.imu
+    found = np.sqrt(np.diag(inherited_spread(model, piece, imu, cutoffs, doubt)))
+
+    def weighted(samples: CarSamples, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        information = gather(model, [samples], 16.0)
+        problem = CarProblem(model, information)
+        bands = cutoffs.bands(information.frequency)
+        every = np.ones(len(model.names), dtype=bool)
+        if weights is None:
+            weights = estimate(problem, Selection(bands, every)).weights
+        return solve(problem, weights, every)[0], weights
+
+    plain, weights = weighted(piece, None)
+    moved = np.abs(weighted(roll.change(piece, imu, size), weights)[0] - plain)
+    # Noise of the regressor and of the residuals go together: a tenth of what is small.
+    np.testing.assert_allclose(found, moved, rtol=0.15, atol=1e-5)
 
 
 def low_passed(run: CarRecording, corner: str, hertz: float) -> CarRecording:

@@ -53,15 +53,9 @@ def test_a_moment_that_is_explained_or_large_is_no_calm_axis(moment: tuple[float
 def calibration(*milliseconds: float) -> Calibration:
     """Delays of four wheels and the travels, all certain by themselves."""
     value = 1e-3 * np.array(milliseconds)
-    response = np.zeros((2, len(DELAYS)))
-    response[0, 4] = 2760.0  # kg/s: a late travel is a lighter wheel
+    count = len(DELAYS)
     return Calibration(
-        DELAYS,
-        value,
-        np.full(len(DELAYS), 2e-4),
-        np.abs(value) > 2e-3,
-        np.zeros((2, 2)),
-        response=response,
+        DELAYS, value, np.full(count, 2e-4), np.abs(value) > 2e-3, np.zeros((count, count))
     )
 
 
@@ -71,7 +65,7 @@ def test_a_delay_that_more_noise_makes_longer_is_not_applied_but_doubted() -> No
     kept = without_noise(found, noisy)
     assert kept.applied.tolist() == [False, False, True, False, False]
     assert kept.value[2] == pytest.approx(8e-3)
-    assert np.sqrt(kept.covariance[0, 0]) == pytest.approx(2760.0 * 2.4e-3)
+    assert np.sqrt(kept.doubt[4, 4]) == pytest.approx(2.4e-3)
 
 
 def test_what_noise_adds_to_a_real_delay_is_taken_off() -> None:
@@ -81,6 +75,14 @@ def test_what_noise_adds_to_a_real_delay_is_taken_off() -> None:
     assert kept.applied[4] and kept.value[4] == pytest.approx(11e-3)
     assert kept.std[4] == pytest.approx(np.hypot(2e-4, 1e-3))
     assert np.array_equal(kept.applied, found.applied)
+
+
+def test_what_is_withdrawn_may_be_as_large_as_it_seemed() -> None:
+    found = calibration(0.0, 0.0, 8.0, 0.0, -3.0)
+    kept = found.withdrawn()
+    assert not kept.applied.any() and found.applied.sum() == 2
+    np.testing.assert_allclose(np.sqrt(np.diag(kept.doubt)), np.abs(found.value))
+    assert kept.doubt[2, 4] == pytest.approx(-24e-6)  # they seemed so together
 
 
 def test_a_braking_run_tells_masses_and_says_what_it_cannot_tell() -> None:

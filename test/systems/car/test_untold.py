@@ -12,6 +12,7 @@ from veh_identification.systems.car.configuration import CarDescription
 from veh_identification.systems.car.estimation.identify import CarMethod, identify_recordings
 from veh_identification.systems.car.estimation.offsets import TYPICAL, offset_sizes
 from veh_identification.systems.car.estimation.unknown_settings import winds
+from veh_identification.systems.car.parameters import NAMES
 from veh_identification.systems.car.processing.signals import prepare
 from veh_identification.systems.car.recording.samples import CarSamples
 
@@ -84,3 +85,17 @@ def test_wind_is_in_the_deviation_of_drag_and_nowhere_else() -> None:
     assert windy['Cx'] > 3.0 * still['Cx']
     for name in ('Mc', 'MZc', 'YYc', 'k1', 'karf', 'h3'):
         assert windy[name] == pytest.approx(still[name], rel=0.05), name
+
+
+def test_what_no_recording_tells_stays_unsure_where_another_cause_explains_more() -> None:
+    """Nothing is calibrated then, and the air is no more still because of that."""
+    run, car = recording(20.0, 1.0), configuration()
+    series = run.wrenches['fl']
+    scaled = replace(series, values=1.2 * series.values)
+    wrong = replace(run, wrenches={**run.wrenches, 'fl': scaled})
+    windy = replace(car, air=replace(car.air, wind=3.0))
+    still, doubted = (identify_recordings([wrong], one, QUICK) for one in (car, windy))
+    (calibration,) = doubted.calibrations
+    assert calibration.rivalled and not calibration.applied.any()  # else this shows nothing
+    place = NAMES.index('Cx')
+    assert doubted.result.std[place] > 3.0 * still.result.std[place]

@@ -9,13 +9,13 @@ so t is estimated beside the parameters X on a stretch of measured motion, below
 that every sensor follows, with its prior as one more row. What is certain and matters is applied
 to the recording and its description before anything else is done with them, and its remaining
 uncertainty enters that of the parameters; so does the usual uncertainty of settings about which
-the recording says nothing.
+the recording says nothing (`doubts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,7 +66,7 @@ ROUNDS = 3
 MADE_BY_NOISE = 3.0
 #: Squared distances beyond which probabilities are too small for numbers.
 MOST = 500.0
-#: Signals are that wide at most; thinned so that nothing folds back below BELIEVED_HZ.
+#: Signals are that wide at most; thinned so that nothing folds back to where they count.
 SIGNAL_HZ = 36.0
 #: Sensors whose delays differ by less are late together.
 TOGETHER_SECONDS = 0.002
@@ -75,21 +75,31 @@ TABLE_METRES, TABLE_RADIANS = 0.5, 1.2
 
 
 class SettingsModel:
-    """The equations of a car with settings as unknowns, linearised about parameters X."""
+    """The equations of a car with settings as unknowns, linearised about parameters X.
+
+    The forces of the stops that the model knows may be further unknowns, as shares of themselves.
+    """
 
     def __init__(
-        self, model: CarModel, unknown: Sequence[Setting], imu: Sensor, value: Array
+        self,
+        model: CarModel,
+        unknown: Sequence[Setting],
+        imu: Sensor,
+        value: Array,
+        stops: bool = False,
     ) -> None:
         self.model, self.unknown, self.imu, self.value = model, tuple(unknown), imu, value
-        self.names = (*model.names, *(one.name for one in unknown))
+        self.stops = model.stops if stops else ()
+        pushes = (f'stop_{k}' for k in range(len(self.stops)))
+        self.names = (*model.names, *(one.name for one in unknown), *pushes)
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Those of the car, then every setting in all ten equations."""
+        """Those of the car, then every further unknown in all ten equations."""
         count, start = len(EQUATIONS), self.model.signal_count - len(EQUATIONS)
         more = [
             Entry(equation, len(self.model.names) + extra, start + count * extra + equation)
-            for extra in range(len(self.unknown))
+            for extra in range(len(self.names) - len(self.model.names))
             for equation in range(count)
         ]
         return (*self.model.entries, *more)
@@ -97,7 +107,8 @@ class SettingsModel:
     @property
     def signal_count(self) -> int:
         """Columns of `signals`; the last ten are the measured sides."""
-        return self.model.signal_count + len(EQUATIONS) * len(self.unknown)
+        further = len(self.names) - len(self.model.names)
+        return self.model.signal_count + len(EQUATIONS) * further
 
     def signals(self, samples: CarSamples) -> Array:
         """Signals of the car with the changes by the settings before the measured sides."""
@@ -108,6 +119,7 @@ class SettingsModel:
             / one.step
             for one in self.unknown
         ]
+        added += [self.model.with_stops((one,)).stop_forces(samples) for one in self.stops]
         measured = plain[:, -len(EQUATIONS) :]
         return np.concatenate([plain[:, : -len(EQUATIONS)], *added, measured], axis=1)
 
@@ -121,16 +133,15 @@ class SettingsModel:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Settings with their deviations; what was applied; what they leave uncertain."""
+    """Settings with their deviations; what was applied; how far all of them may be off."""
 
     settings: tuple[Setting, ...]
     value: Array
     std: Array
     applied: BoolArray
-    covariance: Array  # that the settings add to the car's parameters
+    doubt: Array  # covariance of the settings, which the car's parameters inherit
     factor: float = 1.0  # by which the worst equation fits better
     rivalled: bool = False  # nothing is applied, as another cause explains the recording better
-    response: Array = field(default_factory=lambda: np.zeros((0, 0)))  # of parameters to settings
 
     def as_dict(self) -> dict[str, dict[str, float | bool | str]]:
         """For parameters.json: how far each setting is from the description."""
@@ -151,12 +162,20 @@ class Calibration:
                 return float(self.value[k])
         return 0.0
 
+    def withdrawn(self) -> Calibration:
+        """Nothing is applied: what was may be as large as it seemed, and stays in the doubt."""
+        seemed = np.where(self.applied, self.value, 0.0)
+        return replace(
+            self,
+            applied=np.zeros_like(self.applied),
+            doubt=self.doubt + np.outer(seemed, seemed),
+        )
+
 
 @dataclass(frozen=True)
 class _Solution:
     value: Array  # of the settings
     covariance: Array
-    response: Array  # of the parameters to the settings
     information: Array  # of the settings by the recording alone
     residual: Array  # mean square per equation, without and with the settings
 
@@ -172,8 +191,7 @@ def calibrate(
 
     `camber`: estimate that of the hubs as well, where nothing tells it.
     """
-    step = max(1, int(piece.rate / (SIGNAL_HZ + BELIEVED_HZ + 1.0)))
-    piece = replace(piece[::step], rate=piece.rate / step)
+    piece = thinned(piece, BELIEVED_HZ)
     described = model.configuration
     every = tuple(one for one in settings(piece, described) if camber or one not in CAMBER)
     try:
@@ -186,8 +204,14 @@ def calibrate(
     found = np.where(chosen, value, first.value)
     std = np.where(chosen, np.sqrt(np.diag(covariance)), std)
     applied = chosen & _whole(every, _certain(every, found, std), found, covariance)
-    added = first.response @ _left_open(every, first, applied, covariance) @ first.response.T
-    return Calibration(every, found, std, applied, added, factor, response=first.response)
+    doubt = _left_open(every, first, applied, covariance)
+    return Calibration(every, found, std, applied, doubt, factor)
+
+
+def thinned(piece: CarSamples, top_hz: float) -> CarSamples:
+    """As few samples as do where nothing above a frequency counts."""
+    step = max(1, int(piece.rate / (SIGNAL_HZ + top_hz + 1.0)))
+    return replace(piece[::step], rate=piece.rate / step)
 
 
 def without_noise(found: Calibration, noisy: Sequence[Calibration]) -> Calibration:
@@ -209,7 +233,7 @@ def without_noise(found: Calibration, noisy: Sequence[Calibration]) -> Calibrati
         value=value,
         std=np.hypot(found.std, unsure),
         applied=applied,
-        covariance=found.covariance + found.response @ np.diag(unsure**2) @ found.response.T,
+        doubt=found.doubt + np.diag(unsure**2),
     )
 
 
@@ -231,9 +255,7 @@ def calibrated(
     turned, any_cause = rivals(model, short)
     rivalled = UNASKED * any_cause < left
     if turned < left or rivalled:
-        nothing = np.zeros_like(found.applied)
-        none = np.zeros_like(found.covariance)
-        return replace(found, applied=nothing, covariance=none, rivalled=rivalled)
+        return replace(found.withdrawn(), rivalled=rivalled)
     return found
 
 
@@ -338,14 +360,12 @@ def _solve(
     meat = problem.normal(weights @ power @ weights)[0]
     meat[count:, count:] += np.diag(strength)
     covariance = inverse @ meat @ inverse
-    own = _inverse(left[:count, :count], excited)
-    response = own @ left[:count, count:]
+    response = _inverse(left[:count, :count], excited) @ left[:count, count:]
     told = left[count:, count:] - np.diag(strength) - left[count:, :count] @ response
     squares = [problem.squares(one, bands)[0] for one in (_padded(plain.value, wide), value)]
     return _Solution(
         value[count:],
         covariance[count:, count:],
-        response[: len(model.told)],
         told,
         np.maximum(squares, 1e-12),
     )

@@ -25,6 +25,7 @@ from veh_identification.systems.car.estimation.calibration import (
     calibrated,
     without_noise,
 )
+from veh_identification.systems.car.estimation.doubts import inherited_spread
 from veh_identification.systems.car.estimation.sticking import (
     Sticking,
     chosen_surfaces,
@@ -251,7 +252,8 @@ def _gather_one(
         calibration is not None and calibration.rivalled,
         information.seconds
         * (
-            sticks.spread + stops.spread + (0.0 if calibration is None else calibration.covariance)
+            sticks.spread
+            + inherited_spread(model, first, looked.poses['imu'][0], cutoffs, calibration)
         ),
         configuration,
         ((information.grams[:, :, model.constant_column].copy(), information.samples),),
@@ -304,7 +306,7 @@ def _calibration(
     whole = calibrated(model, piece, imu, (), camber)
     if whole is not None and (found.applied & whole.applied).any():
         return found
-    return replace(found, applied=np.zeros_like(found.applied))
+    return found.withdrawn()
 
 
 def _told_by_noise(

@@ -39,21 +39,15 @@ TOP_HZ = 8.0
 #: A stop adds at least so much of the spring's own slope.
 LEAST_SLOPE = 0.5
 ROUNDS = 4
-#: Of what stops put the parameters off, so much stays unsure: they are no hinges.
+#: So much of the force of a stop is unsure: stops are no hinges.
 UNSURE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Stops:
-    """Stops that were met, and what they would put the parameters off."""
+    """Stops that were met."""
 
     stops: tuple[Stop, ...] = ()
-    shift: Array | float = 0.0
-
-    @property
-    def spread(self) -> Array | float:
-        """Covariance that the parameters inherit."""
-        return UNSURE**2 * np.outer(self.shift, self.shift) if self.stops else 0.0
 
     def findings(self, label: str) -> list[Finding]:
         """That stops were met."""
@@ -114,8 +108,7 @@ def _found(problem: CarProblem, curved: CurvedModel, bent: CarModel) -> Stops:
     sides = dict[tuple[int, bool], list[int]]()
     for k, one in enumerate(hinges):
         sides.setdefault((one.corner, one.up), []).append(first + k)
-    straight = estimate(problem, Selection(bands, base))
-    fit, taken = straight, dict[tuple[int, bool], int]()
+    fit, taken = estimate(problem, Selection(bands, base)), dict[tuple[int, bool], int]()
     for _ in range(ROUNDS):
         left, right = problem.normal(fit.weights)
         now = dict[tuple[int, bool], int]()
@@ -131,13 +124,11 @@ def _found(problem: CarProblem, curved: CurvedModel, bent: CarModel) -> Stops:
             break
         taken = now
         fit = estimate(problem, Selection(bands, _with(base, list(taken.values()))))
-    told = len(bent.told)
     return Stops(
         tuple(
             Stop(side[0], hinges[place - first].knot, side[1], float(fit.value[place]))
             for side, place in taken.items()
-        ),
-        (straight.value - fit.value)[:told],
+        )
     )
 
 
