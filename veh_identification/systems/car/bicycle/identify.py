@@ -22,7 +22,11 @@ from veh_identification.systems.car.bicycle.fit import (
     joined,
     maximise,
 )
-from veh_identification.systems.car.bicycle.longitudinal import Forward, fit_forward
+from veh_identification.systems.car.bicycle.longitudinal import (
+    USUAL_MASS,
+    Forward,
+    fit_forward,
+)
 from veh_identification.systems.car.bicycle.signals import (
     RATE,
     HandlingSamples,
@@ -144,7 +148,8 @@ def identify_handling(
         _enough(parts)
     forward = fit_forward(parts, config)
     mass = _mass(forward, method)
-    parts = [_with_mass(one, config, 1500.0 if mass is None else mass[0]) for one in parts]
+    weight = USUAL_MASS if mass is None else mass[0]
+    parts = [_with_mass(one, config, weight) for one in parts]
     given = unknowns(_known(parts, config, method, None if mass is None else mass[0]))
     considered = np.array([one.name in CONSIDERED for one in given])
     fitted = maximise(_predictor(parts, given), prior_of(given), considered)
@@ -156,7 +161,7 @@ def identify_handling(
     shown = driven[-1]
     _judge_fit(result, driven)
     if validation is not None:
-        other = _with_mass(handling_samples(validation, config), config, 1500.0)
+        other = _with_mass(handling_samples(validation, config), config, weight)
         findings += _about(validation, config, method)
         shown = traces(other, par)
         result.validation = _validation(shown)
@@ -312,7 +317,7 @@ def _by_air(config: CarDescription) -> float:
     """Share of the weight that the drag moves to the rear axle at the speed of the model."""
     high = config.air.point[2] + config.geometry.wheel_radius
     moment = config.air.drag * model.AIR_SPEED**2 * high
-    weight = (config.a_priori.get('Mc') or 1500.0) * config.gravity
+    weight = (config.a_priori.get('Mc') or USUAL_MASS) * config.gravity
     return float(moment / (weight * config.geometry.wheelbase))
 
 

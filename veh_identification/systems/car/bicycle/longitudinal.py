@@ -141,12 +141,13 @@ class Forward:
     seconds: float  # with known forces
 
 
+USUAL_MASS = 1500.0  # before anything tells it [kg]
 #: Middle, deviation, positive: mass, drag, rolling resistance, pitch, noise of speed, height and
 #: force, walk of the grade, wind. Gusts of a metre or two a second push by 0.02 m/s^2, and the
 #: accelerometer also feels how the body pitches: left free, the wind takes what the body does at
 #: each push of the pedal, and the mass is told by that alone (up to 6 % too large).
 _UNKNOWN = (
-    (1500.0, 0.5, True),
+    (USUAL_MASS, 0.5, True),
     (0.45, 0.5, True),
     (0.011, 0.4, True),
     (0.04, 0.03, False),
@@ -189,7 +190,7 @@ def fit_forward(parts: Sequence[HandlingSamples], config: CarDescription) -> For
     middle, deviation, positive = (np.array(column) for column in zip(*_UNKNOWN, strict=True))
     logarithm = np.log(np.where(positive, middle, 1.0))
     prior = Prior(np.where(positive, logarithm, middle), deviation)
-    mass, fitted = 1500.0, None
+    mass, fitted = USUAL_MASS, None
     for _ in range(2):  # the arm of the force depends on the mass a little
         arm, uncertain = force_arm(usable, config, mass)
         fitted = maximise(_predictor(usable, config, arm, positive), prior)
