@@ -25,6 +25,10 @@ SMOOTHER = 0.7
 #: Jitter below this share of a step is let be.
 LEAST = 0.02
 FEWEST = 50
+#: Steps at most over which roughness is looked at.
+LONGEST = 10
+#: Share of the channels that decides, those that tell most: who rests is rough over any stamps.
+TELLING = 0.25
 #: Share of the moments that counts: reversals and glitches are rough over any stamps.
 USUAL = 0.9
 #: Pauses, in mean steps, that no line goes across.
@@ -57,7 +61,7 @@ def evened(stamps: Array, values: Array) -> Evened:
         return Evened(stamps)
     made = stamps.copy()
     steps = np.diff(stamps)
-    changed, left, before = [], 0.0, 0.0
+    changed, shares = [], []
     for piece in sent_segments(
         stamps, PAUSE * max(float(np.mean(steps)), float(np.median(steps)))
     ):
@@ -65,16 +69,23 @@ def evened(stamps: Array, values: Array) -> Evened:
             continue
         even = _line(stamps[piece])
         away = stamps[piece] - even
-        if not np.std(away) > LEAST * float(np.mean(np.diff(even))):
+        size = float(np.std(away)) / float(np.mean(np.diff(even)))
+        if not size > LEAST:
             continue
-        rough, smooth = (_roughness(times, values[piece]) for times in (stamps[piece], even))
-        if smooth < SMOOTHER * rough:
+        # Messages that wait for each other are late by alike; over shorter steps noise is all.
+        stride = slice(None, None, min(max(1, round(size)), LONGEST))
+        part = values[piece][stride]
+        rough, smooth = (_roughness(times[stride], part) for times in (stamps[piece], even))
+        share = float(np.quantile(smooth / rough, TELLING)) if len(rough) else 1.0
+        if share < SMOOTHER:
             made[piece] = even
             changed.append(away)
-            left, before = left + smooth, before + rough
+            shares.append(share)
     if not changed or not (np.diff(made) > 0.0).all():
         return Evened(stamps)
-    return Evened(made, float(np.sqrt(np.mean(np.concatenate(changed) ** 2))), left / before)
+    return Evened(
+        made, float(np.sqrt(np.mean(np.concatenate(changed) ** 2))), float(np.mean(shares))
+    )
 
 
 def check_stamps(stamps: Array, values: Array, where: str) -> list[Finding]:
@@ -99,12 +110,12 @@ def _line(stamps: Array) -> Array:
     return np.asarray(line + savgol_filter(stamps - line, max(window, 5), 1))
 
 
-def _roughness(stamps: Array, values: Array) -> float:
-    """Of all channels that move, without the roughest moments, each over what is usual."""
+def _roughness(stamps: Array, values: Array) -> Array:
+    """Of each channel that changes, without its roughest moments, over what is usual."""
     steps = np.quantile(np.abs(np.diff(values, axis=0)), USUAL, axis=0)
     moving = steps > 0.0
     if not moving.any():
-        return 0.0
+        return np.zeros(0)
     bend = np.abs(bends(stamps, values[:, moving])) / steps[moving]
     bend = np.minimum(bend, np.quantile(bend, USUAL, axis=0))
-    return float(np.sqrt(np.mean(bend**2)))
+    return np.maximum(np.sqrt(np.mean(bend**2, axis=0)), 1e-12)
