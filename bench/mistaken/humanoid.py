@@ -547,6 +547,13 @@ MISTAKES: dict[str, Mistake] = {
         ('stamps_jitter',),
         corrected=('stamps_jitter',),
     ),
+    'stamps of arrival of the base pose, 20 ms late in the mean': Mistake(
+        lambda case: replace(
+            case, base=replace(case.base, stamps=arrived(case.base.stamps, 0.02))
+        ),
+        ('stamps_jitter',),
+        corrected=('stamps_jitter',),
+    ),
     'hip pitch in turns': Mistake(
         _one_joint('r_hip_pitch_joint', lambda q: q / (2.0 * np.pi)), ('unit', 'scale')
     ),
