@@ -205,7 +205,7 @@ MISTAKES: dict[str, Mistake] = {
     ),
     'gravity along x': Mistake(_set([-9.80665, 0], 'gravity'), ('gravity', 'force')),
     'mass of the piston in g': Mistake(_set(600.0, 'masses', 'piston', 'mass'), ('force', 'unit')),
-    # fresh ones, thought of without a look at the checks; codes were written after
+    # fresh ones: codes were written after the program had spoken
     'torque of the motor of wrong sign from the middle on': Mistake(
         edited(JOINTS, after(6.0, joint('crank', 'effort', lambda f: -f))),
         ('force_sign', 'sign', 'changes'),
