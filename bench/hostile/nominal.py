@@ -31,6 +31,10 @@ LEAST = {'gravity': 0.057, 'heading': 0.0058}
 FUSED, GRAVITY = '/fused/state', 9.81
 #: Times the distance of a node that is started when the fault ends.
 MOST_FRESH = 1.5
+#: Travels follow from roll and pitch, whose deviations odometry states, at such a distance [m];
+#: so many of these deviations are no silent error.
+LEVER, MOST_STATED = 1.0, 2.0
+TRAVEL = 'suspension'
 #: Deviations, and share of the value, that a parameter may move without a word.
 MOST_SIGMAS, MOST_SHARE = 6.0, 0.02
 
@@ -88,6 +92,7 @@ def _odometry(found: Estimates, topic: str, message: Any, time: float) -> None:
         found.motion(f'{topic} {name}').add(time, value, math.sqrt(max(variance, 0.0)))
     for word, variance in (
         ('gravity', GRAVITY**2 * max(pose[21], pose[28])),
+        (TRAVEL, LEVER**2 * (pose[21] + pose[28])),
         *((f'v{axis}', speed[7 * k]) for k, axis in enumerate('xyz')),
     ):
         found.stated.setdefault(word, []).append(math.sqrt(max(variance, 0.0)))
@@ -153,6 +158,12 @@ def _stated(name: str, found: Estimates) -> float:
     return float(np.nanmedian(told)) if told else _sigma(found.motions[name])
 
 
+def _travel(name: str, found: Estimates) -> float:
+    """How far off a travel may be by the tilts that a run states; zero for all else."""
+    told = found.stated.get(TRAVEL) if TRAVEL in name and name.endswith('position') else None
+    return MOST_STATED * float(np.nanmedian(told)) if told else 0.0
+
+
 def _scale(name: str, found: Estimates) -> float:
     motion = found.motions[name]
     spread = float(np.ptp(motion.values)) if motion.values else 0.0
@@ -194,7 +205,7 @@ def away(found: Estimates, nominal: Estimates) -> list[str]:
         apart = _apart(late, motion)
         # What is known worse after the fault, and says so, is no silent error.
         scales = apart / max(_scale(name, nominal), _stated(name, found))
-        if scales > MOST_SCALES and apart > fresh:
+        if scales > MOST_SCALES and apart > max(fresh, _travel(name, found)):
             told.append(f'{name} is {apart:.3g} ({scales:.1f} scales) from nominal')
     if found.verdict == 'yes':
         told += _moved(found, nominal)

@@ -152,8 +152,10 @@ def test_a_model_takes_what_empty_plates_show_as_its_offset() -> None:
     rank = model.problem.base.rank
     model.tare = SimpleNamespace(value=np.arange(6.0), std=np.full(6, 0.01))
     prior = model._scaled_prior()
-    np.testing.assert_allclose(prior.value[rank:], np.arange(6.0))
-    np.testing.assert_allclose(np.diag(prior.covariance)[rank:], 1e-4)
+    offsets = slice(rank, rank + 6)
+    np.testing.assert_allclose(prior.value[offsets], np.arange(6.0))
+    np.testing.assert_allclose(np.diag(prior.covariance)[offsets], 1e-4)
+    assert model.names[rank + 6 :] == ['motion.scale']
 
 
 def test_equations_of_a_bad_fit_are_those_of_reports_and_small_signals_are_none() -> None:

@@ -63,7 +63,10 @@ def test_irregular_stamps(tmp_path) -> None:
 
 
 def test_cut_off_rule_sees_the_mass_shrink(tmp_path) -> None:
-    """With noisy poses the mass drops at high cut-offs; the rule predicts it and stays below."""
+    """With noisy poses the mass drops at high cut-offs; the rule predicts it and stays below.
+
+    By less than half of what it would without a scale of the motion, which noise shrinks, too.
+    """
     noisy = HumanoidSensors(
         mocap_rate=120,
         joint_rate=120,
@@ -73,8 +76,8 @@ def test_cut_off_rule_sees_the_mass_shrink(tmp_path) -> None:
     )
     outcome = identified([record(tmp_path / 'bag', duration=7.2, sensors=noisy)], CAD)
     trials = {t.cutoff_hz: t for t in outcome.estimate.cutoff.trials}
-    assert trials[12.0].total_mass < 0.97 * trials[4.0].total_mass
-    assert trials[12.0].mass_bias < -0.01
+    assert trials[12.0].total_mass < 0.985 * trials[4.0].total_mass
+    assert trials[12.0].mass_bias < -0.005
     chosen = trials[outcome.estimate.cutoff.cutoff_hz]
     assert abs(chosen.mass_bias) < 0.003
     assert outcome.estimate.total_mass[0] == pytest.approx(8.0, rel=0.01)

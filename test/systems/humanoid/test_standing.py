@@ -225,7 +225,7 @@ def test_a_live_estimate_is_as_uncertain_as_the_doubt_says() -> None:
         return model.solve(accumulate(ArrayBlocks(W, right)))
 
     plain, other = solved(Y, None), solved(Y + error, None)
-    doubtful = solved(Y, Doubt(W, error))
+    doubtful = solved(Y, Doubt(W[:, :, : model.problem.base.rank], error))
     more = np.sqrt(np.diag(doubtful.covariance - plain.covariance))
     share = more / np.abs(other.value - plain.value)
     assert 0.8 < np.median(share) < 1.2  # the noise and the trust that is found differ a little

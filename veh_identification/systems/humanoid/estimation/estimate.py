@@ -206,8 +206,7 @@ def _loaded(problem: Problem, selections: Sequence[Selection]) -> Problem:
     load = float(np.median(weights)) / (problem.prior.mass.sum() * problem.configuration.gravity)
     if not SMALLEST_LOAD < load < 1.0 / SMALLEST_LOAD:
         return problem
-    unknowns = replace(problem.unknowns, parameters=load * problem.model.parameters)
-    return replace(problem, prior=replace(problem.prior, load=load), unknowns=unknowns)
+    return problem.about(load)
 
 
 def _solve(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,6 +90,16 @@ class Problem:
         weight = self.prior.load * float(self.prior.mass.sum()) * self.configuration.gravity
         return base_prior(self.prior, self.to_base, self.unknowns.covariance(weight))
 
+    def about(self, load: float) -> Problem:
+        """The CAD values scaled to a weight, and the scale of the motion told about them."""
+        prior = replace(self.prior, load=load)
+        unknowns = replace(
+            self.unknowns,
+            parameters=load * self.model.parameters,
+            scaled=None if self.unknowns.scaled is None else self.to_base @ prior.centre,
+        )
+        return replace(self, prior=prior, unknowns=unknowns)
+
     @property
     def mass_weights(self) -> Array:
         """Weights (base parameters,) with which they add up to the total mass."""
@@ -132,8 +142,9 @@ def make_problem(
         parameters=model.parameters,
         drifting=tuple(r.label for r in sources if r.inertial is not None),
         one_plate=configuration.estimator != 'prior',
+        scaled=np.zeros(base.rank) if _may_scale(configuration, sources) else None,
     )
-    return Problem(
+    made = Problem(
         robot,
         model,
         base,
@@ -143,6 +154,15 @@ def make_problem(
         unknowns,
         configuration,
     )
+    return made.about(made.prior.load)
+
+
+def _may_scale(configuration: Configuration, sources: Sequence[Raw]) -> bool:
+    """Whether the scale of the motion can be told from the weight, which plates show."""
+    by_capture = [raw for raw in sources if not raw.in_base and raw.inertial is None]
+    plates = all(one.is_plate for raw in by_capture for one in raw.sources)
+    prior = configuration.momentum and configuration.estimator == 'prior'
+    return prior and bool(by_capture) and plates
 
 
 def _refuse_joint_errors(sources: Sequence[Raw]) -> None:

@@ -44,6 +44,7 @@ from veh_identification.systems.humanoid.live.plates import PlatePlaces
 from veh_identification.systems.humanoid.live.states import BASE, ContactStates
 from veh_identification.systems.humanoid.live.support import Block, Judged, LiveSupport
 from veh_identification.systems.humanoid.live.tare import PlateTare
+from veh_identification.systems.humanoid.processing.equations import MOTION_SCALE
 from veh_identification.systems.humanoid.processing.momentum import Balance
 from veh_identification.systems.humanoid.processing.supports import scale_of_load
 from veh_identification.systems.humanoid.recording.reader import Recording
@@ -538,7 +539,7 @@ class ContactLive(LiveModel):
         weak = [
             name
             for name, excited in zip(self.model.names, self.solution.excited, strict=True)
-            if not excited and '.offset.' not in name
+            if not excited and '.offset.' not in name and name != MOTION_SCALE
         ]
         if not weak:
             return ''

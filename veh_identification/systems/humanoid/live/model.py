@@ -26,7 +26,12 @@ from veh_identification.systems.humanoid.estimation.problem import Problem, make
 from veh_identification.systems.humanoid.live.states import BASE
 from veh_identification.systems.humanoid.live.tare import Tare
 from veh_identification.systems.humanoid.processing.doubts import Doubt
-from veh_identification.systems.humanoid.processing.equations import CORRELATION, HELD
+from veh_identification.systems.humanoid.processing.equations import (
+    CORRELATION,
+    HELD,
+    MOTION_SCALE,
+    SCALE,
+)
 from veh_identification.systems.humanoid.processing.momentum import Balance, balance, to_world
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.types import Array
@@ -45,7 +50,8 @@ LOADS = (0.2, 5.0)
 
 class ContactModel:
     """Unknowns: base parameters, then the offsets of plates (one constant wrench in world axes at
-    `centre`) and of each sensor on a link (in its own frame).
+    `centre`) and of each sensor on a link (in its own frame), then, where plates carry
+    everything, the scale of the motion.
     """
 
     def __init__(
@@ -74,13 +80,21 @@ class ContactModel:
         self.plates, self.offsets = plates, offset > 0.0
         labels = (['plates'] if plates else []) + self.frames
         extra = [f'{label}.offset.{row}' for label in labels for row in BASE_ROWS]
-        self.names = [*self.problem.names, *(extra if self.offsets else [])]
+        self.scales = plates and not self.frames
+        self.names = [
+            *self.problem.names,
+            *(extra if self.offsets else []),
+            *([MOTION_SCALE] if self.scales else []),
+        ]
         self.units = [
             *self.problem.units,
             *((['N'] * 3 + ['N m'] * 3) * len(labels) if self.offsets else []),
+            *(['-'] if self.scales else []),
         ]
         size = [offset] * 3 + [lever * offset] * 3
-        further = np.array(size * len(labels) if self.offsets else [])
+        sizes = size * len(labels) if self.offsets else []
+        further = np.array([*sizes, *([SCALE] if self.scales else [])])
+        self._offset_columns = slice(self.problem.base.rank, self.problem.base.rank + len(sizes))
         self.prior: Prior = base_prior(
             self.problem.prior, self.problem.to_base, np.diag(further**2)
         )
@@ -113,7 +127,8 @@ class ContactModel:
         motion = self.motion(values)
         W = self.problem.regressor.compute(motion)
         further, Y = self._measured(values, motion)
-        return np.concatenate([W, further], axis=2), Y
+        none = np.zeros((len(W), 6, int(self.scales)))  # only momentum tells it
+        return np.concatenate([W, further, none], axis=2), Y
 
     def balance(self, values: Array) -> Balance:
         """The balance of momentum of states with a pose."""
@@ -132,6 +147,7 @@ class ContactModel:
             wrench,
             gravity,
             further,
+            self.a_priori[: self.problem.base.rank] if self.scales else None,
         )
 
     def _measured(self, values: Array, motion: Motion) -> tuple[Array, Array]:
@@ -162,7 +178,8 @@ class ContactModel:
         """Velocity (n,) of the centre of mass along the vertical, by the a-priori values."""
         count = self.problem.base.rank
         value = self.a_priori[:count]
-        return np.asarray(samples.momentum[:, 2] @ value / (self.mass_weights[:count] @ value))
+        momentum = samples.momentum[:, 2, :count]
+        return np.asarray(momentum @ value / (self.mass_weights[:count] @ value))
 
     def impulse_row(self) -> Array | None:
         """What the impulses show as mass: of all links, and the vertical offset of plates."""
@@ -239,7 +256,7 @@ class ContactModel:
         """The CAD values scaled to the weight, and offsets as large as they turned out to be."""
         rank, covariance = self.problem.base.rank, self.prior.covariance.copy()
         covariance[:rank, :rank] *= self.load**2
-        covariance[rank:, rank:] *= self.offset_scale**2
+        covariance[self._offset_columns, self._offset_columns] *= self.offset_scale**2
         value = self.prior.value.copy()
         value[:rank] *= self.load
         if self.tare is not None and self.plates and self.offsets:
@@ -255,14 +272,14 @@ class ContactModel:
         Horizontal offsets show well. Without them a motion that hardly accelerates the robot
         leaves its weight and the vertical offset to be told apart by noise.
         """
-        rank, mass = self.problem.base.rank, self.mass_weights
+        mass, offsets = self.mass_weights, self._offset_columns
         self.load = float(np.clip(mass @ value / (mass @ self.prior.value), *LOADS))
         # What was read off while plates were empty is known already.
-        first = rank if self.tare is None else rank + 6
-        if len(value) <= first:
+        learnt = slice(offsets.start + 6 * (self.tare is not None), offsets.stop)
+        if learnt.start >= learnt.stop:
             return
-        second = np.square(value[first:]) + np.diag(covariance)[first:]
-        share = np.mean(second / np.diag(self.prior.covariance)[first:])
+        second = np.square(value[learnt]) + np.diag(covariance)[learnt]
+        share = np.mean(second / np.diag(self.prior.covariance)[learnt])
         self.offset_scale = float(np.clip(np.sqrt(share), *OFFSET_SCALES))
 
     def warm_up(self, width: int) -> None:

@@ -48,6 +48,9 @@ POSE_NAMES = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 BIAS_NAMES = ('imu.bias.x', 'imu.bias.y', 'imu.bias.z')
 POSE_UNITS = ('m',) * 3 + ('rad',) * 3
 POSE_SIZES = (0.02,) * 3 + (0.035,) * 3
+# A skeleton of motion capture moves a little more or less than the masses do: skin slides over
+# bones, and links are longer or shorter than in the model. Weight does not scale with it.
+MOTION_SCALE, SCALE = 'motion.scale', 0.02
 
 
 def source_label(source: Wrench) -> str:
@@ -82,6 +85,8 @@ class Unknowns:
     # Plates do not move: of the offsets of several only the sum acts, and without a prior only
     # one of them can be estimated. It then stands for all.
     one_plate: bool = False
+    # (base parameters,) about which the scale of the motion is an unknown, where there is one
+    scaled: Array | None = None
     joints: JointErrors | None = None  # the last columns
 
     def _offsets(self, source: Wrench) -> bool:
@@ -120,6 +125,7 @@ class Unknowns:
                     f'{label}.{shape}.{name}' for _, shape in self._drifts for name in POSE_NAMES
                 ]
         names += [] if self.accelerometer is None else list(BIAS_NAMES)
+        names += [] if self.scaled is None else [MOTION_SCALE]
         return names if self.joints is None else names + self.joints.names
 
     def place(self, source: Wrench, row: str) -> int | None:
@@ -137,12 +143,14 @@ class Unknowns:
             if self.pose and source.is_plate:
                 units += list(POSE_UNITS) * (1 + len(self._drifts))
         units += [] if self.accelerometer is None else ['m/s^2'] * 3
+        units += [] if self.scaled is None else ['-']
         return units if self.joints is None else units + self.joints.units
 
     def covariance(self, load: float) -> Array:
         """A-priori covariance of the further columns; `load` [N] is the weight."""
         parts = [np.diag(np.square(self._deviations(load)))]
         parts += [] if self.accelerometer is None else [self.accelerometer]
+        parts += [] if self.scaled is None else [np.array([[SCALE**2]])]
         parts += [] if self.joints is None else [np.diag(np.square(self.joints.deviations))]
         return np.asarray(block_diag(*parts))
 
@@ -165,7 +173,7 @@ class Unknowns:
     def columns(
         self, samples: Samples, rows: slice, regressor: Regressor, wrenches: Array | None
     ) -> Array:
-        """(n, 6, columns) at the base origin in base axes, but for those of the joints.
+        """(n, 6, columns) at the base origin in base axes, but for those of scale and joints.
 
         Zero for sensors that are not in use.
         """
@@ -302,6 +310,8 @@ class Equations:
         if not self.unknowns.names:
             return W
         more = [self.unknowns.columns(self.samples, rows, self.regressor, self.plates)]
+        if self.unknowns.scaled is not None:
+            more.append(np.zeros((len(W), 6, 1)))  # other recordings may tell it
         if self.unknowns.joints is not None:
             more.append(self.unknowns.joints.columns(self.samples.motion[rows]))
         return np.concatenate([W, *more], axis=2)

@@ -75,9 +75,13 @@ def balance(
     wrench: Array,
     gravity: float,
     further: Array | None = None,
+    scaled: Array | None = None,
     joints: JointErrors | None = None,
 ) -> Balance:
-    """Of samples whose base moves at `velocity` (base axes); `further` columns at the base."""
+    """Of samples whose base moves at `velocity` (base axes); `further` columns at the base.
+
+    `scaled`: parameters about which the scale of the motion is one more column.
+    """
     still, rest = np.zeros_like(motion.q), np.zeros_like(velocity)
     # From rest, accelerations in the place of the velocities: the wrench is momentum.
     started = floating_base_motion(
@@ -89,6 +93,10 @@ def balance(
     if further is not None:
         steady = np.concatenate([steady, to_world(further, rotation, arm)], axis=2)
     momentum = to_world(regressor.compute(started), rotation, arm)
+    if scaled is not None:
+        none = np.zeros((len(momentum), 6, steady.shape[2] - momentum.shape[2]))
+        momentum = np.concatenate([momentum, none, (momentum @ scaled)[:, :, None]], axis=2)
+        steady = np.concatenate([steady, np.zeros((len(steady), 6, 1))], axis=2)
     if joints is not None:
         moving, held_joints = joints.momentum(motion, velocity, gravity * rotation[:, 2])
         none = np.zeros((len(momentum), 6, steady.shape[2] - momentum.shape[2]))
@@ -191,6 +199,7 @@ class MomentumEquations(Equations):
             self.world[rows],
             self.gravity,
             further,
+            self.unknowns.scaled,
             self.unknowns.joints,
         )
         W, Y = balance_rows(parts, middles - rows.start, window, s.rate)
