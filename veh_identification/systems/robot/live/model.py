@@ -64,6 +64,8 @@ COLOUR = 1.5
 #: Estimates are made once so many rows are there, and then each second of the data: not of a
 #: clock, so that the same samples always give the same estimates.
 ENOUGH_ROWS, PERIOD_NS = 200, 1_000_000_000
+#: The last rows alone are tried with ever more of them.
+GROWTH = 1.3
 #: A pause is so many steps, or so many seconds at once; shorter ones may be messages that wait.
 GAP_STEPS, LATEST = 5.0, 0.1
 #: Blocks of rows that wait at most: factors are made anew for all of them at once.
@@ -160,6 +162,7 @@ class RobotLive(LiveModel):
         self._late_in_a_row = 0  # samples far behind the newest
         # Samples until when were judged; glitches among them, and the stamp of the last one.
         self._judged, self._glitches, self._last_glitch = 0, 0, 0
+        self._forgotten = False  # whether rows were that made all others count for nothing
         self._even = Evened(np.zeros(0))  # the last jitter of stamps that was taken out
         self._speed, self._rows_seen, self._failure = np.zeros(len(self.arm.joints)), 0, ''
         self._speeds: deque[Array] = deque(maxlen=MOST_LOOKS)  # of the last looks, NaN at rest
@@ -464,12 +467,40 @@ class RobotLive(LiveModel):
         try:
             made = weighted(self.information, self.arm.names, self.arm.joints)
         except EstimationError as error:
-            self._failure, self._fresh = str(error), False
-            return
+            alone = self._last_alone()
+            if alone is None:
+                self._failure, self._fresh = str(error), False
+                return
+            made = alone
         self._failure, self._fresh = '', True
         self._solve(made)
         if self._checking is None and self._seconds >= self._next_check:
             self._checking = self._check()
+
+    def _last_alone(self) -> Estimate | None:
+        """The estimate of the last rows where older ones make it impossible; these are forgotten.
+
+        More rows never tell less, but for rounding: those of spoilt positions are so large that
+        nothing shows beside them, for good.
+        """
+        recent = no_information(len(self.arm.joints), len(self.arm.names))
+        wanted = ENOUGH_ROWS
+        for block in reversed(self._memory.blocks):
+            W = np.where(block.slides[:, :, None], block.W, 0.0)
+            Y = np.where(block.slides, block.Y, 0.0)
+            recent = extended(recent, Usable(W, Y, block.slides))
+            if recent.samples < wanted:
+                continue
+            wanted = round(GROWTH * wanted)
+            try:
+                made = weighted(recent, self.arm.names, self.arm.joints)
+            except EstimationError:
+                continue
+            self.information = recent
+            self._scores.clear()
+            self._forgotten = True
+            return made
+        return None
 
     def finish(self) -> bool:
         """Estimate and check once more with all that came."""
@@ -560,6 +591,12 @@ class RobotLive(LiveModel):
         if self._glitches:
             last = f'the last at {1e-9 * self._last_glitch:.3f} s'
             findings.append(glitch_finding(TOPIC, self._glitches, last, TOPIC))
+        if self._forgotten:
+            text = (
+                f'{TOPIC} had values that no joint has, beside which nothing else could be told: '
+                'what was learnt until then is forgotten'
+            )
+            findings.append(Finding('warn', 'rows_forgotten', text, TOPIC))
         if self.delay and self._given_delay is None and self.reference is None:
             findings += self._delayed()
         found = self.monitor.weighed
