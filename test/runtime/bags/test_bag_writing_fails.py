@@ -13,6 +13,7 @@ from bag_samples import imu, write_sample
 
 from veh_identification.errors import BagError
 from veh_identification.runtime.bags import BagReader, BagWriter
+from veh_identification.runtime.bags import writer as bag_writer
 from veh_identification.runtime.bags.mcap import writer as writer_module
 
 
@@ -93,3 +94,13 @@ def test_really_full_disk(tiny_disk: Path, storage: str):
     with pytest.raises(BagError, match=r'cannot be written: .*(No space left|full)'):
         write_sample(tiny_disk / 'bag', count=2000, storage=storage)
     assert list(tiny_disk.iterdir()) == []
+
+
+def test_a_signal_while_a_recording_is_opened_leaves_nothing(tmp_path, monkeypatch) -> None:
+    def interrupted(self) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bag_writer.Rosbag2Writer, 'open', interrupted)
+    with pytest.raises(KeyboardInterrupt), BagWriter(tmp_path / 'bag'):
+        pass
+    assert not list(tmp_path.iterdir())

@@ -100,28 +100,31 @@ class BagWriter:
         )
         self._partial = partial_name(self.path, RECORDING if self.live else PARTIAL)
         try:
-            if self.live:
-                self.recovered = _recovered(self.path.parent)
-            self._partial.mkdir()
-            self._stack.enter_context(held(self._partial))
-        except OSError as error:
-            raise self._failed(error) from error
+            self._writer = self._opened(self._partial)
+        except BaseException as error:  # a signal may come between any two lines
+            self._stack.close()
+            remove(self._partial)
+            if isinstance(error, (OSError, sqlite3.Error, WriterError)):
+                raise self._failed(error) from error
+            raise
+        return self
+
+    def _opened(self, partial: Path) -> Rosbag2Writer:
+        """The writer of the files in the folder, which is made."""
+        if self.live:
+            self.recovered = _recovered(self.path.parent)
+        partial.mkdir()
+        self._stack.enter_context(held(partial))
         # The storage file carries the folder's name, so the folder has its final name already
         # and stands inside one with the temporary name.
-        writer = Rosbag2Writer(self._partial / self.path.name, STORAGES[self.storage])
+        writer = Rosbag2Writer(partial / self.path.name, STORAGES[self.storage])
         writer.set_compression(COMPRESSIONS[self.compression], CompressionFormat.ZSTD)
         for key, value in self.custom_data.items():
             writer.set_custom_data(key, value)
-        try:
-            writer.open()
-        except (OSError, sqlite3.Error, WriterError) as error:
-            self._stack.close()
-            remove(self._partial)
-            raise self._failed(error) from error
+        writer.open()
         if self.live and isinstance(writer.storage, McapStorage):
             writer.storage.longest_wait_ns = NANOSECONDS
-        self._writer = writer
-        return self
+        return writer
 
     def add_topic(
         self,
