@@ -107,7 +107,7 @@ class Search:
         """What the search has found; what the soles do not show the wrench alone may."""
         findings: list[Finding] = []
         as_it_is = self.comparison.as_it_is
-        if not np.isfinite(as_it_is.all):
+        if not np.isfinite([as_it_is.all, *(left.all for _, left in self._judged)]).any():
             text = f'{self.label}: too little is loaded to hold the wrench against the motion'
             return [Finding('warn', 'frames_unchecked', f'{text}: nothing was checked')]
         for part, fits in (('all', 'wrench and the soles fit'), ('wrench', 'wrench fits')):
