@@ -17,6 +17,7 @@ from veh_identification.simulation.humanoid.scenarios import robot_path
 from veh_identification.simulation.humanoid.sensors import HumanoidSensors, readings
 from veh_identification.systems.humanoid.estimation.estimate import estimate, unknowns_table
 from veh_identification.systems.humanoid.processing.momentum import balance
+from veh_identification.systems.humanoid.results.findings import scaled_motion
 from veh_identification.systems.humanoid.robot import load_robot
 
 GRAVITY, SECONDS = 9.80665, 6.0
@@ -83,3 +84,15 @@ def test_the_column_of_the_scale_is_the_momentum_of_the_given_parameters() -> No
     assert not made.momentum[:, :, unknowns:-1].any() and not made.steady[:, :, -1].any()
     np.testing.assert_allclose(made.momentum[:, :, -1], plain.momentum @ scaled)
     np.testing.assert_allclose(made.steady[:, :, :-1], plain.steady)
+
+
+@pytest.mark.parametrize(
+    ('scale', 'deviation', 'told'),
+    [(-0.06, 0.007, True), (-0.06, 0.03, False), (-0.03, 0.005, False), (0.08, 0.01, True)],
+)
+def test_a_scale_beyond_what_skin_does_is_told(scale, deviation, told) -> None:
+    names, value = ['pelvis.M', 'motion.scale'], np.array([60.0, scale])
+    found = scaled_motion(names, value, np.diag([1.0, deviation**2]))
+    assert [one.code for one in found] == ['motion_scaled'] * told
+    assert all(('large' in one.text) == (scale < 0.0) for one in found)
+    assert not scaled_motion(names[:1], value[:1], np.eye(1))

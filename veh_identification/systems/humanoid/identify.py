@@ -27,6 +27,7 @@ from veh_identification.systems.humanoid.results.findings import (
     link_findings,
     other_weight,
     poor_fit,
+    scaled_motion,
     validation_offsets,
 )
 from veh_identification.systems.humanoid.results.wrenches import (
@@ -68,6 +69,7 @@ def identify(setup: Setup, config: str | None = None) -> Identified:
         *judged,
         *other_weight(every, found.total_mass[0]),
         *against_impulse(found.total_mass, found.impulse),
+        *scaled_motion(found.problem.names, found.value, found.solved.covariance),
         *_weighed(found),
         *poor_fit(recordings),
         *link_findings(fit),

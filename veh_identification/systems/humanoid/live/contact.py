@@ -48,7 +48,10 @@ from veh_identification.systems.humanoid.processing.equations import MOTION_SCAL
 from veh_identification.systems.humanoid.processing.momentum import Balance
 from veh_identification.systems.humanoid.processing.supports import scale_of_load
 from veh_identification.systems.humanoid.recording.reader import Recording
-from veh_identification.systems.humanoid.results.findings import badly_reconstructed
+from veh_identification.systems.humanoid.results.findings import (
+    badly_reconstructed,
+    scaled_motion,
+)
 from veh_identification.systems.humanoid.robot import Robot
 from veh_identification.systems.humanoid.setup import none_moves
 from veh_identification.systems.live import LiveModel, Sides
@@ -581,6 +584,9 @@ class ContactLive(LiveModel):
             # Rows are still few in the first second: that alone speaks against nothing.
             level: Level = 'warn' if self.solution is None else 'bad'
             found.append(Finding(level, 'estimation_failed', self.problem))
+        if self.model is not None and self.solution is not None:
+            solved = self.solution
+            found += scaled_motion(self.model.names, solved.value, solved.covariance)
         found += self._checked
         named = any(one.level == 'bad' for one in self._checked)  # the cause stands alone
         if not named and (poor := self._poor_equations()):

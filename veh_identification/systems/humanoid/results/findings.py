@@ -12,6 +12,7 @@ from veh_identification.reporting.judging.fit import BAD_FIT, SMALL_SIGNAL
 from veh_identification.systems.humanoid.estimation.anthropometry import other_side
 from veh_identification.systems.humanoid.estimation.links import LinkFit
 from veh_identification.systems.humanoid.estimation.prior import LinkPrior
+from veh_identification.systems.humanoid.processing.equations import MOTION_SCALE, SCALE
 from veh_identification.systems.humanoid.processing.impulse import ImpulseMass
 from veh_identification.systems.humanoid.results.wrenches import NONE, OWN, Wrenches
 from veh_identification.types import Array
@@ -24,6 +25,8 @@ POOR_SHARE = {'FZ': 0.05, 'NX': 0.01, 'NY': 0.01}
 OTHER_WEIGHT = 0.03
 # Deviations and share by which it may differ from the mass that the balance of impulse gives.
 IMPULSE_DEVIATIONS, IMPULSE_SHARE = 3.0, 0.005
+# The motion is told to be scaled beyond so many of its usual deviations, and of its own.
+SCALED, SURELY_SCALED = 2.0, 3.0
 # From this share of links at the border of what can exist on, single links are not to be trusted.
 MANY_AT_THE_BORDER = 0.5
 # Links below this share of the whole are not looked at one by one. Others are not plausible if
@@ -97,6 +100,23 @@ def against_impulse(total: tuple[float, float], impulse: ImpulseMass | None) -> 
         'wrench sensors that were not tared, or errors of the joint angles that look like mass'
     )
     return [Finding('warn', 'mass_against_impulse', text, 'total_mass', apart)]
+
+
+def scaled_motion(names: Sequence[str], value: Array, covariance: Array) -> list[Finding]:
+    """A motion that is surely larger or smaller than skin and skeletons make it."""
+    if MOTION_SCALE not in names:
+        return []
+    place = names.index(MOTION_SCALE)
+    scale, std = float(value[place]), float(np.sqrt(covariance[place, place]))
+    if abs(scale) < max(SCALED * SCALE, SURELY_SCALED * std):
+        return []
+    side = 'large' if scale < 0.0 else 'small'
+    text = (
+        f'the motion is {100.0 * abs(scale):.2g} +- {100.0 * std:.1g} % too {side} for the forces '
+        'that go with it, beside the weight: '
+        "lengths of the model, skin over bones, or a scale of the poses' unit or of their clock"
+    )
+    return [Finding('warn', 'motion_scaled', text, MOTION_SCALE, scale)]
 
 
 def implausible_links(fit: LinkFit, prior: LinkPrior) -> list[Finding]:
