@@ -245,3 +245,30 @@ def test_a_terminated_run_leaves_nothing(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 128 + signal.SIGTERM
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_after_the_work_is_done_is_no_traceback() -> None:
+    """Python waits for threads of libraries when `main` has returned."""
+    text = (
+        'import signal, sys, threading, time\n'
+        'from veh_identification.cli import main\n'
+        'def last():\n'
+        '    for _ in range(50):\n'
+        '        time.sleep(0.1)\n'
+        '        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL: break\n'
+        "    print('waiting', flush=True)\n"
+        '    time.sleep(60)\n'
+        'def work():\n'
+        '    threading.Thread(target=last).start()\n'
+        '    return 0\n'
+        'main.main = work\n'
+        'sys.exit(main.program())\n'
+    )
+    process = subprocess.Popen(
+        [sys.executable, '-c', text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == 'waiting\n'
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT
+    assert 'Traceback' not in told, told

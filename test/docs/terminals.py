@@ -51,6 +51,10 @@ class Terminal:
             assert time.monotonic() < end, f'{self.line} never said {words!r}:\n{self.text}'
             time.sleep(0.1)
 
+    def wait_until_over(self) -> None:
+        """Until a command that ends by itself has ended."""
+        self.process.wait(LIMIT)
+
     def stop(self) -> str:
         """Ctrl-C; the command must end by itself and without a traceback."""
         if self.process.poll() is None:

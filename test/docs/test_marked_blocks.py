@@ -115,6 +115,7 @@ def test_readme_runs_live_without_ros(tmp_path: Path) -> None:
             player = Terminal(play_line, folder, environment_of(folder))
             try:
                 player.wait_for('3 messages published')
+                player.wait_until_over()
             finally:
                 player.stop()
         finally:

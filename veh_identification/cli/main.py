@@ -147,5 +147,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+def program() -> int:
+    """`main` as a program of its own: nothing follows it but the end of the interpreter."""
+    try:
+        return main()
+    finally:
+        # The work is done and Python waits for its threads: Ctrl-C ends it there and then, without
+        # the traceback of a wait that nobody asked for.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(program())
