@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.signal import savgol_filter
 
 from veh_identification.signals import TimeSeries
 from veh_identification.systems.humanoid.configuration import Pose
@@ -26,6 +28,7 @@ from veh_identification.systems.humanoid.recording.reader import (
 from veh_identification.systems.humanoid.results.findings import badly_reconstructed
 
 RATE, CUTOFF = 200.0, 6.0
+ORIGIN = Pose(np.zeros(3), np.eye(3))
 
 
 def samples(count: int, seed: int = 3) -> tuple[np.ndarray, Balance]:
@@ -108,7 +111,7 @@ def test_impulses_of_a_stream_and_those_of_another_load() -> None:
     assert fresh.mass() == mass
 
 
-def plate(topic: str, force: np.ndarray, offset, pose: Pose) -> Wrench:
+def plate(topic: str, force: np.ndarray, offset, pose: Pose = ORIGIN) -> Wrench:
     values = np.zeros((len(force), 6))
     values[:, 2] = force
     noise = np.random.default_rng(1).normal(scale=0.3, size=values.shape)
@@ -125,7 +128,7 @@ def test_plates_that_are_empty_in_turn_give_the_offset_of_their_sum() -> None:
         plate('a/wrench', left, offset, poses[0]),
         plate('b/wrench', 650.0 - left, -0.5 * offset, poses[1]),
     ]
-    tare = PlateTare()
+    tare = PlateTare(0.06)
     tare.look(wrenches[:1], 10.0 * 650.0)  # hardly any load: nobody knows whether it is empty
     assert tare.total(1, np.zeros(3), 650.0) is None
     tare.look(wrenches[:1], 650.0)
@@ -138,6 +141,28 @@ def test_plates_that_are_empty_in_turn_give_the_offset_of_their_sum() -> None:
     wanted = 0.5 * offset + np.concatenate([np.zeros(3), lever])
     np.testing.assert_allclose(found.value, wanted, atol=0.1)
     assert found.std[2] < 0.3
+
+
+@pytest.mark.parametrize('zeroed', [False, True])
+def test_what_a_filter_carries_into_a_flight_is_no_offset(zeroed) -> None:
+    # Steps of 1500 N, 0.22 s in the air between them, smoothed as the fusion does (15 Hz).
+    offset = np.array([1.0, -2.0, 6.0, 0.2, 0.0, -0.1])
+    t = np.arange(0.0, 6.0, 1.0 / RATE)
+    shown = plate('a/wrench', 1500.0 * np.clip(np.sin(2.0 * np.pi * t / 0.44), 0.0, 1.0), offset)
+    values = shown.series.values
+    if zeroed:
+        values = np.where(values[:, 2:3] < 20.0, 0.0, values)
+    smooth = savgol_filter(values, 2 * round(0.06 * RATE) + 1, 4, axis=0)
+    assert np.ptp(smooth[values[:, 2] < 20.0, 2]) > 20.0  # loads that nobody put there
+    smooth[np.abs(smooth) < 1e-9] = 0.0
+    tare = PlateTare(0.06)
+    tare.look([replace(shown, series=replace(shown.series, values=smooth))], 700.0)
+    found = tare.total(1, np.zeros(3), 700.0)
+    if zeroed:
+        assert found is None
+    else:
+        assert found is not None
+        np.testing.assert_allclose(found.value[:3], offset[:3], atol=0.2)
 
 
 def test_a_model_takes_what_empty_plates_show_as_its_offset() -> None:

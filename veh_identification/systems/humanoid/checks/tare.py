@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import binary_dilation
 
 from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries
@@ -96,12 +97,24 @@ def heaviest_load(plates: Sequence[Wrench]) -> float:
     return max((float(np.percentile(_force(w.series), 98)) for w in plates), default=0.0)
 
 
-def what_is_empty(series: TimeSeries, load: float) -> Empty | None:
-    """What the plate shows while nobody stands on it, for long or in flights; None: never."""
-    return empty_plate(series, load) or flights(series, load)
+def what_is_empty(series: TimeSeries, load: float, smeared: float = 0.0) -> Empty | None:
+    """What the plate shows while nobody stands on it, for long or in flights; None: never.
+
+    `smeared` [s]: how far a smoothing filter has carried loads into the time before and after.
+    """
+    return empty_plate(series, load, smeared) or flights(series, load, smeared)
 
 
-def empty_plate(series: TimeSeries, load: float) -> Empty | None:
+def _measured(series: TimeSeries, load: float, smeared: float) -> NDArray[np.bool_]:
+    """Samples that a program has neither set to zero nor smoothed together with a load."""
+    reach = round(smeared / series.median_period)
+    if reach == 0:
+        return ~set_to_zero(series)
+    loaded = _force(series) >= EMPTY_SHARE * load
+    return ~set_to_zero(series) & ~binary_dilation(loaded, iterations=reach)
+
+
+def empty_plate(series: TimeSeries, load: float, smeared: float = 0.0) -> Empty | None:
     """Mean of the stretches in which the plate is empty; None if there is none."""
     size = max(1, round(BLOCK_SECONDS / series.median_period))
     count = len(series) // size
@@ -109,7 +122,7 @@ def empty_plate(series: TimeSeries, load: float) -> Empty | None:
         return None
     blocks = series.values[: count * size].reshape(count, size, 6).mean(axis=1)
     force = np.linalg.norm(blocks[:, :3], axis=1)
-    measured = ~set_to_zero(series)[: count * size].reshape(count, size).any(axis=1)
+    measured = _measured(series, load, smeared)[: count * size].reshape(count, size).all(axis=1)
     low = (force < EMPTY_SHARE * load) & measured
     if low.sum() < FEWEST_BLOCKS:
         return None
@@ -126,7 +139,7 @@ def empty_plate(series: TimeSeries, load: float) -> Empty | None:
     return Empty(np.median(blocks[kept], axis=0), float(kept.sum()) * BLOCK_SECONDS)
 
 
-def flights(series: TimeSeries, load: float) -> Empty | None:
+def flights(series: TimeSeries, load: float, smeared: float = 0.0) -> Empty | None:
     """What the plate shows in flights that are all alike; None if there are not enough of them."""
     if not load > 0.0:
         return None
@@ -134,7 +147,7 @@ def flights(series: TimeSeries, load: float) -> Empty | None:
     edge = max(1, round(EDGE_SECONDS * rate))
     fewest = max(round(FLIGHT_SECONDS * rate), 2 * edge + 2)
     low = np.linalg.norm(series.values[:, :3], axis=1) < EMPTY_SHARE * load
-    low &= ~set_to_zero(series)
+    low &= _measured(series, load, smeared)
     means, counts = [], []
     for run in contiguous_segments(low, fewest):
         inside = series.values[run.start + edge : run.stop - edge]

@@ -34,6 +34,7 @@ from veh_identification.results.messages import (
     load_finding,
 )
 from veh_identification.saved_state import SavedState, StateError
+from veh_identification.signals.local_polynomial import half_width_for_cutoff
 from veh_identification.systems.humanoid.estimation.by_impulse import updated
 from veh_identification.systems.humanoid.live.checking import StatesCheck, as_recording
 from veh_identification.systems.humanoid.live.impulse import SUMS, ImpulseBalance
@@ -71,6 +72,8 @@ MOVES = 0.02
 PLATE_LEVER, START_LEVER = 0.1, 0.3
 #: A start without an estimate that could use nothing for so long is tried again [s].
 START_OVER = 3.0
+#: The filter of the fusion lets through at least so many times the cut-off of the rows.
+FUSION_CUTOFF, FUSION_ORDER = 2.5, 4
 
 
 class ContactLive(LiveModel):
@@ -107,7 +110,9 @@ class ContactLive(LiveModel):
         self.posture = np.zeros(len(self.states.joints))
         self._free: set[str] = set()  # joints that have moved once
         self._woken: list[str] = []  # those that started the estimation over
-        self._empty = PlateTare()
+        self._empty = PlateTare(
+            half_width_for_cutoff(FUSION_CUTOFF * options.cutoff, FUSION_ORDER)
+        )
         self._checked: list[Finding] = []  # what was last seen of the sensors, by any model
         self._checking: StatesCheck | None = None  # under way
         self._forget()

@@ -29,7 +29,9 @@ class Tare:
 class PlateTare:
     """Keeps the longest time that each plate was seen to be empty."""
 
-    def __init__(self) -> None:
+    def __init__(self, smeared: float) -> None:
+        """`smeared` [s]: how far the fusion's filter carries a load before and after it."""
+        self._smeared = smeared
         self._empty: dict[str, tuple[Wrench, Empty]] = {}
 
     def look(self, wrenches: Sequence[Wrench], weight: float) -> None:
@@ -39,7 +41,7 @@ class PlateTare:
         if load < SMALLEST_LOAD * weight:
             return
         for one in plates:
-            found = what_is_empty(one.series, load)
+            found = what_is_empty(one.series, load, self._smeared)
             before = self._empty.get(one.topic)
             if found is not None and (before is None or found.seconds > before[1].seconds):
                 self._empty[one.topic] = one, found
