@@ -99,6 +99,7 @@ def test_stray_stamps_are_counted_once(tmp_path: Path) -> None:
         ('drive', 'sensor_fusion', 239881496),
         ('drive', 'sensor_fusion', 1398758873),
         ('drive', 'sensor_fusion', 3432060315),
+        ('drive', 'sensor_fusion', 1492298756),
         ('arm-free', 'robot_identification', 4037414192),
         ('arm-free', 'robot_identification', 153029954),
         ('arm-free', 'robot_identification', 1661973361),

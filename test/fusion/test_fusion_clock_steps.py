@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from veh_identification.fusion.merge import NANOSECONDS, FixedLagMerge, MergeOptions
+from veh_identification.fusion.merge import EPOCH, NANOSECONDS, FixedLagMerge, MergeOptions
 
 MS = 1_000_000
 START = 1_700_000_000 * NANOSECONDS
@@ -73,6 +75,33 @@ def test_step_back_of_one(step: float) -> None:
     for key in ('imu', 'speed'):
         assert merge.counters[key].late == 0 and merge.watch.lag_of(key) is None
         assert len(out[key]) >= (8 * NANOSECONDS - 100 * MS) // PERIODS[key]
+
+
+def moves(samples: list[Arrival]) -> list[float]:
+    """By how many seconds the merge moved to another time."""
+    merge, found = FixedLagMerge(MergeOptions()), []
+    for _, key, stamp in samples:
+        merge.push(key, stamp, (0.0,))
+        found += [values[0] / NANOSECONDS for _, name, values in merge.drain() if name == EPOCH]
+    return found
+
+
+@pytest.mark.parametrize('step', [-0.2, -0.5, -1.9])
+def test_step_back_of_all_is_another_time(step: float) -> None:
+    """What moves has moved on when the stamps have caught up."""
+    (moved,) = moves(arrivals(8.0, {key: [(4.0, step)] for key in PERIODS}))
+    assert moved == pytest.approx(step, abs=0.03)
+    # One stream may keep its time: it speaks for the present all along.
+    assert moves(arrivals(8.0, {key: [(4.0, step)] for key in ('joints', 'speed')})) == []
+
+
+def test_old_samples_of_all_in_disorder_are_no_other_time() -> None:
+    samples = arrivals(8.0, {})
+    old = [s for s in samples if 3.5 <= _second(s) < 4.0]
+    random.Random(1).shuffle(old)
+    assert moves([s for s in samples if _second(s) < 3.5 or _second(s) >= 4.0] + old) == []
+    before = [s for s in samples if _second(s) < 4.5]
+    assert moves(before + old + [s for s in samples if _second(s) >= 4.5]) == []
 
 
 @pytest.mark.parametrize('pause', [0.2, 1.0, 1.9])

@@ -3,7 +3,9 @@
 A sample that leaves its stream's own rhythm and runs ahead of all others by more than the lag is
 held back: if the others follow, there was a pause of all; if they go on in the old time, the clock
 of that stream has stepped, and the stream stays out until its stamps agree again. A step back
-makes the stream's own samples late, which harms nobody else; it is only noted.
+makes the stream's own samples late, which harms nobody else; it is only noted. If most streams
+step back by as much, all that moves has moved on in the meantime: their stamps, when they have
+caught up, belong to another time.
 """
 
 from __future__ import annotations
@@ -95,6 +97,23 @@ class StepWatch:
                 self._accept(key, stamp, payload, self._counters[key])
             else:
                 self._counters[key].invalid += 1
+
+    def common_step_back(self, key: str, newest: int) -> int | None:
+        """By how much most clocks were set back (nanoseconds, negative) when the first sample
+        that is not late comes from a stream; None if they were not.
+        """
+        own = self._counters[key].stepped_back()
+        if own is None:
+            return None
+        alike, alive = 0, 0
+        for theirs in self._counters.values():
+            patience = theirs.patience(self._lag)
+            if patience is None or theirs.newest is None or newest - theirs.newest > patience:
+                continue
+            alive += 1
+            step = theirs.stepped_back()
+            alike += step is not None and abs(step - own) <= patience
+        return own if 2 * alike > alive else None
 
     def note(self, key: str, step: int) -> None:
         """Count a step (nanoseconds)."""

@@ -115,6 +115,11 @@ class FixedLagMerge:
             if step is not None:
                 self.watch.note(key, step)
             return
+        if counters.late_run and self.newest is not None:
+            back = self.watch.common_step_back(key, self.newest)
+            if back is not None:
+                self.begin_anew((stamp, EPOCH, (back,)))
+                watermark = None
         if counters.newest is None or stamp > counters.newest:
             counters.newest = stamp
         elif stamp < counters.newest:

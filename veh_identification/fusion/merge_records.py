@@ -12,6 +12,8 @@ Item = tuple[int, str, Any]
 KNOWN_PERIODS = 10
 #: So many samples in a row must be late before a stream is said to lag behind.
 LATE_RUN = 5
+#: So many in a row, in order, are a clock that was set back, if others were by as much.
+FEWEST_BACK = 2
 
 
 @dataclass
@@ -33,7 +35,10 @@ class StreamCounters:
     late_run: int = 0
     late_by: int = 0
     late_first: int = 0
+    late_last: int = 0
     late_newest: int | None = None
+    #: Whether the stamps of the late ones go forward.
+    late_in_order: bool = True
 
     def start_anew(self) -> None:
         """Another time begins."""
@@ -58,11 +63,26 @@ class StreamCounters:
         """
         if self.newest is None or self.late_newest != self.newest:
             self.late_newest, self.late_run, self.late_first = self.newest, 0, stamp
+            self.late_in_order = True
+        elif stamp <= self.late_last:
+            self.late_in_order = False
+        self.late_last = stamp
         self.late += 1
         self.late_run += 1
         self.late_by = stamp - newest
         if self.late_run != LATE_RUN or self.newest is None or self.late_first > self.newest:
             return None  # stamps that go on forward are delayed, their clock did not step
+        return self.late_first - self.newest - (self.period() or 0)
+
+    def stepped_back(self) -> int | None:
+        """The step of a clock that went back once and forward from there, with nothing on time
+        since; None without one. Samples that arrive late go forward from those before them, and
+        those that arrive in disorder do not go forward.
+        """
+        if self.newest is None or self.late_newest != self.newest or self.late_first > self.newest:
+            return None
+        if self.late_run < FEWEST_BACK or not self.late_in_order:
+            return None
         return self.late_first - self.newest - (self.period() or 0)
 
     @property
