@@ -40,6 +40,9 @@ SMALLEST_TILT = 2.0
 SMALLEST_ZERO, LARGEST_ZERO = 0.03, 1.2
 #: What angles may be shown in, in radians.
 ANGLES = {'degrees': 1.0 / DEGREES, 'turns': 2.0 * np.pi}
+#: Share of the samples that tell how far a joint goes: glitches, and speeds that stamps of arrival
+#: make, go anywhere.
+USUAL = 0.75
 #: Seconds by which wrenches are tried earlier and later; finer ones are measured (see delays).
 LAGS = (0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
 
@@ -489,7 +492,8 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
     """Units, signs, sides and neighbours."""
     names, where = list(model.coordinate_names), 'topic joint_states'
     angles = np.array([model.coordinate_is_angle(k) for k in range(len(names))])
-    for unit, size in ANGLES.items():
+    wide = angles & _wide(raw.joints)
+    for unit, size in _units(bool(wide.any())):
         every = np.where(angles, size, 1.0)
         yield Hypothesis(
             'unit',
@@ -520,7 +524,7 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
             _of_joints(lambda q, f=factor: q * f),  # type: ignore[misc]
             f'{where}, joint {name}',
         )
-        for unit, size in ANGLES.items() if angles[k] else ():
+        for unit, size in _units(bool(wide[k])) if angles[k] else ():
             other = np.where(factor < 0.0, size, 1.0)
             yield Hypothesis(
                 'unit',
@@ -537,6 +541,22 @@ def joints(raw: Raw, model: TreeModel) -> Hypotheses:
             _of_joints(lambda q, o=order: q[:, o]),  # type: ignore[misc]
             f'{where}, joints {names[a]} and {names[b]}',
         )
+
+
+def _wide(positions: Array) -> Array:
+    """Joints (of (N, joints)) that go farther than half a turn, if they are in rad."""
+    size = np.abs(positions)
+    known = np.where(np.isfinite(size), size, 0.0)
+    return np.asarray(np.quantile(known, USUAL, axis=0) > np.pi)
+
+
+def _units(wide: bool) -> list[tuple[str, float]]:
+    """Units of angles that may have been taken for rad.
+
+    Degrees that stay within half a turn of radians would be three degrees: such a joint all but
+    stands, and to take it so only removes it, which noise and stamps of arrival ask for as well.
+    """
+    return [(unit, size) for unit, size in ANGLES.items() if wide or size > 1.0]
 
 
 def zeros(names: Sequence[str], offsets: Array) -> Hypotheses:
