@@ -574,6 +574,7 @@ CHANGES: dict[str, tuple[Change, tuple[str, ...]]] = {
         ('offset', 'wrench_offset'),
     ),
     'camber of wrong sign': (joints('camber', -1.0), ('camber_sign',)),
+    'yaw rate 0.1 rad/s off its zero': (of('imu', column(2, lambda w: w + 0.1)), ('gyro_zero',)),
     'lateral speed of wrong sign': (
         lambda run, car: (replace(run, speed=scaled(run.speed, [1], -1.0)), car),
         ('sign',),

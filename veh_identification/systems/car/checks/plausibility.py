@@ -11,6 +11,7 @@ from dataclasses import replace
 from veh_identification.checks.relations import judge
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.channels import channels, speed_topic
+from veh_identification.systems.car.checks.gyro_zeros import check_gyro_zero
 from veh_identification.systems.car.checks.lags import check_late
 from veh_identification.systems.car.checks.ranges import check_health, check_ranges
 from veh_identification.systems.car.checks.relations import (
@@ -45,6 +46,9 @@ def _found(recording: CarRecording, configuration: CarDescription, imu: Sensor) 
     if shown is None:
         return found
     if not found:  # a wrong unit makes every comparison wrong
+        # A wrong zero makes bends of straight roads, where gravity is looked for.
+        found += check_gyro_zero(shown, configuration)
+    if not found:
         found += check_specific_force(shown, configuration)
     if not found:
         found += check_late(shown, recording, configuration)
