@@ -18,6 +18,7 @@ from veh_identification.observation import (
     Measurement,
     is_pseudo,
 )
+from veh_identification.observation.sequential import wrap_angle
 from veh_identification.observation.streaming import Session
 from veh_identification.observation.streaming.arrivals import Item, StreamRecord, stream_of
 from veh_identification.runtime.transforms import StaticFrames
@@ -36,6 +37,9 @@ from veh_identification.systems.vehicle.recording.wheel_speeds import WheelSpeed
 
 IMU = (('gyroscope', slice(0, 3)), ('accelerometer', slice(3, None)))
 WHEELS = tuple(f'wheel_{c}' for c in CORNERS)
+LEFT = 2.0  # from its start a car has left it [m]
+TURNED = 0.05  # a car is not as it started [rad]
+AGAIN_NS = 500_000_000  # as near to the first start is the same recording
 LONGEST_MEAN_NS = 50_000_000  # a mean over longer than this is none of a sensor's
 #: Wheels have come to stay when so many samples in a row, no further apart and over so long [s],
 #: were heard: a start of 0.3 s then has them, too.
@@ -173,6 +177,14 @@ class VehicleSession:
         self._names = set(sensors)
         self._pseudo = [(n, np.zeros(s.size)) for n, s in sensors.items() if is_pseudo(s)]
         self._every = max(1, round(1.0 / (RATE * car.observer.step)))
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the car is not where, or not as, it started."""
+        x, y, _, ahead, aside = self.vehicle.frame()[0, :5]
+        turned = wrap_angle(math.atan2(aside, ahead) - self.start.yaw)
+        way = math.hypot(x - self.start.position[0], y - self.start.position[1])
+        return not (way <= LEFT and abs(turned) <= TURNED)  # what is no number is not there
 
     @property
     def outgrown(self) -> str:
@@ -314,6 +326,8 @@ class VehicleSystem:
         self.places = Places(car.datum, car.sensors.gps.deviation, lambda: self.refused)
         self.known: Known | None = None
         self._newcomer = Newcomer()  # of the last start
+        self._session: VehicleSession | None = None  # the last one
+        self._left_ns: int | None = None  # the start that the car has left
         self._heard: set[str] = set()  # streams of satellites
 
     def remember(self, session: Session) -> None:
@@ -329,7 +343,7 @@ class VehicleSystem:
         if len(prefix.velocity):
             self._heard.add('gps_velocity')
         velocity = 'gps_velocity' in self._heard
-        car = self_calibrating(mounting.car, velocity)
+        car = self_calibrating(self._where_it_is(mounting.car, prefix.start_ns), velocity)
         known, self.known = self.known, None
         if known is not None and known.yaw is not None:
             car = replace(car, observer=replace(car.observer, initial_yaw=known.yaw))
@@ -349,7 +363,7 @@ class VehicleSystem:
         speeds = any(stream_of(item.key) == 'wheel_rate' for item in items)
         late_ns = averaged_ns(car, items)
         self._newcomer = Newcomer(self._newcomer.vain + 1 if self._newcomer.stays else 0)
-        return VehicleSession(
+        self._session = VehicleSession(
             car,
             filter_,
             start,
@@ -365,6 +379,21 @@ class VehicleSystem:
             say=self.say,
             sources=sources,
         )
+        return self._session
+
+    def _where_it_is(self, car: CarDescription, start_ns: int) -> CarDescription:
+        """The description without its start, where the car has left that.
+
+        A recording that is played again begins with it again.
+        """
+        last = self._session
+        if self._left_ns is None and last is not None and last.has_left:
+            self._left_ns = last.origin_ns
+        if self._left_ns is None or car.observer.thesis:
+            return car
+        if abs(start_ns - self._left_ns) <= AGAIN_NS:
+            return car
+        return replace(car, observer=replace(car.observer, initial_yaw=None))
 
 
 def averaged_ns(car: CarDescription, items: list[Item]) -> dict[str, int]:
