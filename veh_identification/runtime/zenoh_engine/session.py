@@ -67,7 +67,9 @@ def overrides(text: str) -> dict[str, str]:
 
 
 def _open(settings: dict[str, Any], what: str) -> zenoh.Session:
-    config = _configuration(settings)
+    # Messages are small: those beyond 3 kB would take 16 MB of shared memory from every session,
+    # which zenoh does not give back when it is closed.
+    config = _configuration({'transport/shared_memory/enabled': False, **settings})
     try:
         return zenoh.open(config)
     except zenoh.ZError as error:
