@@ -24,11 +24,25 @@ INFLATION, SMALLEST_SHARE = 2.0, 0.0025
 
 def with_impulse(solved: Solved, problem: Problem, impulse: ImpulseMass | None) -> Solved:
     """The estimate with that equation added, where plates carry everything."""
-    sources = problem.unknowns.sources
-    if impulse is None or not all(one.is_plate for one in sources) or any(problem.unknowns.apart):
+    if impulse is None:
         return solved
-    value, covariance = updated(solved.value, solved.covariance, _row(problem), impulse)
+    covariance = with_ends(solved.value, solved.covariance, problem.base.rank, impulse)
+    sources = problem.unknowns.sources
+    if not all(one.is_plate for one in sources) or any(problem.unknowns.apart):
+        return replace(solved, covariance=covariance)
+    value, covariance = updated(solved.value, covariance, _row(problem), impulse)
     return replace(solved, value=value, covariance=covariance)
+
+
+def with_ends(value: Array, covariance: Array, rank: int, impulse: ImpulseMass) -> Array:
+    """Deviations that allow for the centre's velocity at both ends of each stretch.
+
+    An acceleration that is wrong by the same all the time makes every link heavier or lighter. It
+    leaves nothing over, so that the rows of a short recording cannot show it.
+    """
+    heavier = np.zeros(len(value))
+    heavier[:rank] = value[:rank] * impulse.std / impulse.value
+    return np.asarray(covariance + np.outer(heavier, heavier))
 
 
 def updated(

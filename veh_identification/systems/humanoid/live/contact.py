@@ -35,7 +35,7 @@ from veh_identification.results.messages import (
 )
 from veh_identification.saved_state import SavedState, StateError
 from veh_identification.signals.local_polynomial import half_width_for_cutoff
-from veh_identification.systems.humanoid.estimation.by_impulse import updated
+from veh_identification.systems.humanoid.estimation.by_impulse import updated, with_ends
 from veh_identification.systems.humanoid.live.checking import StatesCheck, as_recording
 from veh_identification.systems.humanoid.live.impulse import SUMS, ImpulseBalance
 from veh_identification.systems.humanoid.live.model import ContactModel, live_configuration
@@ -425,7 +425,7 @@ class ContactLive(LiveModel):
         )
         self.states.needs_pose = momentum
         self.stream = self._new_stream(momentum)
-        if momentum and model.impulse_row() is not None:
+        if momentum:
             self.impulse = ImpulseBalance(self.options.gravity, HOLD * self.options.memory)
         self.live = LiveIdentification(
             equations.names,
@@ -472,9 +472,13 @@ class ContactLive(LiveModel):
         assert self.live is not None and self.model is not None
         self.impulse.settle(self.live.changed)
         mass, row = self.impulse.mass(), self.model.impulse_row()
-        if mass is None or row is None:
+        if mass is None:
             return solution
-        value, covariance = updated(solution.value, solution.covariance, row, mass)
+        rank = self.model.problem.base.rank
+        covariance = with_ends(solution.value, solution.covariance, rank, mass)
+        if row is None:
+            return replace(solution, covariance=covariance)
+        value, covariance = updated(solution.value, covariance, row, mass)
         return replace(solution, value=value, covariance=covariance)
 
     def _reconstruct(self, rows: Rows) -> None:

@@ -7,7 +7,7 @@ What the ground gives over a time is what gravity takes and what the centre of m
 for any window w that begins and ends at zero. Only the velocity of the centre of mass enters, and
 not its acceleration; flight, impacts and the filter are all in it. Windows are hats side by side,
 so that errors of the velocity cancel between neighbours: the sum of all has those of both ends
-only, and one hat alone shows how large these are.
+only, and one hat alone shows how large these are, but for those that change too slowly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from veh_identification.systems.humanoid.processing.signals import Raw, Samples
 from veh_identification.types import Array, BoolArray
 
 HAT_SECONDS = 0.25  # from the foot of a hat to its top
-FEWEST_HATS = 3
+SHORTEST_HAT = 0.1  # of a stretch that is too short for FEWEST_HATS of that length
+FEWEST_HATS = 3  # of a stretch, if they can be had
+#: Velocity [m/s] of the centre of mass beside the one that the links show, at each end of a
+#: stretch: squats and runs of nineteen people cut into pieces of 1.1 s say so (0.2 % of the
+#: mass), and the hats of such a piece, which share it, cannot.
+UNSEEN_VELOCITY = 0.01
 
 
 @dataclass(frozen=True)
@@ -68,21 +73,23 @@ def hat_sums(hat: Array) -> Array:
 
 
 def mass_of(sums: Array, stretches: int, gravity: float) -> ImpulseMass | None:
-    """From the count of hats, sums of both sides and of their products; None for too few hats."""
+    """From the count of hats, sums of both sides and of their products; None without a hat."""
     count, ground, per_mass, ground_2, mixed, per_mass_2 = sums
-    if count < FEWEST_HATS:
+    if count < 1.0:
         return None
     mass = float(ground / per_mass)
     left = ground_2 - 2.0 * mass * mixed + mass**2 * per_mass_2
-    spread = float(np.sqrt(max(left, 0.0) / (count - 1.0)))
+    spread = max(left, 0.0) / max(count - 1.0, 1.0)
     # Each stretch has two ends of its own; a hat has two such errors as well.
-    std = spread * np.sqrt(stretches) / float(per_mass)
-    return ImpulseMass(mass, float(std), float(per_mass) / gravity)
+    ends = stretches * (spread + 2.0 * (mass * UNSEEN_VELOCITY) ** 2)
+    return ImpulseMass(mass, float(np.sqrt(ends) / per_mass), float(per_mass) / gravity)
 
 
 def hats(force: Array, velocity: Array, rate: float, gravity: float) -> list[Array]:
     """Both sides of the balance for hats that share the stretch evenly."""
-    count = int((len(force) - 1) / (HAT_SECONDS * rate)) - 1
+    seconds = (len(force) - 1) / rate
+    half = min(HAT_SECONDS, max(SHORTEST_HAT, seconds / (FEWEST_HATS + 1)))
+    count = int(seconds / half + 1e-9) - 1
     if count < 1:
         return []
     edges = np.linspace(0.0, len(force) - 1.0, count + 2)
