@@ -278,6 +278,10 @@ MISTAKES: dict[str, Mistake] = {
     'efforts of which the first is taken as zero': Mistake(
         forces(lambda f: f - f[0]), ('effort_offset', 'offset')
     ),
+    'efforts are currents, each leg with its own constant': Mistake(
+        forces(lambda f: f / np.array([52.0, 48.0, 50.0, 51.0, 49.0, 50.0])), ('unit', 'scale')
+    ),
+    'lengths 1.02 times too large': Mistake(lengths(lambda q: 1.02 * q), ('length_scale',)),
     'stamps of half the rate': Mistake(
         lambda case: replace(case, stamps=case.stamps[0] + 2 * (case.stamps - case.stamps[0])),
         ('fundamental_off',),

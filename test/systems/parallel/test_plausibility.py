@@ -62,6 +62,30 @@ def test_one_cause_stands_alone(changes, code) -> None:
     assert codes(record(**changes)) == [('bad', code)]
 
 
+@pytest.mark.parametrize(
+    ('changes', 'code', 'words'),
+    [
+        (
+            {'forces': lambda f: f / np.array([52.0, 48.0, 50.0, 51.0, 49.0, 50.0])},
+            'unit',
+            'motor currents',
+        ),
+        (
+            {'forces': lambda f: f * np.array([1.1, 0.9, 1.0, 1.05, 0.95, 1.0])},
+            'scale',
+            'its own gain',
+        ),
+        ({'forces': lambda f: f - f[0]}, 'effort_offset', 'off their zeros'),
+        ({'lengths': lambda q: 1.02 * q}, 'length_scale', 'seem to be 1.02'),
+        ({'lengths': lambda q: q + 0.03}, 'length_offset', 'all lengths seem to be +30'),
+    ],
+)
+def test_what_is_wrong_with_all_legs_at_once_is_named(changes, code, words) -> None:
+    (found,) = plausibility(MODEL, record(**changes), EXCITATION.harmonics)
+    assert (found.level, found.code) == ('bad', code)
+    assert words in found.text
+
+
 def test_late_efforts_are_left_to_the_estimate() -> None:
     assert codes(record(forces=lambda f: np.roll(f, 2, axis=0))) == []
 

@@ -12,8 +12,11 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from veh_identification.checks.explanation import (
+    CLEARLY_LESS,
+    CONVINCING,
     Hypothesis,
     best_explanation,
     explanation_findings,
@@ -61,6 +64,8 @@ SLACK, UNLIKE_HOME = 0.2, 5.0
 LENGTH_UNITS = {**LENGTH.others, 'inches': 1.0 / 0.0254, 'feet': 1.0 / 0.3048, 'degrees': DEGREES}
 #: Step (m) by which the length of one leg is tried longer and shorter, and its largest error.
 LENGTH_STEP, LARGEST_SHIFT = 2e-3, 0.1
+#: The same of all legs together: m, or share of the lengths.
+LARGEST_CHANGE = 0.05
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,11 @@ def plausibility(
         share, as_it_is, sizes = np.inf, np.inf, [*offsets_of_lengths(machine)]
     hypotheses = [*every_hypothesis(machine), *sizes]
     found = best_explanation(machine, hypotheses, judge.misfit, as_it_is)
+    if np.isfinite(as_it_is) and (found.factor < CONVINCING or found.misfit > GOOD):
+        # Changes of all legs fit somewhat better whatever is wrong: only where nothing else does.
+        rest = best_explanation(machine, all_legs(judge), judge.misfit, as_it_is)
+        convincing = rest.factor >= CONVINCING and rest.misfit <= GOOD
+        found = rest if convincing and rest.misfit < CLEARLY_LESS * found.misfit else found
     if found.best is None or found.best.code == 'effort_delay':
         return findings  # the estimate says why it cannot be; it finds delays more exactly
     if not np.isfinite(as_it_is) and found.misfit > POSSIBLE:
@@ -493,9 +503,87 @@ def _best_shift(judge: Judge, leg: int) -> Array:
     return shift
 
 
+def all_legs(judge: Judge) -> Hypotheses:
+    """What is wrong with all legs at once, by sizes that the residuals ask for."""
+    shift = _best_change(judge, lambda size: {'shift': size})
+    if shift is not None:
+        text = (
+            f'all lengths seem to be {-1e3 * shift:+.3g} mm off their zero (or joints of base or '
+            'platform lie elsewhere along the legs)'
+        )
+        yield Hypothesis('length_offset', text, partial(_lengths, shift=shift), 'position')
+    longer = _best_change(judge, lambda size: {'factor': 1.0 + size})
+    if longer is not None:
+        text = (
+            f'all lengths seem to be {1.0 / (1.0 + longer):.4g} times what they should be (or '
+            'base and platform are described as that much too small)'
+        )
+        yield Hypothesis('length_scale', text, partial(_lengths, factor=1.0 + longer), 'position')
+    rest = judge.residual(judge.machine)
+    moved = _moved(judge, np.ones_like(judge.machine.record.forces.mean))
+    shifts = np.asarray(np.linalg.lstsq(moved.T, -rest, rcond=None)[0], float)
+    text = (
+        f'the efforts seem to be {", ".join(f"{-one:+.4g}" for one in shifts)} N off their zeros '
+        '(tared under load?)'
+    )
+    yield Hypothesis('effort_offset', text, partial(_tared, shift=shifts), 'effort')
+    yield from _gains_of_all(judge)
+
+
+def _gains_of_all(judge: Judge) -> Hypotheses:
+    """Efforts with a gain of each leg's own, and with one of all where the mass asks for it.
+
+    Motor currents are such. The residuals tell how the gains differ, never what they are in the
+    mean; that is told by a moving mass that cannot be.
+    """
+    machine = judge.machine
+    differing = np.linalg.svd(np.ones((1, 6)))[2][1:].T  # (6, 5) changes that leave the mean
+    moved = _moved(judge, machine.record.forces.mean).T @ differing
+    factors = (
+        1.0 + differing @ np.linalg.lstsq(moved, -judge.residual(judge.machine), rcond=None)[0]
+    )
+    if not (factors > 0.1).all():
+        return
+    index = machine.model.names.index('p10')
+    mass = float(judge.fit(_efforts(machine, factors))[2][index])
+    expected = float(machine.model.a_priori()[index])
+    common = expected / mass if mass > 0.0 and expected > 0.0 else 1.0
+    known = abs(np.log(common)) < MASS
+    gains = ', '.join(f'{one:.3g}' for one in 1.0 / (factors * (1.0 if known else common)))
+    text = f'the efforts seem to be {gains} times what they should be: each leg has its own gain'
+    if not known:
+        text += ', and they are not in N (motor currents?)'
+    change = partial(_efforts, factor=factors * (1.0 if known else common))
+    yield Hypothesis('scale' if known else 'unit', text, change, 'effort')
+
+
+def _best_change(judge: Judge, sized: Callable[[float], dict[str, float]]) -> float | None:
+    """The size of a change of all lengths that leaves least; None where it is no size within.
+
+    Noise turns with the poses, so that steps along the residuals stop on the way.
+    """
+
+    def left(size: float) -> float:
+        try:
+            return float(np.linalg.norm(judge.residual(_lengths(judge.machine, **sized(size)))))
+        except ModelError:  # no pose has such lengths
+            return worst
+
+    worst = float(np.linalg.norm(np.nan_to_num(judge.machine.record.forces.mean)))
+    found = minimize_scalar(
+        left, bounds=(-LARGEST_CHANGE, LARGEST_CHANGE), method='bounded', options={'xatol': 1e-4}
+    )
+    return float(found.x) if abs(found.x) < 0.95 * LARGEST_CHANGE else None
+
+
 def _best_sizes(judge: Judge, change: Array) -> Array:
     """How much of a change (N, 6), made in each leg alone, leaves least of the residuals."""
-    alone = change[None] * np.eye(6)[:, None, :]
-    forces = judge.machine.record.forces.mean
-    rest, *own = judge.left(judge.machine, np.concatenate([forces[None], alone]))
-    return np.array([-float(one @ rest) / max(float(one @ one), 1e-300) for one in own])
+    rest = judge.residual(judge.machine)
+    return np.array(
+        [-float(one @ rest) / max(float(one @ one), 1e-300) for one in _moved(judge, change)]
+    )
+
+
+def _moved(judge: Judge, change: Array) -> Array:
+    """What no parameters explain of a change (N, 6) of the forces, made in each leg alone."""
+    return judge.left(judge.machine, change[None] * np.eye(6)[:, None, :])
