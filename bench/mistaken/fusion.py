@@ -291,6 +291,10 @@ def places_exchanged(message: Any) -> None:
     message.latitude, message.longitude = message.longitude, message.latitude
 
 
+def _in_radians(message: Any) -> None:
+    message.latitude, message.longitude = np.radians([message.latitude, message.longitude])
+
+
 GYRO, ACCEL = 'angular_velocity', 'linear_acceleration'
 BOTH = f'{GYRO} {ACCEL}'
 ROLLED = matrix_of_rpy((np.radians(5.0), 0.0, 0.0))
@@ -443,6 +447,7 @@ MISTAKES = {
         corrected=('imu_yaw_found',),
     ),
     'satellite velocity without signs': Mistake(edited(gps_vel=_unsigned), ('sign', 'axis')),
+    'latitude and longitude in radians': Mistake(edited(gps_fix=_in_radians), ('unit',)),
     'altitudes in feet': Mistake(
         edited(gps_fix=lambda m: setattr(m, 'altitude', m.altitude / 0.3048)), ('unit', 'scale')
     ),

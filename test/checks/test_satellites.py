@@ -6,6 +6,7 @@ import pytest
 from veh_identification.checks.channels import Channels
 from veh_identification.checks.satellites import (
     check_antenna,
+    check_radians,
     check_rounded,
     check_scatter,
     check_velocity,
@@ -106,3 +107,38 @@ def test_latitude_and_longitude_exchanged_are_told_from_axes_of_the_velocity():
     assert text_of(right, told) == ''
     assert 'latitude and longitude' in text_of(right[:, ::-1] * [1.0, 1.5], told)
     assert 'east and north seem to be exchanged' in text_of(right, told[:, ::-1])
+
+
+def driven(path_over_way: float = 1.0, wheels_over_way: float = 1.0, wheels: bool = True):
+    """A car at 12 m/s in wide bends, whose fixes and wheels tell ways of other lengths."""
+    heading = 0.5 * np.sin(0.3 * TIME)
+    path = path_over_way * np.cumsum(12.0 * np.exp(1j * heading)) * 0.1
+    none = np.zeros(len(TIME))
+    velocity = 12.0 * np.exp(1j * heading)
+    tables = {
+        'gnss': (TIME, np.column_stack([path.real, path.imag, none, none + 0.02])),
+        'gnss_velocity': (TIME, np.column_stack([velocity.real, velocity.imag, none])),
+    }
+    if wheels:
+        tables['wheels'] = (TIME, np.full((len(TIME), 1), 12.0 * wheels_over_way))
+    return Channels(tables)
+
+
+@pytest.mark.parametrize('stretched', [1.0, 1.4, 2.0])  # to the east, far from the equator
+def test_fixes_in_radians_are_told(stretched):
+    (found,) = check_radians(driven(stretched * np.pi / 180.0), 'gps/fix')
+    assert (found.level, found.code, found.where) == ('bad', 'unit', 'gps/fix')
+    assert 'in rad' in found.text
+
+
+@pytest.mark.parametrize(
+    'given',
+    [
+        {},
+        {'wheels_over_way': 180.0 / np.pi},  # those are in degrees
+        {'path_over_way': np.pi / 180.0, 'wheels': False},  # one against one
+        {'path_over_way': 0.1},
+    ],
+)
+def test_fixes_that_are_not_in_radians_are_not_told(given):
+    assert check_radians(driven(**given), 'gps/fix') == []

@@ -25,7 +25,12 @@ from veh_identification.checks.ranges import (
     check_range,
 )
 from veh_identification.checks.relations import Relation, Source, Suspect, judge
-from veh_identification.checks.satellites import DELAY, check_antenna, check_velocity
+from veh_identification.checks.satellites import (
+    DELAY,
+    check_antenna,
+    check_radians,
+    check_velocity,
+)
 from veh_identification.checks.tilting import check_tilting
 from veh_identification.findings import Finding
 from veh_identification.types import Array
@@ -92,6 +97,7 @@ def check_motion(story: Story) -> list[Finding]:
     if channels.span < SHORTEST:
         return []
     found = check_resting(channels, where) or _speed_ranges(channels, where)
+    found = found or check_radians(channels, where.get('gnss', ''))
     jumps = check_jumps(channels, where.get('gnss', ''), where.get('gnss_velocity', ''))
     if jumps:  # what goes wrong with a path that jumps is no news
         channels = channels.without('gnss')

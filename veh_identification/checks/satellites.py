@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veh_identification.checks.channels import STEP, WINDOW, Channels
+from veh_identification.checks.channels import SPEEDS, STEP, WINDOW, Channels
 from veh_identification.checks.explanation import (
     Hypothesis,
     best_explanation,
     explanation_findings,
 )
+from veh_identification.checks.ranges import DEGREES
 from veh_identification.findings import Finding
+from veh_identification.findings.numbers import listed
 from veh_identification.types import Array
 
 #: Directions of fixes and velocities are compared above this speed (m/s), in so many samples.
@@ -31,6 +33,9 @@ SLIP, DELAY = 0.008, 0.03
 UNSTATED, MANY_FIXES, JERK = 5.0, 50, 10.0
 #: Share of the speed that wheels lose for each (m/s^2)^2 sideways and each m/s^2 forward.
 LOST = (0.001, 0.01)
+#: Ratios of the way gone over a path in radians: near the equator, where such fixes seem to be,
+#: meridians are apart by as much more as the cosine of the true latitude is less than one.
+RADIANS = (0.35 * DEGREES, 1.2 * DEGREES)
 #: Steps of fixes that are cut off, in stated deviations, and how many of them there must be; how
 #: far from whole steps (of one) moves may be, and the share of the moves that are.
 STEPS, FEW_STEPS, OFF_STEP, IN_STEPS = 3.0, 5, 0.05, 0.95
@@ -90,6 +95,31 @@ def check_rounded(channels: Channels, topic: str) -> list[Finding]:
         'estimate is as far off as the steps are large'
     )
     return [Finding('bad', 'coarse', text, topic)]
+
+
+def check_radians(channels: Channels, topic: str) -> list[Finding]:
+    """A path that is as much shorter than the way gone as an angle is in radians.
+
+    All others that tell the way must say so, and two at least: one of them may be in degrees.
+    """
+    if 'gnss' not in channels:
+        return []
+    path = channels.path_speed()
+    speeds = [np.abs(channels.of(name, 0)) for name in SPEEDS if name in channels]
+    speeds += [channels.ground_speed()] if 'gnss_velocity' in channels else []
+    ratios = []
+    for way in map(channels.as_path, speeds):
+        good = np.isfinite(way) & np.isfinite(path)
+        if good.sum() < FEWEST or way[good].mean() < DIRECTED or not path[good].mean() > 0.0:
+            return []
+        ratios.append(float(way[good].mean() / path[good].mean()))
+    if len(ratios) < 2 or not all(RADIANS[0] < one < RADIANS[1] for one in ratios):
+        return []
+    text = (
+        f'{topic}: latitude and longitude seem to be in rad, they must be in degrees: the way '
+        f'gone is {listed([f"{one:.3g}" for one in ratios])} times that of the fixes'
+    )
+    return [Finding('bad', 'unit', text, topic)]
 
 
 @dataclass(frozen=True, eq=False)
