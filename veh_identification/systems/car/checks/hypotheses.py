@@ -91,6 +91,16 @@ def families(imu: Sensor) -> Iterator[Family[CarSamples]]:
         'wheel_*/wrench',
     )
     yield Family(
+        'camber_sign',
+        lambda _: (
+            'all camber angles seem to have the wrong sign (they must be turns about the x axis '
+            'of the car: positive where the top of a wheel leans to the right)'
+        ),
+        _flip_camber,
+        ((1.0,),),
+        'camber_*',
+    )
+    yield Family(
         'gyro_scale',
         _times('imu/data angular_velocity'),
         lambda size: _turn_imu(imu, np.eye(3) / size, np.eye(3)),
@@ -404,6 +414,11 @@ def _flip_steering() -> Change:
     return lambda s: replace(
         s, joints={**s.joints, 'steering': _scaled(s.joints['steering'], -np.ones(4))}
     )
+
+
+def _flip_camber(share: float) -> Change:
+    signs = np.full(4, 1.0 - 2.0 * share)
+    return lambda s: replace(s, joints={**s.joints, 'camber': _scaled(s.joints['camber'], signs)})
 
 
 def _turn_imu(imu: Sensor, gyro: Array, accelerometer: Array) -> Change:
