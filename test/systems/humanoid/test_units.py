@@ -48,3 +48,10 @@ def test_turns_are_always_thought_of() -> None:
     raw = SimpleNamespace(joints=MOTION / (2.0 * np.pi))
     told = [one for one in joints(raw, MODEL) if one.code == 'unit' and 'turns' in one.text]
     assert len(told) == 1 + COUNT
+
+
+def test_a_robot_whose_joints_all_stand_has_no_joint_to_be_wrong() -> None:
+    still = true_robot().model(dict.fromkeys(MODEL.coordinate_names, 0.0))
+    assert list(still.coordinate_names) == []
+    raw = SimpleNamespace(joints=np.zeros((len(MOTION), 0)))
+    assert not [one for one in joints(raw, still) if 'joint ' in one.where]

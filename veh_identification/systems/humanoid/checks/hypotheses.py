@@ -491,7 +491,7 @@ def _from_link(model: TreeModel, name: str) -> Change:
 def joints(raw: Raw, model: TreeModel) -> Hypotheses:
     """Units, signs, sides and neighbours."""
     names, where = list(model.coordinate_names), 'topic joint_states'
-    angles = np.array([model.coordinate_is_angle(k) for k in range(len(names))])
+    angles = np.array([model.coordinate_is_angle(k) for k in range(len(names))], bool)
     wide = angles & _wide(raw.joints)
     for unit, size in _units(bool(wide.any())):
         every = np.where(angles, size, 1.0)
