@@ -73,3 +73,10 @@ def test_what_is_no_zero_of_the_gyroscope_is_not_told(other) -> None:
 
 def test_an_accelerometer_off_its_zero_alone_against_the_steering_is_not_told() -> None:
     assert check_gyro_zero(driving(felt=2.0, forces=False), configuration()) == []
+
+
+def test_with_a_wheel_force_missing_the_others_tell_it() -> None:
+    shown = driving(zero=0.1)
+    shown.wrench[:, 2] = np.nan
+    (found,) = check_gyro_zero(shown, configuration())
+    assert 'by 2 others' in found.text

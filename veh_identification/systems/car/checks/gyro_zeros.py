@@ -57,7 +57,9 @@ def _offsets(
     """What each of the others takes for the zero; None where it contradicts the gyroscope."""
     speed = np.where(fast, shown.speed[:, 0], np.nan)
     sliding = np.nan_to_num(slope(shown.grid, shown.speed[:, 1]))
-    weight = np.nanmean(shown.load.sum(axis=1)) if np.isfinite(shown.load).any() else np.nan
+    loads = shown.load.sum(axis=1)
+    carried = np.isfinite(loads) & (loads > 0.0)  # of all wheels at once
+    weight = loads[carried].mean() if carried.any() else np.nan
     yaw = shown.rate[:, 2]
     for other, factor in (
         ((shown.force[:, 1] - sliding) / speed, FACTOR),
