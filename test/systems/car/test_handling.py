@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from veh_identification.errors import EstimationError, UsageError
 from veh_identification.runtime.bags import BagWriter
@@ -136,6 +137,7 @@ def test_options_of_other_models_are_refused() -> None:
 def test_slopes_are_those_of_the_rates() -> None:
     given = unknowns(Known(2.7, 1.4, 0.1, 0.01, 0.002, 0.01))
     par = physical(given, prior_of(given).mean)
+    par[model.NOSE] = 0.02
     car = np.array([2.7, 0.33, 9.81, 1.2, 0.5, 1.2, 1.2, 0.008, 0.015])
     u = np.array([0.02, 0.1, 20.0, 0.03, 0.4, 0.8, 0.0])
     x = 0.01 * np.random.default_rng(3).standard_normal(model.STATES)
@@ -152,6 +154,25 @@ def test_slopes_are_those_of_the_rates() -> None:
             rates.append(dx)
         column = np.append(rates[0] - rates[1], force[0] - force[1]) / 2e-6
         assert np.allclose(slopes[:, j], column, atol=1e-6 * max(1.0, np.abs(column).max())), j
+
+
+def test_a_pitched_body_that_rolls_moves_its_front_sideways() -> None:
+    """By turning a rigid body: the contact in front moves, that of the rear wheels does not."""
+    length, nose, rate, step = 2.7, 0.02, 0.4, 1e-6
+    before, after = (
+        Rotation.from_euler('ZYX', [0.0, -nose, angle]) for angle in (0.0, rate * step)
+    )
+    contact = before.inv().apply([length, 0.0, 0.0])  # on the ground, seen from the body
+    sideways = after.apply(contact)[1] / step
+    par, car, u = np.ones(model.COUNT), np.ones(model.KNOWN), np.zeros(model.INPUTS)
+    par[model.NOSE], par[model.CROSS], par[model.SF] = nose, 0.0, 0.5
+    car[model.LENGTH], car[model.GRAVITY] = length, 9.81
+    u[model.I_SPEED] = 20.0
+    x, rates = np.zeros(model.STATES), np.zeros(model.STATES)
+    x[model.P] = rate
+    model.rates(par, car, x, u, rates)
+    assert rates[model.AF] == pytest.approx(-np.arctan(sideways / 20.0) * 20.0 / 0.5, rel=1e-3)
+    assert rates[model.AR] == 0.0
 
 
 def test_gravity_of_a_rolling_car_is_no_sideways_velocity() -> None:

@@ -13,7 +13,7 @@ on both axles, and how it tilts below the wheels.
     phi'' = -w^2 phi - 2 z w phi' + Gamma Y
     slip' = u / sigma (alpha - slip),  F = C slip / sqrt(1 + 2 kappa (C slip / (g load share))^2)
     C lessened as the body leans, since a tyre gains less by load than the other one loses
-    alpha_f = delta + nose phi - (v + L r) / u,   alpha_r = nose phi - v / u
+    alpha_f = delta + nose phi - (v + L (r + nose phi')) / u,   alpha_r = nose phi - v / u
     C of each axle as braking and driving load it; i with the wheels, which spin up in a turn
     bank' = road roll rate - r nose_up
 
@@ -58,6 +58,7 @@ OUTPUTS = 4  # yaw, roll, side, speed
 #: front and of the rear axle; stiffer springs in front carry more of it.
 TYRES, LEAN_FRONT, LEAN_REAR = 0.56, 0.53, 0.35
 LOAD_POWER = 0.65  # of the load, with which the cornering stiffness of usual tyres rises
+ROLLING = 0.01  # resistance of usual tyres over load: outer wheels drag more, out of the bend
 AIR_SPEED = 20.0  # at which `AIR` of the weight is moved to the rear axle [m/s]
 #: Memory of the road's roll rate, of the wind, of forces on the axles and of bumps [s].
 ROAD_TIME, WIND_TIME, FORCE_TIME, BUMP_TIME = 1.5, 5.0, 0.1, 0.4
@@ -125,7 +126,9 @@ def rates(par: Array, car: Array, x: Array, u: Array, dx: Array) -> float:
     speed, length, g = u[I_SPEED], car[LENGTH], car[GRAVITY]
     steer = par[GAIN] * (u[I_STEER] + par[LAG] * u[I_RATE]) - x[STEER]
     rolled = par[NOSE] * x[PHI]  # wheels of a body that is pitched turn as it rolls
-    slip = steer + rolled - np.arctan((x[V] + length * x[R]) / speed)
+    # and the axis that it rolls about is not as high over the front axle as over the rear one
+    front_speed = x[V] + length * (x[R] + par[NOSE] * x[P])
+    slip = steer + rolled - np.arctan(front_speed / speed)
     dx[AF] = speed / par[SF] * (slip - x[AF])
     dx[AR] = speed / par[SR] * (rolled - np.arctan(x[V] / speed) - x[AR])
     share = par[XC] / length
@@ -140,7 +143,7 @@ def rates(par: Array, car: Array, x: Array, u: Array, dx: Array) -> float:
     total = pulled + rear + x[WIND] + x[D_R]
     moment = (length - par[XC]) * pulled - par[XC] * (rear + x[D_R])
     moment -= par[TRAIL] * (front + rear) + car[SPIN] * speed * x[P]
-    moment += par[YC] * u[I_AHEAD]
+    moment += par[YC] * u[I_AHEAD] - ROLLING * par[H] * g * lean
     w = par[OMEGA]
     dx[P] = -(w**2) * x[PHI] - 2.0 * par[ZETA] * w * x[P] + par[GAMMA] * total
     # bumps pull at springs and dampers
@@ -164,12 +167,14 @@ def slopes(par: Array, car: Array, x: Array, u: Array, A: Array) -> None:
     speed, length, g, last = u[I_SPEED], car[LENGTH], car[GRAVITY], STATES
     steer = par[GAIN] * (u[I_STEER] + par[LAG] * u[I_RATE]) - x[STEER]
     inertia = par[IZ] + car[TURNED]
-    side_f, side_r = (x[V] + length * x[R]) / speed, x[V] / speed
+    side_f = (x[V] + length * (x[R] + par[NOSE] * x[P])) / speed
+    side_r = x[V] / speed
     lag_f, lag_r = speed / par[SF], speed / par[SR]
     A[AF, AF], A[AF, STEER] = -lag_f, -lag_f
     A[AF, PHI], A[AR, PHI] = lag_f * par[NOSE], lag_r * par[NOSE]
     A[AF, V] = -lag_f / (speed * (1.0 + side_f**2))
     A[AF, R] = A[AF, V] * length
+    A[AF, P] = A[AF, R] * par[NOSE]
     A[AR, AR], A[AR, V] = -lag_r, -lag_r / (speed * (1.0 + side_r**2))
     share = par[XC] / length
     c_f, c_r = stiffnesses(par, car, u)
@@ -191,6 +196,7 @@ def slopes(par: Array, car: Array, x: Array, u: Array, A: Array) -> None:
     A[R, WIND] = A[R, BUMP] = 0.0
     turning = ((length - par[XC]) * ahead - par[TRAIL]) * lost_f
     turning = (turning - (par[XC] + par[TRAIL]) * lost_r) / inertia
+    turning -= ROLLING * par[H] * g / inertia
     A[R, PHI] = turning * by_angle
     A[R, AF] = ((length - par[XC]) * ahead - par[TRAIL]) * k_f / inertia
     A[R, AR] = -(par[XC] + par[TRAIL]) * k_r / inertia
@@ -366,7 +372,7 @@ def filtered(
             felt += x[B_SIDE]
             out[k, 0, 2] = z[M_SIDE] - felt
             out[k, 1, 2] = correct(x, cov, row, out[k, 0, 2], par[N_SIDE] ** 2)
-        high = car[Z_SPEED] + car[HEIGHT] - par[AXIS]
+        high = car[Z_SPEED] + car[HEIGHT] - par[AXIS] - par[NOSE] * car[X_SPEED]
         own = x[V] + car[X_SPEED] * x[R] - high * (x[P] + x[ROAD])
         if z[M_OPTICAL] == z[M_OPTICAL] or z[M_EAST] == z[M_EAST]:
             row[:] = 0.0
