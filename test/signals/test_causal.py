@@ -112,6 +112,35 @@ def test_clock_set_back_restarts_but_one_wild_stamp_does_not_block(make):
     assert filter_.update(100.0 + 600 / 500.0, [1.0])[0][0] == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(('half_width', 'bunch'), [(0.05, 3), (0.06, 5), (0.1, 8), (0.04, 3)])
+def test_bunches_of_stamps_make_no_values_of_their_own(half_width, bunch):
+    """Stamps of arrival: several samples at once, then a pause; values went up to 60."""
+    random = np.random.default_rng(4)
+    taken = np.arange(0.0, 10.0, 0.01)
+    arrived = np.ceil(taken / (0.01 * bunch)) * 0.01 * bunch
+    arrived += np.arange(len(taken)) % bunch * 2e-4 + 1e-5 * random.random(len(taken))
+    position = np.sin(2.0 * np.pi * 0.7 * taken) + 1e-4 * random.standard_normal(len(taken))
+    filter_ = CausalDerivativeFilter(1, 1.0, half_width=half_width, max_gap=half_width)
+    found = []
+    for stamp, value in zip(arrived, position, strict=True):
+        filter_.append(stamp, np.array([value]))
+        found.append(np.ravel(filter_.evaluate(stamp - 1.3 * half_width)))
+    largest = np.nanmax(np.abs(np.array(found)), axis=0, initial=0.0)
+    assert (largest < [1.1, 10.0, 100.0]).all()
+
+
+def test_a_sensor_that_is_slow_for_the_window_is_still_differentiated():
+    """Samples at five places and more are as many as a polynomial of order four needs."""
+    for period in (0.019, 0.0199, 0.035, 0.039):
+        filter_ = CausalDerivativeFilter(1, 1.0, half_width=0.1, max_gap=0.1)
+        for k in range(100):
+            filter_.append(k * period, np.array([np.sin(k * period)]))
+        at = 99 * period - 0.06
+        value, slope, _ = filter_.evaluate(at)
+        assert value[0] == pytest.approx(np.sin(at), abs=1e-6), period
+        assert slope[0] == pytest.approx(np.cos(at), abs=1e-4), period
+
+
 def test_evaluate_gives_two_sensors_at_one_stamp():
     fast, slow = CausalDerivativeFilter(1, 10.0), CausalDerivativeFilter(1, 10.0)
     for k in range(1000):

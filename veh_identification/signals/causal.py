@@ -32,6 +32,11 @@ from veh_identification.types import Array
 
 __all__ = ['CausalDerivativeFilter', 'KalmanDerivativeFilter']
 
+#: Samples nearer to each other are at one place: of half a window.
+APART = 0.1
+#: How far beyond the samples a fit may be: of their span, and of the values for rounding.
+BEYOND, ROUNDING = 0.5, 1e-6
+
 Derivatives = tuple[Array, Array, Array]
 
 
@@ -56,7 +61,44 @@ def _evaluate(
             scale *= k / half_width
         for c in range(values.shape[1]):
             result[k, c] = coefficients[k, c] * scale if k <= order else np.nan
+    if not _follows_samples(times, values, ring, centre, half_width, coefficients):
+        result[:, :] = np.nan
     return used
+
+
+@njit(cache=True, nogil=True)
+def _follows_samples(
+    times: Array,
+    values: Array,
+    ring: NDArray[np.int64],
+    centre: float,
+    half_width: float,
+    coefficients: Array,
+) -> bool:
+    """Whether the samples hold a polynomial: it is near them, and they are at enough places.
+
+    Stamps that come in bunches leave it free to go anywhere between two of them.
+    """
+    channels = values.shape[1]
+    low, high = np.full(channels, np.inf), np.full(channels, -np.inf)
+    places, last = 0, -np.inf
+    for offset in range(ring[1]):
+        index = ring[0] + offset
+        if index >= times.shape[0]:
+            index -= times.shape[0]
+        if abs(times[index] - centre) < half_width:
+            if times[index] - last >= APART * half_width:
+                places, last = places + 1, times[index]
+            for c in range(channels):
+                low[c] = min(low[c], values[index, c])
+                high[c] = max(high[c], values[index, c])
+    if places < coefficients.shape[0]:
+        return False
+    for c in range(channels):
+        beyond = BEYOND * (high[c] - low[c]) + ROUNDING * max(abs(low[c]), abs(high[c]))
+        if not low[c] - beyond <= coefficients[0, c] <= high[c] + beyond:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
