@@ -10,7 +10,7 @@ from veh_identification.errors import EstimationError
 from veh_identification.observation import Measurement
 from veh_identification.observation.sequential import wrap_angle
 from veh_identification.systems.vehicle.observer.car_filter import CarFilter
-from veh_identification.systems.vehicle.observer.observed import YAW
+from veh_identification.systems.vehicle.observer.observed import YAW, turn_forces
 from veh_identification.types import Array
 
 ALIGN_SPEED = 1.0  # course means heading above this speed [m/s]
@@ -99,7 +99,11 @@ def turn_wanted(filter_: CarFilter, course: Array, speed: float) -> float:
 
 
 def _turn(filter_: CarFilter, angle: float) -> bool:
-    """Turn the car with its velocity, in parts that the position problem can follow."""
+    """Turn the car with its velocity, in parts that the position problem can follow.
+
+    Estimated forces turn with it: what one ahead does to the pitch of the body stays with the
+    body, and would be left of a force that is taken off in another direction.
+    """
     parts = max(1, int(np.ceil(abs(angle) / LARGEST_TURN)))
     co, si = np.cos(angle / parts), np.sin(angle / parts)
     n = filter_.model.size
@@ -110,6 +114,7 @@ def _turn(filter_: CarFilter, angle: float) -> bool:
         rate[:2] = np.array([[co, -si], [si, co]]) @ velocity - velocity
         if not _shift(filter_, delta, rate):
             return False
+        turn_forces(filter_.vehicle.model.force_error, angle / parts)
     return True
 
 
