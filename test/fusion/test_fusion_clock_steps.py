@@ -95,6 +95,18 @@ def test_step_back_of_all_is_another_time(step: float) -> None:
     assert moves(arrivals(8.0, {key: [(4.0, step)] for key in ('joints', 'speed')})) == []
 
 
+def test_step_back_of_slow_streams_is_another_time() -> None:
+    """Further apart than the lag: the first one on time is the newest of all."""
+    keys, period = ('fix', 'velocity', 'speed'), 100 * MS
+    samples = []
+    for k in range(80):
+        back = NANOSECONDS if k >= 40 else 0
+        stamps = (START + k * period + 7 * MS * i for i in range(len(keys)))
+        samples += [(at, key, at - back) for at, key in zip(stamps, keys, strict=True)]
+    (moved,) = moves(samples)
+    assert moved == pytest.approx(-1.0, abs=0.02)
+
+
 def test_old_samples_of_all_in_disorder_are_no_other_time() -> None:
     samples = arrivals(8.0, {})
     old = [s for s in samples if 3.5 <= _second(s) < 4.0]

@@ -83,7 +83,11 @@ class FixedLagMerge:
         counters = self.counters.get(key) or self.add_stream(key)
         newest = self.newest
         # The usual sample, the newest of all, without the detours.
-        if newest is not None and 0 < stamp - newest <= self._direct_step:
+        if (
+            newest is not None
+            and 0 < stamp - newest <= self._direct_step
+            and not counters.late_run
+        ):
             counters.newest = self.newest = stamp
             heap = self.heap
             heapq.heappush(heap, (stamp, key, payload))
@@ -117,6 +121,7 @@ class FixedLagMerge:
             return
         if counters.late_run and self.newest is not None:
             back = self.watch.common_step_back(key, self.newest)
+            counters.on_time()
             if back is not None:
                 self.begin_anew((stamp, EPOCH, (back,)))
                 watermark = None

@@ -74,6 +74,10 @@ class StreamCounters:
             return None  # stamps that go on forward are delayed, their clock did not step
         return self.late_first - self.newest - (self.period() or 0)
 
+    def on_time(self) -> None:
+        """A sample came that was not late."""
+        self.late_run, self.late_newest = 0, None
+
     def stepped_back(self) -> int | None:
         """The step of a clock that went back once and forward from there, with nothing on time
         since; None without one. Samples that arrive late go forward from those before them, and
