@@ -14,6 +14,7 @@ from test_checks import joints, states_of
 from veh_identification.identification import ArrayBlocks
 from veh_identification.identification.accumulator import accumulate
 from veh_identification.identification.live import Solution
+from veh_identification.systems.humanoid.checks.standing import LegError
 from veh_identification.systems.humanoid.configuration import load_configuration
 from veh_identification.systems.humanoid.estimation.prior import links_to_base
 from veh_identification.systems.humanoid.identify import identify
@@ -30,6 +31,8 @@ CODES = (
     'joint_drift',
     'link_length',
     'base_turned',
+    'base_tilted',
+    'unit',
     'stamps_delayed',
 )
 CONFIGURATION = load_configuration(None, estimate_delays=False)
@@ -51,6 +54,15 @@ def turned(recording):
     values = recording.base.values.copy()
     askew = Rotation.from_euler('z', 5.0, degrees=True)
     values[:, 3:] = (Rotation.from_quat(values[:, 3:]) * askew).as_quat()
+    return replace(recording, base=replace(recording.base, values=values))
+
+
+def tilted(recording):
+    """A world 8 degrees askew about its x axis."""
+    turn = Rotation.from_euler('x', 8.0, degrees=True)
+    values = recording.base.values
+    turned = (turn * Rotation.from_quat(values[:, 3:])).as_quat()
+    values = np.hstack([turn.apply(values[:, :3]), turned])
     return replace(recording, base=replace(recording.base, values=values))
 
 
@@ -76,6 +88,12 @@ WRONG = {
         'joint_zero',
         r'l_hip_pitch_joint seems to be 0\.03[45]',
     ),
+    'turns': (
+        one_joint('l_ankle_pitch_joint', lambda q: q / (2.0 * np.pi)),
+        'unit',
+        r'l_ankle_pitch_joint seems to be in turns',
+    ),
+    'tilt': (tilted, 'base_tilted', r'(7\.[89]|8(\.[12])?) degrees askew'),
     'drift': (
         one_joint('r_knee_joint', lambda q: q + np.linspace(0.0, 0.1, len(q))),
         'joint_drift',
@@ -126,6 +144,21 @@ def test_clocks_of_base_and_joints_that_differ_are_told(
     # Where delays are estimated they are put right, and no deviation grows.
     wanted = replace(CONFIGURATION, estimate_delays=True)
     assert 'warn' not in [one.level for one in legs_of(check(load_robot(CAD), late, wanted))]
+
+
+@pytest.mark.parametrize(
+    ('gain', 'unit', 'code'),
+    [
+        (-1.02, 'rad', 'joint_sign'),
+        (6.2, 'rad', 'unit'),
+        (0.0175, 'rad', 'unit'),
+        (6.2, 'm', 'joint_scale'),
+        (1.1, 'rad', 'joint_scale'),
+    ],
+)
+def test_gains_of_other_units_and_signs_are_called_so(gain: float, unit: str, code: str) -> None:
+    told = LegError('gain', (3,), ('knee',), unit).told(gain - 1.0)
+    assert told[0] == code and 'knee seems to ' in told[1]
 
 
 def test_nothing_is_told_of_legs_that_are_right(walk) -> None:

@@ -42,6 +42,9 @@ BENT = 0.5
 #: Share of the samples that count, the best fitting ones: a hand on a rail, a foot on an edge and
 #: hits on the ground are no matter of frames.
 COUNTED = 0.8
+#: Share of the loaded samples that a change must leave loaded: what makes the robot float for a
+#: while takes away the samples that it does not explain.
+STILL_LOADED = 0.9
 #: A sensor is loaded above this share of its largest force.
 LOADED = 0.3
 FEWEST_LOADED = 20
@@ -125,6 +128,12 @@ class Comparison:
         return self._misfit(raw, SCALES[0], most)
 
     @cached_property
+    def _carried_share(self) -> float:
+        """Share of the samples of the recording as it is that are loaded."""
+        samples = self.samples(self.raw)
+        return float(loaded(samples).sum()) / max(int(samples.valid.sum()), 1)
+
+    @cached_property
     def _shown(self) -> float:
         """The weight that the recording shows over that of the URDF."""
         samples = self.samples(self.raw)
@@ -137,6 +146,8 @@ class Comparison:
         samples = self.samples(raw)
         use: BoolArray = loaded(samples)
         if use.sum() < FEWEST_LOADED:
+            return Misfit(np.inf, np.inf)
+        if least > 0.0 and use.sum() < STILL_LOADED * self._carried_share * samples.valid.sum():
             return Misfit(np.inf, np.inf)
         W = self._rows(raw, samples)[use]
         carried = weight_over(samples.wrench[use], W @ self._cad)
@@ -224,6 +235,17 @@ class Comparison:
         if self._stands.sum() < FEWEST_LOADED:
             return np.array([0.0, 0.0, 1.0])
         return np.asarray(np.median(self.stance(self.raw).level[self._stands], axis=0))
+
+    def height(self) -> float:
+        """How high soles that stand are above the nearest plate, in the median [m]."""
+        poses = [one.pose for one in self.raw.sources]
+        plates = np.array([pose.position[2] for pose in poses if pose is not None])
+        if self._stands.sum() < FEWEST_LOADED or len(plates) < len(poses):
+            return 0.0
+        soles = self.stance(self.raw).places[self._stands][:, 2]
+        apart = soles[:, None] - plates
+        nearest = np.abs(apart).argmin(axis=1)
+        return float(np.median(apart[np.arange(len(apart)), nearest]))
 
     def leaning(self) -> dict[str, float]:
         """By which angle [rad] each sole leans while it stands, in the median."""

@@ -32,12 +32,15 @@ from veh_identification.systems.humanoid.checks.horizontal import sign_findings
 from veh_identification.systems.humanoid.checks.hypotheses import (
     every_hypothesis,
     gains,
+    heights,
     joined_at,
     offsets,
     shifts,
     tilts,
+    yaws,
     zeros,
 )
+from veh_identification.systems.humanoid.checks.pulling import pull_findings
 from veh_identification.systems.humanoid.checks.sensors import weight_finding
 from veh_identification.systems.humanoid.processing.signals import Raw
 from veh_identification.systems.humanoid.processing.supports import judged as judged_loads
@@ -126,8 +129,9 @@ class Search:
             )
             if any(one.level == 'bad' for one in findings):
                 return findings  # the best cause stands alone
-        if turned := sign_findings(self.comparison, self.label):
-            return turned
+        for look in (pull_findings, sign_findings):
+            if turned := look(self.comparison, self.label):
+                return turned
         slope, weight = _slope(self.comparison, self.label), _weight(self.comparison, self.label)
         return [*findings, *slope, *weight]
 
@@ -199,6 +203,9 @@ def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
     def forces(one: Raw) -> Array:
         return comparison.samples(one).wrench[use, :3]
 
+    def comparable(wrench: Array) -> Array:
+        return wrench[use] / ([1.0] * 3 + [comparison.size] * 3)
+
     error = (scale * predicted - samples.wrench)[use].reshape(-1, 2, 3)
     turned = np.einsum('nij,nkj->nki', samples.rotation[use], error)
     arm = samples.position[use] - samples.centre
@@ -207,7 +214,13 @@ def _fitted(comparison: Comparison, raw: Raw) -> list[Hypothesis[Raw]]:
     return [
         *tilts(raw, comparison.level()),
         *zeros(names, comparison.zeros()),
+        *heights(comparison.height()),
         *offsets(raw, np.median(turned, axis=0).ravel(), comparison.weight),
         *gains(raw, forces, scale * predicted[use, :3]),
+        *yaws(
+            raw,
+            lambda one: comparable(comparison.samples(one).wrench),
+            comparable(scale * predicted),
+        ),
         *shifts(raw, moments, scale * predicted[use, 3:], SMALLEST_SHIFT * comparison.size),
     ]

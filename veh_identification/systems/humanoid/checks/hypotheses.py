@@ -38,6 +38,8 @@ SMALLEST_OFFSET = 0.01
 #: Degrees of a base askew, and radians of a joint's zero, that are worth a word.
 SMALLEST_TILT = 2.0
 SMALLEST_ZERO, LARGEST_ZERO = 0.03, 1.2
+#: Metres of a base too high, and radians of a plate turned, that are worth a word.
+SMALLEST_HEIGHT, SMALLEST_YAW = 0.03, 0.05
 #: What angles may be shown in, in radians.
 ANGLES = {'degrees': 1.0 / DEGREES, 'turns': 2.0 * np.pi}
 #: Share of the samples that tell how far a joint goes: glitches, and speeds that stamps of arrival
@@ -244,6 +246,41 @@ def _moved(shift: Array) -> Callable[[Array], Array]:
     )
 
 
+def yaws(raw: Raw, wrench: Callable[[Raw], Array], wanted: Array) -> Hypotheses:
+    """One plate turned about its normal by the angle with which all fit the motion best.
+
+    `wrench` is that of a recording and `wanted` what the motion needs, in comparable units. A
+    plate turned by an angle shows what lies in its plane times the cosine, and turned by a
+    quarter times the sine.
+    """
+    nothing = wrench(replace(raw, wrenches=np.zeros_like(raw.wrenches)))
+    missing = wanted - wrench(raw)
+    across = matrix_of_rpy([0.0, 0.0, 0.5 * np.pi])
+    for k, source in enumerate(raw.sources):
+        if not source.is_plate:
+            continue
+        plane = raw.wrenches[:, k] * np.array([1.0, 1.0, 0.0, 1.0, 1.0, 0.0])
+        columns = []
+        for one in (plane, _matrix(across)(plane)):
+            alone = np.zeros_like(raw.wrenches)
+            alone[:, k] = one
+            columns.append((wrench(replace(raw, wrenches=alone)) - nothing).ravel())
+        right = missing.ravel() + columns[0]
+        cosine, sine = np.linalg.lstsq(np.column_stack(columns), right, rcond=None)[0]
+        angle = float(np.arctan2(sine, cosine))
+        if abs(angle) < SMALLEST_YAW:
+            continue
+        names, where = _named(raw, [k])
+        yield Hypothesis(
+            'plate_yaw',
+            f'{names} seems to be turned by {np.degrees(angle):.2g} degrees about its z axis '
+            'against the pose that is given for it (under feet that stay where they are, one that '
+            'is moved looks alike)',
+            _of_wrenches([k], _matrix(matrix_of_rpy([0.0, 0.0, angle]))),
+            f'{where}, pose of the plate',
+        )
+
+
 def offsets(raw: Raw, missing: Array, weight: float) -> Hypotheses:
     """A constant horizontal force on a plate: `missing` (6,) along the world at their centre.
 
@@ -399,6 +436,20 @@ def tilts(raw: Raw, level: Array) -> Hypotheses:
             _of_pose(change),
             'base pose, pose.orientation',
         )
+
+
+def heights(height: float) -> Hypotheses:
+    """A base that is too high, by as much as soles that stand are above the plates."""
+    if not abs(height) >= SMALLEST_HEIGHT:
+        return
+    lower = np.array([0.0, 0.0, height, 0.0, 0.0, 0.0, 0.0])
+    yield Hypothesis(
+        'base_shifted',
+        f'the base pose, or the plates, seem to be {100.0 * abs(height):.2g} cm too '
+        f'{"high" if height > 0.0 else "low"} against each other, as the soles that stand are',
+        _of_pose(lambda pose: pose - lower),
+        'base pose, pose.position.z',
+    )
 
 
 def _to_vertical(direction: Array) -> Array:

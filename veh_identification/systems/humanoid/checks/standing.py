@@ -3,7 +3,8 @@
 A sole that stands stays where it is, as level and as high as all that stand. Where joints and base
 say otherwise, one cause is looked for that makes them stand still: the zero of a joint, its gain,
 a zero that wanders, a link of another length than in the URDF, one gain of all joints, a base
-that is turned about its vertical axis against its link, or clocks of base and joints that differ.
+that is turned about its vertical axis against its link, a world that is not level, or clocks of
+base and joints that differ.
 The wrench shows such errors only as parameters that follow them, several of their deviations off,
 in a fit that looks good.
 """
@@ -29,7 +30,7 @@ from veh_identification.multibody.dynamics import inverse_dynamics
 from veh_identification.multibody.tree import TreeModel
 from veh_identification.signals import rotation_matrix
 from veh_identification.systems.humanoid.checks.comparison import Comparison, weight_over
-from veh_identification.systems.humanoid.checks.hypotheses import mirrored_pairs
+from veh_identification.systems.humanoid.checks.hypotheses import ANGLES, mirrored_pairs
 from veh_identification.systems.humanoid.checks.smooth import at_rows
 from veh_identification.systems.humanoid.checks.soles import SOLE_SPEED, Soles
 from veh_identification.systems.humanoid.processing.doubts import Doubt
@@ -50,10 +51,14 @@ STEP, FITTED_AGAIN, BEST = 1e-4, 4, 8
 #: What is worth a word and what can be an error, of each kind: radians (metres), shares, seconds.
 SMALLEST, LARGEST = (
     {'zero': 0.01, 'gain': 0.02, 'drift': 0.02, 'length': 0.02}
-    | {'gains': 0.02, 'turn': 0.02, 'late': 0.005},
-    {'zero': 1.2, 'gain': 4.0, 'drift': 1.2, 'length': 0.5}
-    | {'gains': 0.5, 'turn': 0.6, 'late': 0.2},
+    | {'gains': 0.02, 'turn': 0.02, 'tilt': 0.03, 'late': 0.005},
+    {'zero': 1.2, 'gain': 8.0, 'drift': 1.2, 'length': 0.5}
+    | {'gains': 0.5, 'turn': 0.6, 'tilt': 0.6, 'late': 0.2},
 )
+#: Share by which a gain may miss that of another unit, or of the opposite sign, to be called so.
+SAME_GAIN = 0.05
+#: Radians by which plates may stand askew that soles on them should be level.
+LEVEL = 0.03
 #: What must be left once the cause is put right (rms of radians and of the legs' length), and for
 #: how many seconds feet must stand in all. Feet of people roll and slide in their shoes, and on a
 #: treadmill none stands: there nothing is told.
@@ -70,11 +75,12 @@ class LegError:
     places: tuple[int, ...]  # of the coordinate, or of the bodies whose links are longer
     names: tuple[str, ...]  # of the joints
     unit: str = ''
+    axis: tuple[float, ...] = (0.0, 0.0, 1.0)  # of the world, about which that is tilted
 
     def joints(self, raw: Raw, rows: IntArray | slice, size: float) -> Array:
         """Positions (n, dof) at some samples as they would be."""
         q = raw.joints[rows]
-        if self.kind in ('length', 'turn'):
+        if self.kind in ('length', 'turn', 'tilt'):
             return q
         if self.kind == 'late':
             return later(raw, size)[rows]
@@ -88,10 +94,13 @@ class LegError:
 
     def pose(self, pose: Array, size: float) -> Array:
         """Poses of the base (n, 7) as they would be."""
-        if self.kind != 'turn':
+        if self.kind not in ('turn', 'tilt'):
             return pose
-        turned = Rotation.from_quat(pose[:, 3:]) * Rotation.from_rotvec([0.0, 0.0, size])
-        return np.hstack([pose[:, :3], turned.as_quat()])
+        now = Rotation.from_quat(pose[:, 3:])
+        turn = Rotation.from_rotvec(size * np.array(self.axis))
+        if self.kind == 'turn':
+            return np.hstack([pose[:, :3], (now * turn).as_quat()])
+        return np.hstack([turn.apply(pose[:, :3]), (turn * now).as_quat()])
 
     def share(self, q: Array, when: Array) -> Array:
         """By how much the joint moves (n,) for a size of one."""
@@ -124,6 +133,12 @@ class LegError:
                 'vertical axis of its link (markers that are mounted askew)'
             )
             return 'base_turned', text, 'topic base/pose, orientation'
+        if self.kind == 'tilt':
+            text = (
+                f'the world of the base pose seems to be {np.degrees(abs(size)):.2g} degrees '
+                'askew, as the soles that stand are'
+            )
+            return 'base_tilted', text, 'topic base/pose'
         if self.kind == 'late':
             late, early = 'joint_states', 'base/pose'
             if size < 0.0:
@@ -137,11 +152,21 @@ class LegError:
             text = f'all joints of the legs seem to show {shown:.3g} times their angles'
             return 'joint_scale', f'{text} in joint_states', 'topic joint_states, position'
         if self.kind == 'gain':
-            text = f'{name} seems to show {1.0 / (1.0 + size):.3g} times its angle in joint_states'
-            return 'joint_scale', text, where
+            return *self._gain(name, 1.0 + size), where
         share = f'{100.0 * abs(1.0 / (1.0 + size) - 1.0):.2g} % too {_long(size)}'
         text = f'the link up to {name} seems to be {share} in the URDF (its origin)'
         return 'link_length', text, f'URDF, origin of {name}'
+
+    def _gain(self, name: str, gain: float) -> tuple[str, str]:
+        """Code and words of a joint that must be multiplied by a gain."""
+        if abs(gain + 1.0) < SAME_GAIN:
+            return 'joint_sign', f'{name} seems to have the opposite sign in joint_states'
+        for unit, angle in ANGLES.items() if self.unit == 'rad' else ():
+            if abs(gain / angle - 1.0) < SAME_GAIN:
+                text = f'{name} seems to be in {unit} in joint_states, it must be in rad'
+                return 'unit', text
+        text = f'{name} seems to show {1.0 / gain:.3g} times its angle in joint_states'
+        return 'joint_scale', text
 
 
 def _long(size: float) -> str:
@@ -179,13 +204,14 @@ class Standing:
     def _base(self) -> Array:
         return rotation_matrix(self.raw.pose[:, 3:])
 
-    def _poses(self, q: Array, model: TreeModel, base: Array | None = None) -> Array:
+    def _poses(self, q: Array, model: TreeModel, pose: Array | None = None) -> Array:
         """Of the sole that stands (n, 6): place over the legs' length, level, heading."""
         soles, each = self.soles, np.arange(len(q))
-        base = self._base if base is None else base
+        base = self._base if pose is None else rotation_matrix(pose[:, 3:])
+        pose = self.raw.pose if pose is None else pose
         places, turns = soles.with_model(model).in_base(np.ascontiguousarray(q))
         arm = np.einsum('nij,nj->ni', base, places[self._feet, each])
-        place = self.raw.pose[:, :3] + arm
+        place = pose[:, :3] + arm
         turn = base @ turns[self._feet, each]
         level = np.einsum('nij,nj->ni', turn, soles.flat[self._feet])
         ahead = np.einsum('nij,nj->ni', turn, _ahead(soles.flat)[self._feet])
@@ -217,11 +243,10 @@ class Standing:
 
     def _poses_without(self, error: LegError, size: float) -> Array:
         """`_poses` with one thing put right."""
-        base = None
-        if error.kind == 'turn':
-            base = rotation_matrix(error.pose(self.raw.pose, size)[:, 3:])
+        changed = error.pose(self.raw.pose, size)
+        pose = None if changed is self.raw.pose else changed
         q = error.joints(self.comparison.raw, self.rows, size)
-        return self._poses(q, error.model(self.soles.model, size), base)
+        return self._poses(q, error.model(self.soles.model, size), pose)
 
     def _told(self, poses: Array) -> Array:
         return self._about_means(poses)[:, self._counted].ravel()
@@ -231,7 +256,7 @@ class Standing:
         q, model = self.raw.joints, self.soles.model
         by_joint: dict[int, Array] = {}  # zero, gain and drift all turn the same joint
         for error in self.causes():
-            if error.kind in ('length', 'gains', 'turn', 'late'):
+            if error.kind in ('length', 'gains', 'turn', 'tilt', 'late'):
                 more, less = (self._poses_without(error, size) for size in (STEP, -STEP))
                 yield error, self._told((more - less) / (2.0 * STEP))
                 continue
@@ -264,7 +289,18 @@ class Standing:
             places = tuple(links[k] for k in group)
             found.append(LegError('length', places, tuple(names[k] for k in group)))
         found += [LegError('gains', tuple(joints), ()), LegError('turn', (), ())]
+        found += self._tilts()
         return [*found, LegError('late', (), ())] if self.clocks else found
+
+    def _tilts(self) -> list[LegError]:
+        """A world that is askew as soles that stand lean, where plates say that they are level."""
+        poses = [one.pose for one in self.comparison.raw.sources if one.pose is not None]
+        upright = min((abs(pose.rotation[2, 2]) for pose in poses), default=0.0)
+        axis = np.cross(self.comparison.level(), [0.0, 0.0, 1.0])
+        size = float(np.linalg.norm(axis))
+        if not upright > np.cos(LEVEL) or not size > SMALLEST['tilt']:
+            return []
+        return [LegError('tilt', (), (), axis=tuple(axis / size))]
 
     def likely(self) -> list[tuple[LegError, float]]:
         """The best causes to first order with their sizes, the simplest first."""
@@ -349,7 +385,7 @@ def with_leg_errors(findings: list[Finding], legs: list[Finding]) -> list[Findin
 def _warned(finding: Finding) -> Finding:
     """Nothing is refused for it: deviations allow for it, also for a maybe."""
     text = f'{finding.text}; deviations allow for it'
-    if finding.code.removeprefix('maybe_').startswith('joint_'):
+    if finding.code.removeprefix('maybe_') in ('joint_zero', 'joint_scale', 'joint_drift'):
         text += ', --joint-errors estimates such errors'
     return replace(finding, level='warn' if finding.level == 'bad' else finding.level, text=text)
 

@@ -63,9 +63,13 @@ def tared(recording: Recording, soles: Collection[str] = ()) -> tuple[Recording,
             if one.is_plate and set_to_zero(one.series).mean() > ZEROED_SHARE:
                 findings.append(_zeroed(recording.label, one.topic))
             continue
+        told = bool(np.linalg.norm(found.offset[:3]) > WORTH_SAYING * load)
+        if not told and _never_loaded(one.series, load):
+            wrenches.append(one)
+            continue
         series = replace(one.series, values=one.series.values - found.offset)
         wrenches.append(replace(one, series=series, tared=True))
-        if np.linalg.norm(found.offset[:3]) > WORTH_SAYING * load:
+        if told:
             shown = ', '.join(f'{value:.3g}' for value in found.offset)
             findings.append(
                 Finding(
@@ -77,6 +81,14 @@ def tared(recording: Recording, soles: Collection[str] = ()) -> tuple[Recording,
                 )
             )
     return replace(recording, wrenches=tuple(wrenches)), findings
+
+
+def _never_loaded(series: TimeSeries, load: float) -> bool:
+    """Whether nobody ever stands on it, or its forces are in a far larger unit.
+
+    Then what is taken for its zero may be the median of its loads.
+    """
+    return bool(np.percentile(_force(series), 98) < EMPTY_SHARE * load)
 
 
 def _zeroed(label: str, topic: str) -> Finding:
