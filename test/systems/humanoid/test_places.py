@@ -1,4 +1,4 @@
-"""Plates that are turned, that pull or are in kN beside others, and a base that is too high."""
+"""Plates that are turned, pull, are in kN or of another clock, and a base that is too high."""
 
 from __future__ import annotations
 
@@ -121,3 +121,35 @@ def test_a_change_that_lets_the_robot_float_explains_nothing(bending) -> None:
     assert (
         comparison.misfit(replace(raw, wrenches=raw.wrenches * half[:, None, None])).all == np.inf
     )
+
+
+def with_clock(recording, share):
+    """Plates whose clock runs too fast by a share."""
+    faster = tuple(
+        replace(one, series=replace(one.series, stamps=(1.0 + share) * one.series.stamps))
+        for one in recording.wrenches
+    )
+    return replace(recording, wrenches=faster)
+
+
+@pytest.mark.parametrize('share', [0.0, 0.008, -0.005])
+def test_clocks_that_do_not_run_equally_fast_are_told_with_their_growth(walk, share) -> None:
+    """The mean delay is taken off, the growth is only told."""
+    system, config, recording = walk
+    wanted = replace(config, configuration=replace(config.configuration, estimate_delays=True))
+    found = system.checks(with_clock(recording, share), wanted)
+    told = [one for one in found if one.code == 'clock_drift']
+    if not share:
+        assert not told
+        return
+    (drift,) = told
+    seconds = float(np.ptp(recording.wrenches[0].series.stamps))
+    assert drift.level == 'warn'
+    assert drift.evidence == pytest.approx(-share * seconds, abs=0.2 * abs(share) * seconds)
+
+
+def test_live_tells_clocks_that_do_not_run_equally_fast(walk) -> None:
+    check = live_check(with_clock(walk[2], 0.008))
+    while check.step():
+        pass
+    assert 'clock_drift' in [one.code for one in check.findings if one.level == 'warn']

@@ -2,7 +2,8 @@
 
 Shifting a signal by one grid step changes the residuals of all rows; that change is a column like
 any other, whose unknown is the delay in steps. Only delays that stand far out of their deviation
-are taken, since model errors can look like small ones.
+are taken, since model errors can look like small ones. The same column times a ramp is a delay
+that grows: clocks that do not run equally fast.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ LARGEST = 0.2  # s
 ROUNDS = 3
 CERTAIN = 0.001  # s of deviation at which a delay that does not show is none
 GROUPS = ('base', 'joints')
+DRIFT = 'drift'  # of base and joints alike, by how much they are later at the end
+SMALLEST_DRIFT = 0.006  # s over a recording
 # Clocks that were never set to each other: searched by correlation, base and joints together.
 LARGEST_OFFSET = 5.0  # s
 LIKELY = 0.6  # correlation that a shift must reach
@@ -67,38 +70,52 @@ def corrected(
     """Recordings with significant delays taken off, each for itself, and findings about them."""
     new_recordings, new_raws, findings = [], [], []
     for before, gridded_before in zip(recordings, raws, strict=True):
-        recording, raw, total = _corrected(problem, before, gridded_before)
+        recording, raw, total, drift = _corrected(problem, before, gridded_before)
         new_recordings.append(recording)
         new_raws.append(raw)
         findings += [
             _finding(recording.label, group, value) for group, value in total.items() if value
         ]
+        findings += [drift_finding(one, recording.label) for one in drift]
     return new_recordings, new_raws, findings
 
 
 def _corrected(
     problem: Problem, before: Recording, raw_before: Raw
-) -> tuple[Recording, Raw, dict[str, float]]:
-    """One recording without its delays, and the delay of each group."""
+) -> tuple[Recording, Raw, dict[str, float], list[Delay]]:
+    """One recording without its delays, the delay of each group, and one that grows."""
     recording, raw = before, raw_before
     offset = clock_offset(problem, raw) if raw.inertial is None and not raw.in_base else 0.0
     total = dict.fromkeys(GROUPS, offset)
     if offset:
         recording = _shifted(before, total)
         raw = gridded(recording, problem.model, problem.configuration)
+    drift: list[Delay] = []
     # Leg odometry depends on the joints' clock itself.
     for turn in range(ROUNDS if raw.inertial is None else 0):
-        found = significant(problem, raw)
+        every = significant(problem, raw)
+        found = [one for one in every if one.group != DRIFT]
+        drift = [one for one in every if one.group == DRIFT]
         if not any(abs(d.value) > (REST if turn else SMALLEST) for d in found):
             break
         for one in found:
             total[one.group] += one.value
         if max(abs(value - offset) for value in total.values()) > LARGEST:
             # No longer small: not a matter of clocks.
-            return before, raw_before, dict.fromkeys(GROUPS, 0.0)
+            return before, raw_before, dict.fromkeys(GROUPS, 0.0), []
         recording = _shifted(before, total)
         raw = gridded(recording, problem.model, problem.configuration)
-    return recording, raw, total
+    return recording, raw, total, drift
+
+
+def drift_finding(drift: Delay, label: str) -> Finding:
+    """A delay that grows, which nobody takes off."""
+    text = (
+        f'{label}: the stamps of base and joints are {1e3 * abs(drift.value):.2g} ms '
+        f'{"later" if drift.value > 0.0 else "earlier"} against the wrenches at the end than at '
+        'the beginning: their clocks do not run equally fast, not corrected'
+    )
+    return Finding('warn', 'clock_drift', text, f'{label}, stamps of the wrenches', drift.value)
 
 
 def _finding(label: str, group: str, value: float) -> Finding:
@@ -183,12 +200,14 @@ def significant_in_parts(problem: Problem, raw: Raw) -> Generator[None, None, li
     given = problem.configuration.cutoff_hz
     for cutoff in (given,) if given else CUTOFFS:
         try:
-            single, common = yield from measure(problem, raw, min(cutoff, 0.15 * raw.rate))
+            single, common, drift = yield from measure(problem, raw, min(cutoff, 0.15 * raw.rate))
         except (EstimationError, SignalError):
             continue  # too little is usable; the estimation itself will say so
         found = [d for d in single if abs(d.value) > SIGNIFICANT * d.std]
         if not found and abs(common.value) > COMMON_SIGNIFICANT * common.std:
             found = [replace(common, group=group) for group in GROUPS]
+        if abs(drift.value) > max(SIGNIFICANT * drift.std, SMALLEST_DRIFT):
+            found.append(drift)
         if found or common.std < CERTAIN:
             return found
     return []
@@ -196,8 +215,11 @@ def significant_in_parts(problem: Problem, raw: Raw) -> Generator[None, None, li
 
 def measure(
     problem: Problem, raw: Raw, cutoff: float
-) -> Generator[None, None, tuple[list[Delay], Delay]]:
-    """Delays of base and joints against the wrenches, linearised at zero, and of both alike."""
+) -> Generator[None, None, tuple[list[Delay], Delay, Delay]]:
+    """Delays of base and joints against the wrenches, linearised at zero, and of both alike.
+
+    The last one is how much later both are at the end than at the beginning.
+    """
     selection = choose_samples(problem, raw)
     yield
     rows = source_of([prepare(problem, raw, cutoff, selection)])
@@ -215,21 +237,7 @@ def measure(
         # To both sides, so that noise of the signal is not correlated with its own shift.
         columns.append((residuals[0] - residuals[1]) * (0.5 * raw.rate))
     yield
-    wide = np.concatenate([W, np.stack(columns, axis=2)], axis=2)
-    information, _ = accumulate_fast(ArrayBlocks(wide, Y))
-    prior = problem.full_prior
-    count = len(prior.value)
-    covariance = np.zeros((count + 2, count + 2))
-    covariance[:count, :count] = prior.covariance
-    covariance[count:, count:] = np.eye(2) * LARGEST**2
-    found = weigh(
-        information,
-        Prior(np.append(prior.value, [0.0, 0.0]), covariance),
-        problem.base.rank,
-        CORRELATION,
-    )
-    value = found.value[count:]
-    spread = CORRELATION * found.covariance[count:, count:]
+    value, spread = _unknown(problem, W, Y, columns)
     weights = np.linalg.solve(spread, np.ones(2))
     # Y = W x + r, and a signal moved later by tau changes r by tau times the column: the best
     # shift is minus the unknown, and stamps that are late need a shift to earlier.
@@ -238,7 +246,32 @@ def measure(
         for k, group in enumerate(GROUPS)
     ]
     total = float(weights.sum())
-    return single, Delay('both', float(weights @ value) / total, float(1.0 / np.sqrt(total)))
+    both = Delay('both', float(weights @ value) / total, float(1.0 / np.sqrt(total)))
+    yield
+    ramp = np.linspace(-0.5, 0.5, len(W))[:, None]  # of the rows that are used, in order of time
+    growing = _unknown(problem, W, Y, [*columns, ramp * (columns[0] + columns[1])])
+    drift = Delay(DRIFT, float(growing[0][2]), float(np.sqrt(growing[1][2, 2])))
+    return single, both, drift
+
+
+def _unknown(
+    problem: Problem, W: Array, Y: Array, columns: Sequence[Array]
+) -> tuple[Array, Array]:
+    """Delays whose effects are columns, estimated beside the parameters; with their covariance."""
+    wide = np.concatenate([W, np.stack(columns, axis=2)], axis=2)
+    information, _ = accumulate_fast(ArrayBlocks(wide, Y))
+    prior = problem.full_prior
+    count, more = len(prior.value), len(columns)
+    covariance = np.zeros((count + more, count + more))
+    covariance[:count, :count] = prior.covariance
+    covariance[count:, count:] = np.eye(more) * LARGEST**2
+    found = weigh(
+        information,
+        Prior(np.append(prior.value, np.zeros(more)), covariance),
+        problem.base.rank,
+        CORRELATION,
+    )
+    return found.value[count:], CORRELATION * found.covariance[count:, count:]
 
 
 def _joined(source: BlockSource) -> tuple[Array, Array]:

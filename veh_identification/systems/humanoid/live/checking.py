@@ -12,8 +12,10 @@ from veh_identification.findings import Finding
 from veh_identification.signals import TimeSeries, rotation_matrix, unwrap_quaternions
 from veh_identification.systems.humanoid.checks.comparison import Comparison
 from veh_identification.systems.humanoid.checks.delays import (
+    DRIFT,
     SMALLEST,
     Delay,
+    drift_finding,
     significant_in_parts,
 )
 from veh_identification.systems.humanoid.checks.explanations import Search
@@ -93,7 +95,9 @@ class StatesCheck:
         if not _forbidden(found):
             told, self.doubt = yield from leg_errors_in_parts(search.comparison, search.label)
             yield
-            late = _delays((yield from significant_in_parts(problem, raw)))
+            delays = yield from significant_in_parts(problem, raw)
+            late = _delays([one for one in delays if one.group != DRIFT])
+            late += [drift_finding(one, LABEL) for one in delays if one.group == DRIFT]
             if late:  # which says also whose clock it is
                 told = [one for one in told if one.code != late[0].code]
             found = [*with_leg_errors(found, told), *late]
