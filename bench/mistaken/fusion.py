@@ -291,6 +291,65 @@ def places_exchanged(message: Any) -> None:
     message.latitude, message.longitude = message.longitude, message.latitude
 
 
+def in_minutes(message: Any) -> None:
+    """Degrees and minutes with a point between, as receivers print them."""
+    for name in ('latitude', 'longitude'):
+        whole, part = divmod(getattr(message, name), 1.0)
+        setattr(message, name, float(whole + 0.6 * part))
+
+
+def aside(degrees: float) -> Edit:
+    """Velocities of another north: of a compass, of a map."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+
+    def edit(message: Any) -> None:
+        v = message.twist.linear
+        v.x, v.y = c * v.x - s * v.y, s * v.x + c * v.y
+
+    return edit
+
+
+def smoothed(seconds: float, *fields: str) -> Edit:
+    """Vectors behind a first-order low pass with such a time constant."""
+
+    def make() -> Edit:
+        kept: dict[str, Any] = {}
+        before: list[float] = []
+
+        def one(message: Any) -> None:
+            now = seconds_of(message)
+            share = 1.0 - np.exp(-(now - (before or [now])[-1]) / seconds)
+            before[:] = [now]
+            for name in fields:
+                v = getattr(message, name)
+                value = np.array([v.x, v.y, v.z])
+                last = kept.setdefault(name, value)
+                kept[name] = last + share * (value - last)
+                v.x, v.y, v.z = kept[name].tolist()
+
+        return one
+
+    return Remembering(make)
+
+
+def rates_as_positions() -> Edit:
+    """Speeds of the wheels where their angles belong."""
+
+    def make() -> Edit:
+        before: list[tuple[float, Any]] = []
+
+        def one(message: Any) -> None:
+            now, angles = seconds_of(message), np.array(message.position)
+            then, last = before[-1] if before else (now - 1.0, angles)
+            before[:] = [(now, angles)]
+            rates = (angles[:4] - last[:4]) / max(now - then, 1e-6)
+            message.position = np.append(rates, angles[4:])
+
+        return one
+
+    return Remembering(make)
+
+
 def _in_radians(message: Any) -> None:
     message.latitude, message.longitude = np.radians([message.latitude, message.longitude])
 
@@ -464,6 +523,19 @@ MISTAKES = {
             told=[],
         ),
         ('unit', 'sign'),
+    ),
+    'acceleration in mg': Mistake(edited(imu_data=mapped(ACCEL, 1000.0 / 9.80665)), ('unit',)),
+    'fixes in degrees and minutes': Mistake(edited(gps_fix=in_minutes), ('unit',)),
+    'velocities 5 degrees aside': Mistake(edited(gps_vel=aside(5.0)), ('velocity_turned',)),
+    'gyro smoothed over 0.5 s': Mistake(edited(imu_data=smoothed(0.5, GYRO)), ('late',)),
+    'inertial unit smoothed over 0.3 s': Mistake(
+        edited(imu_data=smoothed(0.3, GYRO, ACCEL)), ('late',)
+    ),
+    'satellites 18 s ahead': Mistake(
+        edited(gps_fix=late(18.0), gps_vel=late(18.0)), ('clock_off', 'late')
+    ),
+    'longitudes positive to the west': Mistake(
+        edited(gps_fix=lambda m: setattr(m, 'longitude', -m.longitude)), ('sign', 'axis')
     ),
 }
 

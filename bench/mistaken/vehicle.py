@@ -26,14 +26,18 @@ from mistaken.fusion import (
     OdometrySink,
     Remembering,
     after,
+    aside,
     drifting,
     glitch_after,
     held,
+    in_minutes,
     late,
     mapped,
     pose_deviations,
+    rates_as_positions,
     repeating,
     shifted,
+    smoothed,
     velocity,
     without_gravity,
 )
@@ -274,7 +278,7 @@ MISTAKES = {
         steering(lambda a: a + 0.7), ('offset', 'steering_zero'), corrected=('steering_zero',)
     ),
     'front left wheel 6 % larger': Mistake(wheels(one_wheel(0, 1 / 1.06)), ('scale',)),
-    'wheelbase 20 % too long': Mistake(described(geometry__wheelbase=3.24), ('geometry',)),
+    'wheelbase 20 % too long': Mistake(described(geometry__wheelbase=3.24), ('geometry', 'scale')),
     'inertial unit said to be in mm': Mistake(
         described(transforms=False, sensors__imu__position=[300.0, 0.0, 400.0]),
         ('unit', 'geometry'),
@@ -292,6 +296,23 @@ MISTAKES = {
         ),
         ('unit', 'sign'),
     ),
+    'acceleration in cm/s^2': Mistake(edited(imu=mapped(ACCEL, 100.0)), ('unit',)),
+    'fixes in degrees and minutes': Mistake(edited(fix=in_minutes), ('unit',)),
+    'satellite velocity 5 degrees aside': Mistake(edited(vel=aside(5.0)), ('velocity_turned',)),
+    'gyro smoothed over 0.5 s': Mistake(edited(imu=smoothed(0.5, GYRO)), ('late',)),
+    'inertial unit smoothed over 0.3 s': Mistake(
+        edited(imu=smoothed(0.3, GYRO, ACCEL)), ('late',)
+    ),
+    'satellites 18 s ahead': Mistake(
+        edited(fix=late(18.0), vel=late(18.0)), ('clock_off', 'late')
+    ),
+    'speeds of the wheels as their angles': Mistake(
+        edited(joints=rates_as_positions()), ('unit',)
+    ),
+    'antenna x and y exchanged, no transform': Mistake(
+        described(transforms=False, sensors__gps__position=[0.0, 1.2, 1.2]), ('antenna_place',)
+    ),
+    'steering ratio 1.3 times too large': Mistake(steering(lambda a: 1.3 * a), ('scale',)),
 }
 
 

@@ -45,3 +45,15 @@ def test_where_channels_hardly_overlap_the_border_is_no_peak() -> None:
     short = replace(whole, a=whole.a[:103], b=whole.b[:103])
     assert lag_of(short) is None
     assert lag_of(replace(whole, a=whole.a[:200], b=whole.b[:200])) is not None
+
+
+def test_a_part_of_a_sensor_is_late_where_the_rest_of_it_is_not() -> None:
+    """Rates that are smoothed, forces that are not; the whole where nothing else is told."""
+    where = {'imu': 'imu/data', 'gyro': 'imu/data angular_velocity', 'speed': 'joint_states'}
+    late = replace(pair(4.0, 0.5, 0.0), first='gyro')
+    groups = [('imu', 'gyro')]
+    (part,) = check_lags([late, pair(4.0, 0.0, 0.0)], where, groups)
+    assert (part.code, part.where) == ('late', 'imu/data angular_velocity')
+    for whole in ([late], [late, pair(4.0, 0.5, 0.0)]):
+        (found,) = check_lags(whole, where, groups)
+        assert (found.code, found.where) == ('late', 'imu/data')

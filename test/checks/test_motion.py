@@ -67,3 +67,21 @@ def test_a_sign_that_changes_on_the_way_is_named(axis):
     place = {2: 'imu/data angular_velocity', 4: 'imu/data linear_acceleration.y'}[axis]
     assert codes(axis, np.where(TIME > 27.0, -1.0, 1.0)) == [('bad', 'changes', place)]
     assert codes(axis, np.where(TIME > 48.0, -1.0, 1.0)) == [('bad', 'changes', place)]
+
+
+@pytest.mark.parametrize(('factor', 'code'), [(1.0, ''), (3.28084, 'unit'), (-1.0, 'sign')])
+def test_altitudes_are_compared_with_the_vertical_velocity(factor, code):
+    climb = 0.8 * np.sin(0.2 * TIME)
+    ground = SPEED * np.exp(1j * HEADING)
+    path = np.cumsum(ground) * 0.05
+    places = np.column_stack([path.real, path.imag, factor * (500.0 + np.cumsum(climb) * 0.05)])
+    velocity = np.column_stack([ground.real, ground.imag, climb]) + noise(0.05)[:, None]
+    imu = np.zeros((TIME.size, 6))
+    imu[:, 2] = YAW_RATE + noise(0.005)
+    imu[:, 3] = np.gradient(SPEED, TIME) + noise(0.1)
+    imu[:, 4] = SPEED * YAW_RATE + noise(0.1)
+    imu[:, 5] = 9.80665 + noise(0.1)
+    tables = {'imu': (TIME, imu), 'gnss': (TIME, places), 'gnss_velocity': (TIME, velocity)}
+    story = Story(Channels(tables), {**WHERE, 'gnss': 'gps/fix'})
+    wanted = [(code, 'gps/fix altitude')] if code else []
+    assert [(one.code, one.where) for one in check_motion(story)] == wanted

@@ -6,9 +6,10 @@ import pytest
 from veh_identification.checks.channels import Channels
 from veh_identification.checks.satellites import (
     check_antenna,
-    check_radians,
+    check_bearing,
     check_rounded,
     check_scatter,
+    check_units,
     check_velocity,
 )
 
@@ -126,7 +127,7 @@ def driven(path_over_way: float = 1.0, wheels_over_way: float = 1.0, wheels: boo
 
 @pytest.mark.parametrize('stretched', [1.0, 1.4, 2.0])  # to the east, far from the equator
 def test_fixes_in_radians_are_told(stretched):
-    (found,) = check_radians(driven(stretched * np.pi / 180.0), 'gps/fix')
+    (found,) = check_units(driven(stretched * np.pi / 180.0), 'gps/fix')
     assert (found.level, found.code, found.where) == ('bad', 'unit', 'gps/fix')
     assert 'in rad' in found.text
 
@@ -141,4 +142,35 @@ def test_fixes_in_radians_are_told(stretched):
     ],
 )
 def test_fixes_that_are_not_in_radians_are_not_told(given):
-    assert check_radians(driven(**given), 'gps/fix') == []
+    assert check_units(driven(**given), 'gps/fix') == []
+
+
+def test_minutes_read_as_decimals_of_a_degree_are_told():
+    (found,) = check_units(driven(0.6), 'gps/fix')
+    assert (found.level, found.code) == ('bad', 'unit') and 'minutes' in found.text
+    assert check_units(driven(0.6, wheels=False), 'gps/fix') == []  # one against one
+
+
+@pytest.mark.parametrize(('degrees', 'late'), [(3.0, 0.0), (-5.0, 0.4)])
+def test_velocities_that_point_aside_are_told_with_the_angle(degrees, late):
+    assert check_bearing(aside(0.0, late), 'gps/vel', 'gps/fix') == []
+    (found,) = check_bearing(aside(degrees, late), 'gps/vel', 'gps/fix')
+    assert (found.level, found.code, found.where) == ('bad', 'velocity_turned', 'gps/vel')
+    shown = float(found.text.split('point ')[1].split(' ')[0])
+    assert shown == pytest.approx(abs(degrees), abs=0.15)
+    assert ('to the left' if degrees > 0.0 else 'to the right') in found.text
+
+
+def aside(degrees: float, late: float) -> Channels:
+    """A car in bends whose velocities are turned, and come late."""
+    rng = np.random.default_rng(6)
+
+    def heading(time):
+        return 0.8 * np.sin(0.3 * time) + 0.1 * time
+
+    path = np.cumsum(12.0 * np.exp(1j * heading(TIME))) * 0.1
+    velocity = 12.0 * np.exp(1j * (heading(TIME - late) + np.radians(degrees)))
+    noise = rng.standard_normal((4, len(TIME)))
+    places = np.column_stack([path.real + 0.03 * noise[0], path.imag + 0.03 * noise[1]])
+    told = np.column_stack([velocity.real + 0.1 * noise[2], velocity.imag + 0.1 * noise[3]])
+    return Channels({'gnss': (TIME, places), 'gnss_velocity': (TIME, told)})

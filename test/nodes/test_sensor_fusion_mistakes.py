@@ -64,6 +64,11 @@ def in_g(topic: str, message: Any) -> None:
         scale(message.linear_acceleration, 1.0 / 9.80665)
 
 
+def in_mg(topic: str, message: Any) -> None:
+    if topic == '/imu/data':
+        scale(message.linear_acceleration, 1000.0 / 9.80665)
+
+
 def kilometres(topic: str, message: Any) -> None:
     if topic == '/correvit/velocity':
         scale(message.twist.linear, 3.6)
@@ -134,6 +139,10 @@ def test_what_is_put_right_is_told(
     assert ('note', code) in found
     assert not {one for level, one in found if level in ('warn', 'bad')}
     assert ('note', code) not in findings(drive, None)
+
+
+def test_values_that_are_all_too_large_are_of_another_unit(drive: Path) -> None:
+    assert 'unit' in {code for _, code in findings(drive, in_mg)}
 
 
 def test_good_data_raise_nothing(drive: Path) -> None:

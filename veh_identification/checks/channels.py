@@ -101,14 +101,18 @@ class Channels:
 
     def path_velocity(self) -> tuple[Array, Array]:
         """East and north velocity by the fixes, over seconds: fixes are noisy."""
+        return self._path_rate(0), self._path_rate(1)
+
+    def climb(self) -> Array:
+        """Upward velocity by the fixes, likewise."""
+        return self._path_rate(2)
+
+    def _path_rate(self, axis: int) -> Array:
         reach = round(PATH_WINDOW / STEP)
-        found = []
-        for axis in (0, 1):
-            place = self.of('gnss', axis, PATH_WINDOW)
-            rate = np.full(len(place), np.nan)
-            rate[reach:-reach] = (place[2 * reach :] - place[: -2 * reach]) / (2 * reach * STEP)
-            found.append(rate)
-        return found[0], found[1]
+        place = self.of('gnss', axis, PATH_WINDOW)
+        rate = np.full(len(place), np.nan)
+        rate[reach:-reach] = (place[2 * reach :] - place[: -2 * reach]) / (2 * reach * STEP)
+        return rate
 
     def path_speed(self) -> Array:
         """Size of `path_velocity`; nan where the path bends so much that its chord is short."""

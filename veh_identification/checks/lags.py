@@ -20,6 +20,8 @@ LONGEST = 1.5
 ALIKE = 0.9
 #: A sensor must explain the lags this many times better than that all are right.
 CONVINCING = 2.0
+#: What a part of a sensor must explain more than the whole of it (in tolerances).
+PART = 0.5
 #: Deviations of a lag that are no chance.
 SIGMAS = 5.0
 Group = tuple[str, ...]
@@ -124,19 +126,31 @@ def check_lags(
         told = [one.sign(sensors) * one.seconds for one in lags if one.sign(sensors)]
         if told:
             delay = float(np.median(told))
-            # Stamps are late as a rule: one that is early must explain clearly more.
-            tried.append((_worst(lags, sensors, delay) + 0.3 * (delay < 0.0), sensors, delay))
+            # Stamps are late as a rule: one that is early must explain clearly more. So must a
+            # part of a sensor: it is the whole that is late where nothing tells them apart.
+            less = 0.3 * (delay < 0.0) + PART * _is_part(sensors, where)
+            tried.append((_worst(lags, sensors, delay) + less, sensors, delay))
     left, sensors, delay = min(tried, default=(np.inf, (), 0.0))
     if left >= 1.0 or plain / max(left, 0.1) < CONVINCING:
         text = f'channels that tell the same are apart in time ({shown}); no single sensor is late'
         return [Finding('warn', 'sensors_disagree', text)]
-    place = ' and '.join(where[name] for name in sensors)
+    whole = [
+        name for name in sensors if not _is_part((name,), {one: where[one] for one in sensors})
+    ]
+    place = ' and '.join(where[name] for name in whole)
     word = 'later' if delay > 0.0 else 'earlier'
     text = (
         f'{place}: its values come {abs(delay):.2f} s {word} than their stamps say '
         f'({shown}): correct its stamps or give its delay'
     )
     return [Finding('bad', 'late', text, place, plain / max(left, 0.1))]
+
+
+def _is_part(sensors: Group, where: Mapping[str, str]) -> bool:
+    """Whether it is one field of a topic of which another sensor is the whole."""
+    return len(sensors) == 1 and any(
+        where[sensors[0]].startswith(f'{topic} ') for topic in where.values()
+    )
 
 
 def _worst(lags: Sequence[Lag], sensors: Group, delay: float) -> float:

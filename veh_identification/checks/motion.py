@@ -28,7 +28,8 @@ from veh_identification.checks.relations import Relation, Source, Suspect, judge
 from veh_identification.checks.satellites import (
     DELAY,
     check_antenna,
-    check_radians,
+    check_bearing,
+    check_units,
     check_velocity,
 )
 from veh_identification.checks.tilting import check_tilting
@@ -55,6 +56,14 @@ WHEEL_UNITS = (
     Suspect(DEGREES, 'the angles seem to be in degrees, they must be in rad'),
     Suspect(1.0 / (2.0 * np.pi), 'the angles seem to be in turns, they must be in rad'),
 )
+#: What altitudes are recorded in besides.
+ALTITUDES = (
+    Suspect(3.28084, 'it seems to be in feet, it must be in m'),
+    Suspect(1000.0, 'it seems to be in mm, it must be in m'),
+    Suspect(-1.0, 'it seems to be counted downwards (or the vertical velocity is)', 'sign'),
+)
+#: Climb (m/s, standard deviation) that tells the scale of altitudes, and its tolerance.
+LEAST_CLIMB, CLIMB_TOLERANCE = 0.2, 0.35
 #: Share of speeds that are exactly nothing, above this speed (m/s) by others, that is a fault.
 RESTING, MOVING = 0.2, 3.0
 #: Mean speed (m/s) that tells a scale, and the tolerance of paths of fixes (in logarithms).
@@ -97,7 +106,7 @@ def check_motion(story: Story) -> list[Finding]:
     if channels.span < SHORTEST:
         return []
     found = check_resting(channels, where) or _speed_ranges(channels, where)
-    found = found or check_radians(channels, where.get('gnss', ''))
+    found = found or check_units(channels, where.get('gnss', ''))
     jumps = check_jumps(channels, where.get('gnss', ''), where.get('gnss_velocity', ''))
     if jumps:  # what goes wrong with a path that jumps is no news
         channels = channels.without('gnss')
@@ -108,7 +117,8 @@ def check_motion(story: Story) -> list[Finding]:
 def _told(story: Story) -> list[Finding]:
     """Everything but jumps."""
     channels, where = story.channels, story.where
-    found = check_velocity(channels, where.get('gnss_velocity', ''), where.get('gnss', ''))
+    receiver = where.get('gnss_velocity', ''), where.get('gnss', '')
+    found = check_velocity(channels, *receiver) or check_bearing(channels, *receiver)
     if 'imu' not in channels:
         return found
     rates, forces = story.imu()
@@ -134,7 +144,8 @@ def _told(story: Story) -> list[Finding]:
         return found
     pairs = [*_pairs(channels, forces), *story.pairs]
     pairs = [replace(one, tolerance=_tolerance(story, one)) for one in pairs]
-    late = check_lags(pairs, where, [('gnss', 'gnss_velocity')])
+    places = {**where, 'gyro': f'{where["imu"]} angular_velocity'}
+    late = check_lags(pairs, places, [('imu', 'gyro'), ('gnss', 'gnss_velocity')])
     if any(one.level == 'bad' for one in late):
         return late
     found = found or list(judge(relations, sources).findings)
@@ -313,6 +324,8 @@ def _sources(channels: Channels, where: Mapping[str, str]) -> dict[str, Source]:
     for axis in 'xy':
         place = f'{imu} linear_acceleration.{axis}'
         sources[f'accel_{axis}'] = Source(place, ACCELERATION.suspects())
+    if 'gnss' in channels:
+        sources['altitude'] = Source(f'{where["gnss"]} altitude', ALTITUDES, scale=True)
     for name in (*SPEEDS, 'gnss_velocity'):
         if name in channels:
             more = WHEEL_UNITS if name == 'wheels' else ()
@@ -391,7 +404,7 @@ def _path_relations(channels: Channels, present: list[str], tolerance: float) ->
     # Noise of fixes makes their path longer; radii of wheels are not known well.
     own = FAST_TOLERANCE if np.nanmean(path) > FAST_PATH else PATH_TOLERANCE
     loose = {name: max(tolerance, PATH_TOLERANCE) for name in present}
-    return [
+    along = [
         _same_speed(
             f'{name} against the path of the fixes',
             channels.as_path(speed),
@@ -401,6 +414,18 @@ def _path_relations(channels: Channels, present: list[str], tolerance: float) ->
         )
         for name, speed in speeds.items()
     ]
+    return [*along, *_climb_relations(channels)]
+
+
+def _climb_relations(channels: Channels) -> list[Relation]:
+    """Altitudes against the vertical velocity of the same receiver."""
+    if 'gnss_velocity' not in channels or channels.width('gnss_velocity') < 3:
+        return []
+    if channels.width('gnss') < 3:
+        return []
+    text, powers = 'change of the altitude against the vertical velocity', {'altitude': 1.0}
+    upward = channels.as_path(channels.of('gnss_velocity', 2))
+    return [Relation(text, channels.climb(), upward, powers, LEAST_CLIMB, CLIMB_TOLERANCE)]
 
 
 def _pairs(channels: Channels, forces: list[Array]) -> list[Pair]:

@@ -13,6 +13,7 @@ from veh_identification.checks.explanation import (
     best_explanation,
     explanation_findings,
 )
+from veh_identification.checks.grid import slope
 from veh_identification.checks.ranges import DEGREES
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
@@ -22,6 +23,9 @@ from veh_identification.types import Array
 DIRECTED, FEWEST = 4.0, 60
 #: Usual gap of two directions (as unit vectors) that noise and lags may bring.
 ALIKE = 0.4
+#: Angle (rad) between velocities and path that is told, from so many deviations on (on clean
+#: simulated drives it is below 0.0004), and how late (s) one may be behind the other.
+ASIDE, BEARING_SIGMAS, DELAYED = 0.02, 6.0, 1.0
 #: The swing of the antenna shows above this speed (m/s), in so many samples of the grid; how far
 #: off (m) it must be to be told: to the side more, as unequal wheels in bends look alike.
 SWINGING, MANY, AWAY = 2.0, 150, {'x': 0.25, 'y': 0.5}
@@ -36,6 +40,13 @@ LOST = (0.001, 0.01)
 #: Ratios of the way gone over a path in radians: near the equator, where such fixes seem to be,
 #: meridians are apart by as much more as the cosine of the true latitude is less than one.
 RADIANS = (0.35 * DEGREES, 1.2 * DEGREES)
+#: Of a path whose minutes were read as hundredths of a degree, which are 1.67 times as many.
+MINUTES = (1.55, 1.8)
+NOTATIONS = {
+    RADIANS: 'in rad, they must be in degrees',
+    MINUTES: 'degrees and minutes with a point between (48.0736 for 48 degrees and 7.36 minutes, '
+    'as receivers print them), they must be degrees with decimals (48.1227)',
+}
 #: Steps of fixes that are cut off, in stated deviations, and how many of them there must be; how
 #: far from whole steps (of one) moves may be, and the share of the moves that are.
 STEPS, FEW_STEPS, OFF_STEP, IN_STEPS = 3.0, 5, 0.05, 0.95
@@ -97,8 +108,8 @@ def check_rounded(channels: Channels, topic: str) -> list[Finding]:
     return [Finding('bad', 'coarse', text, topic)]
 
 
-def check_radians(channels: Channels, topic: str) -> list[Finding]:
-    """A path that is as much shorter than the way gone as an angle is in radians.
+def check_units(channels: Channels, topic: str) -> list[Finding]:
+    """A path that is as much shorter than the way gone as an angle is in another notation.
 
     All others that tell the way must say so, and two at least: one of them may be in degrees.
     """
@@ -113,13 +124,15 @@ def check_radians(channels: Channels, topic: str) -> list[Finding]:
         if good.sum() < FEWEST or way[good].mean() < DIRECTED or not path[good].mean() > 0.0:
             return []
         ratios.append(float(way[good].mean() / path[good].mean()))
-    if len(ratios) < 2 or not all(RADIANS[0] < one < RADIANS[1] for one in ratios):
-        return []
-    text = (
-        f'{topic}: latitude and longitude seem to be in rad, they must be in degrees: the way '
-        f'gone is {listed([f"{one:.3g}" for one in ratios])} times that of the fixes'
-    )
-    return [Finding('bad', 'unit', text, topic)]
+    for (least, most), what in NOTATIONS.items():
+        if len(ratios) >= 2 and all(least < one < most for one in ratios):
+            shown = listed([f'{one:.3g}' for one in ratios])
+            text = (
+                f'{topic}: latitude and longitude seem to be {what}: the way gone is {shown} '
+                'times that of the fixes'
+            )
+            return [Finding('bad', 'unit', text, topic)]
+    return []
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +170,39 @@ def check_velocity(channels: Channels, topic: str, fixes: str) -> list[Finding]:
         misfit_text=f'its direction is not that of the path of {fixes}',
         good=ALIKE,
     )
+
+
+def check_bearing(channels: Channels, topic: str, fixes: str) -> list[Finding]:
+    """Velocities that point to one side of where the fixes go, by the same angle all the way.
+
+    Both are of one antenna, so that slip angles and its place say nothing; a delay of one against
+    the other turns it by the turn rate times as much.
+    """
+    if 'gnss' not in channels or 'gnss_velocity' not in channels:
+        return []
+    east, north = channels.path_velocity()
+    path = east + 1j * north
+    own = [channels.as_path(channels.of('gnss_velocity', axis)) for axis in (0, 1)]
+    velocity = own[0] + 1j * own[1]
+    bent = slope(channels.grid, east) + 1j * slope(channels.grid, north)
+    with np.errstate(invalid='ignore', divide='ignore'):
+        turn = (bent / path).imag
+        good = np.isfinite(turn + velocity) & (np.abs(path) > DIRECTED)
+        good &= np.abs(velocity) > DIRECTED
+    if good.sum() < MANY:
+        return []
+    apart = np.angle(velocity[good] * path[good].conj())
+    columns = [np.ones(len(apart)), turn[good]]
+    value, sigma = fitted(columns, apart, (np.inf, DELAYED))
+    if not abs(value) > max(ASIDE, BEARING_SIGMAS * sigma):
+        return []
+    side = 'left' if value > 0.0 else 'right'
+    text = (
+        f'{topic}: its velocities point {np.degrees(abs(value)):.1f} +- {np.degrees(sigma):.1g} '
+        f'degrees to the {side} of where {fixes} goes: x must be true east and y true north, not '
+        'those of a compass, a map grid or another heading'
+    )
+    return [Finding('bad', 'velocity_turned', text, topic, abs(value) / max(sigma, 1e-9))]
 
 
 def _hypotheses(data: _Directions) -> Iterator[Hypothesis[_Directions]]:

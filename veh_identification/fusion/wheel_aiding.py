@@ -46,6 +46,21 @@ def wheels_of(options: WheelOptions) -> list[Wheel]:
     return found
 
 
+def turn_of(speeds: Sequence[WheelSpeed]) -> float:
+    """Yaw rate by right and left wheels, the mean of the axles; NaN where no axle has both."""
+    axles: dict[float, list[WheelSpeed]] = {}
+    for one in speeds:
+        axles.setdefault(one.wheel.x, []).append(one)
+    rates = []
+    for pair in axles.values():
+        left, right = pair[0], pair[-1]
+        track = left.wheel.y - right.wheel.y
+        if track:
+            along = [one.speed * math.cos(one.steering) for one in (left, right)]
+            rates.append((along[1] - along[0]) / track)
+    return sum(rates) / len(rates) if rates else math.nan
+
+
 class WheelAiding:
     """Feeds speeds of wheels to a navigator."""
 
@@ -81,7 +96,7 @@ class WheelAiding:
             record.refuse('speed beyond what can be')
             return
         middle = float(np.median([one.speed * math.cos(one.steering) for one in good]))
-        navigator.journal.note('wheels', time - 0.5 * span, (middle,))
+        navigator.journal.note('wheels', time - 0.5 * span, (middle, turn_of(good)))
         if not navigator.advance('wheels', time):
             return
         if not navigator.filter.navigating:

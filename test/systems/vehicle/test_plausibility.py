@@ -80,6 +80,11 @@ def times(columns, factor):
     return change
 
 
+def turned(angle):
+    """Rows turned by an angle."""
+    return np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+
+
 def held(column):
     def change(values):
         values[len(values) // 2 :, column] = values[len(values) // 2, column]
@@ -128,6 +133,14 @@ def test_a_car_without_mistakes_is_left_alone(seed):
         ('wheel_angle', lambda v: v[:, [2, 3, 0, 1]], 'wheels_exchanged', 'wheel_*'),
         ('wheel_angle', held(3), 'stuck', 'wheel_rr'),
         ('rack', times(0, 57.3), 'unit', 'steering'),
+        (
+            'wheel_angle',
+            lambda v: np.gradient(v, 0.02, axis=0),  # speeds where angles belong
+            'unit',
+            'wheel_fl',
+        ),
+        ('gps_velocity', lambda v: v @ turned(np.radians(4.0)), 'velocity_turned', 'gps/vel'),
+        ('rack', times(0, 1.5), 'scale', 'steering'),
         ('rack', times(0, -1.0), 'sign', 'steering'),
         ('rack', held(0), 'stuck', 'steering'),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from veh_identification.checks.channels import STEP
 from veh_identification.checks.lags import Pair, lag_of
-from veh_identification.systems.vehicle.checks.plausibility import _sides
+from veh_identification.checks.sides import sides_pair
 from veh_identification.systems.vehicle.loading import load
 
 
@@ -26,7 +26,6 @@ def test_a_car_that_slows_down_into_a_bend_is_not_late(late):
     tracks = 2.0 * (car.geometry.half_track_front + car.geometry.half_track_rear)
     difference = tracks * turn + 0.02 * speed**2 * turn + 0.003 * speed
     plain = lag_of(Pair('', 'imu', 'wheels', shown, difference - 0.003 * speed))
-    expected, told = _sides(shown, speed, difference, car)
-    found = lag_of(Pair('', 'imu', 'wheels', expected, told))
+    found = lag_of(sides_pair(shown, speed, difference / tracks))
     assert plain.seconds > late + 0.05
     assert found.seconds == pytest.approx(late, abs=0.03)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
 from veh_identification.checks.channels import SPEEDS, Channels
 from veh_identification.checks.health import check_repeated, check_stuck, told_once
+from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion
 from veh_identification.checks.satellites import check_rounded, check_scatter
+from veh_identification.checks.sides import sides_pair
 from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.inertial import FIX_DELAY, VELOCITY_DELAY, WHEEL_DELAY
@@ -41,14 +45,16 @@ def check_channels(core: FusionCore) -> list[Finding]:
     # The frame of the fixes tells where it is: without any of them only a parameter does.
     placed = 'gnss' in tables or any(core.options.gnss.position)
     imu = core.options.imu
+    channels = Channels(tables)
     story = Story(
-        Channels(tables),
+        channels,
         {name: record.topic for name, record in core.records.items()},
         (float(antenna[0]), float(antenna[1])) if placed else None,
         {'antenna': 'gnss.position', 'imu': 'imu.orientation_rpy', 'imu_gravity': 'imu.gravity'},
         core.options.gravity,
         imu.gravity == 'present',
         bool(imu.measured[5]),
+        pairs=_pairs(channels),
     )
     raw = RAW | {'imu': _measured(RAW['imu'], imu.measured)}
     stuck = _held(story, check_stuck, raw)
@@ -56,6 +62,14 @@ def check_channels(core: FusionCore) -> list[Finding]:
     scatter = check_rounded(*fixes) or check_scatter(*fixes)
     repeated = _held(story, check_repeated, raw)
     return stuck or [*check_motion(story), *scatter, *repeated, *_sampled(core)]
+
+
+def _pairs(channels: Channels) -> list[Pair]:
+    """Yaw rate against wheels of both sides, where there are such."""
+    if 'imu' not in channels or 'wheels' not in channels:
+        return []
+    turn, (speed, by_wheels) = channels.of('imu', 2), (channels.of('wheels', k) for k in (0, 1))
+    return [sides_pair(turn, speed, by_wheels)] if np.isfinite(by_wheels).any() else []
 
 
 def _sampled(core: FusionCore) -> list[Finding]:

@@ -26,6 +26,7 @@ Parser = Callable[[tuple[Any, ...]], Parsed]
 UNMEASURED = (0.0, 0.0, 0.0, 0.0, 0.0, 9.80665)
 TOO_FAST = 'speed beyond what can be'
 NOT_FINITE = 'NaN or infinite'
+TOO_LARGE = ('angular velocity out of range', 'acceleration out of range')
 BEYOND = 'value beyond what can be'
 #: Of a car or robot [rad/s].
 FASTEST_TURN = 1e3
@@ -92,9 +93,9 @@ def imu_input(options: ImuOptions) -> Input:
         if not math.isfinite(wx + wy + wz + ax + ay + az):
             return NOT_FINITE
         if max(wx, wy, wz) > max_rate or min(wx, wy, wz) < -max_rate:
-            return 'angular velocity out of range'
+            return TOO_LARGE[0]
         if max(ax, ay, az) > max_acceleration or min(ax, ay, az) < -max_acceleration:
-            return 'acceleration out of range'
+            return TOO_LARGE[1]
         # REP-145: -1 in the first covariance entry marks a quantity that is not measured.
         if rate_known == -1.0 or force_known == -1.0:
             return 'angular velocity or acceleration not measured'

@@ -38,7 +38,7 @@ from veh_identification.fusion.merge import NANOSECONDS, StreamCounters
 from veh_identification.fusion.statistics import GLITCH, SensorRecord
 from veh_identification.nodes.observer_status import Report, SensorLine
 from veh_identification.nodes.sensor_fusion.checks import check_channels
-from veh_identification.nodes.sensor_fusion.input import NOT_FINITE
+from veh_identification.nodes.sensor_fusion.input import NOT_FINITE, TOO_LARGE
 
 BAD_SHARE = 0.05
 JUMP_MEMORY = 10
@@ -184,7 +184,11 @@ class FusionReport(Report):
             text = f'no sample is usable ({reasons or "late"})'
             if record.name == 'imu' and NOT_FINITE in record.reasons:
                 text += '; name the axes that hold numbers in imu.axes'
-            line.find('bad', 'nothing_usable', text)
+            # So large all the time: no machine moves like that.
+            beyond = sum(record.reasons.get(reason, 0) for reason in TOO_LARGE)
+            other_unit = 2 * beyond > record.received
+            text += ': it must be in rad/s and m/s^2, not deg/s, mg or counts' * other_unit
+            line.find('bad', 'unit' if other_unit else 'nothing_usable', text)
         elif offset is not None:
             text = f'its stamps are {offset:+.1f} s off the others: set aside'
             line.find('warn', 'clock_off', text)

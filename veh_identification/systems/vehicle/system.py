@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from veh_identification.checks.clocks import check_clocks
 from veh_identification.errors import BagError, EstimationError, UsageError
 from veh_identification.findings import Finding
 from veh_identification.findings.numbers import listed
@@ -23,7 +24,7 @@ from veh_identification.systems.observing.checks import unusable_messages
 from veh_identification.systems.observing.options import ObserveOptions
 from veh_identification.systems.options import option
 from veh_identification.systems.vehicle.checks.heard import heard_in
-from veh_identification.systems.vehicle.checks.plausibility import check_heard
+from veh_identification.systems.vehicle.checks.plausibility import TOPIC_OF, check_heard
 from veh_identification.systems.vehicle.configuration import CarDescription
 from veh_identification.systems.vehicle.loading import load
 from veh_identification.systems.vehicle.model.vehicle import Vehicle
@@ -109,13 +110,16 @@ class FourWheelVehicle(System[CarDescription, Recording]):
         """What cannot be used, what is missing, where sensors sit, what they say of each other."""
         mounting = mounted(config, recording.frames, recording.frame_ids)
         heard = heard_in(recording, config)
+        # (The node hears of clocks by when messages come.)
+        times = {stream: time for stream, (time, _) in heard.items() if stream in TOPIC_OF}
+        apart = check_clocks(times, TOPIC_OF)
         return [
             *completed(config),
             *recording.findings,
             *unusable_messages(recording.unusable),
             *mounting.findings,
             *missing(recording, config),
-            *check_heard(heard, mounting.car, Vehicle(config).rack_per_angle()),
+            *(apart or check_heard(heard, mounting.car, Vehicle(config).rack_per_angle())),
         ]
 
     def live(self, config: CarDescription) -> VehicleSystem:

@@ -24,11 +24,14 @@ from veh_identification.checks.lags import Pair
 from veh_identification.checks.motion import Story, check_motion
 from veh_identification.checks.ranges import ANGLE, DEGREES, check_range
 from veh_identification.checks.relations import Relation, Source, Suspect
+from veh_identification.checks.sides import sides_pair
 from veh_identification.findings import Finding
 from veh_identification.systems.car.checks.geometry import check_geometry
 from veh_identification.systems.vehicle.checks.heard import Heard, tables_of
+from veh_identification.systems.vehicle.checks.steering import check_ratio
 from veh_identification.systems.vehicle.checks.wheels import (
     check_places,
+    check_rates_as_angles,
     check_single_wheels,
     check_stuck_wheels,
 )
@@ -56,7 +59,6 @@ ROLLING, STRAIGHT, STRAIGHT_SECONDS = 3.0, 0.01, 2.0
 RADIUS_TOLERANCE = 0.06
 #: Deviations of a delay that the observer finds without a word.
 LEARNS = 5.0
-FEWEST_SIDES = 100  # samples that tell how wheels of both sides differ
 
 
 def check_heard(
@@ -88,8 +90,9 @@ def check_heard(
         learns=_learns(car),
         further=(lambda told: check_places(told, car),),
     )
-    found = _stuck(heard, story) or _steering_range(channels, rack_per_angle, topics)
+    found = _stuck(heard, story, car) or _steering_range(channels, rack_per_angle, topics)
     found = found or check_single_wheels(story) or check_motion(story)
+    found = found or _steering_scale(channels, car, rack_per_angle, topics)
     found = found or _steering_zero(channels, car, rack_per_angle, topics)
     if times is None:
         times = {stream: time for stream, (time, _) in heard.items()}
@@ -108,6 +111,9 @@ FIELDS = {
     'wheel_rate': ('wheels', [f'wheel_{corner}' for corner in CORNERS]),
     'rack': ('steering', ['']),
 }
+
+#: Topics of the streams of a recording.
+TOPIC_OF = {stream: TOPICS[name] for stream, (name, _) in FIELDS.items()}
 
 
 def _repeated(heard: Heard, topics: Mapping[str, str]) -> list[Finding]:
@@ -142,9 +148,9 @@ def _learns(car: CarDescription) -> dict[str, float]:
     return {'gnss_velocity': velocity, 'gnss': 0.5 * velocity}
 
 
-def _stuck(heard: Heard, story: Story) -> list[Finding]:
+def _stuck(heard: Heard, story: Story, car: CarDescription) -> list[Finding]:
     """Channels that stand still or run into their limits while the car moves."""
-    found = check_stuck_wheels(heard, story)
+    found = check_rates_as_angles(heard, story, car) or check_stuck_wheels(heard, story)
     for stream, name, columns in (
         ('imu', 'imu', ('angular_velocity.z', 2, 'linear_acceleration.y', 4)),
         ('gps', 'gnss', ('latitude', 0)),
@@ -220,6 +226,16 @@ def _steering_range(
         return []
     angle = _steering_angle(channels, rack_per_angle)
     return check_range(angle, ANGLE, f'{topics["steering"]} (of the road wheels)', FULL_LOCK)
+
+
+def _steering_scale(
+    channels: Channels, car: CarDescription, rack_per_angle: float, topics: Mapping[str, str]
+) -> list[Finding]:
+    speed = _forward(channels)
+    if 'rack' not in channels or 'imu' not in channels or speed is None:
+        return []
+    angle = _steering_angle(channels, rack_per_angle)
+    return check_ratio(channels, angle, speed, car.geometry.wheelbase, topics['steering'])
 
 
 def _steering_zero(
@@ -299,32 +315,10 @@ def _pairs(channels: Channels, car: CarDescription, rack_per_angle: float) -> li
     if 'wheel_speeds' in channels:
         s = np.column_stack([channels.of('wheel_speeds', k) for k in range(4)])
         difference = s[:, 1] + s[:, 3] - s[:, 0] - s[:, 2]
-        expected, told = _sides(turn, speed, difference, car)
-        text = 'yaw rate against right and left wheels'
-        pairs.append(Pair(text, 'imu', 'wheels', expected, told, 0.0, 0.1, 0.02))
+        tracks = 2.0 * (car.geometry.half_track_front + car.geometry.half_track_rear)
+        pairs.append(sides_pair(turn, speed, difference / tracks))
     if 'rack' in channels:
         steered = speed * _steering_angle(channels, rack_per_angle)
         text = 'yaw rate against the steering'
-        pairs.append(Pair(text, 'imu', 'wheels', turn, steered, 0.1, 0.15, 0.02))
+        pairs.append(Pair(text, 'gyro', 'wheels', turn, steered, 0.1, 0.15, 0.02))
     return pairs
-
-
-def _sides(
-    turn: Array, speed: Array, difference: Array, car: CarDescription
-) -> tuple[Array, Array]:
-    """What the yaw rate says of right and left wheels, and what they say, as yaw rates.
-
-    Wheels of unequal radii differ by a share of the speed. In bends the outer ones carry more and
-    roll on less radius: by a share of the speed times the lateral acceleration, which leads the
-    yaw rate of a car that slows down into a bend.
-    """
-    tracks = 2.0 * (car.geometry.half_track_front + car.geometry.half_track_rear)
-    leaning = speed**2 * turn
-    good = np.isfinite(difference + leaning)
-    share, unequal = 0.0, 0.0
-    if good.sum() > FEWEST_SIDES:
-        columns = np.column_stack([leaning, speed])[good]
-        rest = difference[good] - tracks * turn[good]
-        (share, unequal), *_ = np.linalg.lstsq(columns, rest, rcond=None)
-    expected = turn + max(float(share), 0.0) / tracks * leaning
-    return np.asarray(expected), np.asarray((difference - unequal * speed) / tracks)

@@ -13,15 +13,17 @@ from itertools import permutations
 
 import numpy as np
 
+from veh_identification.checks.channels import WINDOW
 from veh_identification.checks.explanation import (
     Hypothesis,
     best_explanation,
     explanation_findings,
 )
-from veh_identification.checks.grid import slope
+from veh_identification.checks.grid import averaged, slope
 from veh_identification.checks.health import check_stuck
 from veh_identification.checks.motion import Story
 from veh_identification.checks.ranges import ANGLE
+from veh_identification.checks.relations import Relation
 from veh_identification.checks.satellites import fitted
 from veh_identification.findings import Finding
 from veh_identification.systems.vehicle.checks.heard import Heard
@@ -32,6 +34,8 @@ from veh_identification.types import Array
 ROLLING, FEWEST = 2.0, 100
 #: A wheel whose speed is off by more than this (in logarithms) is not one of this car.
 TOLERANCE = 0.15
+#: Correlation of an angle with the speed of the car that tells that it is a rate.
+AS_RATE = 0.97
 #: Bends (standard deviation of the yaw rate, rad/s) that tell left from right.
 BENDS = 0.02
 #: Half tracks off by more than this (in logarithms), and by so many deviations, are told.
@@ -99,6 +103,27 @@ def check_stuck_wheels(heard: Heard, story: Story) -> list[Finding]:
         where = f'{story.where["wheels"]} wheel_{corner}'
         found += check_stuck(time, values[:, k], where, moving=moving)
     return found
+
+
+def check_rates_as_angles(heard: Heard, story: Story, car: CarDescription) -> list[Finding]:
+    """Angles that go up and down with the speed of the car, as rates do."""
+    if 'wheel_angle' not in heard or 'gnss_velocity' not in story.channels:
+        return []
+    time, values = heard['wheel_angle']
+    grid, speed = story.channels.grid, story.channels.ground_speed()
+    for k, corner in enumerate(CORNERS):
+        as_rate = car.geometry.wheel_radius * averaged(time, values[:, k], grid, WINDOW)
+        told = Relation('', as_rate, speed, {}, ROLLING).told()
+        if told is None or told.correlation < AS_RATE or abs(np.log(told.slope)) > TOLERANCE:
+            continue
+        where = f'{story.where["wheels"]} wheel_{corner}'
+        text = (
+            f'{where}: its position follows the speed of the car ({told.slope:.2f} times it, with '
+            f'a radius of {car.geometry.wheel_radius:.3g} m): it holds the speed of the wheel, '
+            'which belongs into velocity'
+        )
+        return [Finding('bad', 'unit', text, where)]
+    return []
 
 
 def check_single_wheels(story: Story) -> list[Finding]:
