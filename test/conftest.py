@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+sys.path.append(str(Path(__file__).parent))  # helpers: pytest's importlib mode does not
+
 #: Tests that `make test` leaves to `make test-slow`.
 SLOW = Path(__file__).with_name('slow.txt')
 
@@ -32,7 +34,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """`--dist loadfile`: workers keep out of each other's folders."""
     if config.getoption('dist') != 'loadfile':
         return None
-    sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode does not
     from folder_scheduling import FolderScheduling
 
     return FolderScheduling(config, log)

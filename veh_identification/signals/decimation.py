@@ -8,7 +8,7 @@ what correlation remains is in `noise_correlation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy import signal
 
 from veh_identification.errors import SignalError
 from veh_identification.signals.filtering import check_cutoff
-from veh_identification.types import Array
+from veh_identification.types import Array, BoolArray
 
 
 @njit(cache=True, nogil=True)
@@ -82,6 +82,19 @@ class DecimationFilter:
         n = np.arange(1, self.half_length + 1)
         cosine = np.cos(2.0 * np.pi * np.outer(f, n) / self.rate)
         return self.taps[self.half_length] + 2.0 * cosine @ self.taps[self.half_length + 1 :]
+
+
+def share_of_rows(flags: Sequence[BoolArray], filter_: DecimationFilter) -> Array:
+    """Share (M, channels) of each output that comes from flagged samples (N, channels).
+
+    Flags of pieces without gaps; outputs of all pieces below each other.
+    """
+    weights = np.abs(filter_.taps) / np.abs(filter_.taps).sum()
+    shares = [
+        signal.fftconvolve(one.astype(float), weights[:, None], mode='valid', axes=0)
+        for one in flags
+    ]
+    return np.concatenate([one[:: filter_.factor] for one in shares])
 
 
 def design_decimation(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veh_identification.checks.standing import stands_left_out
 from veh_identification.findings import Finding
 from veh_identification.identification import IdentificationResult
 from veh_identification.identification.essential import Removal
@@ -107,6 +108,8 @@ def _by_band(model: HexapodModel, recordings: Recordings, settings: Settings) ->
         before = made.misfit_before
         delay = EffortDelay(made.delay, made.delay_std, True, sure, before, 1.0, made.slope)
     findings = judge_band(model, made, recordings.records)
+    for one in recordings.legs:
+        findings += stands_left_out(one.source, one.stood, len(one.stamps_ns) / one.rate)
     if delay is not None:
         findings = [*delay.findings(settings.topic), *findings]
     result = with_cutoff(made.result, made.cutoff_hz)

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import fftconvolve
 
 from veh_identification.errors import SignalError
 from veh_identification.identification.repetition import Phases, period_of
@@ -25,8 +24,10 @@ from veh_identification.signals.decimation import (
     decimate,
     decimate_equations,
     design_decimation,
+    share_of_rows,
 )
 from veh_identification.signals.periodic import resample_periods
+from veh_identification.signals.resting import long_stands, resting
 from veh_identification.signals.segments import contiguous_segments
 from veh_identification.signals.spectra import Spectrum, welch_spectrum
 from veh_identification.signals.synchronise import common_grid, resample
@@ -63,8 +64,10 @@ class Signals:
     stamps: Array
     position: Array  # nan between segments
     effort: Array  # of the model's equations; nan of those without
+    rests: BoolArray  # where a joint rests
     segments: tuple[slice, ...]
     cycle: int = 0  # samples of the mean period, which stands there three times; 0: no averaging
+    stood: float = 0.0  # seconds of long stands, which are in no segment
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,7 @@ class Segment:
     fine_q: Array  # of a wider band: when a joint turns round decides over its dry friction
     fine_qd: Array
     effort: Array
+    rests: BoolArray
     margin: int  # samples at each end that only serve delayed efforts
 
     @property
@@ -119,6 +123,10 @@ def on_grid(
         wrench, known_wrench = total_wrench(recording.wrenches, grid, series.epoch_ns)
         effort = np.column_stack([effort, wrench])
         valid = valid & known_wrench
+    rests = resting(position, valid, rate)
+    stands = long_stands(rests, valid, rate)
+    valid = valid & ~stands
+    position[~valid] = np.nan  # spectra of the motion are to be those of the motion
     made = Signals(
         recording.source,
         recording.name,
@@ -127,7 +135,9 @@ def on_grid(
         grid,
         position,
         effort,
+        rests,
         tuple(contiguous_segments(valid)),
+        stood=float(stands.sum()) / rate,
     )
     return averaged(made, fundamental_hz) if fundamental_hz > 0.0 else made
 
@@ -176,8 +186,10 @@ def averaged(signals: Signals, fundamental_hz: float) -> Signals:
         signals.stamps[part.start] + np.arange(count) / rate,
         whole[:, :joints],
         whole[:, joints:],
+        resting(whole[:, :joints], np.ones(count, bool), rate),
         (slice(0, count),),
         samples,
+        signals.stood,
     )
 
 
@@ -230,6 +242,7 @@ def segments_of(signals: Signals, cutoff_hz: float) -> list[Segment]:
                 fine.position[keep],
                 fine.velocity[keep],
                 signals.effort[part][keep],
+                signals.rests[part][keep],
                 margin,
             )
         )
@@ -307,13 +320,13 @@ class Rows:
 
     def slow(self, limits: Array) -> Array:
         """Share (M, joints) of each row that comes from speeds below `limits` (joints,)."""
-        taps = np.abs(self.filter.taps) / np.abs(self.filter.taps).sum()
-        made = []
-        for one in self.segments:
-            slow = (np.abs(one.fine_qd[one.inner]) < limits).astype(float)
-            share = fftconvolve(slow, taps[:, None], mode='valid', axes=0)
-            made.append(share[:: self.filter.factor])
-        return np.concatenate(made)
+        return share_of_rows(
+            [np.abs(one.fine_qd[one.inner]) < limits for one in self.segments], self.filter
+        )
+
+    def rest(self) -> Array:
+        """Share (M, joints) of each row that comes from moments at which the joint rests."""
+        return share_of_rows([one.rests[one.inner] for one in self.segments], self.filter)
 
     def effort(self, delay: float, base_delay: float = 0.0) -> Array:
         """Filtered efforts (M, equations), taken as `delay` late; those of the base by theirs."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from veh_identification.checks.standing import stands_left_out
 from veh_identification.errors import EstimationError, UsageError
 from veh_identification.findings import Finding, Level
 from veh_identification.findings.numbers import listed
@@ -72,6 +73,8 @@ def set_up(
     model = ArmModel(robot, tree, np.array(c.gravity), measured, c, wrench)
     masks = [_with_base(mask, one, model) for mask, one in zip(masks, recordings, strict=True)]
     grids = [on_grid(one, model.joints, c.rate_hz, c.fundamental_hz, wrench) for one in recordings]
+    for one, grid in zip(recordings, grids, strict=True):
+        findings += stands_left_out(one.source, grid.stood, float(np.ptp(grid.stamps)))
     cutoff, reason = (c.cutoff_hz, 'as given') if c.cutoff_hz > 0.0 else cutoff_of(grids)
     loads = loads_of(model, recordings, c)
     links = {one.recording: one.link for one in loads}
@@ -159,7 +162,7 @@ def effort_masks(
         )
         span = np.ptp(np.quantile(one.position[:, places], [0.005, 0.995], axis=0), axis=0)
         still = known & (span < c.lock_below)
-        named = np.array([name in c.without_effort for name in joints])
+        named = np.array([name in c.without_effort for name in joints], dtype=bool)
         for mask, why in (
             (~known, 'has no effort'),
             (constant, 'has the same effort in every message'),

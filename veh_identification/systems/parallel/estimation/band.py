@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import fftconvolve
 
 from veh_identification.errors import EstimationError, ModelError, SignalError
 from veh_identification.identification import ArrayBlocks, IdentificationResult, Options, identify
@@ -37,7 +36,9 @@ from veh_identification.signals.decimation import (
     decimate,
     decimate_equations,
     design_decimation,
+    share_of_rows,
 )
+from veh_identification.signals.resting import long_stands, moving_rms, resting, sliding_rows
 from veh_identification.signals.segments import contiguous_segments
 from veh_identification.signals.spectra import welch_spectrum
 from veh_identification.signals.synchronise import common_grid, resample
@@ -84,6 +85,7 @@ class Piece:
         Array  # (N, 6) of the legs in a wider band: when one turns round decides over dry friction
     )
     forces: Array
+    rests: BoolArray  # (N, 6)
     margin: int
 
     @property
@@ -115,13 +117,13 @@ class BandRows:
 
     def slow(self, limits: Array) -> Array:
         """Share (M, 6) of each row that comes from speeds of its leg below `limits` (6,)."""
-        taps = np.abs(self.filter.taps) / np.abs(self.filter.taps).sum()
-        made = []
-        for one in self.pieces:
-            slow = (np.abs(one.speeds[one.inner]) < limits).astype(float)
-            share = fftconvolve(slow, taps[:, None], mode='valid', axes=0)
-            made.append(share[:: self.filter.factor])
-        return np.concatenate(made)
+        return share_of_rows(
+            [np.abs(one.speeds[one.inner]) < limits for one in self.pieces], self.filter
+        )
+
+    def rest(self) -> Array:
+        """Share (M, 6) of each row that comes from moments at which its leg rests."""
+        return share_of_rows([one.rests[one.inner] for one in self.pieces], self.filter)
 
     def phases(self) -> Phases:
         """When the rows are, and after which time their motion repeats."""
@@ -185,17 +187,24 @@ class EvenLegs:
     stamps_ns: IntArray
     lengths: Array
     forces: Array
+    rests: BoolArray  # (N, 6) where a leg rests
     pieces: tuple[slice, ...]
+    stood: float  # seconds of long stands, which are in no piece
 
 
 def even_legs(series: TimeSeries) -> EvenLegs:
-    """On equal steps; messages without a number make gaps where they are many."""
+    """On equal steps; messages without a number make gaps where they are many, long stands do."""
     cleaned, _ = clean(series, max_gap=np.inf)
     grid, rate = common_grid([cleaned])
     values, valid = resample(cleaned, grid)
     stamps = np.rint(1e9 * grid).astype(np.int64) + cleaned.epoch_ns
+    rests = resting(values[:, :6], valid, rate)
+    stands = long_stands(rests, valid, rate)
+    valid = valid & ~stands
+    values[~valid] = np.nan  # spectra of the motion are to be those of the motion
     pieces = tuple(contiguous_segments(valid))
-    return EvenLegs(series.label, rate, stamps, values[:, :6], values[:, 6:], pieces)
+    stood = float(stands.sum()) / rate
+    return EvenLegs(series.label, rate, stamps, values[:, :6], values[:, 6:], rests, pieces, stood)
 
 
 def band_rows(
@@ -253,6 +262,7 @@ def _piece(
         motion(2),
         leg_motion(model.robot, *motion(1))[1],
         legs.forces[part][keep],
+        legs.rests[part][keep],
         margin,
     )
 
@@ -349,10 +359,12 @@ def _first(result: IdentificationResult, count: int) -> IdentificationResult:
 
 def sliding(rows: Sequence[BandRows]) -> BoolArray:
     """(M, 6): rows at which the leg surely slides; all of a leg, where those would be too few."""
-    speeds = np.concatenate([piece.speeds for one in rows for piece in one.pieces])
-    limits = SLOW_SHARE * np.sqrt(np.mean(np.square(speeds), axis=0))
-    clear = np.concatenate([one.slow(limits) for one in rows]) < SLOW_LIMIT
-    return np.asarray(clear | (clear.mean(axis=0) < ENOUGH), dtype=bool)
+    pieces = [piece for one in rows for piece in one.pieces]
+    rests = np.concatenate([piece.rests for piece in pieces])
+    limits = SLOW_SHARE * moving_rms(np.concatenate([piece.speeds for piece in pieces]), rests)
+    slow = np.concatenate([one.slow(limits) for one in rows])
+    rest = np.concatenate([one.rest() for one in rows])
+    return sliding_rows(slow, rest, SLOW_LIMIT, ENOUGH)
 
 
 class _Sought:

@@ -48,6 +48,7 @@ from veh_identification.systems.parallel.live.periods import (
     PeriodCollector,
     PeriodGate,
     RunningPeriods,
+    Standing,
 )
 from veh_identification.systems.parallel.model.geometry import LEGS
 from veh_identification.systems.parallel.model.kinematics import inverse_kinematics
@@ -139,6 +140,7 @@ class ParallelLive(LiveModel):
         self._collector: PeriodCollector | None = None
         self._running = RunningPeriods()
         self._gate = PeriodGate()
+        self._standing = Standing()
         self._blocks = Blocks()
         self._newest = NewestSamples(self.rate)
         self._rows_of = 0  # samples that the last filtered rows were made of
@@ -201,6 +203,8 @@ class ParallelLive(LiveModel):
             self._skipped += 1
             return False
         raw = self._collector.raw
+        if self._standing.push(raw):
+            return False
         if self._newest.pause(raw.begin_ns) > BLOCK_SAMPLES / 4:
             self._leave_block()  # equal steps over a long pause would take memory for nothing
         if len(raw.stamps_ns):
@@ -503,6 +507,9 @@ class ParallelLive(LiveModel):
                 f'the mean: the fundamental is not {self.fundamental_hz:g} Hz'
             )
             found.append(Finding('warn', 'fundamental_off', text, 'fundamental'))
+        if self._standing.now:
+            text = 'the robot stands: its periods at rest are not used'
+            found.append(Finding('note', 'stands_left_out', text, TOPIC))
         if self.periods < 2:
             whole = self.periods + self._gate.waiting
             text = f'{whole} whole periods so far, two are needed'
@@ -537,6 +544,7 @@ class ParallelLive(LiveModel):
             'incomplete': self.incomplete,
             'periods': self.periods,
             'dropped periods': self.rejected_periods,
+            'periods at rest': self._standing.count,
             'late or duplicate': self.dropped_samples,
             'clock jumps': self.clock_jumps,
             'processing': 'none yet' if self._made is None else self._made.method,

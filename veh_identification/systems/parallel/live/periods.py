@@ -13,6 +13,7 @@ import numpy as np
 from veh_identification.errors import SignalError
 from veh_identification.saved_state import SavedState
 from veh_identification.signals import PeriodAverage
+from veh_identification.signals.resting import SHARE, unsure_way
 from veh_identification.systems.parallel.recording.phases import PhasedForces, average_phases
 from veh_identification.types import Array, IntArray
 
@@ -26,6 +27,8 @@ REMEMBERED = 5
 GLITCH = 10.0
 #: Smallest deviation, as a share of the range of lengths and of forces.
 LEAST_LENGTH, LEAST_FORCE = 2e-4, 2e-3
+#: Periods whose ways say how far the legs usually go, and quantiles that leave out glitches.
+WAYS_KEPT, WAY = 100, (0.01, 0.99)
 #: Raw samples that are kept for periods off the grid: 40 s at 1 kHz, some megabytes.
 RAW_SAMPLES = 40_000
 
@@ -305,6 +308,31 @@ class CollectedPeriod:
 
     table: Array  # (N, 12) lengths, forces
     raw: RawPeriod
+
+
+class Standing:
+    """Tells periods in which the robot stands: they say nothing of its model, only of stiction."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.now = False  # whether the last period was one
+        self._ways: deque[Array] = deque(maxlen=WAYS_KEPT)
+
+    def push(self, raw: RawPeriod) -> bool:
+        """Take the samples of a period; whether all legs rest in it."""
+        if len(raw.stamps_ns) < 3:
+            return False
+        lengths = raw.values[:, :6]
+        way = np.ptp(np.quantile(lengths, WAY, axis=0), axis=0)
+        noise = unsure_way([lengths])
+        self.now = bool((way <= noise).all())
+        if not self.now:
+            # Those that stand count as well: what is usual must not hang on the first that came.
+            self._ways.append(way)
+            usual = np.median(np.stack(self._ways), axis=0)
+            self.now = bool((way <= np.maximum(SHARE * usual, noise)).all())
+        self.count += self.now
+        return self.now
 
 
 class PeriodGate:

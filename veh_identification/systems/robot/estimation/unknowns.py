@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from veh_identification.errors import EstimationError
+from veh_identification.signals.resting import moving_rms, sliding_rows
 from veh_identification.systems.robot.model import ArmModel, Dry
 from veh_identification.systems.robot.processing import LONGEST_DELAY, Rows
 from veh_identification.types import Array, BoolArray
@@ -140,20 +141,21 @@ def shifted_zeros(model: ArmModel, masks: Sequence[BoolArray]) -> list[int]:
 
 
 def usual_speeds(rows: Sequence[Rows]) -> Array:
-    """rms speed of each joint over all recordings."""
-    speeds = np.concatenate([segment.qd for one in rows for segment in one.segments])
-    return np.asarray(np.sqrt(np.mean(speeds**2, axis=0)))
+    """rms speed of each joint over all recordings, where it moves."""
+    segments = [segment for one in rows for segment in one.segments]
+    speeds = np.concatenate([one.qd for one in segments])
+    return moving_rms(speeds, np.concatenate([one.rests for one in segments]))
 
 
 def sliding(rows: Sequence[Rows]) -> BoolArray:
-    """(M, equations): rows at which the joint surely slides; all, where those would be too few.
+    """(M, equations): rows at which the joint surely slides; all that move, if those are too few.
 
     What sticks inside does not show below the base: of its equations all rows count.
     """
     limits = SLOW_SHARE * usual_speeds(rows)
     slow = np.concatenate([one.slow(limits) for one in rows])
-    clear = slow < SLOW_LIMIT
-    clear = np.asarray(clear | (clear.mean(axis=0) < ENOUGH), dtype=bool)
+    rest = np.concatenate([one.rest() for one in rows])
+    clear = sliding_rows(slow, rest, SLOW_LIMIT, ENOUGH)
     further = rows[0].linear.shape[1] - clear.shape[1]
     return np.pad(clear, ((0, 0), (0, further)), constant_values=True)
 
@@ -452,7 +454,7 @@ def orthonormal(A: Array) -> Array:
     used = norms > 1e-12 * max(float(norms.max(initial=0.0)), 1e-300)
     Q, R, _ = qr(A[:, used] / norms[used], mode='economic', pivoting=True)
     diagonal = np.abs(np.diag(R))
-    return np.asarray(Q[:, diagonal > 1e-10 * diagonal[0]])
+    return np.asarray(Q[:, diagonal > 1e-10 * diagonal.max(initial=0.0)])
 
 
 def _minimum(places: Array, costs: Array) -> float:

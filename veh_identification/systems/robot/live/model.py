@@ -368,7 +368,11 @@ class RobotLive(LiveModel):
         even = np.stack([np.interp(grid, stamps, column) for column in values.T], axis=1)
         effort = np.where(self.arm.measured, even[:, count:], np.nan)
         whole = (slice(0, len(grid)),)
-        signals = Signals('live', 'live', self._rate, epoch, grid, even[:, :count], effort, whole)
+        # Which joints rest is told by speeds of minutes here, not by those of this second.
+        rests = np.zeros((len(grid), count), dtype=bool)
+        signals = Signals(
+            'live', 'live', self._rate, epoch, grid, even[:, :count], effort, rests, whole
+        )
         try:
             rows = rows_of(self.arm, signals, self._cutoff, None, self.link)
         except SignalError:  # not long enough yet

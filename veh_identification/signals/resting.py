@@ -1,0 +1,110 @@
+"""Where something that moves rests: a machine that stands, a joint that waits for the others.
+
+At rest friction takes any value up to its limit and a controller holds the place, so efforts say
+nothing of the model; and long rests make what is usual of a motion (its speed, its spectrum) look
+smaller than it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+from veh_identification.signals.segments import contiguous_segments
+from veh_identification.types import Array, BoolArray
+
+#: Seconds within which a channel must stay where it is to rest.
+LEAST = 1.0
+#: A way in that time that is none: as a share of the usual one, in deviations of the noise (the
+#: range of thousands of samples) and in steps of the encoder.
+SHARE, NOISE, STEPS = 0.02, 9.0, 2.0
+#: Seconds of a stand from which on it is cut out, and what stays of it beside the motion.
+LONG, KEPT = 6.0, 2.0
+#: Quantile of second differences that shows noise: elsewhere motion is in them. And its value
+#: for a normal variable of deviation one.
+QUIET, QUIET_NORMAL = 0.1, 0.12566
+
+
+def resting(values: Array, valid: BoolArray, rate: float) -> BoolArray:
+    """Where each channel of `values` (N, channels) rests; gaps are never rests."""
+    parts = contiguous_segments(valid)
+    rests = np.zeros(values.shape, dtype=bool)
+    if not parts:
+        return rests
+    window = max(3, round(LEAST * rate))
+    pieces = [values[part] for part in parts]
+    ways = [_way(one, window) for one in pieces]
+    every = np.concatenate(ways)
+    # Weighted by its square: rests, however long, do not change what is usual.
+    square = np.sum(every**2, axis=0)
+    usual = np.sqrt(np.sum(every**4, axis=0) / np.where(square > 0.0, square, 1.0))
+    least = np.maximum(SHARE * usual, unsure_way(pieces))
+    for part, way in zip(parts, ways, strict=True):
+        rests[part] = _spread(way <= least, window)
+    return rests
+
+
+def long_stands(rests: BoolArray, valid: BoolArray, rate: float) -> BoolArray:
+    """Samples (N,) of stands, all channels at rest, that are so long that they may go.
+
+    Some of each stays beside the motion, whose filters need it. Where nothing ever moves nothing
+    may go.
+    """
+    still = np.asarray(rests.all(axis=1))
+    gone = np.zeros(len(rests), dtype=bool)
+    if still[valid].all():
+        return gone
+    kept = round(KEPT * rate)
+    for part in contiguous_segments(valid):
+        for stand in contiguous_segments(still[part], round(LONG * rate)):
+            first = part.start + stand.start + (kept if stand.start else 0)
+            ends = part.start + stand.stop == part.stop
+            gone[first : part.start + stand.stop - (0 if ends else kept)] = True
+    return gone
+
+
+def sliding_rows(slow: Array, rest: Array, limit: float, enough: float) -> BoolArray:
+    """(M, joints): rows that surely slide, of shares of each row that were slow and at rest.
+
+    Those with less than `limit` of slow moments; all that move, where this leaves less than the
+    share `enough` of them.
+    """
+    moves = rest < 0.5
+    clear = (slow < limit) & moves
+    few = clear.sum(axis=0) < enough * moves.sum(axis=0)
+    return np.asarray(clear | (few & moves), dtype=bool)
+
+
+def moving_rms(speeds: Array, rests: BoolArray) -> Array:
+    """rms speed of each joint where it does not rest; of one that always rests, over all."""
+    moves = ~rests | rests.all(axis=0)
+    return np.asarray(np.sqrt(np.sum(speeds**2 * moves, axis=0) / np.sum(moves, axis=0)))
+
+
+def _way(values: Array, window: int) -> Array:
+    """Range (N, channels) within the window about each sample; within all, if that is shorter."""
+    high = maximum_filter1d(values, window, axis=0, mode='nearest')
+    return np.asarray(high - minimum_filter1d(values, window, axis=0, mode='nearest'))
+
+
+def _spread(middles: BoolArray, window: int) -> BoolArray:
+    """The whole windows around their middles."""
+    # An even window lies one sample more to the left: mirrored, what it covered is covered again.
+    origin = 0 if window % 2 else -1
+    whole = maximum_filter1d(
+        middles.astype(np.uint8), window, axis=0, mode='nearest', origin=origin
+    )
+    return np.asarray(whole, dtype=bool)
+
+
+def unsure_way(pieces: Sequence[Array]) -> Array:
+    """Range (channels,) that noise and steps of the encoder make where nothing moves."""
+    steps = np.abs(np.concatenate([np.diff(one, axis=0) for one in pieces]))
+    step = np.min(np.where(steps > 0.0, steps, np.inf), axis=0, initial=np.inf)
+    step[np.isinf(step)] = 0.0
+    turns = np.abs(np.concatenate([np.diff(one, 2, axis=0) for one in pieces]))
+    quiet = np.quantile(turns, QUIET, axis=0) if len(turns) else np.zeros_like(step)
+    noise = quiet / QUIET_NORMAL / np.sqrt(6.0)
+    return np.maximum(NOISE * noise, STEPS * step)
