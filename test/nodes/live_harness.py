@@ -60,11 +60,14 @@ def run(
     calls: Any = (),
     start: int = 0,
     config: Any = None,
+    known: bool = True,
     **parameters: Any,
 ) -> tuple[Any, Sink]:
     """The node over a source; `fusion` puts sensor_fusion before it, as the graph does."""
     sink, start = Sink(), start or source[0].time_ns
     engine = ReplayEngine(start, sink=sink, log_level='fatal')
+    # As of a recording; else a topic is found out about once it has spoken.
+    engine.offered.update({one.topic: one.typename for one in source} if known else {})
     files = [find_config(config or f'{name}.yaml')]
     if fusion:
         SensorFusion(engine.create_node('sensor_fusion', parameter_files=files))

@@ -32,6 +32,7 @@ def random_state(
         base,
         JointReading(joints, values),
         wrenches,
+        [f'frame of {name}' for name in wrenches],
         [(tuple(rng.normal(size=3)), tuple(rng.normal(size=3))) for _ in wrenches],
         [bool(flag) for flag in rng.integers(0, 2, len(wrenches))],
         channels,

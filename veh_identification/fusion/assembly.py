@@ -88,6 +88,7 @@ class StateAssembly:
             base,
             self._joints.at(time),
             instruments.wrench_names,
+            instruments.wrench_frames,
             reading.wrenches,
             reading.wrench_valid,
             instruments.channel_names,

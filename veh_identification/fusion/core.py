@@ -66,7 +66,9 @@ class FusionCore:
     ) -> None:
         self.options = options
         self.frames = frames if frames is not None else StaticFrames()
-        registry = SensorRegistry(options, wrenches or {}, channels or {}, self.frames)
+        registry = self._registry = SensorRegistry(
+            options, wrenches or {}, channels or {}, self.frames
+        )
         self.mounts = registry.mounts
         self.records = registry.records
         self.delays = registry.delays
@@ -92,7 +94,9 @@ class FusionCore:
         self.newest = Newest()  # of joints and captured poses
         self.joints = JointTable([name for name in options.joints.names if name])
         self._unwrap = frozenset(options.joints.unwrap)
-        self.instruments = Instruments(wrenches or {}, channels or {}, options.filter, self._track)
+        self.instruments = Instruments(
+            wrenches or {}, channels or {}, options.filter, self._track, options.base_frame
+        )
         self._assembly = StateAssembly(
             options,
             self.records,
@@ -159,6 +163,27 @@ class FusionCore:
                     aiding.speeds(time, *found)
 
         self._handlers[key] = handle
+
+    def add_wrench(self, name: str, wrench: WrenchOptions, target: str) -> None:
+        """Make a wrench known that comes late, or understand one in another way."""
+        if name in self.records:
+            self._registry.place_wrench(name, wrench, target)
+            self.instruments.add_wrench(name, wrench)
+        else:
+            self._registry.add_wrench(name, wrench, target)
+            self.instruments.add_wrench(name, wrench)
+            self._handlers[name] = self._instrument(name)
+        self._mount_version = -1
+
+    def show_wrenches(self, names: list[str]) -> None:
+        """The wrenches that states hold from now on."""
+        self.instruments.show(names)
+        self.refresh_mounts()
+
+    def set_world(self, before: str, after: str) -> None:
+        """The world has got its name."""
+        self.mounts.retarget(before, after)
+        self._mount_version = -1
 
     def _instrument(self, name: str) -> Callable[[float, tuple[float, ...]], None]:
         instruments, record = self.instruments, self.records[name]

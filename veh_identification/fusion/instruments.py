@@ -74,20 +74,44 @@ class Instruments:
         channels: Mapping[str, ChannelOptions],
         smoothing: FilterOptions,
         make_track: Callable[[int, float], Track],
+        base_frame: str = '',
     ) -> None:
         self._options = dict(wrenches)
-        self._smoothing = smoothing
+        self._smoothing, self._make_track = smoothing, make_track
+        self._base_frame = base_frame
         self._poses: dict[str, Transform | None] = {}
         self.wrenches = {name: make_track(6, o.timeout) for name, o in wrenches.items()}
         self.channels = {name: make_track(1, o.timeout) for name, o in channels.items()}
         self.tracks = {**self.wrenches, **self.channels}
-        self.wrench_names, self.channel_names = list(self.wrenches), list(self.channels)
+        self.channel_names = list(self.channels)
+        #: Lists that stay the same object while nothing in them changes.
+        self.wrench_names: list[str] = []
+        self.wrench_frames: list[str] = []
         self._heard = False
+        self.show(list(self.wrenches))
+
+    def add_wrench(self, name: str, options: WrenchOptions) -> None:
+        """One more wrench, or another way to understand one; `show` makes it appear."""
+        self._options[name] = options
+        if name not in self.wrenches:
+            track = self._make_track(6, options.timeout)
+            self.wrenches[name] = self.tracks[name] = track
+
+    def show(self, names: list[str]) -> None:
+        """The wrenches that are told, in this order."""
+        self.wrench_names = list(names)
+        self.wrench_frames = [self._base_frame] * len(names)
         self._silence = self._read(0.0, None)
 
     def resolve(self, mounts: MountTable) -> None:
         """Look the sensors' poses up again."""
         self._poses = {name: mounts.resolve(name) for name in self._options}
+        frames = [
+            mounts.frame_id(name) if self._options[name].attached == 'link' else self._base_frame
+            for name in self.wrench_names
+        ]
+        if frames != self.wrench_frames:
+            self.wrench_frames = frames
 
     def reset(self) -> None:
         """Forget all samples."""
@@ -109,8 +133,8 @@ class Instruments:
 
     def _read(self, time: float, base_pose: Transform | None) -> InstrumentReading:
         wrenches, valid = [], []
-        for name, track in self.wrenches.items():
-            values = _value(track, time, self._smoothing.wrenches)
+        for name in self.wrench_names:
+            values = _value(self.wrenches[name], time, self._smoothing.wrenches)
             pose = self._poses.get(name)
             moved = None
             if values is not None and pose is not None:

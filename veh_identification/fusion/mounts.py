@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from veh_identification.runtime.transforms import StaticFrames, Transform, apart, clean
 
@@ -35,6 +35,16 @@ class MountTable:
     def set_frame_id(self, name: str, frame_id: str) -> None:
         """The frame that the sensor's messages name."""
         self._frame_ids[name] = clean(frame_id)
+
+    def frame_id(self, name: str) -> str:
+        """The frame that the sensor's messages name; empty before the first one."""
+        return self._frame_ids.get(name, '')
+
+    def retarget(self, before: str, after: str) -> None:
+        """What stood in one frame stands in another one: the world has got its name."""
+        for name, rule in self._rules.items():
+            if rule.target == before:
+                self._rules[name] = replace(rule, target=after)
 
     def resolve(self, name: str) -> Transform | None:
         """Pose of the sensor; None when only /tf_static may give it and does not."""

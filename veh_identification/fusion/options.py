@@ -86,7 +86,11 @@ class FusionOptions:
     """Everything."""
 
     rate: float = parameter(100.0, 'Rate of fused/state', unit='Hz', minimum=0.01, maximum=5000.0)
-    world_frame: str = parameter('odom', 'World-fixed frame of the pose')
+    world_frame: str = parameter(
+        '',
+        'World-fixed frame of the pose; empty: the frame_id of the captured poses (mocap), or '
+        'odom where there is no motion capture',
+    )
     odom_frame: str = parameter(
         '',
         'Continuous frame between world_frame (then to be called map) and base_frame, REP-105: '
@@ -125,6 +129,13 @@ class FusionOptions:
     )
     publish_odometry: bool = parameter(False, 'Publish odometry/fused (nav_msgs/Odometry)')
     wrench_sensors: list[str] = parameter([''], 'Names of force plates and 6-axis sensors')
+    find_wrenches: bool = parameter(
+        False,
+        'Without wrench_sensors: take topics of geometry_msgs/WrenchStamped as they appear, as '
+        '`identify humanoid` does: force_plate*/wrench, l_foot/wrench and r_foot/wrench by their '
+        'names, where there are none of these all by their frames: force plates stand in the '
+        'world (/tf_static), others are sensors on moving links',
+    )
     range_sensors: list[str] = parameter([''], 'Names of ride height sensors')
     pressure_sensors: list[str] = parameter([''], 'Names of pressure sensors')
     merge: MergeParameters = field(default_factory=MergeParameters)

@@ -55,16 +55,24 @@ class SensorRegistry:
         self.records.setdefault('imu', SensorRecord('imu', '', options.imu.timeout))
         for name, wrench in wrenches.items():
             check_vectors(wrench, f'{name}.')
-            self._add(name, wrench)
             target = options.world_frame if wrench.attached == 'world' else options.base_frame
-            # On a moving link the pose is not needed: nobody must miss it in /tf_static.
-            source = 'parameters' if wrench.attached == 'link' else wrench.mount
-            self.mounts.add(name, source, target, wrench.position, wrench.orientation_rpy)
+            self.add_wrench(name, wrench, target)
         for name, channel in channels.items():
             self._add(name, channel)
         base, imu, gnss = options.base_frame, options.imu, options.gnss
         self.mounts.add('imu', imu.mount, base, imu.position, imu.orientation_rpy)
         self.mounts.add('gnss', gnss.mount, base, gnss.position, [0.0, 0.0, 0.0])
+
+    def add_wrench(self, name: str, wrench: WrenchOptions, target: str) -> None:
+        """Make a wrench known; `target` is the frame in which its pose is given."""
+        self._add(name, wrench)
+        self.place_wrench(name, wrench, target)
+
+    def place_wrench(self, name: str, wrench: WrenchOptions, target: str) -> None:
+        """How the pose of a wrench sensor is found."""
+        # On a moving link the pose is not needed: nobody must miss it in /tf_static.
+        source = 'parameters' if wrench.attached == 'link' else wrench.mount
+        self.mounts.add(name, source, target, wrench.position, wrench.orientation_rpy)
 
     def _add(self, name: str, sensor: Any) -> None:
         if name in self.records or ':' in name:

@@ -87,6 +87,7 @@ class FusedState:
     base: BaseState
     joints: JointReading
     wrench_names: list[str]
+    wrench_frames: list[str]  # in which each is given
     wrenches: list[tuple[Vector, Vector]]
     wrench_valid: list[bool]
     channel_names: list[str]

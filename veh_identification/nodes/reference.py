@@ -152,6 +152,10 @@ class NoteTaker:
     def get_load(self) -> None:
         """Nothing is measured."""
 
+    def get_topic_names_and_types(self) -> list[tuple[str, list[str]]]:
+        """What a node that looks for topics by their type finds as a rule."""
+        return [('/force_plate/wrench', ['geometry_msgs/msg/WrenchStamped'])]
+
     def get_clock(self) -> Any:
         """A clock that stands at zero."""
         return _Nothing()

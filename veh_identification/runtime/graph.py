@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -108,7 +108,10 @@ GRAPHS = {
         Graph(
             'contact_identification',
             'parameters of a humanoid from contact wrenches, live (offline: identify humanoid)',
-            (SENSOR_FUSION, CONTACT_IDENTIFICATION),
+            (
+                replace(SENSOR_FUSION, parameters={'find_wrenches': True}),
+                CONTACT_IDENTIFICATION,
+            ),
             'contact_identification.yaml',
             ('mocap', 'force'),
         ),
@@ -157,7 +160,9 @@ def find_graph(name: str) -> Graph:
 
 def find_node(name: str) -> NodeDescription:
     """The description of a node of any graph."""
-    nodes = {node.name: node for graph in GRAPHS.values() for node in graph.nodes}
+    nodes: dict[str, NodeDescription] = {}
+    for node in (node for graph in GRAPHS.values() for node in graph.nodes):
+        nodes.setdefault(node.name, node)  # by itself it has no parameters of a graph
     try:
         return nodes[name]
     except KeyError:

@@ -132,6 +132,10 @@ class Node(Protocol):
         """How the node keeps up with its input; None where that is not measured (replay)."""
         ...
 
+    def get_topic_names_and_types(self) -> list[tuple[str, list[str]]]:
+        """All topics that are known of by now, each with its types."""
+        ...
+
     def get_clock(self) -> Clock:
         """The node clock."""
         ...

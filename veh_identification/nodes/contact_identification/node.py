@@ -60,7 +60,7 @@ class ContactIdentification(IdentificationNode):
                 f'found {len(options.plate_centre)} numbers'
             )
         plates = [name for name in options.plates if name]
-        model = ContactLive(self._robot(frames), options, links, frames, plates)
+        model = self._model(links, frames, plates)
         for text in model.warnings:
             node.get_logger().warning(text)
         # Before subscribing: states that arrive while it compiles would be lost.
@@ -76,16 +76,18 @@ class ContactIdentification(IdentificationNode):
             reconstruction=options.reconstruction,
         )
 
-    def _robot(self, frames: list[str]) -> Robot:
-        name = self.options.urdf
-        shipped = share_directory() / 'config' / 'models' / name
+    def _model(self, links: list[str], frames: list[str], plates: list[str]) -> ContactLive:
         try:
-            if not name:
-                raise InputError('no robot description is given')
-            robot = load_robot(shipped if not Path(name).is_file() and shipped.is_file() else name)
-            return robot.cut_at(frames)
+            return ContactLive(self._robot(), self.options, links, frames, plates)
         except VehIdError as error:
             raise ParameterError(f'parameter urdf: {error}') from error
+
+    def _robot(self) -> Robot:
+        name = self.options.urdf
+        shipped = share_directory() / 'config' / 'models' / name
+        if not name:
+            raise InputError('no robot description is given')
+        return load_robot(shipped if not Path(name).is_file() and shipped.is_file() else name)
 
     def subscribe(self) -> None:
         """Listen to states and to the places of the plates."""
@@ -99,8 +101,9 @@ class ContactIdentification(IdentificationNode):
     def _on_state(self, fields: tuple[Any, ...]) -> None:
         if self.enabled:
             stamp_ns = fields[0] * NANOSECONDS + fields[1]
+            values = self.model.parse(fields[2:])  # which tells whom a kept estimate must fit
             self.sample_comes(stamp_ns)
-            self.model.push(stamp_ns, self.model.states.parse(fields[2:]))
+            self.model.push(stamp_ns, values)
             self.sample_came()
 
     def _on_static_transforms(self, msg: Any) -> None:

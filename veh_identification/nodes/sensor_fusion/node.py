@@ -8,11 +8,13 @@ descriptors in `fusion.options`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
 from veh_identification.errors import EstimationError, ParameterError
+from veh_identification.findings import Finding
 from veh_identification.fusion.core import FusionCore
 from veh_identification.fusion.options import FusionOptions
 from veh_identification.fusion.sensor_options import ChannelOptions, WrenchOptions
@@ -20,6 +22,7 @@ from veh_identification.nodes.checkpoint import Checkpoint, CheckpointOptions, i
 from veh_identification.nodes.findings import FindingLog, load_of
 from veh_identification.nodes.guard import GuardedNode
 from veh_identification.nodes.sensor_fusion import input as inputs
+from veh_identification.nodes.sensor_fusion.found_wrenches import FoundWrenches
 from veh_identification.nodes.sensor_fusion.output import (
     FusedStateWriter,
     TransformWriter,
@@ -33,6 +36,7 @@ from veh_identification.runtime.interface import NANOSECONDS, Node
 from veh_identification.runtime.messages import message_class
 from veh_identification.runtime.parameters import declare, refuse_unknown
 from veh_identification.runtime.qos import SENSOR_DATA, STATIC_TF, SYSTEM_DEFAULT
+from veh_identification.runtime.transforms import clean
 
 REPORT_PERIOD = 1.0
 #: Frame names of senders that are told; who changes his name for ever is told no more.
@@ -58,7 +62,10 @@ class SensorFusion:
             if not topic:
                 raise ParameterError(f'parameter {name}.topic: sensor {name} has no topic')
         self.options = options
-        self.core = FusionCore(options, wrenches, {**ranges, **pressures})
+        self._world = options.world_frame or ('world' if options.mocap.topic else 'odom')
+        self.core = FusionCore(
+            replace(options, world_frame=self._world), wrenches, {**ranges, **pressures}
+        )
         self.enabled = True
         self._frame_ids: dict[str, str] = {}
         self._frames_told: set[tuple[str, str]] = set()
@@ -67,17 +74,21 @@ class SensorFusion:
             [n for n in options.joints.names if n], options.joints.use_velocity
         )
         self._create_outputs()
-        frames = options.world_frame, options.base_frame
-        self._fill_message = FusedStateWriter(*frames)
-        self._fill_odometry = odometry_writer(*frames)
-        self._fill_continuous = continuous_writer(options.odom_frame, options.base_frame)
-        self._fill_transform = TransformWriter(
-            options.world_frame, options.odom_frame, options.base_frame
-        )
+        self._create_writers()
         self.checkpoint = Checkpoint(
             node, checkpoint, identity_of(options), self._state, self.core.restore
         )
         self._create_inputs(wrenches, ranges, pressures)
+        self._found: FoundWrenches | None = None
+        if options.find_wrenches and not wrenches:
+            self._found = FoundWrenches(
+                self.core,
+                node.get_topic_names_and_types,
+                self._listen,
+                self._found_receiver,
+                posed=bool(options.mocap.topic),
+            )
+            self._found.look(node.get_namespace())
         self.report = FusionReport(self.core)
         self._log = FindingLog(node.get_logger())
         node.create_timer(REPORT_PERIOD, self._on_report)
@@ -111,6 +122,13 @@ class SensorFusion:
         self._status_publisher = publisher(
             message_class('veh_identification/msg/ObserverStatus'), '~/status', SYSTEM_DEFAULT
         )
+
+    def _create_writers(self) -> None:
+        o = self.options
+        self._fill_message = FusedStateWriter(self._world, o.base_frame)
+        self._fill_odometry = odometry_writer(self._world, o.base_frame)
+        self._fill_continuous = continuous_writer(o.odom_frame, o.base_frame)
+        self._fill_transform = TransformWriter(self._world, o.odom_frame, o.base_frame)
 
     def _create_inputs(
         self,
@@ -148,6 +166,37 @@ class SensorFusion:
             cls = message_class(kind.typename)
             self._node.create_subscription(cls, topic, callback, self._qos)
 
+    def _listen(self, topic: str, receive: Callable[[tuple[Any, ...]], None]) -> None:
+        """To a wrench that nobody named."""
+
+        def take(fields: tuple[Any, ...]) -> None:
+            if not self.enabled:
+                return
+            receive(fields)
+            if self._found is not None and self._found.undecided:
+                self._choose_wrenches()
+
+        kind = inputs.WRENCH
+        cls = message_class(kind.typename)
+        self._node.create_subscription(cls, topic, FieldCallback(kind.fields, take), self._qos)
+
+    def _found_receiver(self, name: str, frame: str) -> Callable[[tuple[Any, ...]], None]:
+        self._frame_ids[name] = frame
+        return self._receiver(name, inputs.WRENCH.parse)
+
+    def _choose_wrenches(self) -> None:
+        if self._found is not None:
+            self._publish_ready()
+            self._found.choose(self._world)
+
+    def _name_world(self, frame: str) -> None:
+        """The world is where captured poses are, unless a parameter says it."""
+        if not self.options.world_frame and frame and frame != self._world:
+            self.core.set_world(self._world, frame)
+            self._world = frame
+            self._create_writers()
+            self._choose_wrenches()
+
     # Input --------------------------------------------------------------------------------------
 
     def _receiver(self, name: str, parse: inputs.Parser) -> Callable[[tuple[Any, ...]], None]:
@@ -183,6 +232,8 @@ class SensorFusion:
             self._publish_ready()
             self._frame_ids[name] = frame_id
             self.core.set_frame_id(name, frame_id)
+            if name == 'mocap':
+                self._name_world(clean(frame_id))
         elif (name, frame_id) not in self._frames_told and len(self._frames_told) < MOST_TOLD:
             self._frames_told.add((name, frame_id))
             self._node.get_logger().warning(
@@ -220,6 +271,7 @@ class SensorFusion:
         self._publish_ready()
         for text in self.core.frames.take(msg):
             self._node.get_logger().error(text)
+        self._choose_wrenches()
 
     # Output -------------------------------------------------------------------------------------
 
@@ -248,12 +300,22 @@ class SensorFusion:
         self.report.load = {**load, **self.checkpoint.facts()}
         if 'joints' in self.core.records:
             self.core.records['joints'].unmeasured = self._joint_parser.unmeasured
-        self.report.update(now_ns, self.enabled, [*loaded, *self._guard.findings()])
+        self.report.update(
+            now_ns, self.enabled, [*loaded, *self._guard.findings(), *self._find_wrenches()]
+        )
         self._log.tell(self.report.findings)
         name = self._node.get_name()
         self._diagnostics_publisher.publish(self.report.diagnostics(now_ns, name))
-        self._status_publisher.publish(self.report.status(now_ns, self.options.world_frame))
+        self._status_publisher.publish(self.report.status(now_ns, self._world))
         self._guard.reported()
+
+    def _find_wrenches(self) -> list[Finding]:
+        """Look for topics that are new; what was found so far."""
+        if self._found is None:
+            return []
+        self._found.look(self._node.get_namespace())
+        self._found.report(self._world)
+        return self._found.findings()
 
     # Services -----------------------------------------------------------------------------------
 

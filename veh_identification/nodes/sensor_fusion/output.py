@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,16 @@ class FusedStateWriter:
             m.gravity,
         )
         self._bytes: StateBytes | None = None
-        self._names: list[str] | None = None
+        self._names: tuple[list[str], ...] = ()
 
     def __call__(self, state: FusedState) -> Any:
         """What to publish of a state."""
-        if self._bytes is not None and state.joints.names is self._names:
+        names = (state.joints.names, state.wrench_names, state.wrench_frames)
+        if self._bytes is not None and all(map(is_, names, self._names)):
             return self._bytes.fill(state)
         message = self._fill(state)
         payload = serialize(message)
-        self._names = state.joints.names
+        self._names = names
         self._bytes = StateBytes.of(payload)
         return payload
 
@@ -102,6 +104,7 @@ class FusedStateWriter:
 
     def _fill_instruments(self, m: Any, state: FusedState) -> None:
         m.wrench_names, m.channel_names = state.wrench_names, state.channel_names
+        m.wrench_frames = state.wrench_frames
         if len(m.wrenches) != len(state.wrenches):
             m.wrenches = [new('geometry_msgs/msg/Wrench') for _ in state.wrenches]
         for wrench, (force, torque) in zip(m.wrenches, state.wrenches, strict=True):

@@ -21,7 +21,7 @@ NAMES: dict[str, dict[str, str]] = {
     'veh_identification/msg/FusedState': {
         **dict.fromkeys(('joint_positions', 'joint_velocities'), 'joint_names'),
         **dict.fromkeys(('joint_accelerations', 'joint_valid'), 'joint_names'),
-        **dict.fromkeys(('wrenches', 'wrench_valid'), 'wrench_names'),
+        **dict.fromkeys(('wrenches', 'wrench_valid', 'wrench_frames'), 'wrench_names'),
         **dict.fromkeys(('channel_values', 'channel_valid'), 'channel_names'),
     },
     'veh_identification/msg/Reconstruction': dict.fromkeys(

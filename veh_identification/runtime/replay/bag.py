@@ -65,6 +65,9 @@ def replay_graph(
         if out is not None:
             writer = stack.enter_context(BagWriter(out, storage=storage, overwrite=overwrite))
         engine = ReplayEngine(start, sink=writer or sink, log_level=log_level)
+        engine.offered.update(
+            {topic: info.typename for topic, info in reader.topics.items() if info.count}
+        )
         instances = create_graph(
             engine,
             graph,

@@ -62,6 +62,8 @@ class ReplayEngine:
         log_stream: TextIO | None = None,
     ) -> None:
         self.now_ns = start_ns
+        #: Topics that somebody publishes, with their types.
+        self.offered: dict[str, str] = {}
         self.delivered: dict[str, int] = {}
         self.published: dict[str, int] = {}
         self._sink = sink
@@ -111,6 +113,7 @@ class ReplayEngine:
     def add_publisher(self, publisher: ReplayPublisher) -> None:
         """Register a publisher."""
         self._publishers.setdefault(publisher.topic, []).append(publisher)
+        self.offered.setdefault(publisher.topic, publisher.typename)
         for subscription in self._subscriptions.get(publisher.topic, ()):
             self._check_match(publisher, subscription)
 
@@ -201,6 +204,7 @@ class ReplayEngine:
             self.now_ns = time_ns
             route = routes.get(channel)
             if route is None:
+                self.offered.setdefault(channel.topic, channel.typename)
                 route = routes[channel] = make_route(
                     channel, self._subscriptions.get(channel.topic, ())
                 )

@@ -31,6 +31,7 @@ class Exchange(Protocol):
     """What the objects of this module ask of the engine that runs them."""
 
     now_ns: int
+    offered: dict[str, str]
 
     def add_subscription(self, subscription: Subscription) -> None:
         """Register a subscription; latched messages reach it at once."""
@@ -178,6 +179,10 @@ class ReplayNode(NodeBase[ReplayClock]):
         name = self._names(srv_name)
         self._engine.add_service(name, srv_type, callback)
         return name
+
+    def get_topic_names_and_types(self) -> list[tuple[str, list[str]]]:
+        """Topics of the recording, as far as they are known, and of the nodes."""
+        return [(topic, [typename]) for topic, typename in sorted(self._engine.offered.items())]
 
     def destroy_node(self) -> None:
         """Nothing to free: the engine ends with its run."""

@@ -109,6 +109,10 @@ class RosNode:
         """Call `callback(bytes)` for every message, still serialised (onlookers)."""
         return self._take_in(type_name, topic, lambda data: data, callback, qos_profile)
 
+    def get_topic_names_and_types(self) -> list[tuple[str, list[str]]]:
+        """All topics that the graph knows by now."""
+        return [(topic, list(types)) for topic, types in self.node.get_topic_names_and_types()]
+
     def offers(self) -> dict[str, tuple[str, QoS]]:
         """Topics that somebody publishes: type, and what a subscription to all may ask for."""
         found = {}

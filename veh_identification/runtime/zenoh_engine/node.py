@@ -79,6 +79,11 @@ class ZenohNode(NodeBase[NodeClock]):
         """How the node keeps up."""
         return self.load
 
+    def get_topic_names_and_types(self) -> list[tuple[str, list[str]]]:
+        """Topics that somebody publishes by now."""
+        found = self._host.graph.published_topics()
+        return [(topic, [type_name]) for topic, type_name in found.items()]
+
     def subscriptions(self) -> list[ZenohSubscription]:
         """The node's subscriptions, each with its counts of received and lost messages."""
         return [e for e in self._endpoints if isinstance(e, ZenohSubscription)]

@@ -18,10 +18,10 @@ from veh_identification.systems.humanoid.recording.base_signals import read_seri
 from veh_identification.systems.humanoid.recording.reader import (
     WRENCH_NAMES,
     WRENCH_PATHS,
-    WRENCH_TYPE,
     WRENCH_UNITS,
 )
 from veh_identification.systems.humanoid.robot import Robot
+from veh_identification.systems.humanoid.wrench_topics import WRENCH_TYPE
 from veh_identification.systems.robot.configuration import Configuration
 from veh_identification.systems.robot.model import fixed_tree
 from veh_identification.types import Array

@@ -8,13 +8,14 @@ then ever more rarely on the latest ones.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from veh_identification.errors import EstimationError
+from veh_identification.errors import EstimationError, VehIdError
 from veh_identification.findings import Finding, Level
 from veh_identification.identification.live import HOLD, LiveIdentification, Solution
 from veh_identification.identification.rows import (
@@ -42,7 +43,7 @@ from veh_identification.systems.humanoid.live.model import ContactModel, live_co
 from veh_identification.systems.humanoid.live.momentum_rows import MomentumStream
 from veh_identification.systems.humanoid.live.options import ContactOptions
 from veh_identification.systems.humanoid.live.plates import PlatePlaces
-from veh_identification.systems.humanoid.live.states import BASE, ContactStates
+from veh_identification.systems.humanoid.live.states import BASE, ContactStates, instruments_of
 from veh_identification.systems.humanoid.live.support import Block, Judged, LiveSupport
 from veh_identification.systems.humanoid.live.tare import PlateTare
 from veh_identification.systems.humanoid.processing.equations import MOTION_SCALE
@@ -89,12 +90,32 @@ class ContactLive(LiveModel):
         frames: list[str],
         plates: list[str],
     ) -> None:
-        """`links`: wrenches of sensors on the links `frames`; `plates`: those from the world."""
+        """`robot`: the whole one. `links`: wrenches of sensors on the links `frames`; `plates`:
+        those from the world. Without any of them the states tell.
+        """
         super().__init__()
-        self.robot, self.options, self._frames = robot, options, frames
-        self.states = ContactStates(robot.moving_joints(), links, plates)
+        self._whole, self.options = robot, options
         self.places = PlatePlaces(options.plate_centre)
-        tree = robot.model()
+        self._told_by_states = not links and not plates
+        self._instruments: tuple[list[str], list[str]] | None = None  # names, frames
+        self._no_place = ''  # why the wrenches of the states cannot be used
+        self._carry(links, frames, plates)
+        self.received = 0
+        self.skipped = Skipped()
+        self._lately: dict[str, int] = {}
+        self.buffer = StateBuffer(self._on_block, self._on_gap, options.rate)
+        self._woken: list[str] = []  # joints that started the estimation over
+        self._checked: list[Finding] = []  # what was last seen of the sensors, by any model
+        self._checking: StatesCheck | None = None  # under way
+        self._anew = 0  # times that other wrenches made the estimation start over
+        self._forget()
+
+    def _carry(self, links: list[str], frames: list[str], plates: list[str]) -> None:
+        """The robot as its wrench sensors see it."""
+        options = self.options
+        self.robot, self._frames = self._whole.cut_at(frames), frames
+        self.states = ContactStates(self.robot.moving_joints(), links, plates)
+        tree = self.robot.model()
         self.warnings = list(tree.warnings)
         self._limits = np.array(
             [
@@ -103,19 +124,34 @@ class ContactLive(LiveModel):
                 for name in self.states.joints
             ]
         )
-        self.received = 0
-        self.skipped = Skipped()
-        self._lately: dict[str, int] = {}
-        self.buffer = StateBuffer(self._on_block, self._on_gap, options.rate)
         self.posture = np.zeros(len(self.states.joints))
         self._free: set[str] = set()  # joints that have moved once
-        self._woken: list[str] = []  # those that started the estimation over
         self._empty = PlateTare(
             half_width_for_cutoff(FUSION_CUTOFF * options.cutoff, FUSION_ORDER)
         )
-        self._checked: list[Finding] = []  # what was last seen of the sensors, by any model
-        self._checking: StatesCheck | None = None  # under way
+
+    def parse(self, fields: Sequence[Any]) -> Array | str:
+        """What is read of a state as a row of numbers, or the reason why it cannot be used."""
+        told = instruments_of(fields)
+        if self._told_by_states and told != self._instruments:
+            self._take_instruments(*told)
+        return self._no_place or self.states.parse(fields)
+
+    def _take_instruments(self, names: list[str], frames: list[str]) -> None:
+        """Other wrenches than before: what they carry is another robot, or another support."""
+        links = [(name, frame) for name, frame in zip(names, frames, strict=True) if frame]
+        known = [frame for frame in frames if frame]
+        self.buffer.interrupt()
+        first, self._instruments = self._instruments is None, (names, frames)
+        try:
+            self._carry([name for name, _ in links], known, [])
+        except VehIdError as error:
+            self._no_place = f'its wrenches cannot be placed: {error}'
+            return
+        self._no_place = ''
         self._forget()
+        self._checked, self._checking = [], None
+        self._anew += not first
 
     def _forget(self) -> None:
         """Neither model nor rows."""
@@ -583,6 +619,9 @@ class ContactLive(LiveModel):
             aside = ', '.join(f'{name} ({n} rows)' for name, n in self.model.left_aside.items())
             text = f'left aside for too few rows that are numbers: {aside}'
             found.append(Finding('warn', 'equation_left_aside', text, topic))
+        if self._anew:
+            text = 'other wrench sensors than before: the estimation started over'
+            found.append(Finding('note', 'wrenches_changed', text, topic))
         if self._woken:
             text = f'{", ".join(self._woken)} began to move: the estimation started over'
             found.append(Finding('note', 'joint_woke_up', text))
@@ -631,6 +670,11 @@ class ContactLive(LiveModel):
             if self.live.change is not None:
                 facts['change statistic'] = f'{self.live.change.test.statistic:.4g}'
                 facts['change threshold'] = f'{self.live.change.test.threshold:.4g}'
+        facts['force plates'] = ', '.join(self.states.plate_names)
+        facts['sensors on links'] = ', '.join(
+            f'{name} ({frame})'
+            for name, frame in zip(self.states.links, self._frames, strict=True)
+        )
         if self.model is not None:
             facts['locked joints'] = ', '.join(
                 f'{name} {value:.4g}' for name, value in self.model.locked.items()

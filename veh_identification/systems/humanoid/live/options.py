@@ -42,11 +42,13 @@ class ContactOptions:
         maximum=200.0,
     )
     link_sensors: list[str] = parameter(
-        [''], 'wrench names of 6-axis sensors on links (attached: link in sensor_fusion)'
+        [''],
+        'wrench names of 6-axis sensors on links (attached: link in sensor_fusion); empty: those '
+        'that the states give in the frame of a link',
     )
     link_frames: list[str] = parameter([''], 'their links in the URDF, in the same order')
     plates: list[str] = parameter(
-        [''], 'wrench names of force plates; empty: all wrenches but those of link_sensors'
+        [''], 'wrench names of force plates; empty: all wrenches but those of sensors on links'
     )
     offset_percent: float = parameter(
         0.4,

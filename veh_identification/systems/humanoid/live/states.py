@@ -16,8 +16,9 @@ BASE = 28
 #: What of a veh_identification/msg/FusedState is read; see `runtime.cdr.fields`.
 FIELDS = (
     'header.frame_id',
+    'child_frame_id',
     *(f'{name}_valid' for name in ('pose', 'orientation', 'twist', 'acceleration')),
-    *('joint_names', 'wrench_names', 'joint_valid[]', 'wrench_valid[]'),
+    *('joint_names', 'wrench_names', 'wrench_frames', 'joint_valid[]', 'wrench_valid[]'),
     *(f'acceleration.linear.{axis}' for axis in 'xyz'),
     *(f'twist.angular.{axis}' for axis in 'xyz'),
     *(f'acceleration.angular.{axis}' for axis in 'xyz'),
@@ -28,9 +29,20 @@ FIELDS = (
     *(f'joint_{name}[]' for name in ('positions', 'velocities', 'accelerations')),
     *(f'wrenches[].{part}.{axis}' for part in ('force', 'torque') for axis in 'xyz'),
 )
-MOTION, VELOCITY, JOINTS, WRENCHES = slice(9, 28), slice(28, 31), slice(31, 34), slice(34, 40)
+MOTION, VELOCITY, JOINTS, WRENCHES = slice(11, 30), slice(30, 33), slice(33, 36), slice(36, 42)
 #: Plates whose own wrenches are kept beside their sum, for the checks.
 MOST_PLATES = 4
+
+
+def instruments_of(fields: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """Names of the wrenches that a state holds, and the links on which they are measured.
+
+    The link is empty for a wrench that is given at the base link.
+    """
+    base, names, frames = fields[1], fields[7], fields[8]
+    if len(frames) != len(names):
+        return list(names), [''] * len(names)
+    return list(names), ['' if frame == base else frame for frame in frames]
 
 
 class ContactStates:
@@ -67,8 +79,9 @@ class ContactStates:
 
     def parse(self, fields: Sequence[Any]) -> Array | str:
         """One row from what FIELDS name, or why there is none."""
-        self.world, pose_valid, orientation_valid, twist_valid, acceleration_valid = fields[:5]
-        joint_names, wrench_names, joint_valid, wrench_valid = fields[5:9]
+        self.world = fields[0]
+        pose_valid, orientation_valid, twist_valid, acceleration_valid = fields[2:6]
+        joint_names, wrench_names, _, joint_valid, wrench_valid = fields[6:11]
         if not (twist_valid and acceleration_valid and orientation_valid):
             return 'the motion of the base is not known'
         if joint_names != self._joint_names:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,11 +34,18 @@ from veh_identification.systems.humanoid.recording.outliers import (
     excursions,
     unwrapped,
 )
+from veh_identification.systems.humanoid.wrench_topics import (
+    FOOT_TOPIC,
+    PLATE_TOPIC,
+    WRENCH_TYPE,
+    by_frame_text,
+    is_usual,
+    preferred,
+    root_of,
+)
 from veh_identification.types import Array, Progress
 
-PLATE_TOPIC = re.compile(r'^(.*/)?force_plate[^/]*/wrench$')
-FOOT_TOPIC = re.compile(r'^(.*/)?(l|r)_foot/wrench$')
-WRENCH_TYPE = 'geometry_msgs/msg/WrenchStamped'
+POSE_TYPE = 'geometry_msgs/msg/PoseStamped'
 WRENCH_PATHS = [f'wrench.{part}.{axis}' for part in ('force', 'torque') for axis in 'xyz']
 WRENCH_NAMES = ('FX', 'FY', 'FZ', 'NX', 'NY', 'NZ')
 WRENCH_UNITS = ('N',) * 3 + ('N m',) * 3
@@ -119,7 +125,7 @@ def read_recording(
         others = _other_wrenches(reader, present, frames, configuration)
         topics = _choose_topics(configuration, present, others, str(bag))
         joint_states = present[topics.configuration.joint_states]
-        motion = 'sensor_msgs/msg/Imu' if topics.inertial else 'geometry_msgs/msg/PoseStamped'
+        motion = 'sensor_msgs/msg/Imu' if topics.inertial else POSE_TYPE
         reader.expect_type(joint_states, 'sensor_msgs/msg/JointState')
         reader.expect_type(present[topics.base], motion)
         for topic in topics.wrenches:
@@ -141,17 +147,26 @@ def _other_wrenches(
 
     Looked for only where none has one of the usual names.
     """
-    if any(PLATE_TOPIC.match(name) or FOOT_TOPIC.match(name) for name in present) or c.sensors:
+    if any(is_usual(name) for name in present) or c.sensors:
         return {}
+    pose = present.get(c.base_pose)
+    posed = pose is not None and reader.topics[pose].typename == POSE_TYPE
+    world = c.world_frame or (_first_frame(reader, pose) if pose is not None and posed else '')
     found: dict[str, bool] = {}
     for name, full in sorted(present.items()):
         if reader.topics[full].typename != WRENCH_TYPE:
             continue
-        frame = next((m.message.header.frame_id for m in reader.messages([full])), '').strip('/')
+        frame = _first_frame(reader, full)
         given = (name, name.removesuffix('/wrench'), frame)
-        world = any(frames.connected(root, frame) for root in (c.world_frame or 'world', 'world'))
-        found[name] = world or any(c.plate(one) is not None for one in given)
+        stands = root_of(frames, frame, world) is not None
+        found[name] = stands or any(c.plate(one) is not None for one in given)
     return found
+
+
+def _first_frame(reader: BagReader, topic: str) -> str:
+    """The frame that the first message of a topic names."""
+    first = next(iter(reader.messages([topic])), None)
+    return '' if first is None else str(first.message.header.frame_id).strip('/')
 
 
 def _choose_topics(
@@ -177,8 +192,7 @@ def _choose_topics(
     plates |= {name for name, world in others.items() if world}
     wrenches = _wrench_topics(present, plates, others, c, bag, inertial)
     for name in (one for one in wrenches if one in others):
-        what = 'a force plate' if others[name] else 'a sensor on the robot'
-        text = f'{name} is taken for {what}, by its type and its frame'
+        text = by_frame_text(name, others[name])
         findings.append(Finding('note', 'wrench_by_frame', text, f'topic {name}'))
     return _Topics(c, inertial, wrenches, plates, findings)
 
@@ -234,9 +248,8 @@ def _wrench_topics(
             f'{bag}: plates and sensors on the robot together need the base pose '
             f'({c.base_pose}); with an IMU choose contacts: plates or sensors'
         )
-    # Without a pose the robot's place on plates is known less well than where its sensors are.
-    preferred = (sensors or plates) if inertial else (plates or sensors)
-    chosen = {'auto': preferred, 'plates': plates, 'sensors': sensors, 'both': plates + sensors}[
+    best = preferred(plates, sensors, posed=not inertial)
+    chosen = {'auto': best, 'plates': plates, 'sensors': sensors, 'both': plates + sensors}[
         c.contacts
     ]
     if not chosen:
@@ -347,10 +360,10 @@ def plate_pose(
     for name in (topic, topic.removesuffix('/wrench'), frame):
         if (given := c.plate(name)) is not None:
             return given, f'configuration, plates.{name}'
-    for root in dict.fromkeys((world, 'world')):
-        if frame and frames.connected(root, frame):
-            found = frames.lookup(root, frame)
-            return Pose(np.array(found.translation), found.matrix), '/tf_static'
+    root = root_of(frames, frame, world)
+    if root is not None:
+        found = frames.lookup(root, frame)
+        return Pose(np.array(found.translation), found.matrix), '/tf_static'
     why = frames.refused.get(frame, '')
     raise FrameError(
         f'{topic}: the pose of its frame {frame or "(no frame_id)"!r} in {world!r} is unknown; '
